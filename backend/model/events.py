@@ -1,0 +1,113 @@
+"""What flows into the pure decision core (events) and out of it (instructions)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from backend.model.conditions import ContinuousQuery
+from backend.model.knobs import KnobSettings
+
+PlanKind: TypeAlias = Literal["early drop", "no early drop"]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionPlan:
+    """The plan in force for a set of selection queries: visit order and early drop or not.
+
+    order: every p-attribute once. kind: 'no early drop' visits all of them branch-free.
+    """
+
+    version: int
+    kind: PlanKind
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchExecuted:
+    """A batch was run under plan ``plan_version``; exact counts and the seeded profile sample.
+
+    visits: constructs visited, summed over tuples, under the early-drop stop rule (what the plan
+    really did: n per tuple when it does not drop early). n_matched: tuples satisfying >= 1 query.
+    reached: attribute -> tuples that visited its construct; None when not counted.
+    sample: attribute -> raw values (None = NULL) of the profiled tuples, equal lengths.
+    """
+
+    batch_id: int
+    n_tuples: int
+    n_matched: int
+    visits: int
+    plan_version: int
+    reached: Mapping[str, int]
+    sample: Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class KnobsChanged:
+    settings: KnobSettings
+    batch_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueriesChanged:
+    """The set of active queries from ``batch_id`` on; reason: 'query q9 registered' and the like."""
+
+    queries: tuple[ContinuousQuery, ...]
+    batch_id: int
+    reason: str
+
+
+Event: TypeAlias = BatchExecuted | KnobsChanged | QueriesChanged
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptPlan:
+    """Run ``plan`` from ``batch_id`` on. predicted: expected visits per tuple, None if unknown."""
+
+    plan: SelectionPlan
+    batch_id: int
+    reason: str
+    decision: int | None = None
+    predicted: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDecision:
+    """An evaluation took place. Fields as storage.records.Decision (which the recorder writes)."""
+
+    seq: int
+    batch_id: int
+    algorithm: str
+    kind: str
+    verdict: str
+    metric: str
+    lhs: float | None
+    relation: str
+    rhs: float | None
+    n: int
+    n_sample: int
+    knob_version: int
+    explanation: str
+    old: Mapping[str, Any] | None = None
+    new: Mapping[str, Any] | None = None
+    predicted_old: float | None = None
+    predicted_new: float | None = None
+    plan_version: int | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOutcome:
+    """A switch was measured: exact cost of the new plan, both plans on the same sampled tuples."""
+
+    decision: int
+    batch_id: int
+    actual_new: float | None
+    n: int
+    sample_new: float | None
+    counterfactual_old: float | None
+    n_sample: int
+
+
+Instruction: TypeAlias = AdoptPlan | RecordDecision | RecordOutcome

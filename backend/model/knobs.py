@@ -1,0 +1,119 @@
+"""Knobs: the parameters an operator may turn while queries run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+KnobValue: TypeAlias = float | int | str | bool
+
+
+class KnobRefused(ValueError):
+    """A knob value that is not allowed; the message says what is."""
+
+    def __init__(self, knob: str, value: object, allowed: str) -> None:
+        super().__init__(f"{knob} = {value} refused: allowed {allowed}")
+        self.knob, self.value, self.allowed = knob, value, allowed
+
+
+@dataclass(frozen=True, slots=True)
+class KnobSpec:
+    """One knob: name, kind, unit, range, default and help. Range and choices are inclusive.
+
+    kind: 'float' | 'int' | 'choice' | 'bool'. scale: how a slider should map ('linear' | 'log').
+    """
+
+    name: str
+    kind: Literal["float", "int", "choice", "bool"]
+    default: KnobValue
+    unit: str
+    help: str
+    low: float | None = None
+    high: float | None = None
+    scale: Literal["linear", "log"] = "linear"
+    choices: tuple[str, ...] = ()
+    entity: str = "system"
+
+    def allowed(self) -> str:
+        """The allowed values, as one phrase."""
+        if self.kind == "choice":
+            return "one of " + ", ".join(self.choices)
+        if self.kind == "bool":
+            return "true or false"
+        return f"{self.low:g}..{self.high:g} {self.unit}".rstrip()
+
+    def check(self, value: object) -> KnobValue:
+        """The value in the knob's own type; raises KnobRefused when it is not allowed."""
+        if self.kind == "choice":
+            if isinstance(value, str) and value in self.choices:
+                return value
+            raise KnobRefused(self.name, value, self.allowed())
+        if self.kind == "bool":
+            return self._check_bool(value)
+        return self._check_number(value)
+
+    def _check_bool(self, value: object) -> bool:
+        words = {"true": True, "false": False}
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value.lower() in words:
+            return words[value.lower()]
+        raise KnobRefused(self.name, value, self.allowed())
+
+    def _check_number(self, value: object) -> float | int:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise KnobRefused(self.name, value, self.allowed())
+        try:
+            number = float(value)
+        except ValueError:
+            raise KnobRefused(self.name, value, self.allowed()) from None
+        whole = self.kind != "int" or number.is_integer() if number == number else False
+        low = float("-inf") if self.low is None else self.low
+        high = float("inf") if self.high is None else self.high
+        if not whole or not low <= number <= high:
+            raise KnobRefused(self.name, value, self.allowed())
+        return int(number) if self.kind == "int" else number
+
+
+@dataclass(frozen=True, slots=True)
+class KnobSettings:
+    """The values in force, with a version that grows by one at each change."""
+
+    specs: Mapping[str, KnobSpec]
+    values: Mapping[str, KnobValue]
+    version: int = 0
+
+    @classmethod
+    def defaults(
+        cls, specs: Iterable[KnobSpec], overrides: Mapping[str, object] | None = None
+    ) -> KnobSettings:
+        """Defaults with overrides checked. Raises KnobRefused (also for an unknown knob)."""
+        by_name = {spec.name: spec for spec in specs}
+        values = {name: spec.default for name, spec in by_name.items()}
+        for name, value in (overrides or {}).items():
+            values[name] = _spec_of(by_name, name, value).check(value)
+        return cls(by_name, values)
+
+    def changed(self, name: str, value: object) -> KnobSettings:
+        """Settings with one knob changed; raises KnobRefused."""
+        checked = _spec_of(self.specs, name, value).check(value)
+        return KnobSettings(self.specs, {**self.values, name: checked}, self.version + 1)
+
+    def number(self, name: str) -> float:
+        return float(self.values[name])
+
+    def whole(self, name: str) -> int:
+        return int(self.values[name])
+
+    def word(self, name: str) -> str:
+        return str(self.values[name])
+
+    def flag(self, name: str) -> bool:
+        return bool(self.values[name])
+
+
+def _spec_of(specs: Mapping[str, KnobSpec], name: str, value: object) -> KnobSpec:
+    if name not in specs:
+        raise KnobRefused(name, value, "knobs are " + ", ".join(sorted(specs)))
+    return specs[name]

@@ -1,0 +1,86 @@
+"""Stream schemas: named, typed attributes, as in ``schema = "a int, b string"``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+INTEGER_TYPES: Final = frozenset({"tinyint", "smallint", "int", "bigint"})
+FLOAT_TYPES: Final = frozenset({"float", "double"})
+ORDERED_TYPES: Final = (
+    INTEGER_TYPES | FLOAT_TYPES | frozenset({"string", "boolean", "date", "timestamp"})
+)
+ALIASES: Final = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "bool": "boolean",
+    "str": "string",
+}
+_ATTRIBUTE = re.compile(r"^\s*([A-Za-z_]\w*)\s*:?\s+([A-Za-z]+)\s*$")
+
+
+class SchemaError(ValueError):
+    """A schema text that cannot be read; the message says which attribute and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute: its name as written and its Spark SQL type, lower case."""
+
+    name: str
+    type: str
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.type in INTEGER_TYPES or self.type in FLOAT_TYPES
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """An ordered set of attributes; names are unique without regard to case."""
+
+    attributes: tuple[Attribute, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Schema:
+        """Read ``"a int, b string"``. Raises SchemaError on unknown types, repeats and empty text."""
+        attributes: list[Attribute] = []
+        seen: set[str] = set()
+        for position, part in enumerate(text.split(","), start=1):
+            attribute = _parse_attribute(part, position)
+            if attribute.name.lower() in seen:
+                raise SchemaError(f"attribute {attribute.name!r} appears twice in schema {text!r}")
+            seen.add(attribute.name.lower())
+            attributes.append(attribute)
+        return cls(tuple(attributes))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(a.name for a in self.attributes)
+
+    def find(self, name: str) -> Attribute | None:
+        """The attribute called ``name``, without regard to case."""
+        wanted = name.lower()
+        return next((a for a in self.attributes if a.name.lower() == wanted), None)
+
+    def ddl(self) -> str:
+        """The schema as Spark DDL, names quoted."""
+        return ", ".join(f"`{a.name}` {a.type}" for a in self.attributes)
+
+
+def _parse_attribute(part: str, position: int) -> Attribute:
+    match = _ATTRIBUTE.match(part)
+    if match is None:
+        raise SchemaError(
+            f"attribute {position} of the schema reads {part.strip()!r}; expected 'name type'"
+        )
+    name, written = match.group(1), match.group(2).lower()
+    type_name = ALIASES.get(written, written)
+    if type_name not in ORDERED_TYPES:
+        allowed = ", ".join(sorted(ORDERED_TYPES))
+        raise SchemaError(f"attribute {name!r} has unknown type {written!r}; allowed: {allowed}")
+    return Attribute(name, type_name)

@@ -1,0 +1,292 @@
+"""The SysStream vocabulary: every record the engine publishes, as plain frozen data.
+
+Times are Unix seconds (float, UTC); batches are numbered from 0 by Spark; ``_ms``, ``_us``,
+``_tuples``, ``_bytes`` and ``_prob`` name units; ``None`` means unknown, never zero.
+JSON-typed fields hold only dict, list, str, int, float, bool and None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = Any
+
+EntityKind: TypeAlias = Literal[
+    "query",
+    "operator",
+    "queue",
+    "synopsis",
+    "store",
+    "cache",
+    "index",
+    "monitor",
+    "pool",
+    "system",
+]
+RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
+CommandState: TypeAlias = Literal["requested", "applied", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution of one stream of a workload.
+
+    schema: [[attribute, type], ...]. settings: sink, source, rate and the like, for display.
+    state 'starting' lasts until the first batch; note: last progress line, or why it ended.
+    """
+
+    id: str
+    workload: str
+    stream: str
+    state: RunState
+    started_at: float
+    schema: Json
+    settings: Json
+    pid: int
+    host: str
+    version: str
+    ended_at: float | None = None
+    heartbeat_at: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something with properties that change: an operator, a queue, a query, the system…
+
+    id is unique in the run (``asc:dep_delay``, ``query:q1``, ``queue:source``, ``system``).
+    properties: static facts. query: the query it belongs to, or '' when shared.
+    removed_batch: first batch without it, or None while it lives.
+    """
+
+    id: str
+    kind: EntityKind
+    name: str
+    properties: Json = field(default_factory=dict)
+    query: str = ""
+    since_batch: int = 0
+    removed_batch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value of one property of one entity, as of the end of the batch that carries it."""
+
+    entity: str
+    property: str
+    value: float | None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanVersion:
+    """A plan as data, in force from ``batch`` on.
+
+    version counts from 1. kind: 'early drop' | 'no early drop'. order: entity ids of the ASCs.
+    graph: {"nodes": [{"id", "kind", "label"}], "edges": [{"source", "target", "queue"}]}.
+    hash: changes exactly when nodes, order or roles change. evidence: numbers behind it.
+    """
+
+    version: int
+    batch: int
+    kind: str
+    order: tuple[str, ...]
+    graph: Json
+    hash: str
+    reason: str
+    decision: int | None = None
+    evidence: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One evaluation of a trigger or choice, accepted or rejected, with its inequality.
+
+    ``lhs relation rhs`` was tested (for example 0.31 >= 0.10) on n tuples; verdict is one of
+    switched, kept, below_threshold, cooldown, thin, pinned. seq counts ALL evaluations of the run from 1
+    (stored rejected ones may be a sample; seq shows the gaps). old/new: plan orders (ASC names).
+    predicted_* : visits per tuple (or the unit in detail["cost_unit"]) on the sample of n_sample.
+    """
+
+    seq: int
+    batch: int
+    algorithm: str
+    kind: str
+    verdict: str
+    metric: str
+    lhs: float | None
+    relation: str
+    rhs: float | None
+    n: int
+    n_sample: int
+    knob_version: int
+    explanation: str
+    old: Json = None
+    new: Json = None
+    predicted_old: float | None = None
+    predicted_new: float | None = None
+    plan_version: int | None = None
+    detail: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionOutcome:
+    """What a switch turned out to cost, measured after it took effect.
+
+    actual_new: visits per tuple of the plan that ran, on n tuples; on the profiled sample of
+    n_sample of the same tuples: sample_new (same plan) and counterfactual_old (the demoted plan).
+    """
+
+    decision: int
+    batch: int
+    actual_new: float | None
+    n: int
+    sample_new: float | None
+    counterfactual_old: float | None
+    n_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A named matrix: rows x columns with labels; values row by row, None = unknown.
+
+    row_stats / column_stats: named vectors along an axis, for example {"hit_prob": [...]}.
+    """
+
+    name: str
+    kind: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: Json
+    unit: str = ""
+    n: int = 0
+    row_stats: Json = field(default_factory=dict)
+    column_stats: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened, for the event lane.
+
+    kind: rearrangement, suppressed, knob, restart, query, run, misfit, error, loop.
+    ref: {"decision": seq} / {"command": id} / {"plan": version}, or empty.
+    """
+
+    kind: str
+    title: str
+    detail: str = ""
+    severity: Literal["info", "warning", "error"] = "info"
+    ref: Json = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A knob and its value in force. kind: float | int | choice | bool; scale: linear | log.
+
+    version: the settings version that set this value; batch: first batch it applied to.
+    """
+
+    name: str
+    kind: str
+    value: Json
+    default: Json
+    unit: str
+    help: str
+    low: float | None = None
+    high: float | None = None
+    scale: str = "linear"
+    choices: tuple[str, ...] = ()
+    entity: str = "system"
+    version: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A request of an operator. kind: knob | query_add | query_pause | query_resume | query_remove | stop.
+
+    payload: {"knob", "value"} or {"name", "text"} / {"name"}. Written by the dashboard as
+    'requested'; state, answer and the rest come from the engine's CommandAnswer.
+    expected_version: knob version the requester saw, or None (no check).
+    """
+
+    id: int
+    run_id: str
+    kind: str
+    payload: Json
+    actor: str
+    reason: str
+    requested_at: float
+    expected_version: int | None = None
+    state: CommandState = "requested"
+    applied_batch: int | None = None
+    answered_at: float | None = None
+    answer: str = ""
+    old_value: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """The engine's word on a command: applied at a batch, or refused and why."""
+
+    command: int
+    state: Literal["applied", "refused"]
+    applied_batch: int | None
+    answered_at: float
+    answer: str
+    old_value: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTuple:
+    """One recently matched tuple: its columns by name, and the queries it satisfies (sorted)."""
+
+    values: Json
+    query_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A tuple kept aside because it does not fit the schema: its raw text and what is wrong."""
+
+    raw: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One executed micro-batch. id None: a boundary without data (knob applied while idle).
+
+    time: when it was recorded. stream_time: the largest timestamp seen, as text, or ''.
+    """
+
+    id: int | None
+    time: float
+    duration_ms: float
+    n_tuples: int
+    n_matched: int
+    n_misfits: int
+    plan_version: int
+    stream_time: str = ""
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRecord:
+    """Everything of one batch, written in ONE transaction keyed (run, batch)."""
+
+    run_id: str
+    batch: Batch
+    entities: tuple[Entity, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    plans: tuple[PlanVersion, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    outcomes: tuple[DecisionOutcome, ...] = ()
+    matrices: tuple[Matrix, ...] = ()
+    events: tuple[Event, ...] = ()
+    knobs: tuple[Knob, ...] = ()
+    answers: tuple[CommandAnswer, ...] = ()
+    results: tuple[ResultTuple, ...] = ()
+    misfits: tuple[Misfit, ...] = ()
