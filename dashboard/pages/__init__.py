@@ -1,0 +1,14 @@
+"""The pages, in the order of the navigation: a new page adds its import and its place here.
+
+A tuple, not ``dash.register_page``: that registry is one per process, an app is not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboard.pages.contract import Page, always
+
+PAGES: Final[tuple[Page, ...]] = ()
+
+__all__ = ["PAGES", "Page", "always"]

@@ -1,0 +1,34 @@
+"""Plotly figures inside the live path.
+
+A trace with ``meta = {"live": "system|visits_per_tuple"}`` is extended by assets/live.js at every
+delta while LIVE: x = the batch number, or the time when ``meta["x"] == "time"``. ``limit`` points
+are kept. Figures have transparent backgrounds; colours come from the callback's ids.THEME input.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+CONFIG: Final = {
+    "displaylogo": False,
+    "displayModeBar": False,
+    "responsive": True,
+    "doubleClick": "reset",
+}
+
+
+def chart(
+    component_id: str, label: str, figure: Any = None, height: int = 280, limit: int = 2000
+) -> Component:
+    """A figure in a live container. label: what a screen reader says it is; height in pixels."""
+    graph = dcc.Graph(
+        id=component_id,
+        figure=figure if figure is not None else {"data": [], "layout": {}},
+        config=CONFIG,
+        style={"height": f"{height}px"},
+    )
+    live = {"data-live-chart": str(limit), "role": "img", "aria-label": label}
+    return html.Div(graph, className="pw-chart", **live)

@@ -1,0 +1,71 @@
+"""Numbers as text; assets/format.js writes the same. Unknown (None, NaN) is always '—'."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import Final, Literal, TypeAlias
+
+Format: TypeAlias = Literal["int", "si", "pct", "f2", "f3", "ms", "text"]
+UNKNOWN: Final = "—"
+THIN: Final = "\u2009"
+_STEPS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def show(value: object, form: Format = "text") -> str:
+    """The value in one of the forms.
+
+    int '12 345' · si '12.3k' · pct 0.613 -> '61.3 %' · f2, f3 decimals · ms '131 ms' or '1.31 s'.
+    """
+    if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+        return UNKNOWN
+    if form == "text" or isinstance(value, str | bool) or not isinstance(value, int | float):
+        return str(value)
+    return _number(float(value), form)
+
+
+def _number(value: float, form: Format) -> str:
+    if form == "int":
+        return f"{value:,.0f}".replace(",", THIN)
+    if form == "si":
+        return _si(value)
+    if form == "pct":
+        return f"{100 * value:.1f}{THIN}%"
+    if form == "ms":
+        return f"{value / 1000:.2f}{THIN}s" if abs(value) >= 1000 else f"{value:.0f}{THIN}ms"
+    return f"{value:.{form[1]}f}"
+
+
+def _si(value: float) -> str:
+    for step, letter in _STEPS:
+        if abs(value) >= step * 0.9995:
+            scaled = value / step
+            return f"{scaled:.0f}{letter}" if abs(scaled) >= 99.95 else f"{scaled:.1f}{letter}"
+    return f"{value:.0f}" if abs(value) >= 99.95 or value == int(value) else f"{value:.1f}"
+
+
+def clock(time: float | None) -> str:
+    """UTC time of day, '14:02:09'."""
+    return UNKNOWN if time is None else datetime.fromtimestamp(time, UTC).strftime("%H:%M:%S")
+
+
+def stamp(time: float | None) -> str:
+    """UTC date and time, '2026-11-21 14:02:09'."""
+    if time is None:
+        return UNKNOWN
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def age(seconds: float | None) -> str:
+    """A duration in its largest sensible unit: '0.8 s', '42 s', '3 min', '2.5 h', '4 d'."""
+    if seconds is None:
+        return UNKNOWN
+    for limit, size, unit, digits in (
+        (9.95, 1, "s", 1),
+        (99.5, 1, "s", 0),
+        (5970, 60, "min", 0),
+        (172800, 3600, "h", 1),
+    ):
+        if seconds < limit:
+            return f"{max(0.0, seconds) / size:.{digits}f} {unit}"
+    return f"{seconds / 86400:.0f} d"

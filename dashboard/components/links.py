@@ -1,0 +1,41 @@
+"""Jumps: links that move the moment (page, batch, node) and keep the rest of the URL.
+
+They are real ``<a href>`` with data-pw-* attributes; assets/moment.js follows them without a page
+load. Anything clickable may carry the attributes itself: ``**jump_data(at=12)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.context import Context
+
+
+def jump_data(
+    path: str | None = None, at: int | str | None = None, node: str | None = None
+) -> dict[str, Any]:
+    """data-pw-* attributes for a jump. at='now' returns to now; node='' unpins."""
+    fields = {"data-pw-path": path, "data-pw-at": at, "data-pw-node": node}
+    return {key: str(value) for key, value in fields.items() if value is not None}
+
+
+def jump(
+    context: Context,
+    children: Any,
+    path: str | None = None,
+    at: int | str | None = None,
+    node: str | None = None,
+    **attributes: Any,
+) -> Component:
+    """A link to a page and/or batch and/or node at the moment of ``context``."""
+    changes: dict[str, Any] = {}
+    if at is not None:
+        changes |= {"at": None if at == "now" else int(at), "frozen": False}
+    if node is not None:
+        changes["node"] = node or None
+    href = context.href(path or "", **changes) or "?"
+    attributes.setdefault("className", "pw-link")
+    return html.A(children, href=href, **jump_data(path, at, node), **attributes)

@@ -1,0 +1,44 @@
+"""Panels: a titled card, optionally with the table twin of the figure inside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import html
+from dash.development.base_component import Component
+
+
+def panel(
+    title: str,
+    children: Any,
+    actions: Any = None,
+    note: Any = None,
+    className: str = "",
+    **attributes: Any,
+) -> Component:
+    """A section with a heading. actions: at the right of the heading; note: muted, beside it."""
+    head: list[Any] = [html.H2(title, className="pw-panel-title")]
+    if note is not None:
+        head.append(html.Div(note, className="pw-panel-note"))
+    if actions is not None:
+        head.append(html.Div(actions, className="pw-panel-actions"))
+    body = html.Div(children, className="pw-panel-body")
+    parts = [html.Header(head, className="pw-panel-head"), body]
+    return html.Section(parts, className=f"pw-panel {className}".strip(), **attributes)
+
+
+def twinned(title: str, figure: Any, table: Any, note: Any = None, **attributes: Any) -> Component:
+    """A panel with a figure and its table twin; its button, or the key t, shows one or the other.
+
+    Both are in the page; assets/tables.js toggles ``data-twin`` on the section. ``table`` may be
+    a container that a callback fills.
+    """
+    switch = html.Button(
+        "Table", className="pw-button pw-twin-switch", type="button", **{"aria-pressed": "false"}
+    )
+    body = [
+        html.Div(figure, className="pw-twin-figure"),
+        html.Div(table, className="pw-twin-table"),
+    ]
+    attributes = {"data-twin": "figure", **attributes}
+    return panel(title, body, actions=switch, note=note, **attributes)
