@@ -1,0 +1,7 @@
+"""CQL: the text of continuous queries, parsed and typed. See docs/cql.md."""
+
+from backend.cql.errors import CqlError
+from backend.cql.parser import parse_condition, parse_query
+from backend.cql.printer import format_condition
+
+__all__ = ["CqlError", "format_condition", "parse_condition", "parse_query"]

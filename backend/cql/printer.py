@@ -1,0 +1,54 @@
+"""Conditions back to CQL: one canonical text for each condition."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from backend.cql.syntax import reserved_words
+from backend.model.conditions import And, Comparison, Condition, Constant, NullTest, Or
+
+
+def format_condition(condition: Condition) -> str:
+    """The condition as CQL; parsing it again gives the same condition (nested And/Or flattened).
+
+    Raises ValueError for the empty Or, which has no text because it is never true.
+    """
+    if isinstance(condition, Comparison):
+        name, constant = format_name(condition.attribute), format_constant(condition.constant)
+        return f"{name} {condition.op} {constant}"
+    if isinstance(condition, NullTest):
+        test = "is not null" if condition.negated else "is null"
+        return f"{format_name(condition.attribute)} {test}"
+    if len(condition.parts) == 1:
+        return format_condition(condition.parts[0])
+    if isinstance(condition, And):
+        return " and ".join(_inner(part) for part in condition.parts) or "true"
+    if not condition.parts:
+        raise ValueError("an empty disjunction is never true and has no CQL text")
+    return " or ".join(_inner(part) for part in condition.parts)
+
+
+def _inner(part: Condition) -> str:
+    text = format_condition(part)
+    return f"({text})" if isinstance(part, And | Or) and len(part.parts) > 1 else text
+
+
+def format_name(name: str) -> str:
+    """A stream or attribute name, in backquotes when it needs them."""
+    if re.fullmatch(r"[^\W\d]\w*", name) and name.lower() not in reserved_words():
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def format_constant(constant: Constant) -> str:
+    """A constant as a CQL literal of its type."""
+    if isinstance(constant, bool):
+        return "true" if constant else "false"
+    if isinstance(constant, str):
+        return "'" + constant.replace("'", "''") + "'"
+    if isinstance(constant, int | float):
+        return repr(constant)
+    if isinstance(constant, datetime):
+        return f"TIMESTAMP '{constant.isoformat(sep=' ')}'"
+    return f"DATE '{constant.isoformat()}'"

@@ -1,0 +1,136 @@
+"""From CQL text to its syntax tree; syntax errors in words people use."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection
+from functools import cache
+from typing import Any, Final, Literal
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from backend.cql.builder import TreeBuilder
+from backend.cql.errors import CqlError, did_you_mean, listed
+
+COMPARISON_WORDS: Final = "a comparison (=, <>, <, <=, >, >=, IN, BETWEEN or IS NULL)"
+_WORDS: Final = {
+    "STAR": "'*'",
+    "SELECT": "'Select'",
+    "FROM": "'From'",
+    "_WHERE": "'Where'",
+    "_AND": "'and'",
+    "_OR": "'or'",
+    "BY": "'By'",
+    "NULL": "NULL",
+    "NOT": "NOT",
+    "IN": "IN",
+    "BETWEEN": "BETWEEN",
+    "_LPAR": "'('",
+    "_COMMA": "','",
+    "_RPAR": "')'",
+    "_RSQB": "']'",
+    "$END": "the end of the query",
+}
+_INFIX: Final = frozenset({"and", "or", "in", "between", "is", "like"})
+_HINTS: Final = {
+    '"': "a double quote; write strings in 'single quotes' and odd names in `backquotes`",
+    "'": "a string that never ends; close it with a single quote (write '' for one inside)",
+    "`": "a name that never ends; close it with a backquote",
+    "!": "'!'; write <> for 'not equal' and the word not for negation",
+    "&": "'&'; write the word and",
+    "|": "'|'; write the word or",
+}
+
+
+def parse_text(text: str, start: Literal["query_text", "condition_text"]) -> Any:
+    """A Selection for ``query_text``, a Node for ``condition_text``; raises CqlError."""
+    try:
+        return _parser().parse(text, start=start)
+    except UnexpectedInput as error:
+        raise _syntax_error(error, text) from None
+
+
+def reserved_words() -> frozenset[str]:
+    """Words that are names only inside backquotes, lower case."""
+    return _reserved()
+
+
+@cache
+def _reserved() -> frozenset[str]:
+    patterns = (t.pattern for t in _parser().terminals)
+    words = {p.value for p in patterns if p.type == "str" and p.value.isalpha()}
+    return frozenset(words | {"istream", "dstream", "rstream"})
+
+
+@cache
+def _parser() -> Lark:
+    return Lark.open(
+        "grammar.lark",
+        rel_to=__file__,
+        parser="lalr",
+        lexer="basic",
+        start=["query_text", "condition_text"],
+        maybe_placeholders=False,
+        transformer=TreeBuilder(),
+    )
+
+
+def _syntax_error(error: UnexpectedInput, text: str) -> CqlError:
+    if isinstance(error, UnexpectedCharacters):
+        found = _HINTS.get(error.char, f"{error.char!r}, which has no meaning here")
+        return CqlError(f"found {found}", error.line, error.column, text)
+    assert isinstance(error, UnexpectedToken)
+    accepted = error.accepts or error.expected
+    before = _token_before(error.token, text)
+    token = error.token
+    if "_WHERE" in accepted and before and did_you_mean(before, ["where"]):
+        token = before  # a misspelt Where, read as the stream's alias
+    line, column = _position(token, text)
+    expected = _expected(accepted, "" if before is None else before.type)
+    message = f"found {_found(token)}, expected {expected}{_advice(token, before, accepted)}"
+    return CqlError(message, line, column, text, len(token))
+
+
+def _token_before(token: Token, text: str) -> Token | None:
+    end = len(text) if token.type == "$END" else token.start_pos or 0
+    return deque(_parser().lex(text[:end]), maxlen=1).pop() if text[:end].strip() else None
+
+
+def _position(token: Token, text: str) -> tuple[int, int]:
+    if token.type != "$END":
+        return token.line or 1, token.column or 1
+    lines = text.rstrip().split("\n")
+    return len(lines), len(lines[-1]) + 1
+
+
+def _found(token: Token) -> str:
+    return "the end of the query" if token.type == "$END" else repr(str(token))
+
+
+def _expected(accepted: Collection[str], before: str) -> str:
+    if "COMPARE" in accepted:
+        return COMPARISON_WORDS
+    if "DISTINCT" in accepted and "STAR" in accepted:
+        return "'*'"
+    if "NUMBER" in accepted and "_RSQB" not in accepted:
+        return "an attribute or a constant" if "SELECT" not in accepted else "a list of constants"
+    if "SELECT" in accepted:
+        return "'Select'"
+    if "NAME" in accepted and not {"_WHERE", "FROM"} & set(accepted):
+        return "a stream name" if before in ("FROM", "_COMMA", "JOIN") else "a name"
+    words = [word for terminal, word in _WORDS.items() if terminal in accepted]
+    return listed(words if len(words) < 2 or "_WHERE" not in accepted else _clauses(words))
+
+
+def _clauses(words: list[str]) -> list[str]:
+    return [word for word in words if word not in ("','", "BETWEEN", "IN")]
+
+
+def _advice(token: Token, before: Token | None, accepted: Collection[str]) -> str:
+    if before == "=" and token == "=":
+        return "; equality is written with one ="
+    word = token.lower()
+    if "NAME" in accepted and word in _reserved() - _INFIX:
+        return f" (a name spelled like the keyword {token} goes in `backquotes`)"
+    return ""
