@@ -1,0 +1,300 @@
+"""A workload is one TOML file: streams, queries, knobs and a sink. See docs/workloads.md."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any, Final
+
+from backend.cql import CqlError, parse_query
+from backend.cql.errors import did_you_mean, listed
+from backend.model.conditions import ContinuousQuery
+from backend.model.knobs import KnobRefused, KnobSettings, KnobSpec
+from backend.model.schema import Schema, SchemaError
+from backend.workloads.tables import Table, WorkloadError, kind_of, read_toml
+
+__all__ = [
+    "SinkSpec",
+    "SourceSpec",
+    "StreamSpec",
+    "Workload",
+    "WorkloadError",
+    "load_workload",
+    "shipped_workloads",
+]
+
+FILE_FORMATS: Final = frozenset({"csv", "json", "orc", "parquet", "text", "avro", "xml"})
+SINK_FORMATS: Final = ("parquet", "json", "csv")
+TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
+#: Formats replayed from Python, and the options each takes.
+BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "memory": (),
+    "flights": (),
+    "drift": ("seed", "phases"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """Where a stream comes from: a Spark source format, or 'memory', 'flights', 'drift'.
+
+    options: as Spark takes them, all strings (lists and tables as JSON). rows: for 'memory', each a
+    list in schema order or a table by attribute, as TOML has them; None otherwise.
+    """
+
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    rows: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSpec:
+    """A stream: its schema contract and source.
+
+    timestamp: the attribute that carries event time, or None for the arrival number.
+    rate: tuples per second, 0 as fast as possible, None when the file does not say.
+    """
+
+    name: str
+    schema: Schema
+    source: SourceSpec
+    timestamp: str | None = None
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSpec:
+    """Where matched tuples go; path None: the engine chooses. format: parquet, json or csv."""
+
+    path: str | None = None
+    format: str = "parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Everything one workload file says. knobs: overrides already laid over the file's."""
+
+    name: str
+    path: Path
+    streams: tuple[StreamSpec, ...]
+    queries: tuple[ContinuousQuery, ...]
+    knobs: Mapping[str, Any]
+    sink: SinkSpec
+
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """Stream name -> schema, as parse_query takes them."""
+        return {stream.name: stream.schema for stream in self.streams}
+
+
+def shipped_workloads() -> dict[str, Path]:
+    """The workload files that come with the program, by name."""
+    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.toml"))}
+
+
+def load_workload(
+    path: Path | str,
+    overrides: Mapping[str, object] | None = None,
+    knob_specs: Iterable[KnobSpec] = (),
+) -> Workload:
+    """Read a workload file; ``overrides`` are knob values laid over its [knobs].
+
+    knob_specs: when given, knob names and values are checked against them (their defaults are not
+    added). Raises WorkloadError: one sentence with the file.
+    """
+    path = Path(path)
+    document = Table(path, "", read_toml(path))
+    document.only(("name", "streams", "queries", "knobs", "sink"), "table or key")
+    streams = _streams(document.table("streams"))
+    schemas = {stream.name: stream.schema for stream in streams}
+    return Workload(
+        name=document.text("name") or path.stem,
+        path=path,
+        streams=streams,
+        queries=_queries(document.table("queries"), schemas),
+        knobs=_knobs(document.table("knobs"), overrides or {}, tuple(knob_specs)),
+        sink=_sink(document.table("sink")),
+    )
+
+
+def _streams(table: Table) -> tuple[StreamSpec, ...]:
+    if not table.values:
+        raise WorkloadError(
+            table.path, "there is no [streams.NAME] table; a workload needs a stream"
+        )
+    seen: dict[str, str] = {}
+    for name, value in table.values.items():
+        if not isinstance(value, dict):
+            raise table.refuse(f"{name} must be a table [streams.{name}], not {kind_of(value)}")
+        twin = seen.setdefault(name.lower(), name)
+        if twin != name:
+            message = f"two streams are called {twin!r} and {name!r}, which differ only by case"
+            raise WorkloadError(table.path, message)
+    return tuple(_stream(name, table.table(name, f"[streams.{name}]")) for name in table.values)
+
+
+def _stream(name: str, table: Table) -> StreamSpec:
+    table.only(("schema", "source", "timestamp", "rate"))
+    if "source" not in table.values:
+        raise table.refuse('has no source; write source = { format = "csv", path = "…" }')
+    source = _source(table.table("source", f"{table.where} source"))
+    schema = _schema(table, source)
+    return StreamSpec(name, schema, source, _timestamp(table, schema), _rate(table))
+
+
+def _schema(table: Table, source: SourceSpec) -> Schema:
+    text = table.text("schema")
+    built_in = _built_in_schema(source.format)
+    if text is None and built_in is not None:
+        return built_in
+    if text is None:
+        raise table.refuse('has no schema; write schema = "a int, b string"')
+    try:
+        schema = Schema.parse(text)
+    except SchemaError as error:
+        raise table.refuse(f"schema: {error}") from error
+    for attribute in schema.attributes if built_in is not None else ():
+        known = built_in.find(attribute.name) if built_in is not None else None
+        if known is None:
+            hint = did_you_mean(attribute.name, built_in.names if built_in else ())
+            raise table.refuse(f"schema: {source.format} has no column {attribute.name!r}{hint}")
+        if known != attribute:
+            raise table.refuse(f"schema: {attribute.name!r} must read '{known.name} {known.type}'")
+    return schema
+
+
+def _built_in_schema(format_name: str) -> Schema | None:
+    return None
+
+
+def _source(table: Table) -> SourceSpec:
+    format_name = table.text("format")
+    if format_name is None:
+        raise table.refuse('has no format; write format = "csv", or another Spark source')
+    format_name = format_name.strip().lower() if "." not in format_name else format_name.strip()
+    values = {key: value for key, value in table.values.items() if key != "format"}
+    rows = None
+    if format_name == "memory":
+        rows = _rows(table, values.pop("rows", None))
+    if format_name in BUILT_IN:
+        allowed = ("format", *BUILT_IN[format_name], *(("rows",) if rows is not None else ()))
+        table.only(allowed)
+    options = {key: _option(table, key, value) for key, value in values.items()}
+    if format_name in FILE_FORMATS:
+        options["path"] = _existing(table, options.get("path"))
+    return SourceSpec(format_name, options, rows)
+
+
+def _rows(table: Table, rows: Any) -> tuple[Any, ...]:
+    if not isinstance(rows, list):
+        raise table.refuse("needs rows = [[…], …], one list or table a tuple")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, list | dict):
+            raise table.refuse(
+                f"rows: tuple {number} must be a list or a table, not {kind_of(row)}"
+            )
+    return tuple(rows)
+
+
+def _option(table: Table, key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | dict):
+        try:
+            return json.dumps(value)
+        except TypeError:
+            raise table.refuse(f"{key} holds a date; write it as a string") from None
+    return str(value)
+
+
+def _existing(table: Table, path: str | None) -> str:
+    """The path made absolute; it, or for a glob at least one match, must exist."""
+    if not path:
+        raise table.refuse('has no path; write path = "file-or-folder"')
+    if "://" in path:
+        return path
+    absolute = str(table.path.parent.absolute() / Path(path).expanduser())
+    if not (glob(absolute, recursive=True) if has_magic(absolute) else Path(absolute).exists()):
+        raise table.refuse(f"path: there is no file {absolute}")
+    return absolute
+
+
+def _timestamp(table: Table, schema: Schema) -> str | None:
+    name = table.text("timestamp")
+    if name is None:
+        return None
+    attribute = schema.find(name)
+    if attribute is None:
+        hint = did_you_mean(name, schema.names) or f"; it has {listed(schema.names, 'and')}"
+        raise table.refuse(f"timestamp: the schema has no column {name!r}{hint}")
+    if attribute.type not in TIMESTAMP_TYPES:
+        allowed = listed(TIMESTAMP_TYPES)
+        raise table.refuse(
+            f"timestamp: {name!r} is a {attribute.type} column; it must be {allowed}"
+        )
+    return attribute.name
+
+
+def _rate(table: Table) -> float | None:
+    value = table.values.get("rate")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise table.refuse(f"rate must be a number of tuples per second, not {kind_of(value)}")
+    if not math.isfinite(value) or value < 0:
+        raise table.refuse(f"rate = {value} is not allowed; 0 (as fast as possible) or more")
+    return float(value)
+
+
+def _queries(table: Table, schemas: Mapping[str, Schema]) -> tuple[ContinuousQuery, ...]:
+    queries = []
+    for name, text in table.values.items():
+        if not name.strip():
+            raise table.refuse("has a query with an empty name")
+        if not isinstance(text, str):
+            raise table.refuse(f"query {name!r} must be CQL text in a string, not {kind_of(text)}")
+        try:
+            queries.append(parse_query(name, text, schemas))
+        except CqlError as error:
+            message = f"query {name!r}, {error.sentence}"
+            raise WorkloadError(table.path, message) from error
+    return tuple(queries)
+
+
+def _knobs(
+    table: Table, overrides: Mapping[str, object], specs: tuple[KnobSpec, ...]
+) -> dict[str, Any]:
+    for name, value in table.values.items():
+        if not isinstance(value, str | int | float | bool):
+            raise table.refuse(
+                f"{name} must be a number, a word or true/false, not {kind_of(value)}"
+            )
+    values = {**table.values, **overrides}
+    if not specs:
+        return values
+    try:
+        return {k: v for k, v in KnobSettings.defaults(specs, values).values.items() if k in values}
+    except KnobRefused as error:
+        known = {spec.name for spec in specs}
+        hint = "" if error.knob in known else did_you_mean(error.knob, known)
+        raise table.refuse(f"{error}{hint}") from error
+
+
+def _sink(table: Table) -> SinkSpec:
+    table.only(("path", "format"))
+    format_name = (table.text("format") or "parquet").lower()
+    if format_name not in SINK_FORMATS:
+        hint = (
+            did_you_mean(format_name, SINK_FORMATS) or f"; allowed: {listed(SINK_FORMATS, 'and')}"
+        )
+        raise table.refuse(f"format {format_name!r} is unknown{hint}")
+    path = table.text("path")
+    if path is not None and "://" not in path:
+        path = str(table.path.parent.absolute() / Path(path).expanduser())
+    return SinkSpec(path, format_name)

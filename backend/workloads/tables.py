@@ -1,0 +1,102 @@
+"""Reading checked values out of a TOML document; every refusal is one sentence with the file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from backend.cql.errors import did_you_mean, listed
+
+_POSITION: Final = re.compile(r"^(?P<what>.*?) \(at (?:line (?P<line>\d+), column \d+|.*)\)$", re.S)
+_TWICE: Final = re.compile(r"^Cannot declare \((?P<path>.*?),?\) twice$")
+
+
+class WorkloadError(ValueError):
+    """A workload file that is refused: one sentence with the file, what is wrong, what is allowed.
+
+    path: the file; line: its line where TOML knows it, else None.
+    """
+
+    def __init__(self, path: Path | str, message: str, line: int | None = None) -> None:
+        self.path, self.message, self.line = Path(path), message, line
+        place = str(path) if line is None else f"{path}, line {line}"
+        super().__init__(f"{place}: {message}")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The document at ``path``. Raises WorkloadError when it is missing, unreadable or no TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise WorkloadError(path, "there is no such workload file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise WorkloadError(path, f"this workload file cannot be read: {reason}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise _toml_error(path, error) from error
+
+
+def _toml_error(path: Path, error: tomllib.TOMLDecodeError) -> WorkloadError:
+    match = _POSITION.match(str(error))
+    what = match["what"] if match else str(error)
+    line = int(match["line"]) if match and match["line"] else None
+    if twice := _TWICE.match(what):
+        *parents, name = (part.strip(" '\"") for part in twice["path"].split(","))
+        what = (
+            f"two streams are called {name!r}"
+            if parents == ["streams"]
+            else (f"the table [{'.'.join([*parents, name])}] is written twice")
+        )
+    elif what == "Cannot overwrite a value":
+        what = "a name is given twice in the same table"
+    else:
+        what = f"this is not valid TOML: {what[0].lower()}{what[1:]}"
+    return WorkloadError(path, what, line)
+
+
+def kind_of(value: object) -> str:
+    """The TOML kind of a value, with its article."""
+    if isinstance(value, bool):
+        return "true or false"
+    kinds = {str: "a string", int: "an integer", float: "a float", list: "a list", dict: "a table"}
+    return kinds.get(type(value), "a date or time")
+
+
+class Table:
+    """One table of the document. ``where`` names it in messages, as in ``[streams.Flights]``."""
+
+    def __init__(self, path: Path, where: str, values: Mapping[str, Any]) -> None:
+        self.path, self.where, self.values = path, where, values
+
+    def refuse(self, message: str) -> WorkloadError:
+        """The error to raise about this table."""
+        return WorkloadError(self.path, f"{self.where} {message}".strip())
+
+    def only(self, allowed: Iterable[str], what: str = "key") -> None:
+        """Raises WorkloadError when the table has a key that is not allowed."""
+        allowed = list(allowed)
+        for key in self.values:
+            if key not in allowed:
+                hint = did_you_mean(key, allowed) or f"; allowed: {listed(allowed, 'and')}"
+                raise self.refuse(f"has an unknown {what} {key!r}{hint}")
+
+    def table(self, key: str, where: str | None = None) -> Table:
+        """The table under ``key``, empty when absent."""
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            raise self.refuse(f"{key} must be a table, not {kind_of(value)}")
+        return Table(self.path, where or f"[{key}]", value)
+
+    def text(self, key: str) -> str | None:
+        """The non-empty string under ``key``, or None when absent."""
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise self.refuse(f"{key} must be a string, not {kind_of(value)}")
+        if not value.strip():
+            raise self.refuse(f"{key} is empty")
+        return value
