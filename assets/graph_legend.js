@@ -1,0 +1,70 @@
+/* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
+(function () {
+  "use strict";
+  const pw = (window.planwatch = window.planwatch || {});
+  const h = (...args) => window.React.createElement(...args);
+
+  /** options: {heat, setHeat, top}: the colour metric, its setter, the upper end of the scale. */
+  pw.graphLegend = function ({ heat, setHeat, top }) {
+    const choice = ([name, { label }]) =>
+      h(
+        "button",
+        {
+          key: name,
+          type: "button",
+          className: "pw-segment",
+          "aria-pressed": heat === name ? "true" : "false",
+          onClick: () => setHeat(name),
+        },
+        label
+      );
+    const ramp = [0, 1, 2, 3, 4].map((step) => h("i", { key: step, className: `pw-heat-${step}` }));
+    return h(
+      "div",
+      { className: "pw-legend", "aria-label": "Legend", role: "group" },
+      h("span", { className: "pw-legend-word" }, "Bar:"),
+      h("span", { className: "pw-segments", role: "group", "aria-label": "Colour of the bars" }, Object.entries(pw.heats).map(choice)),
+      h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${(100 * top).toPrecision(2) * 1} %`),
+      h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "edge: share of tuples still alive"),
+      h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "pill: tuples in the queue, filled relative to the batch")
+    );
+  };
+
+  function rows(node, facts) {
+    const system = facts.system;
+    const show = pw.show;
+    if (node.id === "op:source")
+      return [
+        ["arriving", show(system.tuples_per_s, "si") + " tuples/s"],
+        ["in this batch", show(system.n_tuples, "int") + " tuples"],
+        ["waiting", show(system.backlog_tuples, "int") + " tuples"],
+      ];
+    if (node.id === "op:output")
+      return [
+        ["matched", `${show(facts.matched, "pct")} of the batch`],
+        ["in this batch", show(system.n_matched, "int") + " tuples"],
+        ["in total", show(system.matched_total, "int") + " tuples"],
+      ];
+    const card = facts.cards[node.id] || {};
+    return [
+      ["drop probability", show(card.drop, "f3")],
+      ["reached by", `${show(card.reached, "int")} of ${show(card.n, "int")} tuples`],
+      ["dropped here", `${show(card.drops, "pct")} of the batch`],
+      ["still alive after", `${show(card.survival, "pct")} of the batch`],
+      ["share of visits", show(card.visits, "pct")],
+    ];
+  }
+
+  /** What a card says in full. Purely visual: the same is in the card's label and the table. */
+  pw.graphTip = function (node, { place, facts, width, batch }) {
+    const left = Math.min(Math.max(0, place.x), Math.max(0, width - 232));
+    const lines = rows(node, facts).map(([name, value]) => h("tr", { key: name }, h("th", null, name), h("td", null, value)));
+    return h(
+      "div",
+      { className: "pw-tip", style: { left, top: place.y + place.h + 8 }, "aria-hidden": "true" },
+      h("b", null, `${pw.nodeSign(node)} ${node.label}`),
+      h("table", null, h("tbody", null, lines)),
+      h("small", null, `as of batch ${pw.show(batch, "int")}`)
+    );
+  };
+})();

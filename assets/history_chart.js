@@ -1,0 +1,143 @@
+/* HistoryChart: one property over batches, small and live; a Dash component.
+
+   Props: title, unit, form, entity, property, points [[batch, value]…], at (batch of the moment),
+   height. Hover or focus + arrows reads values; click or Enter moves the moment there. */
+(function () {
+  "use strict";
+  const pw = (window.planwatch = window.planwatch || {});
+  const LIMIT = 240;
+  const EDGE = { left: 6, right: 6, top: 8, bottom: 16 };
+  const h = (...args) => window.React.createElement(...args);
+
+  function read(values, entity, property) {
+    const own = values[entity];
+    if (typeof own === "number") return property === "size_tuples" ? own : undefined;
+    return own ? own[property] : undefined;
+  }
+
+  /* The points of the server, continued by the deltas while LIVE. */
+  function useSeries(props) {
+    const { useState, useEffect } = window.React;
+    const { entity, property, points } = props;
+    const [grown, setGrown] = useState([]);
+    useEffect(() => {
+      setGrown([]);
+      return pw.on("values", (delta) => {
+        const value = read(delta.v, entity, property);
+        if (typeof value === "number") setGrown((last) => [...last, [delta.b, value]].slice(-LIMIT));
+      });
+    }, [entity, property]);
+    const known = points.filter((point) => point[1] !== null);
+    if (pw.mode() !== "live") return known;
+    const newest = known.length ? known[known.length - 1][0] : -1;
+    return [...known, ...grown.filter((point) => point[0] > newest)].slice(-LIMIT);
+  }
+
+  function scales(points, width, height) {
+    const known = points.filter((point) => point[1] !== null);
+    const numbers = known.map((point) => point[1]);
+    const low = Math.min(...numbers);
+    const high = Math.max(...numbers);
+    const first = points[0][0];
+    const span = points[points.length - 1][0] - first || 1;
+    const room = { w: width - EDGE.left - EDGE.right, h: height - EDGE.top - EDGE.bottom };
+    const x = (batch) => EDGE.left + ((batch - first) / span) * room.w;
+    const y = (value) => EDGE.top + (high === low ? room.h / 2 : room.h - ((value - low) / (high - low)) * room.h);
+    return { known, low, high, first, last: first + span, x, y, room };
+  }
+
+  const nearest = (points, batch) =>
+    points.reduce((best, point) => (Math.abs(point[0] - batch) < Math.abs(best[0] - batch) ? point : best), points[0]);
+
+  function plot(s, width, height, at, focus) {
+    const path = s.known.map(([b, v]) => `${s.x(b).toFixed(1)},${s.y(v).toFixed(1)}`).join(" ");
+    const base = height - EDGE.bottom;
+    const area = `${s.x(s.known[0][0])},${base} ${path} ${s.x(s.known[s.known.length - 1][0])},${base}`;
+    const cursor = at !== null && at !== undefined && at >= s.first && at <= s.last ? s.x(at) : null;
+    return [
+      h("line", { key: "base", className: "pw-axis", x1: EDGE.left, x2: width - EDGE.right, y1: base, y2: base }),
+      h("polygon", { key: "area", className: "pw-area", points: area }),
+      h("polyline", { key: "line", className: "pw-line", points: path }),
+      h("text", { key: "first", className: "pw-tick", x: EDGE.left, y: height - 3 }, `batch ${s.first}`),
+      h("text", { key: "last", className: "pw-tick", x: width - EDGE.right, y: height - 3, textAnchor: "end" }, String(s.last)),
+      cursor !== null && h("line", { key: "at", className: "pw-cursor-line", x1: cursor, x2: cursor, y1: EDGE.top, y2: base }),
+      focus && h("circle", { key: "focus", className: "pw-dot", cx: s.x(focus[0]), cy: s.y(focus[1]), r: 3.5 }),
+    ];
+  }
+
+  function HistoryChart(props) {
+    const { useState } = window.React;
+    const { title, unit, form, height = 96 } = props;
+    const [ref, width] = pw.useWidth();
+    const [focus, setFocus] = useState(null);
+    const points = useSeries(props);
+    const last = points.length ? points[points.length - 1] : null;
+    const reading = focus || last;
+    const number = reading ? pw.show(reading[1], form) : "—";
+    const head = h(
+      "div",
+      { className: "pw-history-head" },
+      h("span", { className: "pw-history-title" }, title),
+      h("span", { className: "pw-history-value" }, h("b", null, number), unit ? " " + unit : "", focus ? h("small", null, ` batch ${focus[0]}`) : "")
+    );
+    const shell = (...body) =>
+      h("div", { id: props.id, className: "pw-history", ref, "data-live-history": `${props.entity}|${props.property}`, "data-points": points.length }, head, body);
+    if (points.length < 2 || width === 0) return shell(h("p", { key: "none", className: "pw-history-none" }, "Not enough batches yet."));
+
+    const s = scales(points, width, height);
+    const locate = (event) => {
+      const box = event.currentTarget.getBoundingClientRect();
+      const batch = s.first + ((event.clientX - box.left - EDGE.left) / s.room.w) * (s.last - s.first);
+      return nearest(points, batch);
+    };
+    const step = (by) => {
+      const index = points.indexOf(focus || last);
+      setFocus(points[Math.min(points.length - 1, Math.max(0, index + by))]);
+    };
+    const onKeyDown = (event) => {
+      const keys = { ArrowLeft: -1, ArrowRight: 1 };
+      if (event.key in keys) step(keys[event.key]);
+      else if (event.key === "Enter" && focus) pw.go({ at: focus[0] });
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    const label = `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${pw.show(s.low, form)}, highest ${pw.show(s.high, form)}`;
+    return shell(
+      h(
+        "svg",
+        {
+          key: "plot",
+          width,
+          height,
+          role: "img",
+          tabIndex: 0,
+          "aria-label": label,
+          onMouseMove: (event) => setFocus(locate(event)),
+          onMouseLeave: () => setFocus(null),
+          onBlur: () => setFocus(null),
+          onClick: (event) => pw.go({ at: locate(event)[0] }),
+          onKeyDown,
+        },
+        plot(s, width, height, props.at, focus)
+      ),
+      h("div", { key: "range", className: "pw-history-range", "aria-hidden": "true" }, h("span", null, pw.show(s.high, form)), h("span", null, pw.show(s.low, form)))
+    );
+  }
+
+  HistoryChart.propTypes = window.PropTypes
+    ? {
+        id: window.PropTypes.string,
+        title: window.PropTypes.string,
+        unit: window.PropTypes.string,
+        form: window.PropTypes.string,
+        entity: window.PropTypes.string,
+        property: window.PropTypes.string,
+        points: window.PropTypes.array,
+        at: window.PropTypes.number,
+        height: window.PropTypes.number,
+        setProps: window.PropTypes.func,
+      }
+    : {};
+  window.planwatch_components = Object.assign(window.planwatch_components || {}, { HistoryChart });
+})();

@@ -1,0 +1,200 @@
+/* KnobCard: one knob as a draft that is applied on purpose; a Dash component.
+
+   Props: run, knob (a Knob row: name, kind, value, default, unit, help, low, high, scale, choices,
+   version, batch), disabled (why it cannot be turned, or ''), compact. The card requests and never
+   claims: PENDING until the engine says applied at a batch, or refused and why. */
+(function () {
+  "use strict";
+  const pw = (window.planwatch = window.planwatch || {});
+  const h = (...args) => window.React.createElement(...args);
+
+  /* The request's life: null, {phase: pending | applied | refused, value, text}. */
+  function useRequest(run, name) {
+    const { useState, useRef, useEffect } = window.React;
+    const [request, setRequest] = useState(null);
+    const stop = useRef(null);
+    useEffect(() => () => stop.current && stop.current(), []);
+
+    async function send(value, reason, version) {
+      if (stop.current) stop.current();
+      setRequest({ phase: "pending", value, text: "pending" });
+      const body = { knob: name, value, reason, expected_version: version };
+      const answer = await pw.api("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
+      if (!answer.ok) {
+        setRequest({ phase: "refused", value, text: "refused: " + pw.apiError(answer) });
+        pw.announce(`${name} refused`);
+        return;
+      }
+      pw.refresh(true);
+      stop.current = pw.followCommand(run, answer.body.id, (command) => {
+        const applied = command.state === "applied";
+        const text = applied ? `applied at batch ${command.applied_batch}` : `refused: ${command.answer}`;
+        setRequest({ phase: command.state, value, text });
+        pw.announce(`${name} ${text}`);
+      });
+    }
+    return [request, send, () => setRequest(null)];
+  }
+
+  /* The draft: text as typed, with the version it was begun on; null follows the engine. */
+  function useDraft(knob) {
+    const { useState } = window.React;
+    const [draft, setDraft] = useState(null);
+    const edit = (text) => setDraft((last) => ({ text: String(text), version: last ? last.version : knob.version }));
+    return { text: draft ? draft.text : String(knob.value), draft, edit, drop: () => setDraft(null) };
+  }
+
+  function KnobCard(props) {
+    const { knob, run, disabled, compact } = props;
+    const { useState } = window.React;
+    const [request, send, forget] = useRequest(run, knob.name);
+    const { text, draft, edit, drop } = useDraft(knob);
+    const [reason, setReason] = useState("");
+    const problem = pw.knobProblem(knob, text);
+    const value = pw.knobParse(knob, text);
+    const changed = draft !== null && value !== knob.value;
+    const overtaken = changed && draft.version !== knob.version;
+    const off = Boolean(disabled);
+    const change = (next) => {
+      if (request && request.phase !== "pending") forget();
+      edit(next);
+    };
+    const apply = () => {
+      if (off || !changed || problem) return;
+      send(value, reason, draft.version);
+      drop();
+      setReason("");
+    };
+    const onKeyDown = (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter" && event.target.tagName === "INPUT") apply();
+      if (event.key === "Escape") drop();
+    };
+    const control = { knob, text, value, off, change, label: knob.name };
+    return h(
+      "section",
+      {
+        id: props.id,
+        className: "pw-knob" + (compact ? " pw-knob-compact" : "") + (changed ? " pw-knob-draft" : ""),
+        "data-knob": knob.name,
+        "data-value": String(knob.value),
+        "data-version": knob.version,
+        "aria-label": `Knob ${knob.name}`,
+        onKeyDown,
+      },
+      heading(knob, request, compact),
+      !compact && h("p", { className: "pw-knob-help" }, knob.help),
+      h("div", { className: "pw-knob-control" }, pw.knobSlides(knob) && slider(control), box(control), h("span", { className: "pw-knob-unit" }, knob.unit)),
+      !compact && foot(knob),
+      overtaken && h("p", { className: "pw-knob-note pw-ink-warning" }, `Changed to ${knob.value} by someone else meanwhile; applying will be refused. Esc takes the new value.`),
+      changed && problem && h("p", { className: "pw-knob-note pw-ink-warning" }, problem),
+      off && h("p", { className: "pw-knob-note" }, disabled),
+      changed && !off && actions({ knob, reason, setReason, apply, drop, problem, value })
+    );
+  }
+
+  function heading(knob, request, compact) {
+    const set = knob.version > 0 ? `set at batch ${knob.batch}` : "start value";
+    return h(
+      "header",
+      { className: "pw-knob-head" },
+      h(compact ? "h4" : "h3", { title: knob.help }, knob.name),
+      request
+        ? h("span", { className: `pw-chip pw-chip-${request.phase}`, "data-phase": request.phase, role: "status" }, request.text)
+        : !compact && h("span", { className: "pw-knob-since" }, `v${knob.version} · ${set}`)
+    );
+  }
+
+  function slider({ knob, value, off, change, label }) {
+    const position = value === null ? 0 : pw.knobPosition(knob, value);
+    const tick = { left: `${pw.knobPosition(knob, knob.default) / 10}%` };
+    return h(
+      "span",
+      { className: "pw-slider" },
+      h("input", {
+        type: "range",
+        min: 0,
+        max: 1000,
+        step: 5,
+        value: Math.round(position),
+        disabled: off,
+        "aria-label": `${label} slider`,
+        "aria-valuetext": `${value} ${knob.unit}`.trim(),
+        style: { "--part": `${position / 10}%` },
+        onChange: (event) => change(pw.knobValue(knob, Number(event.target.value))),
+      }),
+      h("span", { className: "pw-slider-rail" }, h("i", { className: "pw-slider-default", style: tick, title: `default ${knob.default}` }))
+    );
+  }
+
+  function box({ knob, text, value, off, change, label }) {
+    if (knob.kind === "choice")
+      return h(
+        "select",
+        { className: "pw-input", value: text, disabled: off, "aria-label": label, onChange: (event) => change(event.target.value) },
+        knob.choices.map((choice) => h("option", { key: choice, value: choice }, choice))
+      );
+    if (knob.kind === "bool")
+      return h(
+        "label",
+        { className: "pw-check" },
+        h("input", { type: "checkbox", checked: text === "true", disabled: off, "aria-label": label, onChange: (event) => change(event.target.checked) }),
+        text === "true" ? "on" : "off"
+      );
+    const nudge = (way, sign, word) =>
+      h("button", { type: "button", className: "pw-step", disabled: off, "aria-label": `${label} ${word}`, onClick: () => change(pw.knobStep(knob, value ?? knob.value, way)) }, sign);
+    const input = { type: "text", inputMode: "decimal", className: "pw-input", value: text, disabled: off, "aria-label": label, spellCheck: false };
+    return h("span", { className: "pw-number" }, nudge(-1, "−", "down"), h("input", { ...input, onChange: (event) => change(event.target.value) }), nudge(1, "+", "up"));
+  }
+
+  const foot = (knob) =>
+    h(
+      "p",
+      { className: "pw-knob-foot" },
+      h("span", null, `range ${pw.knobRange(knob)}`),
+      h("span", null, `default ${knob.default}`),
+      knob.scale === "log" && h("span", null, "log scale")
+    );
+
+  function actions({ knob, reason, setReason, apply, drop, problem, value }) {
+    return h(
+      "div",
+      { className: "pw-knob-actions" },
+      h("input", {
+        type: "text",
+        className: "pw-input pw-knob-reason",
+        placeholder: "why? (kept in the audit log)",
+        "aria-label": `Reason for changing ${knob.name}`,
+        maxLength: 200,
+        value: reason,
+        onChange: (event) => setReason(event.target.value),
+      }),
+      h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(problem), onClick: apply }, `Apply ${value ?? ""}`),
+      h("button", { type: "button", className: "pw-button", onClick: drop }, "Discard")
+    );
+  }
+
+  const types = window.PropTypes;
+  KnobCard.propTypes = types
+    ? { id: types.string, run: types.string, knob: types.object, disabled: types.string, compact: types.bool, setProps: types.func }
+    : {};
+  window.planwatch_components = Object.assign(window.planwatch_components || {}, { KnobCard });
+
+  /* Revert buttons of the audit log: data-pw-revert = JSON {knob, value, version, command}. */
+  document.addEventListener("click", async function (event) {
+    const button = event.target instanceof Element && event.target.closest("[data-pw-revert]");
+    if (!button || button.disabled) return;
+    const { run, knob, value, version, command } = JSON.parse(button.dataset.pwRevert);
+    button.disabled = true;
+    const body = { knob, value, reason: `revert of #${command}`, expected_version: version };
+    const answer = await pw.api("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
+    button.disabled = false;
+    if (answer.ok) {
+      pw.toast(`Revert of ${knob} to ${value} requested`);
+      pw.followCommand(run, answer.body.id, (done) =>
+        pw.toast(done.state === "applied" ? `${knob} = ${value} applied at batch ${done.applied_batch}` : `Revert refused: ${done.answer}`, null, done.state === "applied" ? "ok" : "error")
+      );
+      pw.refresh(true);
+    } else pw.toast(`Revert refused: ${pw.apiError(answer)}`, null, "error");
+  });
+})();

@@ -1,0 +1,148 @@
+/* PlanGraph: the plan as cards and edges, a Dash component without a build step.
+
+   Props: plan {run, version, hash, kind, nodes: [{id, kind, label}], edges: [{source, target,
+   queue}]}, values (a batch, shaped as the live delta), sparks {id: numbers}, batch, selected.
+   Layout depends on the plan's hash and the width only; live deltas touch numbers only. */
+(function () {
+  "use strict";
+  const pw = (window.planwatch = window.planwatch || {});
+  const SPARK_POINTS = 24;
+  const SPARK_OF = { "op:source": "tuples_per_s", "op:output": "n_matched" };
+  const h = (...args) => window.React.createElement(...args);
+
+  /* Values and sparklines that follow the stream while LIVE, and the props otherwise. */
+  function useLive(props) {
+    const { useState, useEffect, useRef } = window.React;
+    const [live, setLive] = useState(null);
+    const served = useRef(props);
+    served.current = props;
+    const { run, version } = props.plan;
+    useEffect(() => {
+      setLive(null);
+      return pw.on("values", (delta) => {
+        if (delta.pv !== version) return;
+        setLive((last) => {
+          const base = last || served.current;
+          const values = { ...base.values, ...delta.v };
+          return { batch: delta.b, values, sparks: pushed(base.sparks, delta.v) };
+        });
+      });
+    }, [run, version]);
+    const newer = live && pw.mode() === "live" && live.batch > (props.batch ?? -1);
+    return newer ? live : props;
+  }
+
+  function pushed(sparks, values) {
+    const grown = { ...sparks };
+    const add = (id, number) => {
+      if (typeof number === "number") grown[id] = [...(grown[id] || []), number].slice(-SPARK_POINTS);
+    };
+    for (const [id, own] of Object.entries(values)) if (id.startsWith("asc:")) add(id, own.drop_prob);
+    for (const [id, name] of Object.entries(SPARK_OF)) add(id, (values.system || {})[name]);
+    return grown;
+  }
+
+  function PlanGraph(props) {
+    const { useState, useMemo } = window.React;
+    const { plan, selected } = props;
+    const [ref, width] = pw.useWidth();
+    const [heat, setHeat] = useState("drops");
+    const [tip, setTip] = useState(null);
+    const live = useLive(props);
+    const layout = useMemo(() => pw.layoutPlan(plan, width), [plan.hash, width]);
+    const glide = pw.useGlide(layout.places, `${plan.run} ${plan.hash}`);
+    const facts = useMemo(() => pw.cardValues(plan, live.values), [plan.hash, live.values]);
+    const top = pw.niceTop(Object.values(facts.cards).map(pw.heats[heat].of));
+
+    const pin = (node) => pw.go({ node: selected === node.id ? null : node.id });
+    const handlers = (node) => ({
+      onClick: () => pin(node),
+      onKeyDown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        event.stopPropagation();
+        pin(node);
+      },
+      onMouseEnter: () => setTip(node),
+      onMouseLeave: () => setTip(null),
+      onFocus: () => setTip(node),
+      onBlur: () => setTip(null),
+    });
+
+    const steps = plan.nodes.filter((node) => node.id.startsWith("asc:"));
+    const card = (node) =>
+      pw.graphCard(node, {
+        place: glide.places[node.id] || layout.places[node.id],
+        facts,
+        spark: live.sparks[node.id],
+        heat: pw.heats[heat],
+        top,
+        selected: selected === node.id,
+        position: steps.indexOf(node) + 1,
+        handlers,
+      });
+
+    const svg = h(
+      "svg",
+      { width, height: layout.height, role: "group", "aria-label": graphLabel(plan, steps) },
+      h("defs", null, arrow()),
+      layout.band && pw.graphBand(layout.band),
+      edgesOf(plan, layout, glide.places).map(([edge, ends]) => pw.graphEdge(edge, ends, facts, live.values)),
+      plan.nodes.map((node) => layout.places[node.id] && card(node))
+    );
+    const data = {
+      "data-version": plan.version,
+      "data-hash": plan.hash,
+      "data-kind": plan.kind,
+      "data-batch": live.batch,
+      "data-gliding": glide.gliding ? "1" : "0",
+      "data-order": steps.map((node) => node.id).join(" "),
+    };
+    return h(
+      "div",
+      { id: props.id, className: "pw-graph", ref, ...data },
+      width > 0 && svg,
+      tip && layout.places[tip.id] && pw.graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
+      pw.graphLegend({ heat, setHeat, top })
+    );
+  }
+
+  function edgesOf(plan, layout, places) {
+    const edges = layout.band ? bandEdges(plan) : plan.edges;
+    const rect = (id) => (id === "band" ? layout.band : places[id]);
+    return edges
+      .map((edge) => [edge, { from: rect(edge.from || edge.source), to: rect(edge.to || edge.target) }])
+      .filter(([, ends]) => ends.from && ends.to);
+  }
+
+  function bandEdges(plan) {
+    const last = plan.nodes[plan.nodes.length - 2].id;
+    return [
+      { source: "op:source", target: "band", to: "band", queue: "queue:source" },
+      { source: last, from: "band", target: "op:output", queue: "queue:output" },
+    ];
+  }
+
+  const graphLabel = (plan, steps) =>
+    `Plan ${plan.version}, ${plan.kind}: source, ${steps.map((node) => node.label).join(", ")}, output`;
+
+  const arrow = () =>
+    h(
+      "marker",
+      { id: "pw-arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
+      h("path", { d: "M0,0 L8,4 L0,8 Z" })
+    );
+
+  PlanGraph.propTypes = window.PropTypes
+    ? {
+        id: window.PropTypes.string,
+        plan: window.PropTypes.object,
+        values: window.PropTypes.object,
+        sparks: window.PropTypes.object,
+        batch: window.PropTypes.number,
+        selected: window.PropTypes.string,
+        setProps: window.PropTypes.func,
+      }
+    : {};
+  window.planwatch_components = Object.assign(window.planwatch_components || {}, { PlanGraph });
+})();
