@@ -13,10 +13,21 @@ MOMENT: Final = "pw-moment"
 THEME: Final = "pw-theme"
 """dcc.Store: 'light' or 'dark', what is on screen now; an input of callbacks that draw figures."""
 
+NEWS: Final = "pw-news"
+"""dcc.Store: {run, news}; changes with the run and with structural news, not with numbers."""
+
+PAGE_KEY: Final = "pw-page-key"
+"""dcc.Store: {path, run}; changes when another page or another run is to be laid out."""
+
+SNAPSHOT: Final = "pw-snapshot"
+"""dcc.Store: what header and strip show (dashboard.views.shell.Snapshot as JSON)."""
+
 SHELL: Final = "pw-shell"
-HEADER: Final = "pw-header"
-NAV: Final = "pw-nav"
+SHELL_RUN: Final = "pw-shell-run"
+PROVIDER: Final = "pw-mantine"
 PAGE: Final = "pw-page"
 STRIP: Final = "pw-strip"
 HELP: Final = "pw-help"
 MAIN: Final = "main"
+ANNOUNCE: Final = "pw-announce"
+TOASTS: Final = "pw-toasts"

@@ -7,6 +7,8 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.attributes import attrs
+
 GLYPHS: Final = {
     "rearrangement": ("▲", "Rearrangement", "switch"),
     "suppressed": ("○", "Suppressed", "quiet"),
@@ -48,14 +50,14 @@ def badge(text: str, tone: str = "quiet", **attributes: Any) -> Component:
 
 def state_badge(state: str) -> Component:
     """The pill of a run state, command state, query state or decision verdict."""
-    return badge(state.replace("_", " "), _STATES.get(state, "quiet"), **{"data-state": state})
+    return badge(state.replace("_", " "), _STATES.get(state, "quiet"), **attrs(data_state=state))
 
 
 def glyph(kind: str) -> Component:
     """The sign of an event kind, as on the strip, with its word for screen readers."""
     sign, word, tone = GLYPHS.get(kind, ("●", kind, "quiet"))
     return html.Span(
-        [html.Span(sign, **{"aria-hidden": "true"}), html.Span(word, className="pw-sr")],
+        [html.Span(sign, **attrs(aria_hidden=True)), html.Span(word, className="pw-sr")],
         className=f"pw-glyph pw-ink-{tone}",
         title=word,
     )

@@ -7,28 +7,25 @@ are kept. Figures have transparent backgrounds; colours come from the callback's
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from dash import dcc, html
 from dash.development.base_component import Component
 
-CONFIG: Final = {
-    "displaylogo": False,
-    "displayModeBar": False,
-    "responsive": True,
-    "doubleClick": "reset",
-}
+from dashboard.components.attributes import attrs
+from dashboard.figures.theme import CONFIG
 
 
 def chart(
     component_id: str, label: str, figure: Any = None, height: int = 280, limit: int = 2000
 ) -> Component:
     """A figure in a live container. label: what a screen reader says it is; height in pixels."""
+    config: Any = CONFIG
     graph = dcc.Graph(
         id=component_id,
         figure=figure if figure is not None else {"data": [], "layout": {}},
-        config=CONFIG,
+        config=config,
         style={"height": f"{height}px"},
     )
-    live = {"data-live-chart": str(limit), "role": "img", "aria-label": label}
-    return html.Div(graph, className="pw-chart", **live)
+    live = attrs(data_live_chart=limit, aria_label=label)
+    return html.Div(graph, className="pw-chart", role="figure", **live)

@@ -7,6 +7,8 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.attributes import attrs
+
 
 def panel(
     title: str,
@@ -34,7 +36,7 @@ def twinned(title: str, figure: Any, table: Any, note: Any = None, **attributes:
     a container that a callback fills.
     """
     switch = html.Button(
-        "Table", className="pw-button pw-twin-switch", type="button", **{"aria-pressed": "false"}
+        "Table", className="pw-button pw-twin-switch", type="button", **attrs(aria_pressed=False)
     )
     body = [
         html.Div(figure, className="pw-twin-figure"),

@@ -9,6 +9,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.attributes import attrs
 from dashboard.components.formats import Format, show
 
 
@@ -57,15 +58,20 @@ def table(
     )
     parts = [html.Caption(words, className="pw-caption"), head, body]
     element = html.Table(parts, className=f"pw-table {className}".strip(), **attributes)
-    scroll = {"tabIndex": 0, "role": "region", "aria-label": caption}
-    return html.Div(element, className="pw-table-scroll", **scroll)
+    return html.Div(
+        element,
+        className="pw-table-scroll",
+        tabIndex=0,
+        role="region",
+        **attrs(aria_label=caption),
+    )
 
 
 def _heading(column: Column) -> Component:
     title = f"{column.title} ({column.unit})" if column.unit else column.title
-    button = html.Button(title, className="pw-sort", type="button", title=column.hint or None)
+    button = html.Button(title, className="pw-sort", type="button", title=column.hint)
     numeric = "pw-num" if column.form else ""
-    return html.Th(button, scope="col", className=numeric, **{"aria-sort": "none"})
+    return html.Th(button, scope="col", className=numeric, **attrs(aria_sort="none"))
 
 
 def _cell(value: Any, column: Column, heads: bool) -> Component:

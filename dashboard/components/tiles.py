@@ -11,6 +11,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.attributes import attrs
 from dashboard.components.formats import Format, show
 
 
@@ -18,7 +19,7 @@ def live_value(
     entity: str, property_name: str, value: float | None, form: Format = "f2", **attributes: Any
 ) -> Component:
     """A number that follows the stream while LIVE."""
-    live = {"data-live": f"{entity}|{property_name}", "data-form": form}
+    live = attrs(data_live=f"{entity}|{property_name}", data_form=form)
     return html.Span(show(value, form), **live, **attributes)
 
 
@@ -32,7 +33,7 @@ def tile(
     body = [html.Dt(label, className="pw-tile-label"), html.Dd(number)]
     if note is not None:
         body.append(html.Dd(note, className="pw-tile-note"))
-    return html.Div(body, className="pw-tile", title=hint or None, **attributes)
+    return html.Div(body, className="pw-tile", title=hint, **attributes)
 
 
 def tiles(items: list[Component]) -> Component:

@@ -1,0 +1,123 @@
+"""Components drawn by our own JavaScript in assets/ (no build step): icon, graph, chart, knob.
+
+The JavaScript registers them as ``window.planwatch_components``; Dash finds them by namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash.development.base_component import Component
+
+from dashboard.components.formats import Format
+from storage.records import Knob
+
+
+class _Drawn(Component):
+    """What Dash wants to know of a component: its namespace, type and property names."""
+
+    _namespace = "planwatch_components"
+    _names: tuple[str, ...] = ()
+
+    def __init__(self, **properties: Any) -> None:
+        self._prop_names = list(self._names)
+        self._valid_wildcard_attributes: list[str] = []
+        self.available_properties = list(self._names)
+        self.available_wildcard_properties: list[str] = []
+        super().__init__(**properties)  # type: ignore[no-untyped-call]  # dash's base is untyped
+
+
+class Icon(_Drawn):
+    """A line drawing: SVG path data in a 24 x 24 box, in the colour of the text around it."""
+
+    _type = "Icon"
+    _names = ("path", "size")
+
+    def __init__(self, path: str, size: int = 18) -> None:
+        super().__init__(path=path, size=size)
+
+
+class PlanGraph(_Drawn):
+    """The plan as cards and edges; see assets/plan_graph.js for the shapes.
+
+    plan: {run, version, hash, kind, nodes, edges}, nodes in the order of the flow. values: of one
+    batch, {"system": {...}, "asc:x": {...}, "queue:x": n}. sparks: id -> the last 24 numbers.
+    selected: the pinned node, or ''.
+    """
+
+    _type = "PlanGraph"
+    _names = ("id", "plan", "values", "sparks", "batch", "selected")
+
+    def __init__(
+        self,
+        id: str,
+        plan: Mapping[str, Any],
+        values: Mapping[str, Any],
+        sparks: Mapping[str, Sequence[float]],
+        batch: int | None,
+        selected: str = "",
+    ) -> None:
+        super().__init__(
+            id=id, plan=plan, values=values, sparks=sparks, batch=batch, selected=selected
+        )
+
+
+class HistoryChart(_Drawn):
+    """One property over batches: points are (batch, value); follows the stream while LIVE."""
+
+    _type = "HistoryChart"
+    _names = ("id", "title", "unit", "form", "entity", "property", "points", "at", "height")
+
+    def __init__(
+        self,
+        id: str,
+        title: str,
+        entity: str,
+        property: str,
+        points: Sequence[tuple[int, float | None]],
+        unit: str = "",
+        form: Format = "f2",
+        at: int | None = None,
+        height: int = 92,
+    ) -> None:
+        super().__init__(
+            id=id,
+            title=title,
+            unit=unit,
+            form=form,
+            entity=entity,
+            property=property,
+            points=[list(point) for point in points],
+            at=at,
+            height=height,
+        )
+
+
+class KnobCard(_Drawn):
+    """One knob: slider, exact box, reason, apply, and the engine's answer.
+
+    disabled: why it cannot be turned now, or ''. compact: the small form of the inspector.
+    """
+
+    _type = "KnobCard"
+    _names = ("id", "run", "knob", "disabled", "compact")
+
+    def __init__(
+        self, id: Any, run: str, knob: Knob, disabled: str = "", compact: bool = False
+    ) -> None:
+        row = {
+            "name": knob.name,
+            "kind": knob.kind,
+            "value": knob.value,
+            "default": knob.default,
+            "unit": knob.unit,
+            "help": knob.help,
+            "low": knob.low,
+            "high": knob.high,
+            "scale": knob.scale,
+            "choices": list(knob.choices),
+            "version": knob.version,
+            "batch": knob.batch,
+        }
+        super().__init__(id=id, run=run, knob=row, disabled=disabled, compact=compact)
