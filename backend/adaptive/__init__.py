@@ -1,0 +1,1 @@
+"""Adaptive algorithms: one paper = one package, one algorithm = one module. Pure code."""
