@@ -15,6 +15,8 @@ from backend.cql.errors import did_you_mean, listed
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobRefused, KnobSettings, KnobSpec
 from backend.model.schema import Schema, SchemaError
+from backend.workloads.drift import DRIFT_SCHEMA, DriftError, phases_from_json
+from backend.workloads.flights import FLIGHTS_SCHEMA
 from backend.workloads.tables import Table, WorkloadError, kind_of, read_toml
 
 __all__ = [
@@ -168,7 +170,7 @@ def _schema(table: Table, source: SourceSpec) -> Schema:
 
 
 def _built_in_schema(format_name: str) -> Schema | None:
-    return None
+    return {"flights": FLIGHTS_SCHEMA, "drift": DRIFT_SCHEMA}.get(format_name)
 
 
 def _source(table: Table) -> SourceSpec:
@@ -184,9 +186,21 @@ def _source(table: Table) -> SourceSpec:
         allowed = ("format", *BUILT_IN[format_name], *(("rows",) if rows is not None else ()))
         table.only(allowed)
     options = {key: _option(table, key, value) for key, value in values.items()}
+    if format_name == "drift":
+        _check_drift(table, options)
     if format_name in FILE_FORMATS:
         options["path"] = _existing(table, options.get("path"))
     return SourceSpec(format_name, options, rows)
+
+
+def _check_drift(table: Table, options: Mapping[str, str]) -> None:
+    seed = options.get("seed", "0")
+    if not seed.isdecimal() or int(seed) >= 1 << 64:
+        raise table.refuse(f"seed must be a whole number of 0 or more, not {seed}")
+    try:
+        phases_from_json(options.get("phases", ""))
+    except DriftError as error:
+        raise table.refuse(str(error)) from error
 
 
 def _rows(table: Table, rows: Any) -> tuple[Any, ...]:

@@ -1,0 +1,191 @@
+"""Replaying a source at a live rate: slices become Parquet files in a spool folder."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.workloads.contract import CORRUPT
+from backend.workloads.sources import (
+    ArrowTableSource,
+    DriftSource,
+    FlightsSource,
+    MemorySource,
+    ReplaySource,
+    open_source,
+)
+
+__all__ = [
+    "ARRIVAL",
+    "ArrowTableSource",
+    "DriftSource",
+    "Feeder",
+    "FlightsSource",
+    "MemorySource",
+    "ReplaySource",
+    "open_source",
+    "spool_schema",
+]
+
+ARRIVAL: Final = "_arrival"
+#: Unspent allowance kept, in seconds of the rate: a feeder that was held up catches up no further.
+_CARRY_S: Final = 1.0
+
+
+def spool_schema(source: ReplaySource) -> pa.Schema:
+    """Columns of a spool file: the attributes, ``_arrival`` bigint, ``_corrupt_record`` string."""
+    return _spooled(source.slice(0, 0), 0).schema
+
+
+class Feeder:
+    """A thread that publishes a source's tuples as ``%012d.parquet`` files, in arrival order.
+
+    The name is the arrival number of the file's first tuple; files appear whole (written under a
+    hidden name, then renamed) and their modification times grow by at least a millisecond.
+
+    rate: tuples per second, read at every tick; 0: as fast as possible, in slices, but never more
+    than ``ahead_tuples`` beyond what was consumed. at_end: 'stop' or 'loop', read at the end, again
+    and again while the feeder waits there. start: arrival number to go on from.
+    keep_tuples: None keeps every file; else files more than this many tuples behind are deleted.
+    """
+
+    def __init__(
+        self,
+        source: ReplaySource,
+        directory: Path,
+        rate: Callable[[], float],
+        at_end: Callable[[], str],
+        *,
+        start: int = 0,
+        ahead_tuples: int = 100_000,
+        slice_tuples: int = 20_000,
+        tick_s: float = 0.2,
+        keep_tuples: int | None = None,
+    ) -> None:
+        self.source, self.directory = source, directory
+        self.published = start  # arrival number of the next tuple
+        self.n_consumed = start
+        self.error: Exception | None = None  # what ended the thread, if not stop()
+        self._rate, self._at_end = rate, at_end
+        self._ahead, self._slice, self._tick_s = ahead_tuples, slice_tuples, tick_s
+        self._keep = keep_tuples
+        self._tokens = 0.0
+        self._last_ms = 0
+        self._files: deque[tuple[int, Path]] = deque()
+        self._at_rest = threading.Event()
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="feeder", daemon=True)
+
+    @property
+    def finished(self) -> bool:
+        """The end is reached and at_end says stop; False again when it comes to say loop."""
+        return self._at_rest.is_set()
+
+    @property
+    def backlog(self) -> int:
+        """Tuples published and not yet consumed."""
+        return self.published - self.n_consumed
+
+    def start(self) -> None:
+        """Begin to publish."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._thread.start()
+
+    def consumed(self, n_tuples: int) -> None:
+        """Tell the feeder that ``n_tuples`` more tuples were taken, the oldest first."""
+        self.n_consumed += n_tuples
+        while self._keep is not None and self._files:
+            end, path = self._files[0]
+            if end > self.n_consumed - self._keep:
+                break
+            self._files.popleft()
+            path.unlink(missing_ok=True)
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Publish no more; returns when the thread has ended, within two seconds."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=2.0)
+
+    def _run(self) -> None:
+        try:
+            last = time.monotonic()
+            while not self._stopping.is_set():
+                now = time.monotonic()
+                self._publish(self._allowance(now - last))
+                last = now
+                self._wake.wait(self._pause(now))
+                self._wake.clear()
+        except Exception as error:
+            self.error = error
+
+    def _pause(self, tick: float) -> float:
+        """Seconds to wait: the rest of the tick, nothing while racing and not held back."""
+        racing = self._rate() <= 0 and self.backlog < self._ahead and not self.finished
+        return 0.0 if racing else max(0.0, tick + self._tick_s - time.monotonic())
+
+    def _allowance(self, elapsed_s: float) -> int:
+        """Tuples that may be published now."""
+        rate = self._rate()
+        if rate <= 0:
+            self._tokens = 0.0
+            return min(self._slice, self._ahead - self.backlog)
+        self._tokens = min(self._tokens + rate * elapsed_s, max(1.0, rate * _CARRY_S))
+        allowed = int(self._tokens)
+        self._tokens -= allowed
+        return allowed
+
+    def _publish(self, allowed: int) -> None:
+        while not self._stopping.is_set():
+            position, left = self._place()
+            if left == 0:
+                self._at_rest.set()
+                return
+            self._at_rest.clear()
+            if allowed <= 0:
+                return
+            count = min(allowed, self._slice, left)
+            self._write(self.source.slice(position, count))
+            allowed -= count
+
+    def _place(self) -> tuple[int, int]:
+        """Position in the source of the next tuple, and how many tuples there are from it on."""
+        n_tuples = self.source.n_tuples
+        if n_tuples is None:
+            return self.published, self._slice
+        if n_tuples == 0:
+            return 0, 0
+        position = self.published % n_tuples
+        at_end = position == 0 and self.published > 0
+        return position, 0 if at_end and self._at_end() != "loop" else n_tuples - position
+
+    def _write(self, table: pa.Table) -> None:
+        path = self.directory / f"{self.published:012d}.parquet"
+        hidden = path.with_name(f".{path.name}")
+        pq.write_table(_spooled(table, self.published), hidden, compression="snappy")
+        self._last_ms = max(self._last_ms + 1, time.time_ns() // 1_000_000)
+        os.utime(hidden, ns=(self._last_ms * 1_000_000,) * 2)
+        hidden.rename(path)
+        self.published += len(table)
+        self._files.append((self.published, path))
+
+
+def _spooled(table: pa.Table, first: int) -> pa.Table:
+    names = [name for name in table.column_names if name != CORRUPT]
+    arrival = pa.array(range(first, first + len(table)), pa.int64())
+    return (
+        table.select(names)
+        .append_column(ARRIVAL, arrival)
+        .append_column(CORRUPT, table.column(CORRUPT).cast(pa.string()))
+    )

@@ -1,0 +1,124 @@
+"""Replay sources: streams whose tuples are made or held in Python, addressed by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+
+from backend.model.schema import Schema
+from backend.workloads.contract import CORRUPT, arrow_schema, fit_rows, fit_table
+from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, phases_from_json
+from backend.workloads.flights import FLIGHTS_SCHEMA, flights_table
+from backend.workloads.spec import StreamSpec
+
+__all__ = [
+    "ArrowTableSource",
+    "DriftSource",
+    "FlightsSource",
+    "MemorySource",
+    "ReplaySource",
+    "open_source",
+]
+
+DEFAULT_SEED: Final = 7
+
+
+class ReplaySource(Protocol):
+    """A stream that can be cut anywhere: the same position always gives the same tuple."""
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes of its tuples."""
+
+    @property
+    def n_tuples(self) -> int | None:
+        """How many tuples there are; None: there is no end."""
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        """Tuples ``start`` .. ``start + count - 1``, fewer at the end.
+
+        Columns: the schema's, then ``_corrupt_record`` (the raw text of a misfit, else NULL).
+        """
+
+
+class ArrowTableSource:
+    """Any Arrow table, fitted to a schema. Raises Misfit when it lacks one of the columns."""
+
+    def __init__(self, table: pa.Table, schema: Schema) -> None:
+        self._schema = schema
+        self._table = fit_table(table, schema).combine_chunks()
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes of its tuples."""
+        return self._schema
+
+    @property
+    def n_tuples(self) -> int:
+        """Rows of the table."""
+        return int(self._table.num_rows)
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        """Rows ``start`` .. ``start + count - 1``; no copy."""
+        return self._table.slice(start, count)
+
+
+class MemorySource(ArrowTableSource):
+    """Rows written in the workload file; those that do not fit the schema are misfits."""
+
+    def __init__(self, rows: Iterable[Any], schema: Schema) -> None:
+        self._schema = schema
+        self._table = fit_rows(rows, schema)
+
+
+class FlightsSource(ArrowTableSource):
+    """The flights of 2013 in scheduled-departure order. Raises DataMissing."""
+
+    def __init__(self, cache: Path, schema: Schema = FLIGHTS_SCHEMA) -> None:
+        self._schema = schema
+        table = flights_table(cache)
+        self._table = table.select([*schema.names, CORRUPT]).combine_chunks()
+
+
+class DriftSource:
+    """The synthetic stream, as long as its schedule of phases. Raises DriftError."""
+
+    def __init__(self, seed: int, phases: Sequence[Phase], schema: Schema = DRIFT_SCHEMA) -> None:
+        self._schema, self.seed, self.phases = schema, seed, tuple(phases)
+        self._n_tuples = sum(phase.n_tuples for phase in self.phases)
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes of its tuples."""
+        return self._schema
+
+    @property
+    def n_tuples(self) -> int:
+        """Tuples of all phases together."""
+        return self._n_tuples
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        """Tuples ``start`` .. ``start + count - 1``, drawn anew at each call."""
+        count = max(0, min(count, self._n_tuples - start))
+        table = drift_table(self.seed, self.phases, start, count)
+        table = table.append_column(CORRUPT, pa.nulls(count, pa.string()))
+        return table.select(arrow_schema(self._schema).names)
+
+
+def open_source(stream: StreamSpec, cache: Path) -> ReplaySource | None:
+    """The replay source of a stream, or None when Spark reads the stream itself.
+
+    cache: folder for data that is prepared once. Raises DataMissing.
+    """
+    source = stream.source
+    if source.format == "flights":
+        return FlightsSource(cache, stream.schema)
+    if source.format == "memory":
+        return MemorySource(source.rows or (), stream.schema)
+    if source.format != "drift":
+        return None
+    phases = phases_from_json(source.options["phases"])
+    return DriftSource(int(source.options.get("seed", DEFAULT_SEED)), phases, stream.schema)
