@@ -1,0 +1,297 @@
+"""The Matrix page's figures: region bitmap with hit shares, and conditional selectivities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import plotly.graph_objects as go
+
+from dashboard.components.formats import show
+from dashboard.figures.theme import Palette, palette, template
+from dashboard.views.matrix import QueryColumn, RegionsView, SelectivityView
+
+ROW_PX: Final = 20
+ROW_PX_DENSE: Final = 14
+DENSE_ROWS: Final = 30
+NUMBERS_UP_TO: Final = 56
+SMALL_NUMBERS_FROM: Final = 26
+WHITE_BELOW: Final = 0.47
+MAX_LABEL: Final = 24
+HOVER_TEXT: Final = 110
+
+
+def draw_regions(view: RegionsView, theme: str | None = None) -> go.Figure:
+    """Bitmap (regions down, queries across) with the regions' hit shares as an aligned bar column.
+
+    A filled cell: values of the region do not refute the query. Hover: region, query, bit, share.
+    """
+    colours = palette(theme)
+    rows = list(range(len(view.regions)))
+    columns = list(range(len(view.queries)))
+    cells = go.Heatmap(
+        x=columns,
+        y=rows,
+        z=view.bits,
+        zmin=0,
+        zmax=1,
+        colorscale=[[0, colours.clear_bit], [1, colours.set_bit]],
+        showscale=False,
+        xgap=1,
+        ygap=1,
+        customdata=_bit_hovers(view),
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+    figure = go.Figure([cells, _hit_bars(view, colours)])
+    figure.update_layout(
+        template=template(theme),
+        height=regions_height(view),
+        margin={"l": _left(view.regions), "r": 12, "t": _top(view.queries), "b": 12},
+        xaxis={**_query_axis(view.queries), "domain": [0, 0.84]},
+        xaxis2=_hit_axis(view),
+        yaxis=_row_axis(view.regions),
+        uirevision=f"regions:{view.attribute}",
+        bargap=0.25,
+    )
+    return figure
+
+
+def draw_selectivity(
+    view: SelectivityView, theme: str | None = None, chosen: str | None = None
+) -> go.Figure:
+    """Conditional selectivity, constructs in plan order; grey where a query has no such attribute.
+
+    chosen: the construct whose bitmap is shown beside it; outlined.
+    """
+    colours = palette(theme)
+    rows = list(range(len(view.attributes)))
+    columns = list(range(len(view.queries)))
+    axes: dict[str, Any] = {"x": columns, "y": rows, "xgap": 1, "ygap": 1}
+    absent = go.Heatmap(
+        z=[[0 if value is None else None for value in row] for row in view.values],
+        colorscale=[[0, colours.absent], [1, colours.absent]],
+        showscale=False,
+        customdata=_absent_hovers(view),
+        hovertemplate="%{customdata}<extra></extra>",
+        hoverongaps=False,
+        **axes,
+    )
+    figure = go.Figure([absent, _selectivity_cells(view, colours, axes), _numbers(view)])
+    figure.update_layout(
+        template=template(theme),
+        height=selectivity_height(view),
+        margin={"l": _left(_numbered(view)), "r": 78, "t": _top(view.queries), "b": 12},
+        xaxis=_query_axis(view.queries),
+        yaxis=_row_axis(_numbered(view)),
+        shapes=_outline(view, chosen, colours),
+        uirevision="selectivity",
+    )
+    return figure
+
+
+def regions_height(view: RegionsView) -> int:
+    """Pixels the bitmap needs so that every region keeps its label."""
+    return _height(len(view.regions), _top(view.queries))
+
+
+def selectivity_height(view: SelectivityView) -> int:
+    """Pixels the selectivity matrix needs."""
+    return _height(len(view.attributes), _top(view.queries), row_px=26)
+
+
+def _selectivity_cells(view: SelectivityView, colours: Palette, axes: dict[str, Any]) -> go.Heatmap:
+    return go.Heatmap(
+        z=view.values,
+        zmin=0,
+        zmax=1,
+        colorscale="Cividis",
+        customdata=_selectivity_hovers(view),
+        hovertemplate="%{customdata}<extra></extra>",
+        hoverongaps=False,
+        colorbar={
+            "thickness": 10,
+            "len": 1,
+            "x": 1.01,
+            "outlinewidth": 0,
+            "tickvals": [0, 0.5, 1],
+            "title": {"text": "selectivity", "side": "right", "font": {"size": 11}},
+            "tickfont": {"size": 11, "color": colours.muted},
+        },
+        **axes,
+    )
+
+
+def _numbers(view: SelectivityView) -> go.Scatter:
+    """The numbers in the cells, black or white by what reads best; none when cells are narrow."""
+    tight = len(view.queries) >= SMALL_NUMBERS_FROM
+    cells = [
+        (column, row, value)
+        for row, values in enumerate(view.values)
+        for column, value in enumerate(values)
+        if value is not None and len(view.queries) <= NUMBERS_UP_TO
+    ]
+    return go.Scatter(
+        x=[cell[0] for cell in cells],
+        y=[cell[1] for cell in cells],
+        mode="text",
+        text=[_short_number(cell[2], tight) for cell in cells],
+        textfont={
+            "size": 9 if tight else 12,
+            "color": ["#ffffff" if cell[2] < WHITE_BELOW else "#101113" for cell in cells],
+        },
+        hoverinfo="skip",
+    )
+
+
+def _hit_bars(view: RegionsView, colours: Palette) -> go.Bar:
+    labels = [show(share, "pct") for share in view.hit_prob]
+    return go.Bar(
+        x=view.hit_prob,
+        y=list(range(len(view.regions))),
+        orientation="h",
+        xaxis="x2",
+        marker={"color": colours.teal},
+        text=labels,
+        textposition="outside",
+        textfont={"size": 11, "color": colours.text},
+        cliponaxis=False,
+        customdata=[_region_hover(view, row) for row in range(len(view.regions))],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+
+
+def _query_axis(queries: Sequence[QueryColumn]) -> dict[str, Any]:
+    return {
+        "side": "top",
+        "tickmode": "array",
+        "tickvals": list(range(len(queries))),
+        "ticktext": [_short(query.name) for query in queries],
+        "tickangle": _angle(queries),
+        "showgrid": False,
+        "range": [-0.5, len(queries) - 0.5],
+        "ticks": "",
+        "ticklabelstandoff": 5,
+    }
+
+
+def _row_axis(labels: Sequence[str]) -> dict[str, Any]:
+    dense = len(labels) > DENSE_ROWS
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(labels))),
+        "ticktext": [_short(label, 34) for label in labels],
+        "tickfont": {"size": 10 if dense else 12},
+        "showgrid": False,
+        "range": [len(labels) - 0.5, -0.5],
+        "ticks": "",
+        "ticklabelstandoff": 5,
+    }
+
+
+def _hit_axis(view: RegionsView) -> dict[str, Any]:
+    top = max((share for share in view.hit_prob if share is not None), default=0.0) or 1.0
+    return {
+        "domain": [0.86, 1],
+        "anchor": "y",
+        "range": [0, top * 1.55],
+        "side": "top",
+        "showgrid": False,
+        "showticklabels": False,
+        "fixedrange": True,
+        "title": {"text": f"hit share (n = {show(view.n, 'int')})", "standoff": 4},
+    }
+
+
+def _bit_hovers(view: RegionsView) -> list[list[str]]:
+    return [
+        [
+            f"<b>{_region_hover(view, row)}</b><br>{_query_hover(query)}<br>{_bit_word(bit)}"
+            for query, bit in zip(view.queries, bits, strict=True)
+        ]
+        for row, bits in enumerate(view.bits)
+    ]
+
+
+def _region_hover(view: RegionsView, row: int) -> str:
+    share = show(view.hit_prob[row], "pct")
+    region = f"{view.attribute} {_safe(view.regions[row])}"
+    return f"{region} · hit by {share} of n = {show(view.n, 'int')} sampled tuples"
+
+
+def _bit_word(bit: int | None) -> str:
+    if bit is None:
+        return "bit unknown"
+    return "bit 1: still possible here" if bit else "bit 0: refuted here"
+
+
+def _selectivity_hovers(view: SelectivityView) -> list[list[str]]:
+    return [
+        [
+            f"<b>{name} for {query.name}: {show(value, 'f3')}</b><br>{_query_hover(query)}<br>"
+            "P(not refuted here | not refuted by the constructs before) · "
+            f"n = {show(view.n, 'int')} sampled tuples"
+            for query, value in zip(view.queries, values, strict=True)
+        ]
+        for name, values in zip(view.attributes, view.values, strict=True)
+    ]
+
+
+def _absent_hovers(view: SelectivityView) -> list[list[str]]:
+    return [
+        [f"{query.name} does not use {name}<br>{_query_hover(query)}" for query in view.queries]
+        for name in view.attributes
+    ]
+
+
+def _query_hover(query: QueryColumn) -> str:
+    text = query.text or query.name
+    text = text if len(text) <= HOVER_TEXT else text[: HOVER_TEXT - 1] + "…"
+    return f"{_safe(query.name)}: {_safe(text)}" if query.text else _safe(query.name)
+
+
+def _short_number(value: float, tight: bool) -> str:
+    if not tight:
+        return f"{value:.2f}"
+    text = f"{value:.2f}"
+    return "1" if text == "1.00" else "0" if text == "0.00" else text[1:]
+
+
+def _outline(view: SelectivityView, chosen: str | None, colours: Palette) -> list[dict[str, Any]]:
+    if chosen not in view.attributes:
+        return []
+    row = view.attributes.index(chosen)
+    corners = {"x0": -0.5, "x1": len(view.queries) - 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    return [{"type": "rect", **corners, "line": {"color": colours.blue, "width": 2}}]
+
+
+def _numbered(view: SelectivityView) -> list[str]:
+    return [f"{place}. {name}" for place, name in enumerate(view.attributes, start=1)]
+
+
+def _angle(queries: Sequence[QueryColumn]) -> int:
+    longest = max((len(query.name) for query in queries), default=0)
+    return 0 if longest * len(queries) <= 110 else -60 if len(queries) <= 24 else -90
+
+
+def _top(queries: Sequence[QueryColumn]) -> int:
+    longest = min(max((len(query.name) for query in queries), default=0), MAX_LABEL)
+    return {0: 30, -60: 24 + int(longest * 5.6), -90: 24 + int(longest * 6.2)}[_angle(queries)]
+
+
+def _left(labels: Sequence[str]) -> int:
+    longest = max((len(label) for label in labels), default=0)
+    return 20 + int(min(longest, 34) * 6.6)
+
+
+def _height(n_rows: int, top: int, row_px: int = ROW_PX) -> int:
+    pitch = row_px if n_rows <= DENSE_ROWS else ROW_PX_DENSE
+    return max(120, top + 12 + n_rows * pitch)
+
+
+def _short(label: str, longest: int = MAX_LABEL) -> str:
+    return _safe(label if len(label) <= longest else label[: longest - 1] + "…")
+
+
+def _safe(text: str) -> str:
+    """Text for plotly, which reads a little HTML: '<' must not start a tag."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,300 @@
+"""The Timeline figure: stacked panels over one time axis, one cursor, event lanes below.
+
+x is UTC, as ISO 8601 text on a date axis. Traces carry ``meta = {"live": "system|...", "x":
+"time"}``, so assets/charts.js extends them; edges of the quiet bands carry ``meta = {"band":
+"system|...", "edge": -1 | 1, "mu": ...}`` for assets/page_timeline.js.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import plotly.graph_objects as go
+
+from dashboard.figures.theme import Palette, palette, template
+from dashboard.views.timeline import LANES, SYSTEM, Band, Marker, Panel, TimelineView, Trace
+
+PANEL_PX: Final = 94
+LANE_PX: Final = 22
+BOTTOM_PX: Final = 44
+TOP_PX: Final = 22
+GAP_PX: Final = 26
+
+#: lane -> (words on the axis, glyph or '' , plotly symbol, colour of the palette)
+MARKS: Final = {
+    "rearrangement": ("▲ rearranged", "", "triangle-up", "violet"),
+    "suppressed": ("○ suppressed", "", "circle-open", "muted"),
+    "knob": ("◆ knob", "", "diamond", "orange"),
+    "query": ("⚑ query", "⚑", "circle", "cyan"),
+    "error": ("✖ error, restart", "", "x", "red"),
+}
+_COLOURS: Final = {
+    "dropping": "blue",
+    "visits": "orange",
+    "rate": "teal",
+    "batch": "cyan",
+    "backlog": "muted",
+}
+
+
+def draw_timeline(view: TimelineView, theme: str | None = None) -> go.Figure:
+    """The whole figure; its height follows the number of panels."""
+    colours = palette(theme)
+    height = timeline_height(view)
+    figure = go.Figure()
+    axes: dict[str, Any] = {}
+    notes: list[dict[str, Any]] = []
+    for place, panel in enumerate(view.panels):
+        axis = "y" if place == 0 else f"y{place + 1}"
+        domain = _domain(place, len(view.panels), height)
+        figure.add_traces(_panel_traces(panel, axis, colours))
+        axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
+        notes.append(_title(panel, domain, height, colours))
+    lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
+    figure.add_traces(_lane_traces(view.markers, lane_axis, colours))
+    axes["yaxis" + lane_axis[1:]] = _lane_axis(height, view, colours)
+    figure.update_layout(
+        template=template(theme),
+        height=height,
+        margin={"l": 104, "r": 18, "t": TOP_PX, "b": BOTTOM_PX},
+        xaxis=_time_axis(view, lane_axis, colours),
+        hovermode="x unified",
+        hoversubplots="axis",
+        annotations=notes,
+        shapes=_cursor(view, colours),
+        uirevision="timeline",
+        **axes,
+    )
+    return figure
+
+
+def timeline_height(view: TimelineView) -> int:
+    """Pixels for all panels, the lanes and the margins."""
+    panels = max(1, len(view.panels)) * (PANEL_PX + GAP_PX)
+    return TOP_PX + panels + len(LANES) * LANE_PX + BOTTOM_PX
+
+
+def stamps(times: Sequence[float]) -> list[str]:
+    """Unix seconds as ISO 8601, UTC, in milliseconds: what assets/charts.js appends."""
+    return [_stamp(time) for time in times]
+
+
+def _stamp(time: float) -> str:
+    moment = datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
+    return moment.replace("+00:00", "Z")
+
+
+def _panel_traces(panel: Panel, axis: str, colours: Palette) -> list[go.Scatter]:
+    colour = getattr(colours, _COLOURS[panel.key])
+    traces: list[go.Scatter] = []
+    if panel.band is not None:
+        traces += _band_traces(panel.band, panel, axis, colours)
+    if panel.spot.high:
+        traces += _envelope(panel.spot, axis, colour)
+    quiet = panel.window is not None
+    line = {"color": colour, "width": 1 if quiet else 1.6}
+    traces.append(_line(panel.spot, panel, axis, line, opacity=0.55 if quiet else 1.0))
+    if panel.window is not None:
+        traces.append(_line(panel.window, panel, axis, {"color": colour, "width": 2.2}, 1.0))
+    return traces
+
+
+def _line(
+    trace: Trace, panel: Panel, axis: str, line: dict[str, Any], opacity: float
+) -> go.Scatter:
+    return go.Scatter(
+        x=stamps(trace.times),
+        y=trace.values,
+        yaxis=axis,
+        mode="lines",
+        line=line,
+        opacity=opacity,
+        connectgaps=False,
+        name=f"{panel.short}, {trace.name}",
+        hovertemplate=_hover(panel),
+        meta={"live": f"{SYSTEM}|{trace.property}", "x": "time"},
+    )
+
+
+def _band_traces(band: Band, panel: Panel, axis: str, colours: Palette) -> list[go.Scatter]:
+    common: dict[str, Any] = {"x": stamps(band.times), "yaxis": axis, "mode": "lines"}
+    edge = {**common, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
+    live = f"{SYSTEM}|{band.property}"
+    return [
+        go.Scatter(y=band.low, meta=_edge(band, -1), **edge),
+        go.Scatter(
+            y=band.high,
+            fill="tonexty",
+            fillcolor=colours.band,
+            meta=_edge(band, 1),
+            **edge,
+        ),
+        go.Scatter(
+            y=band.values,
+            line={"color": colours.muted, "width": 1.2, "dash": "dash", "shape": "hv"},
+            name=band.name,
+            hovertemplate=_hover(panel),
+            meta={"live": live, "x": "time"},
+            **common,
+        ),
+    ]
+
+
+def _edge(band: Band, sign: int) -> dict[str, Any]:
+    """What assets/page_timeline.js needs to continue an edge: baseline x (1 + sign x mu)."""
+    return {"band": f"{SYSTEM}|{band.property}", "edge": sign, "mu": band.mu}
+
+
+def _envelope(trace: Trace, axis: str, colour: str) -> list[go.Scatter]:
+    edge: dict[str, Any] = {
+        "x": stamps(trace.times),
+        "yaxis": axis,
+        "mode": "lines",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+    return [
+        go.Scatter(y=trace.low, **edge),
+        go.Scatter(y=trace.high, fill="tonexty", fillcolor=_faint(colour), **edge),
+    ]
+
+
+def _lane_traces(markers: Sequence[Marker], axis: str, colours: Palette) -> list[go.Scatter]:
+    traces = []
+    for place, lane in enumerate(LANES):
+        mine = [marker for marker in markers if marker.lane == lane]
+        words, glyph, symbol, colour_name = MARKS[lane]
+        colour = getattr(colours, colour_name)
+        traces.append(
+            go.Scatter(
+                x=stamps([marker.time for marker in mine]),
+                y=[place] * len(mine),
+                yaxis=axis,
+                mode="text" if glyph else "markers",
+                text=glyph or None,
+                textfont={"size": 15, "color": colour},
+                marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 1.5}},
+                customdata=[[marker.batch, _marker_words(marker)] for marker in mine],
+                hovertemplate="%{customdata[1]}",
+                name=words,
+                cliponaxis=False,
+                meta={"lane": lane},
+            )
+        )
+    return traces
+
+
+def _marker_words(marker: Marker) -> str:
+    detail = f" · {_safe(marker.detail)}" if marker.detail else ""
+    words = f"batch {marker.batch}: {_safe(marker.title)}{detail}"
+    return words if len(words) <= 160 else words[:159] + "…"
+
+
+def _domain(place: int, n_panels: int, height: int) -> tuple[float, float]:
+    """The panel's share of the plot area, top one first."""
+    inner = height - TOP_PX - BOTTOM_PX
+    top = inner - place * (PANEL_PX + GAP_PX)
+    return ((top - PANEL_PX) / inner, top / inner)
+
+
+def _value_axis(panel: Panel, domain: tuple[float, float]) -> dict[str, Any]:
+    return {
+        "domain": list(domain),
+        "anchor": "x",
+        "nticks": 4,
+        "ticklabelstandoff": 4,
+        "rangemode": "normal" if panel.key in ("dropping", "visits") else "tozero",
+        "fixedrange": True,
+        "tickformat": {"f3": ".2f", "f2": ".2f", "si": "~s", "ms": "~f"}.get(panel.form, ""),
+    }
+
+
+def _lane_axis(height: int, view: TimelineView, colours: Palette) -> dict[str, Any]:
+    inner = height - TOP_PX - BOTTOM_PX
+    return {
+        "domain": [0, len(LANES) * LANE_PX / inner],
+        "range": [len(LANES) - 0.5, -0.5],
+        "tickvals": list(range(len(LANES))),
+        "ticktext": [MARKS[lane][0] for lane in LANES],
+        "tickfont": {"size": 11, "color": colours.text},
+        "ticklabelstandoff": 4,
+        "showgrid": True,
+        "fixedrange": True,
+        "anchor": "x",
+    }
+
+
+def _time_axis(view: TimelineView, lowest: str, colours: Palette) -> dict[str, Any]:
+    return {
+        "type": "date",
+        "anchor": lowest,
+        "title": {"text": "time (UTC)", "standoff": 4},
+        "showspikes": True,
+        "spikemode": "across",
+        "spikesnap": "cursor",
+        "spikethickness": 1,
+        "spikedash": "dot",
+        "spikecolor": colours.muted,
+        "hoverformat": "%H:%M:%S UTC",
+        "tickformatstops": [
+            {"dtickrange": [None, 1000], "value": "%H:%M:%S.%L"},
+            {"dtickrange": [1000, 60000], "value": "%H:%M:%S"},
+            {"dtickrange": [60000, None], "value": "%H:%M"},
+        ],
+    }
+
+
+def _title(
+    panel: Panel, domain: tuple[float, float], height: int, colours: Palette
+) -> dict[str, Any]:
+    colour = getattr(colours, _COLOURS[panel.key])
+    words = [f"<b>{panel.title}</b> ({panel.unit})"]
+    if panel.window is not None:
+        words.append(f"<span style='color:{colour}'>━</span> {panel.window.name}")
+        words.append(f"<span style='color:{colour}'>─</span> {panel.spot.name}")
+    if panel.band is not None:
+        words.append(f"┄ {panel.band.name}")
+        if any(value is not None for value in panel.band.low):
+            words.append("▒ quiet band ±\u03bc")
+    if panel.spot.high:
+        words.append("shade: min to max")
+    if panel.note:
+        words.append(f"<i>{panel.note}</i>")
+    return {
+        "text": "   ".join(words),
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0,
+        "y": domain[1],
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": 12, "color": colours.text},
+    }
+
+
+def _cursor(view: TimelineView, colours: Palette) -> list[dict[str, Any]]:
+    if view.cursor is None:
+        return []
+    x = _stamp(view.cursor)
+    line = {"color": colours.text, "width": 1.2}
+    edges = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
+    return [{"type": "line", **edges, "line": line}]
+
+
+def _hover(panel: Panel) -> str:
+    """The value with its unit; shares have none."""
+    number = {"f3": ".3f", "f2": ".2f", "si": ".3~s", "ms": ",.0f"}.get(panel.form, "")
+    unit = "" if panel.form == "f3" else f" {panel.unit}"
+    return f"%{{y:{number}}}{unit}"
+
+
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.18)"
+
+
+def _safe(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

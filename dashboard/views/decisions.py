@@ -1,0 +1,217 @@
+"""What the Decisions page shows: the list of evaluations, and one of them as a card.
+
+Estimates are called estimates, with n; a number built on fewer than ``MIN_SAMPLES`` tuples is
+not shown at all: its reason is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from dashboard.components.formats import show
+from dashboard.views.orders import OrderItem
+from storage.rows import DecisionCounts, DecisionEntry
+
+MIN_SAMPLES: Final = 30
+SUPPRESSED: Final = ("below_threshold", "cooldown", "thin", "pinned")
+FILTERS: Final = {
+    "all": (),
+    "switched": ("switched",),
+    "kept": ("kept",),
+    "suppressed": SUPPRESSED,
+}
+VERDICTS: Final = {
+    "switched": ("▲", "switched", "The plan was changed."),
+    "kept": ("■", "kept", "The trigger fired; the plan in force was still the best."),
+    "below_threshold": ("○", "below threshold", "The change was too small to act on."),
+    "cooldown": ("○", "cool-down", "The last rearrangement was too recent."),
+    "thin": ("○", "too few samples", "Too few sampled tuples to decide on."),
+    "pinned": ("○", "pinned", "The plan is pinned."),
+}
+
+
+class Measured(NamedTuple):
+    """A number, or the reason why there is none."""
+
+    value: float | None
+    reason: str = ""
+
+
+class DecisionRow(NamedTuple):
+    """One line of the list. saved: visits saved (lost if negative) per 1 000 tuples, estimated."""
+
+    seq: int
+    batch: int
+    time: float
+    verdict: str
+    sign: str
+    word: str
+    summary: str
+    saved: Measured
+
+
+class DecisionList(NamedTuple):
+    """Rows newest first. evaluated counts all evaluations of the run, stored or not."""
+
+    rows: list[DecisionRow]
+    shown: int
+    stored: int
+    evaluated: int
+    by_filter: dict[str, int]
+    chosen_filter: str
+
+
+class Inequality(NamedTuple):
+    """``lhs relation rhs``, to be drawn to scale; holds None when a side is unknown.
+
+    decides: the trigger in force looks at this one.
+    """
+
+    name: str
+    lhs: float | None
+    relation: str
+    rhs: float | None
+    holds: bool | None
+    decides: bool
+    words: str
+
+
+class OrderView(NamedTuple):
+    """A plan as the card draws it; kind '' = not recorded."""
+
+    kind: str
+    items: list[OrderItem]
+    version: int | None
+
+
+class Cost(NamedTuple):
+    """One bar of the cost comparison, in visits per tuple. basis: what it was obtained from."""
+
+    label: str
+    cost: Measured
+    basis: str
+    estimated: bool
+
+
+class Step(NamedTuple):
+    """One step of the macro-sequence: candidates with their s or d (None = unknown), the winner."""
+
+    number: int
+    phase: str
+    metric: str
+    winner: str
+    candidates: list[tuple[str, float | None]]
+
+
+class DecisionCard(NamedTuple):
+    """Everything known of one evaluation; dashboard.views.decision_card builds it.
+
+    interval: 95 % confidence interval of the left side, None = not given. knobs: (name, value,
+    unit) in force. further: numbers of the record that have no place of their own.
+    """
+
+    seq: int
+    batch: int
+    time: float
+    verdict: str
+    sign: str
+    word: str
+    meaning: str
+    sentence: str
+    inequalities: list[Inequality]
+    n: int
+    n_sample: int
+    interval: tuple[float, float] | None
+    old: OrderView | None
+    new: OrderView | None
+    costs: list[Cost]
+    unit: str
+    saved: Measured
+    saved_words: str
+    steps: list[Step]
+    knob_version: int
+    knobs: list[tuple[str, str, str]]
+    further: list[tuple[str, str]]
+    algorithm: str
+
+
+def build_list(
+    entries: Sequence[DecisionEntry], counts: DecisionCounts, chosen_filter: str = "all"
+) -> DecisionList:
+    """The list. entries: newest first, those the filter lets through; counts: of the whole run."""
+    return DecisionList(
+        rows=[_row(entry) for entry in entries],
+        shown=len(entries),
+        stored=counts.stored,
+        evaluated=counts.evaluated,
+        by_filter={name: _stored(counts, name) for name in FILTERS},
+        chosen_filter=chosen_filter if chosen_filter in FILTERS else "all",
+    )
+
+
+def count_words(view: DecisionList) -> str:
+    """'showing 12 of 1 204 stored; 8 431 evaluated': sampled rejects are counted, not hidden."""
+    of_stored = view.by_filter[view.chosen_filter]
+    kept = f"showing {show(view.shown, 'int')} of {show(of_stored, 'int')} stored"
+    if view.evaluated == view.stored:
+        return f"{kept}; all {show(view.evaluated, 'int')} evaluations are stored"
+    return f"{kept}; {show(view.evaluated, 'int')} evaluated, rejected ones are sampled"
+
+
+def saved_per_1000(entry: DecisionEntry) -> Measured:
+    """Visits saved per 1 000 tuples by a switch: old minus new order on the same sampled tuples."""
+    if entry.decision.verdict != "switched":
+        return Measured(None, "nothing was switched")
+    outcome = entry.outcome
+    if outcome is None:
+        return Measured(None, "not measured yet")
+    if outcome.n_sample < MIN_SAMPLES:
+        return Measured(None, f"not enough samples (n={outcome.n_sample} < {MIN_SAMPLES})")
+    if outcome.counterfactual_old is None or outcome.sample_new is None:
+        return Measured(None, "the two orders were not compared")
+    return Measured(1000 * (outcome.counterfactual_old - outcome.sample_new))
+
+
+def pick(entries: Sequence[DecisionEntry], wanted: int | None, at_plan: int | None) -> int | None:
+    """The seq to show: the wanted one, else the one behind the plan shown, else the newest."""
+    known = [entry.decision.seq for entry in entries]
+    for seq in (wanted, at_plan):
+        if seq is not None and (seq == wanted or seq in known):
+            return seq
+    return known[0] if known else None
+
+
+def verdict_words(verdict: str) -> tuple[str, str, str]:
+    """(sign, word, meaning) of a verdict; an unknown one explains itself by its name."""
+    return VERDICTS.get(verdict, ("●", verdict.replace("_", " "), ""))
+
+
+def _row(entry: DecisionEntry) -> DecisionRow:
+    decision = entry.decision
+    sign, word, _ = verdict_words(decision.verdict)
+    return DecisionRow(
+        seq=decision.seq,
+        batch=decision.batch,
+        time=entry.time,
+        verdict=decision.verdict,
+        sign=sign,
+        word=word,
+        summary=_summary(entry),
+        saved=saved_per_1000(entry),
+    )
+
+
+def _summary(entry: DecisionEntry) -> str:
+    decision = entry.decision
+    if decision.lhs is None or decision.rhs is None:
+        return decision.explanation
+    test = f"{show(decision.lhs, 'f3')} {decision.relation} {show(decision.rhs, 'f3')}"
+    return f"{decision.metric}: {test}"
+
+
+def _stored(counts: DecisionCounts, name: str) -> int:
+    verdicts = FILTERS[name]
+    if not verdicts:
+        return counts.stored
+    return sum(counts.by_verdict.get(verdict, 0) for verdict in verdicts)

@@ -1,0 +1,127 @@
+"""What the Matrix page shows: a construct's regions x queries bitmap, and the selectivities.
+
+Rows keep the engine's order (natural order of the regions; the plan's order of the constructs).
+Unknown cells stay None: a query that does not use an attribute has no selectivity there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from storage.records import Entity, Matrix
+
+REGIONS_PREFIX: Final = "regions:"
+SELECTIVITY: Final = "selectivity"
+
+
+class QueryColumn(NamedTuple):
+    """A column of either matrix: the query's name and its CQL text ('' when unknown)."""
+
+    name: str
+    text: str
+
+
+class RegionsView(NamedTuple):
+    """The bitmap of one attribute selection construct.
+
+    bits[row][column] is 1 when values in the region do not refute the query, 0 when they do.
+    hit_prob: share of the n profiled tuples that hit the region; None = not measured.
+    """
+
+    attribute: str
+    regions: list[str]
+    queries: list[QueryColumn]
+    bits: list[list[int | None]]
+    hit_prob: list[float | None]
+    n: int
+
+
+class SelectivityView(NamedTuple):
+    """Conditional selectivity of each construct for each query, constructs in plan order.
+
+    values: P(not refuted by this construct | not refuted by the earlier ones); None where the
+    query does not use the attribute. n: sampled tuples.
+    """
+
+    attributes: list[str]
+    queries: list[QueryColumn]
+    values: list[list[float | None]]
+    n: int
+
+
+class ConstructChoice(NamedTuple):
+    """One construct one can pick: '2. dep_delay - 11 regions x 23 queries'."""
+
+    attribute: str
+    label: str
+
+
+def query_texts(entities: Sequence[Entity]) -> dict[str, str]:
+    """Query name -> CQL text, from the query entities."""
+    queries = (entity for entity in entities if entity.kind == "query")
+    return {entity.name: str((entity.properties or {}).get("text", "")) for entity in queries}
+
+
+def build_regions(matrix: Matrix, texts: Mapping[str, str]) -> RegionsView:
+    """The bitmap view of a matrix of kind 'regions'."""
+    hits = (matrix.row_stats or {}).get("hit_prob")
+    known = list(hits) if hits is not None and len(hits) == len(matrix.rows) else None
+    return RegionsView(
+        attribute=matrix.name.removeprefix(REGIONS_PREFIX),
+        regions=[region_label(label) for label in matrix.rows],
+        queries=_columns(matrix, texts),
+        bits=[[None if bit is None else int(bit) for bit in row] for row in matrix.values],
+        hit_prob=known if known is not None else [None] * len(matrix.rows),
+        n=matrix.n,
+    )
+
+
+def build_selectivity(matrix: Matrix, texts: Mapping[str, str]) -> SelectivityView:
+    """The view of the matrix of kind 'selectivity'."""
+    values = [[None if value is None else float(value) for value in row] for row in matrix.values]
+    return SelectivityView(list(matrix.rows), _columns(matrix, texts), values, matrix.n)
+
+
+def region_label(label: str) -> str:
+    """A region as people write it: '(-inf, 60)' becomes '(minus infinity sign, 60)'."""
+    return label.replace("(-inf,", "(\u2212∞,").replace("+inf)", "+∞)")
+
+
+def build_choices(entities: Sequence[Entity], order: Sequence[str]) -> list[ConstructChoice]:
+    """The constructs, those of the plan's order first and numbered, the rest after them.
+
+    order: entity ids ('asc:dep_delay') of the plan shown.
+    """
+    constructs = {entity.id: entity for entity in entities if entity.id.startswith("asc:")}
+    ordered = [name for name in order if name in constructs]
+    rest = sorted(set(constructs) - set(ordered))
+    numbered = [
+        _choice(constructs[name], f"{place}. ") for place, name in enumerate(ordered, start=1)
+    ]
+    return numbered + [_choice(constructs[name], "") for name in rest]
+
+
+def pick(choices: Sequence[ConstructChoice], wanted: str | None) -> str | None:
+    """The attribute to show: the wanted one if it exists, else the first; None without any."""
+    names = [choice.attribute for choice in choices]
+    if wanted in names:
+        return wanted
+    return names[0] if names else None
+
+
+def _choice(entity: Entity, place: str) -> ConstructChoice:
+    properties = entity.properties or {}
+    attribute = str(properties.get("attribute") or entity.id.removeprefix("asc:"))
+    sizes = [
+        f"{properties[key]} {word}"
+        for key, word in (("n_regions", "regions"), ("n_queries", "queries"))
+        if properties.get(key) is not None
+    ]
+    return ConstructChoice(
+        attribute, place + " · ".join([attribute, " \u00d7 ".join(sizes)]).strip(" ·")
+    )
+
+
+def _columns(matrix: Matrix, texts: Mapping[str, str]) -> list[QueryColumn]:
+    return [QueryColumn(name, texts.get(name, "")) for name in matrix.columns]

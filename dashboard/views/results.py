@@ -1,0 +1,210 @@
+"""What the Results page shows: matches per query, its last tuples, misfits, pending requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from storage.records import Command, Entity, Run
+from storage.rows import StoredMisfit, StoredResult
+
+Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
+
+QUERY: Final = "query:"
+_VERBS: Final = {
+    "query_add": "register",
+    "query_pause": "pause",
+    "query_resume": "resume",
+    "query_remove": "remove",
+}
+
+
+class QueryRow(NamedTuple):
+    """One query. share: matched / all tuples so far. in_batch: matches in the batch shown.
+
+    pending: the request under way for it, '' when there is none.
+    """
+
+    name: str
+    text: str
+    state: str
+    duplicate_of: str
+    attributes: list[str]
+    total: float | None
+    share: float | None
+    in_batch: float | None
+    pending: str
+
+
+class RequestRow(NamedTuple):
+    """One request about queries: what was asked, and what the engine said."""
+
+    id: int
+    verb: str
+    name: str
+    text: str
+    state: str
+    requested_at: float
+    applied_batch: int | None
+    answer: str
+    line: int | None
+    column: int | None
+
+
+class TuplesView(NamedTuple):
+    """The last tuples of a query, newest first, as text (None = NULL).
+
+    batches: of each tuple. also: the other queries each satisfies.
+    """
+
+    query: str
+    columns: list[str]
+    rows: list[list[str | None]]
+    batches: list[int]
+    also: list[list[str]]
+
+
+class ResultsView(NamedTuple):
+    """Everything but the selected query's tuples. most: the largest total, for the bars."""
+
+    queries: list[QueryRow]
+    most: float
+    n_tuples: float | None
+    n_misfits: float | None
+    misfits: list[StoredMisfit]
+    requests: list[RequestRow]
+    sink: str
+
+
+def build_results(
+    entities: Sequence[Entity],
+    values: Values,
+    commands: Sequence[Command],
+    misfits: Sequence[StoredMisfit],
+    run: Run,
+    batch: int | None,
+) -> ResultsView:
+    """The page at a batch. values: as of that batch; requests and misfits: newest first."""
+    requests = [request_of(command) for command in commands if command.kind in _VERBS]
+    requests.sort(key=lambda request: request.id, reverse=True)
+    pending = {r.name: r.verb for r in reversed(requests) if r.state == "requested"}
+    system = values.get("system", {})
+    n_tuples = system.get("tuples_total")
+    rows = [
+        _query_row(entity, values.get(entity.id, {}), n_tuples, pending)
+        for entity in entities
+        if entity.kind == "query" and _lives(entity, batch)
+    ]
+    rows.sort(key=lambda row: (-(row.total or 0), row.name))
+    return ResultsView(
+        queries=rows,
+        most=max((row.total or 0 for row in rows), default=0),
+        n_tuples=n_tuples,
+        n_misfits=system.get("misfits_total"),
+        misfits=list(misfits),
+        requests=requests,
+        sink=sink_words(run.settings),
+    )
+
+
+def build_tuples(
+    query: str, results: Sequence[StoredResult], schema: Sequence[Sequence[str]]
+) -> TuplesView:
+    """The query's tuples in schema order. results: newest first; other queries' drop out."""
+    mine = [result for result in results if query in result.query_ids]
+    columns = [str(pair[0]) for pair in schema or ()]
+    extra = {key: None for result in mine for key in result.values if key not in columns}
+    columns += list(extra)
+    return TuplesView(
+        query=query,
+        columns=columns,
+        rows=[[cell_text(result.values.get(column)) for column in columns] for result in mine],
+        batches=[result.batch for result in mine],
+        also=[[name for name in result.query_ids if name != query] for result in mine],
+    )
+
+
+def pick(view: ResultsView, wanted: str | None) -> str | None:
+    """The query to show: the wanted one (name or entity id), else the one with most matches."""
+    names = [row.name for row in view.queries]
+    name = (wanted or "").removeprefix(QUERY)
+    return name if name in names else (names[0] if names else None)
+
+
+def sink_words(settings: Any) -> str:
+    """Where the matched tuples go, from the run's settings; '' when not recorded."""
+    sink = settings.get("sink") if isinstance(settings, dict) else None
+    if isinstance(sink, dict):
+        path, form = str(sink.get("path") or ""), str(sink.get("format") or "")
+        return f"{path} ({form})" if path and form else path or form
+    return str(sink or "")
+
+
+def request_of(command: Command) -> RequestRow:
+    """A request about a query, with the place of an error when its answer names one."""
+    payload = command.payload if isinstance(command.payload, dict) else {}
+    line, column = error_place(command.answer) if command.state == "refused" else (None, None)
+    return RequestRow(
+        id=command.id,
+        verb=_VERBS.get(command.kind, command.kind),
+        name=str(payload.get("name", "")),
+        text=str(payload.get("text", "")),
+        state=command.state,
+        requested_at=command.requested_at,
+        applied_batch=command.applied_batch,
+        answer=command.answer,
+        line=line,
+        column=column,
+    )
+
+
+def error_place(answer: str) -> tuple[int | None, int | None]:
+    """Line and column named in an engine's answer ('line 2, column 7: …'); (None, None) if none."""
+    words = answer.replace(",", " ").replace(":", " ").lower().split()
+    return (_number_after(words, "line"), _number_after(words, "column"))
+
+
+def cell_text(value: Any) -> str | None:
+    """A tuple's value as text; NULL stays None so that it can be shown as such."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _query_row(
+    entity: Entity,
+    counts: Mapping[str, float | None],
+    n_tuples: float | None,
+    pending: Mapping[str, str],
+) -> QueryRow:
+    properties = entity.properties or {}
+    total = counts.get("matched_total", 0.0) if n_tuples is not None else None
+    return QueryRow(
+        name=entity.name,
+        text=str(properties.get("text", "")),
+        state=str(properties.get("state", "active")),
+        duplicate_of=str(properties.get("duplicate_of") or ""),
+        attributes=[str(name) for name in properties.get("attributes") or ()],
+        total=total,
+        share=total / n_tuples if total is not None and n_tuples else None,
+        in_batch=counts.get("matched_tuples", 0.0) if n_tuples is not None else None,
+        pending=pending.get(entity.name, ""),
+    )
+
+
+def _lives(entity: Entity, batch: int | None) -> bool:
+    if batch is None:
+        return entity.removed_batch is None
+    gone = entity.removed_batch is not None and entity.removed_batch <= batch
+    return entity.since_batch <= batch and not gone
+
+
+def _number_after(words: Sequence[str], word: str) -> int | None:
+    for here, following in pairwise(words):
+        if here == word and following.isdigit():
+            return int(following)
+    return None

@@ -1,0 +1,161 @@
+"""What the Runs page shows: every run with its numbers, and which of them need somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from dashboard.components.formats import age, show
+from storage.records import Run
+
+ACTIVE: Final = ("starting", "running")
+SILENT_AFTER_S: Final = 10.0
+
+_ENDINGS: Final = {
+    "interrupted": "The engine stopped without saying goodbye (killed, or the machine went down).",
+    "failed": "The engine failed; it left no message.",
+}
+
+
+class RunNumbers(NamedTuple):
+    """Newest numbers of a run; None = not recorded. last_time: time of its newest record."""
+
+    tuples_total: float | None = None
+    matched_total: float | None = None
+    misfits_total: float | None = None
+    tuples_per_s: float | None = None
+    visits_per_tuple: float | None = None
+    plan_version: int | None = None
+    n_switches: int | None = None
+    last_batch: int | None = None
+    last_time: float | None = None
+
+
+class RunRow(NamedTuple):
+    """One line of the table. tuples_per_s: of the last batch while active, else the run's mean.
+
+    unmatched_prob: share of all tuples that satisfied no query. age_s: since the newest record,
+    None when the run is over. need: what wants attention, '' when nothing does.
+    """
+
+    id: str
+    workload: str
+    stream: str
+    state: str
+    started_at: float
+    duration_s: float | None
+    tuples: float | None
+    tuples_per_s: float | None
+    mean_rate: bool
+    unmatched_prob: float | None
+    visits_per_tuple: float | None
+    plan_version: int | None
+    n_switches: int | None
+    misfits: float | None
+    age_s: float | None
+    need: str
+    severity: str
+
+
+class RunsView(NamedTuple):
+    """Rows newest first; the counts make the headline."""
+
+    rows: list[RunRow]
+    n_active: int
+    n_needing: int
+
+
+def numbers_of(
+    latest: Mapping[str, float | None],
+    plan_version: int | None,
+    n_switches: int | None,
+    last: tuple[int, float] | None,
+) -> RunNumbers:
+    """The numbers from the newest values of `system`; last: (batch, time) of the newest record."""
+    visits = latest.get("visits_window")
+    return RunNumbers(
+        tuples_total=latest.get("tuples_total"),
+        matched_total=latest.get("matched_total"),
+        misfits_total=latest.get("misfits_total"),
+        tuples_per_s=latest.get("tuples_per_s"),
+        visits_per_tuple=visits if visits is not None else latest.get("visits_per_tuple"),
+        plan_version=plan_version,
+        n_switches=n_switches,
+        last_batch=last[0] if last else None,
+        last_time=last[1] if last else None,
+    )
+
+
+def build_runs(runs: Sequence[Run], numbers: Mapping[str, RunNumbers], now: float) -> RunsView:
+    """All runs, newest first. now: Unix seconds, for ages."""
+    ordered = sorted(runs, key=lambda run: run.started_at, reverse=True)
+    rows = [_row(run, numbers.get(run.id, RunNumbers()), now) for run in ordered]
+    return RunsView(
+        rows=rows,
+        n_active=sum(row.state in ACTIVE for row in rows),
+        n_needing=sum(bool(row.need) for row in rows),
+    )
+
+
+def headline(view: RunsView) -> str:
+    """One sentence over the table."""
+    if not view.rows:
+        return "No run yet"
+    running = {0: "Nothing is running", 1: "1 run is running"}.get(
+        view.n_active, f"{view.n_active} runs are running"
+    )
+    needs = {0: "nothing needs you", 1: "1 needs attention"}.get(
+        view.n_needing, f"{view.n_needing} need attention"
+    )
+    return f"{running}; {needs}"
+
+
+def _row(run: Run, numbers: RunNumbers, now: float) -> RunRow:
+    active = run.state in ACTIVE
+    newest = numbers.last_time or run.heartbeat_at
+    end = now if active else (run.ended_at or newest)
+    age_s = max(0.0, now - newest) if active and newest is not None else None
+    need, severity = _need(run, numbers, age_s)
+    duration = None if end is None else max(0.0, end - run.started_at)
+    return RunRow(
+        id=run.id,
+        workload=run.workload,
+        stream=run.stream,
+        state=run.state,
+        started_at=run.started_at,
+        duration_s=duration,
+        tuples=numbers.tuples_total,
+        tuples_per_s=numbers.tuples_per_s if active else _mean(numbers.tuples_total, duration),
+        mean_rate=not active,
+        unmatched_prob=_unmatched(numbers),
+        visits_per_tuple=numbers.visits_per_tuple,
+        plan_version=numbers.plan_version,
+        n_switches=numbers.n_switches,
+        misfits=numbers.misfits_total,
+        age_s=age_s,
+        need=need,
+        severity=severity,
+    )
+
+
+def _need(run: Run, numbers: RunNumbers, age_s: float | None) -> tuple[str, str]:
+    if run.state in _ENDINGS:
+        severity = "error" if run.state == "failed" else "warning"
+        return (run.note or _ENDINGS[run.state], severity)
+    if run.state == "running" and age_s is not None and age_s > SILENT_AFTER_S:
+        return (f"No record for {age(age_s)}: the engine may be stuck or gone.", "warning")
+    if run.state == "starting":
+        return (run.note or "Starting: no batch yet.", "info")
+    if numbers.misfits_total:
+        return (f"{show(numbers.misfits_total, 'int')} tuples kept aside as misfits.", "warning")
+    return ("", "")
+
+
+def _mean(tuples: float | None, duration: float | None) -> float | None:
+    return tuples / duration if tuples is not None and duration else None
+
+
+def _unmatched(numbers: RunNumbers) -> float | None:
+    if not numbers.tuples_total or numbers.matched_total is None:
+        return None
+    return 1 - numbers.matched_total / numbers.tuples_total

@@ -1,0 +1,272 @@
+"""What the Timeline page shows: panels of series over one time axis, and the event lanes.
+
+Baselines are step functions of the batches; the band around them is where the trigger stays
+quiet: baseline x (1 - mu) .. baseline x (1 + mu), with the mu in force at that batch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.components.formats import Format, show
+from storage.rows import SeriesData, StoredEvent
+
+SYSTEM: Final = "system"
+
+
+class Trace(NamedTuple):
+    """One line. property: of entity `system`. low/high: envelope, [] when every batch is drawn."""
+
+    property: str
+    name: str
+    batches: list[int]
+    times: list[float]
+    values: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class Band(NamedTuple):
+    """A baseline in steps and the trigger's quiet zone around it; None where unknown.
+
+    mu: the newest one, with which the live path continues the zone.
+    """
+
+    property: str
+    name: str
+    mu: float | None
+    batches: list[int]
+    times: list[float]
+    values: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class Panel(NamedTuple):
+    """One panel: spot values, optionally the running window and the baseline with its band."""
+
+    key: str
+    title: str
+    short: str
+    unit: str
+    form: Format
+    spot: Trace
+    window: Trace | None
+    band: Band | None
+    note: str
+
+
+class Marker(NamedTuple):
+    """One event: which lane, when, what; link: path of the page that explains it, or ''."""
+
+    lane: str
+    kind: str
+    batch: int
+    time: float
+    title: str
+    detail: str
+    severity: str
+    link: str
+    decision: int | None
+
+
+class TimelineView(NamedTuple):
+    """Panels top to bottom, then lanes with their markers. cursor: time of the batch shown."""
+
+    panels: list[Panel]
+    markers: list[Marker]
+    cursor: float | None
+    first: float | None
+    last: float | None
+
+
+class Spec(NamedTuple):
+    """A panel's properties and words; window and baseline are '' where there are none."""
+
+    key: str
+    title: str
+    short: str
+    unit: str
+    form: Format
+    spot: str
+    window: str
+    baseline: str
+    trigger: str
+
+
+PANELS: Final = (
+    Spec(
+        "dropping",
+        "Tuple dropping ratio d",
+        "d",
+        "share of tuples",
+        "f3",
+        "dropping_ratio",
+        "d_window",
+        "d_init",
+        "dropping ratio",
+    ),
+    Spec(
+        "visits",
+        "Visits per tuple",
+        "visits",
+        "constructs",
+        "f2",
+        "visits_per_tuple",
+        "visits_window",
+        "visits_init",
+        "visits",
+    ),
+    Spec("rate", "Throughput", "throughput", "tuples/s", "si", "tuples_per_s", "", "", ""),
+    Spec("batch", "Batch time", "batch time", "ms", "ms", "batch_ms", "", "", ""),
+)
+BACKLOG: Final = Spec("backlog", "Backlog", "backlog", "tuples", "si", "backlog_tuples", "", "", "")
+
+LANES: Final = ("rearrangement", "suppressed", "knob", "query", "error")
+_LANE_OF: Final = {
+    "rearrangement": "rearrangement",
+    "suppressed": "suppressed",
+    "knob": "knob",
+    "query": "query",
+    "restart": "error",
+    "error": "error",
+    "misfit": "error",
+}
+_LINKS: Final = {
+    "rearrangement": "/decisions",
+    "suppressed": "/decisions",
+    "knob": "/knobs",
+    "query": "/results",
+}
+
+
+def properties() -> tuple[str, ...]:
+    """Every property of `system` the page reads."""
+    names: dict[str, None] = {}
+    for spec in (*PANELS, BACKLOG):
+        names.update(dict.fromkeys((spec.spot, spec.window, spec.baseline)))
+    return tuple(name for name in names if name)
+
+
+def build_timeline(
+    series: Mapping[str, SeriesData],
+    mu_steps: Sequence[tuple[int, float]],
+    trigger: str | None,
+    window_tuples: int | None,
+    events: Sequence[StoredEvent],
+    cursor: float | None,
+) -> TimelineView:
+    """The page: panels that have data (backlog only when there ever was one), and the markers.
+
+    series: by property of `system`. mu_steps: (first batch, mu) in batch order; empty = mu is
+    unknown, so no band is drawn. trigger: the knob of that name ('visits' | 'dropping ratio' |
+    'either'). window_tuples: lambda. cursor: time of the batch shown, None when pinned to now.
+    """
+    known = {name: data for name, data in series.items() if len(data.batch)}
+    specs = [*PANELS, BACKLOG] if _ever(known.get(BACKLOG.spot)) else list(PANELS)
+    steps = sorted(mu_steps)
+    panels = [
+        _panel(spec, known, steps, trigger, window_tuples) for spec in specs if spec.spot in known
+    ]
+    markers = [marker for event in events for marker in _markers(event)]
+    times = [time for panel in panels for time in (panel.spot.times[0], panel.spot.times[-1])]
+    first, last = (min(times), max(times)) if times else (None, None)
+    return TimelineView(panels, markers, cursor, first, last)
+
+
+def mu_at(mu_steps: Sequence[tuple[int, float]], batch: int) -> float | None:
+    """The mu in force at a batch, None before the first known value; steps in batch order."""
+    place = bisect_right([step[0] for step in mu_steps], batch)
+    return mu_steps[place - 1][1] if place else None
+
+
+def _panel(
+    spec: Spec,
+    series: Mapping[str, SeriesData],
+    mu_steps: Sequence[tuple[int, float]],
+    trigger: str | None,
+    window_tuples: int | None,
+) -> Panel:
+    window, baseline = series.get(spec.window), series.get(spec.baseline)
+    size = show(window_tuples, "int") if window_tuples else "\u03bb"
+    decides = bool(spec.trigger) and trigger in (spec.trigger, "either")
+    return Panel(
+        key=spec.key,
+        title=spec.title,
+        short=spec.short,
+        unit=spec.unit,
+        form=spec.form,
+        spot=_trace(spec.spot, "this batch", series[spec.spot]),
+        window=_trace(spec.window, f"last {size} tuples", window) if window else None,
+        band=_band(spec.baseline, baseline, mu_steps) if baseline else None,
+        note="decides rearrangements" if decides else "",
+    )
+
+
+def _trace(name: str, words: str, data: SeriesData) -> Trace:
+    return Trace(
+        property=name,
+        name=words,
+        batches=data.batch.tolist(),
+        times=data.time.tolist(),
+        values=_known(data.value),
+        low=_known(data.low) if data.thinned else [],
+        high=_known(data.high) if data.thinned else [],
+    )
+
+
+def _band(name: str, data: SeriesData, mu_steps: Sequence[tuple[int, float]]) -> Band:
+    batches, values = data.batch.tolist(), _known(data.value)
+    mus = [mu_at(mu_steps, batch) for batch in batches]
+    pairs = list(zip(values, mus, strict=True))
+    return Band(
+        property=name,
+        name="baseline " + name,
+        mu=mus[-1],
+        batches=batches,
+        times=data.time.tolist(),
+        values=values,
+        low=[_scaled(value, mu, -1) for value, mu in pairs],
+        high=[_scaled(value, mu, +1) for value, mu in pairs],
+    )
+
+
+def _markers(stored: StoredEvent) -> list[Marker]:
+    event = stored.event
+    lane = _LANE_OF.get(event.kind)
+    if lane is None and event.severity == "error":
+        lane = "error"
+    if lane is None:
+        return []
+    decision = (event.ref or {}).get("decision")
+    return [
+        Marker(
+            lane=lane,
+            kind=event.kind,
+            batch=max(0, stored.batch),
+            time=stored.time,
+            title=event.title,
+            detail=event.detail,
+            severity=event.severity,
+            link=_LINKS.get(event.kind, ""),
+            decision=decision if isinstance(decision, int) else None,
+        )
+    ]
+
+
+def _scaled(value: float | None, mu: float | None, sign: int) -> float | None:
+    return None if value is None or mu is None else max(0.0, value * (1 + sign * mu))
+
+
+def _known(values: NDArray[np.float64]) -> list[float | None]:
+    """NaN (unknown) becomes None, which plotly and JSON leave out."""
+    return [None if value != value else value for value in values.tolist()]
+
+
+def _ever(data: SeriesData | None) -> bool:
+    return data is not None and bool(np.nansum(data.value) > 0)
