@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
+from itertools import pairwise
 from typing import Any
 
 from backend.model.conditions import And, Comparison, Condition, ContinuousQuery, NullTest
@@ -112,7 +113,7 @@ class NaiveConstructs:
                 if getattr(p, "constant", None) is not None and p.attribute == attribute
             }
         )
-        middle = [(x + y) / 2 for x, y in zip(found, found[1:], strict=False)]
+        middle = [(x + y) / 2 for x, y in pairwise(found)]
         ends = [found[0] - 1, found[-1] + 1] if found else [0]
         return [None, *found, *middle, *ends]
 

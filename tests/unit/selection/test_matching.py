@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.adaptive.selection.constructs import build_constructs
-from backend.adaptive.selection.matching import match_tuple, sample_regions, trace
+from backend.adaptive.selection.matching import StopRule, match_tuple, sample_regions, trace
+from backend.model.conditions import ContinuousQuery
 from backend.model.schema import Schema
 from tests.oracles.selection import NaiveConstructs, matches
 from tests.strategies import (
@@ -30,10 +33,10 @@ from tests.unit.selection.papers import (
     query,
 )
 
-RULES = ("resolved", "drop")
+RULES: tuple[StopRule, ...] = ("resolved", "drop")
 
 
-def test_example_2_of_l12():
+def test_example_2_of_l12() -> None:
     constructs, order = l12(), ("A1", "A2", "A3", "A4")
     grb, visits = match_tuple(constructs, order, L12_ROWS[1], "drop")
     assert (bits(grb, 4), constructs.names_of(grb), len(visits)) == ("0001", ("q4",), 4)
@@ -46,12 +49,12 @@ def test_example_2_of_l12():
 @pytest.mark.parametrize(
     ("order", "total"), [(("A1", "A4", "A2", "A3"), 23), (("A1", "A2", "A3", "A4"), 24)]
 )
-def test_visits_of_fixed_orders_on_l12(order, total):
+def test_visits_of_fixed_orders_on_l12(order: tuple[str, ...], total: int) -> None:
     regions = sample_regions(l12(), columns(L12_ROWS))
     assert trace(l12(), regions, order, "drop").visits.sum() == total
 
 
-def test_tuples_of_l07():
+def test_tuples_of_l07() -> None:
     constructs = l07()
     found = [match_tuple(constructs, ("A1", "A2", "A3"), row, "drop") for row in L07_ROWS]
     assert [constructs.names_of(grb) for grb, _ in found] == [("q2",), ("q1",), ()]
@@ -59,7 +62,9 @@ def test_tuples_of_l07():
 
 
 @given(mixed_queries(), rows_of(MIXED_SCHEMA), st.data())
-def test_matches_are_those_of_sql_in_any_order_under_both_rules(queries, rows, data):
+def test_matches_are_those_of_sql_in_any_order_under_both_rules(
+    queries: list[ContinuousQuery], rows: list[dict[str, Any]], data: st.DataObject
+) -> None:
     """F1: the result is order independent; the stop rules do not change it."""
     constructs = build_constructs(queries, MIXED_SCHEMA)
     regions = sample_regions(constructs, columns(rows))
@@ -74,7 +79,9 @@ def test_matches_are_those_of_sql_in_any_order_under_both_rules(queries, rows, d
 
 
 @given(conjunctive_queries(), number_rows(), st.data())
-def test_visits_are_those_of_the_definition(queries, rows, data):
+def test_visits_are_those_of_the_definition(
+    queries: list[ContinuousQuery], rows: list[dict[str, Any]], data: st.DataObject
+) -> None:
     constructs = build_constructs(queries, NUMBERS_SCHEMA)
     naive = NaiveConstructs(queries, NUMBERS_SCHEMA)
     assert constructs.attributes == tuple(naive.attributes)
@@ -92,7 +99,9 @@ def test_visits_are_those_of_the_definition(queries, rows, data):
 
 
 @given(conjunctive_queries(), number_rows(), st.data())
-def test_resolved_never_visits_more(queries, rows, data):
+def test_resolved_never_visits_more(
+    queries: list[ContinuousQuery], rows: list[dict[str, Any]], data: st.DataObject
+) -> None:
     constructs = build_constructs(queries, NUMBERS_SCHEMA)
     order = data.draw(st.permutations(constructs.attributes))
     regions = sample_regions(constructs, columns(rows))
@@ -101,7 +110,7 @@ def test_resolved_never_visits_more(queries, rows, data):
     assert resolved.n_unmatched == drop.n_unmatched == (~drop.grb.any(axis=1)).sum()
 
 
-def test_two_hundred_queries():
+def test_two_hundred_queries() -> None:
     schema = Schema.parse("x int, y int")
     queries = [query(f"q{j:03}", C("x", "=", j % 50), C("y", ">", j)) for j in range(200)]
     constructs = build_constructs(queries, schema)
@@ -113,14 +122,14 @@ def test_two_hundred_queries():
             assert constructs.names_of(grb) == matches(queries, row, schema)
 
 
-def test_a_predicate_free_query_keeps_every_tuple_alive():
+def test_a_predicate_free_query_keeps_every_tuple_alive() -> None:
     constructs = build_constructs([query("all"), query("q", C("x", "=", 1))], Schema.parse("x int"))
     found = trace(constructs, sample_regions(constructs, {"x": [1, 2]}), ("x",), "resolved")
     assert [constructs.names_of(grb) for grb in found.grb] == [("all", "q"), ("all",)]
     assert found.alive.tolist() == [2]
 
 
-def test_without_p_attributes_nothing_is_visited():
+def test_without_p_attributes_nothing_is_visited() -> None:
     constructs = build_constructs([query("all")], Schema.parse("x int"))
     regions = sample_regions(constructs, {"x": [1, 2, None]})
     assert regions.shape == (3, 0)
@@ -128,7 +137,7 @@ def test_without_p_attributes_nothing_is_visited():
     assert sample_regions(constructs, {}).shape == (0, 0)
 
 
-def test_an_empty_sample():
+def test_an_empty_sample() -> None:
     constructs = l12()
     found = trace(constructs, np.zeros((0, 4), dtype=np.intp), constructs.attributes, "drop")
     assert (len(found.visits), found.n_unmatched, found.reached.tolist()) == (0, 0, [0, 0, 0, 0])
