@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 KnobValue: TypeAlias = float | int | str | bool
@@ -78,11 +78,15 @@ class KnobSpec:
 
 @dataclass(frozen=True, slots=True)
 class KnobSettings:
-    """The values in force, with a version that grows by one at each change."""
+    """The values in force. version grows by one at each change of any knob.
+
+    versions: knob -> the version that set it, 0 (absent) for its value at the start.
+    """
 
     specs: Mapping[str, KnobSpec]
     values: Mapping[str, KnobValue]
     version: int = 0
+    versions: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def defaults(
@@ -98,7 +102,9 @@ class KnobSettings:
     def changed(self, name: str, value: object) -> KnobSettings:
         """Settings with one knob changed; raises KnobRefused."""
         checked = _spec_of(self.specs, name, value).check(value)
-        return KnobSettings(self.specs, {**self.values, name: checked}, self.version + 1)
+        version = self.version + 1
+        values, versions = {**self.values, name: checked}, {**self.versions, name: version}
+        return KnobSettings(self.specs, values, version, versions)
 
     def number(self, name: str) -> float:
         return float(self.values[name])

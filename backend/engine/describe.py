@@ -1,0 +1,92 @@
+"""The running plan and its parts as introspection records: entities and the plan graph."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+
+from backend.adaptive.selection.constructs import ConstructSet
+from backend.model.conditions import ContinuousQuery
+from backend.model.events import SelectionPlan
+from storage.records import Entity, Json
+
+SOURCE, OUTPUT, SYSTEM, PROFILE = "op:source", "op:output", "system", "monitor:profile"
+
+
+def asc_id(attribute: str) -> str:
+    return f"asc:{attribute}"
+
+
+def queue_id(attribute: str) -> str:
+    return f"queue:{attribute}"
+
+
+def plan_graph(plan: SelectionPlan, stream: str) -> Json:
+    """Nodes and edges: source, the ASCs in their order, output; every edge is a queue."""
+    stops = [SOURCE, *map(asc_id, plan.order), OUTPUT]
+    labels = [stream, *(f"σ {a}" for a in plan.order), "Output"]
+    kinds = ["source", *("asc" for _ in plan.order), "output"]
+    queues = ["queue:source", *map(queue_id, plan.order[1:]), "queue:output"]
+    return {
+        "nodes": [
+            {"id": i, "kind": k, "label": t} for i, k, t in zip(stops, kinds, labels, strict=True)
+        ],
+        "edges": [
+            {"source": a, "target": b, "queue": q}
+            for a, b, q in zip(stops, stops[1:], queues[: len(stops) - 1], strict=True)
+        ],
+    }
+
+
+def plan_hash(plan: SelectionPlan) -> str:
+    """12 hex digits that change exactly when the kind, the operators or their order change."""
+    text = json.dumps([plan.kind, list(plan.order)])
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def query_entities(
+    queries: Iterable[ContinuousQuery], constructs: ConstructSet, paused: Mapping[str, object]
+) -> list[Entity]:
+    """One entity a registered query; paused ones have no slot."""
+    return [_query_entity(q, constructs, q.name in paused) for q in queries]
+
+
+def _query_entity(query: ContinuousQuery, constructs: ConstructSet, paused: bool) -> Entity:
+    contradictory = query.name in constructs.contradictory
+    live = not paused and query.name in constructs.names
+    properties: dict[str, Json] = {
+        "text": query.text,
+        "stream": query.stream,
+        "state": "paused" if paused else "contradictory" if contradictory else "active",
+        "slot": constructs.slot_of(query.name) if live else None,
+        "duplicate_of": constructs.duplicate_of(query.name) if live else None,
+        "attributes": list(constructs.uses(query.name)) if live else [],
+    }
+    return Entity(f"query:{query.name}", "query", query.name, properties, query=query.name)
+
+
+def plan_entities(
+    constructs: ConstructSet, stream: str, source: Mapping[str, Json], sink: Mapping[str, Json]
+) -> list[Entity]:
+    """The operators, queues, monitor and system; the order of the plan does not matter."""
+    found = [
+        Entity(SYSTEM, "system", "Engine"),
+        Entity(PROFILE, "monitor", "Profile window"),
+        Entity(SOURCE, "operator", stream, dict(source)),
+        Entity(OUTPUT, "operator", "Output", dict(sink)),
+        Entity("queue:source", "queue", "Waiting at the source"),
+        Entity("queue:output", "queue", "Handed to the output"),
+    ]
+    for name, construct in constructs.constructs.items():
+        properties: dict[str, Json] = {
+            "attribute": name,
+            "type": construct.type,
+            "n_constants": len(construct.constants),
+            "n_regions": construct.n_regions,
+            "n_queries": len(constructs.users_of(name)),
+            "bitmap_bytes": construct.bitmap_bytes,
+        }
+        found.append(Entity(asc_id(name), "operator", name, properties))
+        found.append(Entity(queue_id(name), "queue", f"Handed to σ {name}"))
+    return found
