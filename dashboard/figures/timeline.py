@@ -176,7 +176,7 @@ def _lane_traces(markers: Sequence[Marker], axis: str, colours: Palette) -> list
                 text=glyph or None,
                 textfont={"size": 15, "color": colour},
                 marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 1.5}},
-                customdata=[[marker.batch, _marker_words(marker)] for marker in mine],
+                customdata=[[m.batch, _marker_words(m), m.link] for m in mine],
                 hovertemplate="%{customdata[1]}",
                 name=words,
                 cliponaxis=False,

@@ -1,0 +1,156 @@
+"""The Decisions views: list, filters, counts; the card's inequality, orders, costs and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dashboard.views.decision_card import build_card, knob_text, order_names
+from dashboard.views.decisions import build_list, count_words, pick, saved_per_1000
+from storage.records import Decision, DecisionOutcome, Knob, PlanVersion
+from storage.rows import DecisionCounts, DecisionEntry
+
+COUNTS = DecisionCounts({"switched": 2, "kept": 1, "cooldown": 3, "thin": 1}, stored=7, evaluated=40)
+MU = Knob("mu", "float", 0.1, 0.1, "", "threshold")
+
+
+def a_decision(**changes: Any) -> Decision:
+    fields: dict[str, Any] = {
+        "seq": 5,
+        "batch": 12,
+        "algorithm": "asc.macro",
+        "kind": "rearrange",
+        "verdict": "switched",
+        "metric": "visits",
+        "lhs": 0.31,
+        "relation": ">=",
+        "rhs": 0.1,
+        "n": 4000,
+        "n_sample": 800,
+        "knob_version": 3,
+        "explanation": "visits per tuple rose from 3.0 to 3.9",
+        "old": {"kind": "early drop", "order": ["asc:a", "asc:b", "asc:c"]},
+        "new": {"kind": "early drop", "order": ["asc:c", "asc:a", "asc:b"]},
+        "predicted_old": 3.9,
+        "predicted_new": 3.1,
+    }
+    return Decision(**{**fields, **changes})
+
+
+def an_outcome(**changes: Any) -> DecisionOutcome:
+    fields: dict[str, Any] = {
+        "decision": 5,
+        "batch": 15,
+        "actual_new": 3.12,
+        "n": 5000,
+        "sample_new": 3.1,
+        "counterfactual_old": 3.85,
+        "n_sample": 250,
+    }
+    return DecisionOutcome(**{**fields, **changes})
+
+
+def an_entry(outcome: DecisionOutcome | None = None, **changes: Any) -> DecisionEntry:
+    return DecisionEntry(a_decision(**changes), 100.0, outcome)
+
+
+def a_plan(version: int, batch: int, decision: int | None) -> PlanVersion:
+    return PlanVersion(version, batch, "early drop", ("asc:a",), {}, "h", "why", decision)
+
+
+def test_the_list_counts_every_evaluation_and_says_what_it_leaves_out() -> None:
+    view = build_list([an_entry()], COUNTS, "suppressed")
+    assert view.by_filter == {"all": 7, "switched": 2, "kept": 1, "suppressed": 4}
+    words = count_words(view)
+    assert words == "showing 1 of 4 stored; 40 evaluated, rejected ones are sampled"
+
+
+def test_when_all_evaluations_are_stored_the_words_say_so() -> None:
+    counts = DecisionCounts({"switched": 1}, stored=1, evaluated=1)
+    words = count_words(build_list([an_entry()], counts))
+    assert words == "showing 1 of 1 stored; all 1 evaluations are stored"
+
+
+def test_an_unknown_filter_means_all() -> None:
+    assert build_list([], COUNTS, "nonsense").chosen_filter == "all"
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "reason"),
+    [
+        (an_entry(an_outcome()), 750.0, ""),
+        (an_entry(an_outcome(counterfactual_old=3.0)), -100.0, ""),
+        (an_entry(), None, "not measured yet"),
+        (an_entry(an_outcome(n_sample=7)), None, "not enough samples (n=7 < 30)"),
+        (an_entry(an_outcome(sample_new=None)), None, "the two orders were not compared"),
+        (an_entry(verdict="cooldown"), None, "nothing was switched"),
+    ],
+)
+def test_saved_visits_or_why_there_is_no_number(
+    entry: DecisionEntry, value: float | None, reason: str
+) -> None:
+    saved = saved_per_1000(entry)
+    assert saved.value == (None if value is None else pytest.approx(value))
+    assert saved.reason == reason
+
+
+def test_the_choice_prefers_the_wanted_then_the_plan_shown_then_the_newest() -> None:
+    entries = [an_entry(seq=9), an_entry(seq=5), an_entry(seq=2)]
+    assert pick(entries, 77, 5) == 77
+    assert pick(entries, None, 5) == 5
+    assert pick(entries, None, 4) == 9
+    assert pick([], None, 4) is None
+
+
+def test_the_card_tells_orders_plans_and_measured_costs() -> None:
+    plans = [a_plan(1, 0, None), a_plan(2, 13, 5)]
+    card = build_card(an_entry(an_outcome()), [MU], plans)
+    assert card.old is not None
+    assert card.new is not None
+    assert [item.attribute for item in card.new.items if item.marked] == ["c"]
+    assert (card.old.version, card.new.version) == (1, 2)
+    assert card.saved_words == "saved 750 visits per 1 000 tuples (estimated on 250 sampled tuples)"
+    by_label = {cost.label: cost for cost in card.costs}
+    assert by_label["old order, same tuples"].cost.value == 3.85
+    assert by_label["old order, same tuples"].estimated
+    assert not by_label["new order, measured"].estimated
+    assert by_label["new order, measured"].basis.startswith("measured on 5")
+    assert card.knobs == [("mu", "0.1", "")]
+
+
+def test_a_thin_sample_shows_its_reason_instead_of_a_number() -> None:
+    card = build_card(an_entry(an_outcome(n_sample=7), n_sample=12), [], [])
+    reasons = {cost.label: cost.cost.reason for cost in card.costs}
+    assert reasons["old order"] == "not enough samples (n=12 < 30)"
+    assert reasons["old order, same tuples"] == "not enough samples (n=7 < 30)"
+    assert reasons["new order, measured"] == ""
+    assert card.saved_words == "not enough samples (n=7 < 30)"
+
+
+def test_a_rejected_evaluation_has_no_new_order_and_no_measured_cost() -> None:
+    card = build_card(an_entry(verdict="below_threshold", lhs=0.03, new=None), [], [])
+    assert card.new is None
+    assert card.inequalities[0].holds is False
+    assert {cost.label for cost in card.costs} == {"old order", "new order"}
+
+
+def test_unknown_sides_leave_the_inequality_undecided() -> None:
+    card = build_card(an_entry(lhs=None), [], [])
+    assert card.inequalities[0].holds is None
+    assert card.inequalities[0].words == "— >= 0.100"
+
+
+def test_orders_are_read_from_lists_and_mappings() -> None:
+    assert order_names(["asc:a", "b"]) == ["a", "b"]
+    assert order_names({"order": ["asc:a"]}) == ["a"]
+    assert order_names(None) == []
+
+
+def test_knob_values_as_text() -> None:
+    assert [knob_text(value) for value in (0.15, 10, True, "visits")] == [
+        "0.15",
+        "10",
+        "true",
+        "visits",
+    ]

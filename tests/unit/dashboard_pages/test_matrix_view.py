@@ -1,0 +1,93 @@
+"""The Matrix views and figures: labels, unknown cells, choices; the figures at a glance."""
+
+from __future__ import annotations
+
+from dashboard.figures.matrix import draw_regions, draw_selectivity, regions_height
+from dashboard.views.matrix import (
+    build_choices,
+    build_regions,
+    build_selectivity,
+    pick,
+    query_texts,
+    region_label,
+)
+from storage.records import Entity, Matrix
+
+REGIONS = Matrix(
+    "regions:dep_delay",
+    "regions",
+    ("NULL", "(-inf, 60)", "= 60", "(60, +inf)"),
+    ("late", "early"),
+    [[0, 0], [0, 1], [0, 0], [1, 0]],
+    n=500,
+    row_stats={"hit_prob": [0.1, 0.6, 0.1, 0.2]},
+)
+SELECTIVITY = Matrix(
+    "selectivity", "selectivity", ("a", "b"), ("q1", "q2"), [[0.5, None], [0.1, 0.9]], n=500
+)
+
+
+def test_regions_keep_their_order_and_write_infinity_as_people_do() -> None:
+    view = build_regions(REGIONS, {"late": "Select * From F Where dep_delay > 60"})
+    assert view.attribute == "dep_delay"
+    assert view.regions == ["NULL", "(\u2212∞, 60)", "= 60", "(60, +∞)"]
+    assert view.queries[0].text.startswith("Select")
+    assert view.queries[1].text == ""
+    assert view.hit_prob == [0.1, 0.6, 0.1, 0.2]
+    assert region_label("= -inf") == "= -inf"
+
+
+def test_missing_hit_shares_are_unknown_not_zero() -> None:
+    view = build_regions(Matrix("regions:a", "regions", ("NULL",), ("q",), [[0]]), {})
+    assert view.hit_prob == [None]
+
+
+def test_absent_selectivities_stay_none() -> None:
+    assert build_selectivity(SELECTIVITY, {}).values == [[0.5, None], [0.1, 0.9]]
+
+
+def test_choices_follow_the_plan_then_the_alphabet() -> None:
+    entities = [
+        Entity("asc:b", "operator", "b", {"attribute": "b", "n_regions": 5, "n_queries": 2}),
+        Entity("asc:a", "operator", "a", {"attribute": "a"}),
+        Entity("asc:z", "operator", "z"),
+        Entity("query:q", "query", "q", {"text": "Select"}),
+    ]
+    choices = build_choices(entities, ["asc:b", "asc:gone"])
+    assert [choice.attribute for choice in choices] == ["b", "a", "z"]
+    assert choices[0].label == "1. b · 5 regions \u00d7 2 queries"
+    assert choices[1].label == "a"
+    assert pick(choices, "a") == "a"
+    assert pick(choices, "gone") == "b"
+    assert pick([], "a") is None
+    assert query_texts(entities) == {"q": "Select"}
+
+
+def test_the_bitmap_figure_has_cells_bars_and_room_for_every_label() -> None:
+    view = build_regions(REGIONS, {})
+    figure = draw_regions(view, "dark")
+    cells, bars = figure.data
+    assert [list(row) for row in cells.z] == REGIONS.values
+    assert list(bars.x) == [0.1, 0.6, 0.1, 0.2]
+    assert "hit by 60.0\u2009% of n = 500" in cells.customdata[1][0]
+    assert list(figure.layout.yaxis.ticktext) == view.regions
+    assert figure.layout.paper_bgcolor is None
+    assert figure.layout.template.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    assert regions_height(view) >= 4 * 20
+
+
+def test_the_selectivity_figure_greys_absent_cells_and_outlines_the_choice() -> None:
+    figure = draw_selectivity(build_selectivity(SELECTIVITY, {}), "light", chosen="b")
+    absent, cells, numbers = figure.data
+    assert [list(row) for row in absent.z] == [[None, 0], [None, None]]
+    assert [list(row) for row in cells.z] == [[0.5, None], [0.1, 0.9]]
+    assert list(numbers.text) == ["0.50", "0.10", "0.90"]
+    assert len(figure.layout.shapes) == 1
+    assert not draw_selectivity(build_selectivity(SELECTIVITY, {}), None, "no").layout.shapes
+
+
+def test_text_cannot_smuggle_markup_into_hover_labels() -> None:
+    matrix = Matrix("regions:a", "regions", ("(-inf, <b>)",), ("q<i>",), [[1]])
+    figure = draw_regions(build_regions(matrix, {"q<i>": "a < 'x'"}), "dark")
+    assert "&lt;" in figure.data[0].customdata[0][0]
+    assert "<i>" not in figure.data[0].customdata[0][0]

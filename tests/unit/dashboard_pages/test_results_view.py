@@ -1,0 +1,116 @@
+"""The Results view: matches per query, tuples, requests and error places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dashboard.views.results import (
+    build_results,
+    build_tuples,
+    cell_text,
+    error_place,
+    pick,
+    sink_words,
+)
+from storage.records import Command, Entity, Run
+from storage.rows import StoredMisfit, StoredResult
+
+
+def a_query(name: str, since: int = 0, removed: int | None = None, **properties: Any) -> Entity:
+    facts = {"text": f"Select {name}", "state": "active", "attributes": ["a"], **properties}
+    return Entity(f"query:{name}", "query", name, facts, name, since, removed)
+
+
+def a_run(settings: Any = None) -> Run:
+    return Run("r", "w", "S", "running", 0.0, [["a", "int"]], settings or {}, 1, "h", "0")
+
+
+def a_command(command_id: int, kind: str, name: str, **more: Any) -> Command:
+    return Command(command_id, "r", kind, {"name": name, "text": "Select"}, "me", "", 5.0, **more)
+
+
+ENTITIES = [
+    a_query("few"),
+    a_query("many", duplicate_of="few"),
+    a_query("later", since=9),
+    a_query("gone", removed=3),
+    Entity("system", "system", "System"),
+]
+VALUES = {
+    "system": {"tuples_total": 200.0, "misfits_total": 2.0},
+    "query:few": {"matched_total": 10.0, "matched_tuples": 1.0},
+    "query:many": {"matched_total": 50.0, "matched_tuples": 0.0},
+}
+MISFITS = [StoredMisfit(2, 4, "raw", "a: not an int")]
+
+
+def test_queries_are_those_of_the_moment_most_matches_first() -> None:
+    view = build_results(ENTITIES, VALUES, [], MISFITS, a_run(), 5)
+    assert [row.name for row in view.queries] == ["many", "few"]
+    assert (view.queries[0].share, view.queries[0].duplicate_of) == (0.25, "few")
+    assert (view.queries[1].total, view.queries[1].in_batch) == (10.0, 1.0)
+    assert (view.most, view.n_misfits) == (50.0, 2.0)
+
+
+def test_before_the_first_batch_counts_are_unknown_not_zero() -> None:
+    view = build_results(ENTITIES[:1], {}, [], [], a_run(), None)
+    assert (view.queries[0].total, view.queries[0].share, view.queries[0].in_batch) == (None,) * 3
+
+
+def test_a_query_without_matches_has_zero_once_tuples_came() -> None:
+    view = build_results([a_query("none")], VALUES, [], [], a_run(), 5)
+    assert (view.queries[0].total, view.queries[0].share) == (0.0, 0.0)
+
+
+def test_requests_are_newest_first_and_mark_their_query_as_pending() -> None:
+    commands = [
+        a_command(1, "query_pause", "few", state="applied", applied_batch=4),
+        a_command(2, "query_remove", "many"),
+        a_command(3, "knob", "mu"),
+    ]
+    view = build_results(ENTITIES, VALUES, commands, [], a_run(), 5)
+    assert [(request.id, request.verb) for request in view.requests] == [(2, "remove"), (1, "pause")]
+    assert {row.name: row.pending for row in view.queries} == {"many": "remove", "few": ""}
+
+
+def test_a_refused_text_shows_where_it_is_wrong() -> None:
+    refused = a_command(1, "query_add", "q", state="refused", answer="line 2, column 7: expected")
+    request = build_results([], {}, [refused], [], a_run(), 1).requests[0]
+    assert (request.line, request.column) == (2, 7)
+    assert error_place("no place named") == (None, None)
+
+
+def test_tuples_are_in_schema_order_and_null_stays_null() -> None:
+    results = [
+        StoredResult(3, 8, {"b": None, "a": 1, "x": True}, ("p", "q")),
+        StoredResult(2, 7, {"a": 2}, ("p",)),
+    ]
+    view = build_tuples("q", results, [["a", "int"], ["b", "string"]])
+    assert view.columns == ["a", "b", "x"]
+    assert view.rows == [["1", None, "true"]]
+    assert (view.also, view.batches) == ([["p"]], [8])
+
+
+def test_the_choice_takes_names_and_entity_ids() -> None:
+    view = build_results(ENTITIES, VALUES, [], [], a_run(), 5)
+    assert pick(view, "query:few") == "few"
+    assert pick(view, "asc:a") == "many"
+    assert pick(build_results([], {}, [], [], a_run(), 5), "few") is None
+
+
+def test_the_sink_in_words() -> None:
+    assert sink_words({"sink": {"path": "/out", "format": "parquet"}}) == "/out (parquet)"
+    assert sink_words({"sink": "parquet"}) == "parquet"
+    assert sink_words({}) == ""
+    assert sink_words(None) == ""
+
+
+def test_cells_as_text() -> None:
+    assert [cell_text(value) for value in (None, "a", 1, 1.5, False, {"k": 1})] == [
+        None,
+        "a",
+        "1",
+        "1.5",
+        "false",
+        '{"k": 1}',
+    ]
