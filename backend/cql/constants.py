@@ -27,7 +27,8 @@ def constant_for(literal: Constant, attribute: Attribute) -> conditions.Constant
     """The literal as a constant to compare ``attribute`` with.
 
     Integer attributes keep fractions (5.5 is compared exactly) and make 5.0 the integer 5; floating
-    attributes get a float where it is exact. Timestamps are UTC; an offset is converted away.
+    attributes get the nearest float, except that an integer no float equals stays an integer.
+    Timestamps are UTC; an offset is converted away.
     Raises ConstantError.
     """
     if literal.kind == "null":
@@ -67,8 +68,8 @@ def _float(literal: Constant, attribute: Attribute) -> int | float | None:
     if literal.kind != "number":
         return None
     exact = _decimal(literal)
-    whole = exact == exact.to_integral_value()
-    return int(exact) if whole and float(exact) != exact else float(exact)
+    is_integer = literal.text.lstrip("-").isdecimal()
+    return int(exact) if is_integer and float(exact) != exact else float(exact)
 
 
 def _decimal(literal: Constant) -> Decimal:

@@ -47,10 +47,10 @@ def listed(words: Iterable[str], last: str = "or", limit: int = 12) -> str:
 
 
 def _excerpt(text: str, line: int, column: int, width: int) -> str:
-    lines = text.splitlines()
+    lines = text.split("\n")
     if not 1 <= line <= len(lines):
         return ""
-    source = lines[line - 1].expandtabs(1)
+    source = lines[line - 1].rstrip("\r").expandtabs(1)
     start = max(0, min(column - 1 - _WINDOW // 2, len(source) - _WINDOW))
     shown = source[start : start + _WINDOW]
     offset = column - 1 - start

@@ -42,6 +42,8 @@ from backend.model.conditions import (
 from backend.model.schema import Attribute, Schema
 
 MAX_DEPTH: Final = 200
+#: The empty disjunction: false for every tuple.
+FALSE: Final = Or(())
 _NEGATION: Final[dict[str, Op]] = {
     "=": "<>",
     "<>": "=",
@@ -135,7 +137,8 @@ class _ConditionBuilder:
     def _logic(self, node: Logic, negate: bool, depth: int) -> Condition:
         kind = And if (node.word == "and") != negate else Or
         parts = (self.build(part, negate, depth + 1) for part in node.parts)
-        return kind(tuple(_flattened(parts, kind)))
+        flat = tuple(_flattened(parts, kind))
+        return flat[0] if len(flat) == 1 else kind(flat)
 
     def _compare(self, node: Compare, negate: bool) -> Condition:
         op: Op = _NEGATION[_NEGATION[node.op]]
@@ -166,9 +169,7 @@ class _ConditionBuilder:
         if isinstance(node, Unsupported):
             _refuse_unsupported(node, self.text)
         if isinstance(node, Constant) and node.kind == "boolean":
-            if (node.text == "true") != negate:
-                return TRUE
-            _refuse("this condition is never true", node.at, self.text)
+            return TRUE if (node.text == "true") != negate else FALSE
         if isinstance(node, Name):
             attribute = self._attribute(node, "")
             if attribute.type == "boolean":

@@ -10,10 +10,7 @@ from backend.model.conditions import And, Comparison, Condition, Constant, NullT
 
 
 def format_condition(condition: Condition) -> str:
-    """The condition as CQL; parsing it again gives the same condition (nested And/Or flattened).
-
-    Raises ValueError for the empty Or, which has no text because it is never true.
-    """
+    """The condition as CQL; parsing it again gives the same condition (nested And/Or flattened)."""
     if isinstance(condition, Comparison):
         name, constant = format_name(condition.attribute), format_constant(condition.constant)
         return f"{name} {condition.op} {constant}"
@@ -24,9 +21,7 @@ def format_condition(condition: Condition) -> str:
         return format_condition(condition.parts[0])
     if isinstance(condition, And):
         return " and ".join(_inner(part) for part in condition.parts) or "true"
-    if not condition.parts:
-        raise ValueError("an empty disjunction is never true and has no CQL text")
-    return " or ".join(_inner(part) for part in condition.parts)
+    return " or ".join(_inner(part) for part in condition.parts) or "false"
 
 
 def _inner(part: Condition) -> str:

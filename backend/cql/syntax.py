@@ -94,7 +94,8 @@ def _syntax_error(error: UnexpectedInput, text: str) -> CqlError:
 
 def _token_before(token: Token, text: str) -> Token | None:
     end = len(text) if token.type == "$END" else token.start_pos or 0
-    return deque(_parser().lex(text[:end]), maxlen=1).pop() if text[:end].strip() else None
+    last = deque(_parser().lex(text[:end]), maxlen=1)
+    return last.pop() if last else None
 
 
 def _position(token: Token, text: str) -> tuple[int, int]:

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobRefused, KnobSettings, KnobSpec
 from backend.model.schema import Schema, SchemaError
 from backend.workloads.drift import DRIFT_SCHEMA, DriftError, phases_from_json
+from backend.workloads.files import FILE_FORMATS, beside, check_header, existing_path
 from backend.workloads.flights import FLIGHTS_SCHEMA
 from backend.workloads.tables import Table, WorkloadError, kind_of, read_toml
 
@@ -29,7 +29,6 @@ __all__ = [
     "shipped_workloads",
 ]
 
-FILE_FORMATS: Final = frozenset({"csv", "json", "orc", "parquet", "text", "avro", "xml"})
 SINK_FORMATS: Final = ("parquet", "json", "csv")
 TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
 #: Formats replayed from Python, and the options each takes.
@@ -143,8 +142,11 @@ def _stream(name: str, table: Table) -> StreamSpec:
     table.only(("schema", "source", "timestamp", "rate"))
     if "source" not in table.values:
         raise table.refuse('has no source; write source = { format = "csv", path = "…" }')
-    source = _source(table.table("source", f"{table.where} source"))
+    source_table = table.table("source", f"{table.where} source")
+    source = _source(source_table)
     schema = _schema(table, source)
+    if source.format == "csv":
+        check_header(source_table, source.options, schema)
     return StreamSpec(name, schema, source, _timestamp(table, schema), _rate(table))
 
 
@@ -189,7 +191,7 @@ def _source(table: Table) -> SourceSpec:
     if format_name == "drift":
         _check_drift(table, options)
     if format_name in FILE_FORMATS:
-        options["path"] = _existing(table, options.get("path"))
+        options["path"] = existing_path(table)
     return SourceSpec(format_name, options, rows)
 
 
@@ -225,18 +227,6 @@ def _option(table: Table, key: str, value: Any) -> str:
         except TypeError:
             raise table.refuse(f"{key} holds a date; write it as a string") from None
     return str(value)
-
-
-def _existing(table: Table, path: str | None) -> str:
-    """The path made absolute; it, or for a glob at least one match, must exist."""
-    if not path:
-        raise table.refuse('has no path; write path = "file-or-folder"')
-    if "://" in path:
-        return path
-    absolute = str(table.path.parent.absolute() / Path(path).expanduser())
-    if not (glob(absolute, recursive=True) if has_magic(absolute) else Path(absolute).exists()):
-        raise table.refuse(f"path: there is no file {absolute}")
-    return absolute
 
 
 def _timestamp(table: Table, schema: Schema) -> str | None:
@@ -309,6 +299,4 @@ def _sink(table: Table) -> SinkSpec:
         )
         raise table.refuse(f"format {format_name!r} is unknown{hint}")
     path = table.text("path")
-    if path is not None and "://" not in path:
-        path = str(table.path.parent.absolute() / Path(path).expanduser())
-    return SinkSpec(path, format_name)
+    return SinkSpec(None if path is None else beside(table.path, path), format_name)
