@@ -87,6 +87,7 @@ class PlanVersion:
     version counts from 1. kind: 'early drop' | 'no early drop'. order: entity ids of the ASCs.
     graph: {"nodes": [{"id", "kind", "label"}], "edges": [{"source", "target", "queue"}]}.
     hash: changes exactly when nodes, order or roles change. evidence: numbers behind it.
+    recorded_at: set by the store when read (Unix s); not compared.
     """
 
     version: int
@@ -98,6 +99,7 @@ class PlanVersion:
     reason: str
     decision: int | None = None
     evidence: Json = field(default_factory=dict)
+    recorded_at: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,9 @@ class Decision:
     """One evaluation of a trigger or choice, accepted or rejected, with its inequality.
 
     ``lhs relation rhs`` was tested (for example 0.31 >= 0.10) on n tuples; verdict is one of
-    switched, kept, below_threshold, cooldown, thin, pinned. seq counts ALL evaluations of the run from 1
-    (stored rejected ones may be a sample; seq shows the gaps). old/new: plan orders (ASC names).
+    switched, kept, below_threshold, cooldown, thin, pinned. seq counts ALL evaluations of the run
+    from 1 (stored rejected ones may be a sample; seq shows the gaps). old/new: plan orders (ASC
+    names).
     predicted_* : visits per tuple (or the unit in detail["cost_unit"]) on the sample of n_sample.
     """
 
@@ -186,6 +189,7 @@ class Knob:
     """A knob and its value in force. kind: float | int | choice | bool; scale: linear | log.
 
     version: the settings version that set this value; batch: first batch it applied to.
+    recorded_at: set by the store when read (Unix s); not compared.
     """
 
     name: str
@@ -201,12 +205,14 @@ class Knob:
     entity: str = "system"
     version: int = 0
     batch: int = 0
+    recorded_at: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A request of an operator. kind: knob | query_add | query_pause | query_resume | query_remove | stop.
+    """A request of an operator.
 
+    kind: knob | query_add | query_pause | query_resume | query_remove | stop.
     payload: {"knob", "value"} or {"name", "text"} / {"name"}. Written by the dashboard as
     'requested'; state, answer and the rest come from the engine's CommandAnswer.
     expected_version: knob version the requester saw, or None (no check).

@@ -1,0 +1,78 @@
+"""Column types and shared columns of the store's tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from sqlalchemy import BigInteger, Dialect, ForeignKey, Integer, Text, TypeDecorator
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+BigKey = BigInteger().with_variant(Integer, "sqlite")
+
+
+class JsonText(TypeDecorator[Any]):
+    """JSON kept as compact text on every database; NaN and infinities become null."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+        """The value as JSON text."""
+        return dump_json(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        """The value of JSON text; None when the column is NULL."""
+        return None if value is None else json.loads(value)
+
+
+def dump_json(value: Any) -> str:
+    """Compact strict JSON of ``value``; tuples become lists, numpy scalars plain numbers."""
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain)
+    except ValueError:
+        return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "items"):
+        return dict(value)
+    raise TypeError(
+        f"{type(value).__name__} is no JSON; allowed: dict, list, str, number, bool, None"
+    )
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    return value if isinstance(value, str | int | None) else _finite(_plain(value))
+
+
+class Base(DeclarativeBase):
+    """Base of all tables."""
+
+
+def run_key() -> Mapped[str]:
+    """Column run_id as part of the primary key."""
+    return mapped_column(
+        ForeignKey("runs.id"), primary_key=True, comment="the run the row belongs to"
+    )
+
+
+def run() -> Mapped[str]:
+    """Column run_id."""
+    return mapped_column(ForeignKey("runs.id"), comment="the run the row belongs to")
+
+
+def batch(
+    meaning: str = "batch whose record carried the row; -1 = before the first",
+) -> Mapped[int]:
+    """Column batch_id."""
+    return mapped_column(BigInteger, comment=meaning)

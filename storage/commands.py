@@ -1,0 +1,150 @@
+"""Commands: requests written by the dashboard, answers written by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, Select, func, insert, select
+
+from storage import decode
+from storage.database import describe, open_for_writing, parse_url
+from storage.errors import StoreTooOld, UnknownRun, translated
+from storage.migrations import check, prepare
+from storage.records import Command, Json
+from storage.schema import AnswerRow, CommandRow, RunRow
+
+#: Key of the advisory lock under which commands get their numbers on PostgreSQL.
+COMMANDS_LOCK: Final = 2
+_ANSWER = (
+    AnswerRow.state,
+    AnswerRow.applied_batch,
+    AnswerRow.answered_at,
+    AnswerRow.answer,
+    AnswerRow.old_value,
+)
+
+
+def open_command_writer(url: str) -> CommandWriter:
+    """Open an existing store to request things of its engine.
+
+    Raises StoreMissing, NotAStore, StoreTooNew, and StoreReadOnly when it cannot be written.
+    """
+    address = parse_url(url)
+    where = describe(address)
+    with translated(where):
+        engine = open_for_writing(address, create=False)
+        try:
+            check(engine, where)
+        except StoreTooOld:
+            prepare(engine, where)
+        with engine.begin() as connection:
+            _lock_commands(connection)
+    return CommandWriter(engine, where)
+
+
+class CommandWriter:
+    """Writes commands and nothing else. Thread-safe."""
+
+    def __init__(self, engine: Engine, where: str) -> None:
+        self._engine = engine
+        self.where = where
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> CommandWriter:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def append_command(
+        self,
+        run_id: str,
+        kind: str,
+        payload: Json,
+        actor: str,
+        reason: str,
+        requested_at: float,
+        expected_version: int | None = None,
+    ) -> Command:
+        """Request something of the engine of a run; the command as stored. Raises UnknownRun.
+
+        requested_at: Unix s. expected_version: settings version the actor saw, None = any.
+        """
+        row = {
+            "run_id": run_id,
+            "kind": kind,
+            "payload": payload,
+            "actor": actor,
+            "reason": reason,
+            "requested_at": requested_at,
+            "expected_version": expected_version,
+        }
+        with translated(self.where), self._engine.begin() as connection:
+            if connection.execute(select(RunRow.id).where(RunRow.id == run_id)).first() is None:
+                raise UnknownRun(f"run {run_id!r} is not in {self.where}; pick one of its runs")
+            _lock_commands(connection)
+            done = connection.execute(insert(CommandRow).values(row))
+            (key,) = done.inserted_primary_key or (None,)
+            stored = connection.execute(joined().where(CommandRow.id == key)).one()
+            return decode.command(stored)
+
+
+def joined() -> Select[Any]:
+    """Commands with the columns of their answers, NULL when unanswered."""
+    return select(CommandRow.__table__, *_ANSWER).outerjoin(
+        AnswerRow, AnswerRow.command == CommandRow.id
+    )
+
+
+def pending(connection: Connection, run_id: str) -> tuple[Command, ...]:
+    """Commands of the run without an answer, oldest first."""
+    statement = (
+        joined()
+        .where(CommandRow.run_id == run_id, AnswerRow.command.is_(None))
+        .order_by(CommandRow.id)
+    )
+    return tuple(decode.command(row) for row in connection.execute(statement))
+
+
+def refuse_pending(connection: Connection, run_id: str, state: str, time: float) -> int:
+    """Refuse what a run leaves unanswered as it ends; how many."""
+    rows: Sequence[dict[str, Any]] = [
+        {
+            "command": command.id,
+            "state": "refused",
+            "applied_batch": None,
+            "answered_at": time,
+            "answer": f"not applied: the run {_ENDED[state]} before the next batch boundary",
+            "old_value": None,
+        }
+        for command in pending(connection, run_id)
+    ]
+    if rows:
+        connection.execute(insert(AnswerRow), rows)
+    return len(rows)
+
+
+_ENDED: Final = {"ended": "ended", "interrupted": "was interrupted", "failed": "failed"}
+
+
+def _lock_commands(connection: Connection) -> None:
+    """Let command numbers be committed in their order where transactions run side by side."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(COMMANDS_LOCK)))
+
+
+def newest(connection: Connection, run_id: str, limit: int) -> tuple[Command, ...]:
+    """Commands of the run with their answers, newest first."""
+    statement = joined().where(CommandRow.run_id == run_id).order_by(CommandRow.id.desc())
+    return tuple(decode.command(row) for row in connection.execute(statement.limit(limit)))
+
+
+def one(connection: Connection, run_id: str, command_id: int) -> Command | None:
+    """One command of the run with its answer, or None."""
+    statement = joined().where(CommandRow.run_id == run_id, CommandRow.id == command_id)
+    row = connection.execute(statement).first()
+    return None if row is None else decode.command(row)

@@ -1,0 +1,152 @@
+"""Opening databases: SQLite files and PostgreSQL servers, for writing or for reading only."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import QueuePool
+
+from storage.errors import NotAStore, StoreMissing
+
+BUSY_TIMEOUT_S: Final = 10.0
+#: Execution option of a writer's connection that only reads, and so takes no write lock.
+READING: Final = "planwatch_reading"
+_POSTGRES_DRIVER: Final = "postgresql+psycopg"
+_READ_ONLY_SIGNS: Final = ("unable to open database file", "readonly database")
+
+
+def parse_url(url: str) -> URL:
+    """A SQLAlchemy URL from a URL or a plain file path (= SQLite). Raises NotAStore."""
+    if "://" not in url:
+        return URL.create("sqlite", database=str(Path(url).expanduser().absolute()))
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise NotAStore(f"store address {url!r} cannot be read: {error}") from error
+    if parsed.drivername in ("postgres", "postgresql", _POSTGRES_DRIVER):
+        return parsed.set(drivername=_POSTGRES_DRIVER)
+    if parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:"):
+        return URL.create("sqlite", database=str(Path(str(parsed.database)).absolute()))
+    raise NotAStore(
+        f"store address {describe(parsed)} is not supported; allowed: a file path, "
+        "sqlite:///file.db or postgresql://user@host/database"
+    )
+
+
+def reading(engine: Engine) -> Connection:
+    """A connection of a writer's engine for a consistent read without the write lock."""
+    if engine.dialect.name == "sqlite":
+        return engine.connect().execution_options(**{READING: True})
+    return engine.connect().execution_options(isolation_level="REPEATABLE READ")
+
+
+def describe(url: URL) -> str:
+    """The address to show people: the file path, or the URL without its password."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    return url.render_as_string(hide_password=True)
+
+
+def open_for_writing(url: URL, *, create: bool) -> Engine:
+    """An engine whose transactions take the write lock at once.
+
+    Raises StoreMissing when the file (or its directory) is missing and create is False.
+    """
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url, pool_pre_ping=True)
+    path = Path(str(url.database))
+    if create:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    elif not path.exists():
+        raise StoreMissing(_missing(path))
+    engine = _sqlite_engine(path, f"mode={'rwc' if create else 'rw'}", _prepare_writer)
+    event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def open_for_reading(url: URL) -> Engine:
+    """A read-only engine; a file is opened as immutable where SQLite cannot share its log.
+
+    That is the case on read-only media, when no writer has the file open.
+    """
+    if url.get_backend_name() != "sqlite":
+        options = {"options": "-c default_transaction_read_only=on"}
+        return create_engine(url, pool_pre_ping=True, pool_size=8, connect_args=options)
+    path = Path(str(url.database))
+    if not path.exists():
+        raise StoreMissing(_missing(path))
+    engine = _sqlite_engine(path, _reading_mode(path), _prepare_reader)
+    event.listen(engine, "begin", _begin_deferred)
+    return engine
+
+
+def _missing(path: Path) -> str:
+    return f"there is no store at {path}; check --store, or start a run first"
+
+
+def _sqlite_engine(path: Path, mode: str, prepare: Callable[[sqlite3.Connection], None]) -> Engine:
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?{mode}",
+            uri=True,
+            timeout=BUSY_TIMEOUT_S,
+            check_same_thread=False,
+            isolation_level=None,
+        )
+        try:
+            prepare(connection)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    return create_engine(
+        "sqlite://", creator=connect, poolclass=QueuePool, pool_size=8, max_overflow=24
+    )
+
+
+def _reading_mode(path: Path) -> str:
+    """'mode=ro', or 'immutable=1' where a shared log can be neither opened nor made."""
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        if any(sign in str(error) for sign in _READ_ONLY_SIGNS):
+            return "immutable=1"
+        return "mode=ro"
+    except sqlite3.DatabaseError:
+        return "mode=ro"
+    finally:
+        connection.close()
+    return "mode=ro"
+
+
+def _prepare_writer(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA cache_size = -16000")
+
+
+def _prepare_reader(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA cache_size = -16000")
+
+
+def _begin_immediate(connection: Connection) -> None:
+    reading = connection.get_execution_options().get(READING)
+    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+
+def _begin_deferred(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")
+
+
+def pragma(connection: Connection, name: str) -> Any:
+    """The value of a SQLite pragma."""
+    return connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()

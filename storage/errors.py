@@ -1,0 +1,96 @@
+"""What can go wrong with a store, each in one sentence with the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+
+class StoreError(Exception):
+    """The store could not do what was asked; the message says why and what to do."""
+
+
+class StoreMissing(StoreError):
+    """There is no store at this address."""
+
+
+class NotAStore(StoreError):
+    """Something is there, but it is not a Planwatch store."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a later version than this one."""
+
+
+class StoreTooOld(StoreError):
+    """The store has an earlier layout and was opened for reading only."""
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing of the refused transaction was written."""
+
+
+class StoreBusy(StoreError):
+    """Another process held the store for longer than the time-out."""
+
+
+class StoreReadOnly(StoreError):
+    """A write was asked of a store that may only be read."""
+
+
+class UnknownRun(StoreError):
+    """The store has no such run."""
+
+
+class RunExists(StoreError):
+    """A run of this id was already begun."""
+
+
+class BadRecord(StoreError, ValueError):
+    """A record breaks the vocabulary: unknown property, wrong unit, results without a batch."""
+
+
+_BY_SQLSTATE = {"53100": StoreFull, "55P03": StoreBusy, "40P01": StoreBusy, "25006": StoreReadOnly}
+_BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
+    ("disk is full", StoreFull),
+    ("disk i/o error", StoreFull),
+    ("database is locked", StoreBusy),
+    ("readonly database", StoreReadOnly),
+    ("file is not a database", NotAStore),
+    ("malformed", NotAStore),
+    ("no such table", NotAStore),
+    ("unable to open database file", StoreMissing),
+    ("connection failed", StoreMissing),
+)
+_NEXT_STEP: dict[type[StoreError], str] = {
+    StoreFull: "{where}: the disk is full; free some space, then start again",
+    StoreBusy: "{where} is held by another process; end it or try again",
+    StoreReadOnly: "{where} may only be read; copy it somewhere writable to change it",
+    NotAStore: "{where} is not a Planwatch store (or is damaged); name another file with --store",
+    StoreMissing: "there is no store to open at {where}; check --store, or start a run first",
+}
+
+
+def classify(error: SQLAlchemyError) -> type[StoreError]:
+    """The StoreError class of a database error; StoreError itself when it is none of them."""
+    if not isinstance(error, DBAPIError):
+        return StoreError
+    state = getattr(error.orig, "sqlstate", None)
+    if state in _BY_SQLSTATE:
+        return _BY_SQLSTATE[state]
+    text = str(error.orig).lower()
+    return next((kind for part, kind in _BY_TEXT if part in text), StoreError)
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Raise database errors of the block as StoreErrors that name the store; cause kept."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        kind = classify(error)
+        cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        text = _NEXT_STEP.get(kind, "{where} refused: {cause}").format(where=where, cause=cause)
+        raise kind(text if cause in text else f"{text} ({cause})") from error

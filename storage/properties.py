@@ -1,0 +1,80 @@
+"""The sample properties the engine may publish: one registry of unit, entity kinds and meaning."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from storage.errors import BadRecord
+from storage.records import EntityKind
+
+
+class Property(NamedTuple):
+    """A property: its unit ('' = a plain number), the entity kinds that have it, its meaning.
+
+    absent_is_zero: only written for batches where it is not 0.
+    """
+
+    unit: str
+    kinds: tuple[EntityKind, ...]
+    meaning: str
+    absent_is_zero: bool = False
+
+
+PROPERTIES: Final[dict[str, Property]] = {
+    "tuples_per_s": Property("tuples/s", ("system",), "tuples filtered per second of batch time"),
+    "batch_ms": Property("ms", ("system",), "duration of the batch, source to recorded"),
+    "n_tuples": Property("tuples", ("system",), "tuples in the batch"),
+    "n_matched": Property("tuples", ("system",), "tuples of the batch satisfying >= 1 query"),
+    "dropping_ratio": Property("prob", ("system",), "d: share of the batch's tuples dropped early"),
+    "visits_per_tuple": Property("visits/tuple", ("system",), "constructs visited per tuple"),
+    "d_window": Property("prob", ("system",), "d over the running lambda window"),
+    "visits_window": Property(
+        "visits/tuple", ("system",), "visits per tuple over the running lambda window"
+    ),
+    "d_init": Property("prob", ("system",), "baseline of d, set after a rearrangement"),
+    "visits_init": Property(
+        "visits/tuple", ("system",), "baseline of visits per tuple after the last rearrangement"
+    ),
+    "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),
+    "misfits_total": Property("tuples", ("system",), "tuples kept aside since the run began"),
+    "tuples_total": Property("tuples", ("system",), "tuples filtered since the run began"),
+    "matched_total": Property(
+        "tuples", ("system", "query"), "tuples satisfying the query (any query) since the run began"
+    ),
+    "backlog_tuples": Property("tuples", ("system",), "tuples that arrived and wait for a batch"),
+    "commit_ms": Property("ms", ("system",), "time the store took for the previous batch's record"),
+    "decisions_total": Property(
+        "decisions", ("system",), "trigger evaluations since the run began, stored or not"
+    ),
+    "reached_tuples": Property("tuples", ("operator",), "tuples of the batch that visited it"),
+    "survival_prob": Property(
+        "prob", ("operator",), "share of the batch's tuples alive after it, in the running order"
+    ),
+    "drop_prob": Property("prob", ("operator",), "P(dropped | reached); selectivity is 1 - it"),
+    "size_tuples": Property("tuples", ("queue",), "tuples waiting in, or handed over by, it"),
+    "matched_tuples": Property(
+        "tuples", ("query",), "tuples of the batch that satisfy the query", absent_is_zero=True
+    ),
+    "n_sampled": Property("tuples", ("monitor",), "tuples profiled in the batch"),
+    "window_tuples": Property("tuples", ("monitor",), "tuples in the profile window"),
+    "sample_us_per_tuple": Property("us/tuple", ("monitor",), "cost of profiling one tuple"),
+}
+
+ABSENT_IS_ZERO: Final = frozenset(name for name, p in PROPERTIES.items() if p.absent_is_zero)
+
+
+def check_sample(name: str, unit: str, entity: str, kind: str | None) -> Property:
+    """The property called ``name``; unit '' and kind None are not checked. Raises BadRecord."""
+    known = PROPERTIES.get(name)
+    if known is None:
+        raise BadRecord(
+            f"sample of {entity}: unknown property {name!r}; known are {', '.join(PROPERTIES)} "
+            "(a new one gets a row in storage.properties and docs/introspection.md)"
+        )
+    if unit and unit != known.unit:
+        raise BadRecord(f"sample {name} of {entity} is in {unit!r}; its unit is {known.unit!r}")
+    if kind is not None and kind not in known.kinds:
+        raise BadRecord(
+            f"sample {name} of {entity}, a {kind}; only {', '.join(known.kinds)} entities have it"
+        )
+    return known

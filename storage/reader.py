@@ -1,0 +1,286 @@
+"""The reading side of the store: short read-only transactions, records out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, func, select
+
+from storage import commands, decode, export, history, series, values
+from storage.database import describe, open_for_reading, parse_url
+from storage.errors import translated
+from storage.migrations import check
+from storage.records import Batch, Command, Entity, Knob, PlanVersion, Run
+from storage.rows import (
+    Change,
+    Cursor,
+    DecisionCounts,
+    DecisionEntry,
+    SeriesData,
+    StoredEvent,
+    StoredMatrix,
+    StoredMisfit,
+    StoredResult,
+)
+from storage.schema import BatchRow, CommandRow, CommitRow, RunRow
+from storage.series import Key, Span
+
+_CURSOR = select(
+    select(func.max(CommitRow.id)).scalar_subquery(),
+    select(func.max(CommandRow.id)).scalar_subquery(),
+)
+
+
+def open_reader(url: str) -> Reader:
+    """Open an existing store to read. url: a file path or SQLAlchemy URL.
+
+    Raises StoreMissing, NotAStore, StoreTooNew, StoreTooOld.
+    """
+    address = parse_url(url)
+    where = describe(address)
+    with translated(where):
+        engine = open_for_reading(address)
+        check(engine, where)
+    return Reader(engine, where)
+
+
+class Reader:
+    """Reads everything, writes nothing. Thread-safe; every method is one short transaction.
+
+    ``at`` is a batch to look from, None = now. Methods raise StoreError when the store fails;
+    what does not exist is None or empty.
+    """
+
+    def __init__(self, engine: Engine, where: str) -> None:
+        self._engine = engine
+        self.where = where
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with translated(self.where), self._engine.connect() as connection:
+            yield connection
+
+    def cursor(self) -> Cursor:
+        """The place of the newest commit and command; cheap enough to poll."""
+        with self._reading() as connection:
+            commit, command = connection.execute(_CURSOR).one()
+        return Cursor(commit or 0, command or 0)
+
+    def changes(self, since: Cursor, limit: int = 1000) -> tuple[Change, ...]:
+        """Commits after ``since``, oldest first, then commands after it (kind 'command')."""
+        with self._reading() as connection:
+            return history.changes(connection, since, limit)
+
+    def runs(self) -> tuple[Run, ...]:
+        """All runs, newest first."""
+        newest = select(RunRow.__table__).order_by(RunRow.started_at.desc(), RunRow.id)
+        with self._reading() as connection:
+            return tuple(decode.run(row) for row in connection.execute(newest))
+
+    def run(self, run_id: str) -> Run | None:
+        """The run, or None when the store has no such run."""
+        with self._reading() as connection:
+            row = connection.execute(select(RunRow.__table__).where(RunRow.id == run_id)).first()
+        return None if row is None else decode.run(row)
+
+    def entities(self, run_id: str, at: int | None = None) -> tuple[Entity, ...]:
+        """Entities alive at batch ``at``, as they were published by then, by id."""
+        with self._reading() as connection:
+            return history.entities(connection, run_id, at)
+
+    def values(self, run_id: str, at: int | None = None) -> dict[str, dict[str, float | None]]:
+        """Entity -> property -> value, newest or as of the end of batch ``at``.
+
+        None = unknown. Properties written only when not 0 are 0 in batches without them.
+        """
+        with self._reading() as connection:
+            return values.read(connection, run_id, at)
+
+    def series(
+        self,
+        run_id: str,
+        entity: str,
+        name: str,
+        *,
+        since_batch: int | None = None,
+        until_batch: int | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        max_points: int = 2000,
+    ) -> SeriesData | None:
+        """A property over time, oldest first; None when it was never published.
+
+        Bounds are inclusive: batches and Unix s. More than max_points are thinned: the value is
+        the mean then, low and high the extremes.
+        """
+        span = Span(since_batch, until_batch, since, until)
+        with self._reading() as connection:
+            found = series.read(connection, run_id, [(entity, name)], span, max_points)
+        return found.get((entity, name))
+
+    def many_series(
+        self,
+        run_id: str,
+        keys: Sequence[Key],
+        *,
+        since_batch: int | None = None,
+        until_batch: int | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        max_points: int = 2000,
+    ) -> dict[Key, SeriesData]:
+        """As series(), for many (entity, property) keys at once; unknown ones are left out."""
+        span = Span(since_batch, until_batch, since, until)
+        with self._reading() as connection:
+            return series.read(connection, run_id, keys, span, max_points)
+
+    def series_keys(self, run_id: str, name: str) -> list[Key]:
+        """The (entity, property) keys of all series of property ``name``."""
+        with self._reading() as connection:
+            return series.keys_of(connection, run_id, name)
+
+    def batches(
+        self,
+        run_id: str,
+        since_id: int | None = None,
+        until: int | None = None,
+        limit: int = 1000,
+    ) -> tuple[Batch, ...]:
+        """Executed batches since_id..until (inclusive), oldest first; the last ``limit``."""
+        with self._reading() as connection:
+            return history.batches(connection, run_id, since_id, until, limit)
+
+    def batch(self, run_id: str, batch_id: int) -> Batch | None:
+        """One executed batch, or None."""
+        found = self.batches(run_id, batch_id, batch_id, 1)
+        return found[0] if found else None
+
+    def last_batch(self, run_id: str) -> int | None:
+        """The newest executed batch, None before the first."""
+        with self._reading() as connection:
+            return values.last_batch(connection, run_id)
+
+    def find_batch(self, run_id: str, time: float) -> int | None:
+        """The last batch recorded up to ``time`` (Unix s), the first one for earlier times."""
+        with self._reading() as connection:
+            return history.find_batch(connection, run_id, time)
+
+    def time_range(self, run_id: str) -> tuple[float, float] | None:
+        """When the first and the last batch were recorded (Unix s), None before the first."""
+        edges = select(func.min(BatchRow.time), func.max(BatchRow.time))
+        with self._reading() as connection:
+            row = connection.execute(edges.where(BatchRow.run_id == run_id)).one()
+        return None if row[0] is None else (row[0], row[1])
+
+    def plans(self, run_id: str, until: int | None = None) -> tuple[PlanVersion, ...]:
+        """Plan versions in force up to batch ``until``, oldest first."""
+        with self._reading() as connection:
+            return history.plans(connection, run_id, until)
+
+    def plan_at(self, run_id: str, at: int | None = None) -> PlanVersion | None:
+        """The plan in force at batch ``at``, or the newest; None when there is none."""
+        with self._reading() as connection:
+            return history.plan_at(connection, run_id, at)
+
+    def decisions(
+        self,
+        run_id: str,
+        *,
+        until: int | None = None,
+        verdicts: Sequence[str] | None = None,
+        before_seq: int | None = None,
+        limit: int = 100,
+    ) -> tuple[DecisionEntry, ...]:
+        """Stored decisions of batches <= until, newest first; verdicts None = all.
+
+        before_seq: only earlier ones, to page. Outcomes measured after ``until`` are left out.
+        """
+        with self._reading() as connection:
+            return history.decisions(connection, run_id, until, verdicts, before_seq, limit)
+
+    def decision(self, run_id: str, seq: int) -> DecisionEntry | None:
+        """One decision with its outcome, or None when it is not stored."""
+        with self._reading() as connection:
+            return history.decision(connection, run_id, seq)
+
+    def decision_counts(self, run_id: str, until: int | None = None) -> DecisionCounts:
+        """How many decisions of batches <= until there are, by verdict and in all."""
+        with self._reading() as connection:
+            return history.decision_counts(connection, run_id, until)
+
+    def matrices(self, run_id: str) -> tuple[str, ...]:
+        """Names of the run's matrices, sorted."""
+        with self._reading() as connection:
+            return history.matrices(connection, run_id)
+
+    def matrix(self, run_id: str, name: str, at: int | None = None) -> StoredMatrix | None:
+        """A matrix as of batch ``at``, or the newest; None when there is none."""
+        with self._reading() as connection:
+            return history.matrix(connection, run_id, name, at)
+
+    def events(
+        self,
+        run_id: str,
+        since: int | None = None,
+        until: int | None = None,
+        limit: int = 500,
+        kinds: Sequence[str] | None = None,
+    ) -> tuple[StoredEvent, ...]:
+        """Events of batches since..until (inclusive), oldest first; the last ``limit``."""
+        with self._reading() as connection:
+            return history.events(connection, run_id, since, until, limit, kinds)
+
+    def knobs(self, run_id: str, at: int | None = None) -> tuple[Knob, ...]:
+        """The knobs with their values in force at batch ``at`` (or set last), by name."""
+        with self._reading() as connection:
+            return history.knobs(connection, run_id, at)
+
+    def knob_history(self, run_id: str, name: str | None = None) -> tuple[Knob, ...]:
+        """All values the knobs (or one knob) had, oldest first."""
+        with self._reading() as connection:
+            return history.knob_history(connection, run_id, name)
+
+    def commands(self, run_id: str, limit: int = 100) -> tuple[Command, ...]:
+        """Commands of the run with their answers, newest first."""
+        with self._reading() as connection:
+            return commands.newest(connection, run_id, limit)
+
+    def command(self, run_id: str, command_id: int) -> Command | None:
+        """One command of the run with its answer, or None."""
+        with self._reading() as connection:
+            return commands.one(connection, run_id, command_id)
+
+    def results(
+        self,
+        run_id: str,
+        query: str | None = None,
+        limit: int = 20,
+        until: int | None = None,
+    ) -> tuple[StoredResult, ...]:
+        """Stored results (of one query) of batches <= until, newest first."""
+        with self._reading() as connection:
+            return history.results(connection, run_id, query, limit, until)
+
+    def misfits(
+        self, run_id: str, limit: int = 50, until: int | None = None
+    ) -> tuple[StoredMisfit, ...]:
+        """Stored misfits of batches <= until, newest first."""
+        with self._reading() as connection:
+            return history.misfits(connection, run_id, limit, until)
+
+    def export_run(self, run_id: str, path: str | Path) -> None:
+        """Copy one run to a new SQLite file that opens like any store. Raises UnknownRun."""
+        with self._reading() as connection:
+            export.copy_run(connection, run_id, Path(path))

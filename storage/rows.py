@@ -1,0 +1,127 @@
+"""What the reader returns beside the records themselves: small frozen rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storage.records import Decision, DecisionOutcome, Event, Matrix
+
+Changed: TypeAlias = Literal[
+    "runs",
+    "batches",
+    "entities",
+    "samples",
+    "plans",
+    "decisions",
+    "outcomes",
+    "matrices",
+    "events",
+    "knobs",
+    "commands",
+    "results",
+    "misfits",
+]
+
+
+class Cursor(NamedTuple):
+    """A place in the store's history; it grows with every commit and every command."""
+
+    commit: int = 0
+    command: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transaction after a cursor.
+
+    kind: batch | boundary | run | state | command. id: of the commit, or of the command.
+    batch_id: None unless kind is batch. time: Unix seconds.
+    """
+
+    id: int
+    run_id: str
+    batch_id: int | None
+    kind: str
+    changed: tuple[str, ...]
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionEntry:
+    """A decision, when it was recorded (Unix s), and its outcome once measured."""
+
+    decision: Decision
+    time: float
+    outcome: DecisionOutcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionCounts:
+    """Decisions so far. by_verdict and stored count stored ones; evaluated counts all."""
+
+    by_verdict: dict[str, int]
+    stored: int
+    evaluated: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event with its place: id grows with time; batch -1 = before the first batch."""
+
+    id: int
+    batch: int
+    time: float
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMatrix:
+    """A matrix with the batch it is as of (-1 = before the first) and when it was recorded."""
+
+    batch: int
+    time: float
+    matrix: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A recently matched tuple: its number, batch, columns by name, query names (sorted)."""
+
+    id: int
+    batch: int
+    values: dict[str, object]
+    query_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMisfit:
+    """A tuple kept aside: its number, batch, raw text and what is wrong with it."""
+
+    id: int
+    batch: int
+    raw: str
+    error: str
+
+
+class SeriesData(NamedTuple):
+    """One property of one entity over time; all arrays have one length, oldest first.
+
+    batch, time: last batch of the point and when it was recorded (Unix s). value: the value, or
+    the mean of the point's values; low, high: their extremes (equal to value when the point is
+    one sample). NaN = unknown. n: values behind each point. thinned: some points are many samples.
+    """
+
+    entity: str
+    property: str
+    unit: str
+    batch: NDArray[np.int64]
+    time: NDArray[np.float64]
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    n: NDArray[np.int64]
+    thinned: bool

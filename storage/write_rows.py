@@ -1,0 +1,307 @@
+"""The rows of one record, written within the caller's transaction."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select
+
+from storage import encode
+from storage.columns import Base, dump_json
+from storage.errors import BadRecord, UnknownRun
+from storage.properties import check_sample
+from storage.records import BatchRecord, Entity, Matrix, ResultTuple, Sample
+from storage.schema import (
+    AnswerRow,
+    BatchRow,
+    DecisionRow,
+    EntityRow,
+    EventRow,
+    KnobRow,
+    LatestRow,
+    MatrixRow,
+    MisfitRow,
+    OutcomeRow,
+    PlanRow,
+    ResultQueryRow,
+    ResultRow,
+    RunRow,
+    SampleRow,
+    SeriesRow,
+)
+from storage.upsert import add_once, put, put_newest
+
+#: The position of rows recorded before the first batch.
+BEFORE: Final = -1
+RESULTS_PER_QUERY: Final = 20
+MISFITS_PER_RUN: Final = 200
+
+_Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class RunCache:
+    """What the writer remembers of a run, so that a batch costs no look-ups.
+
+    last_batch: newest batch, -1 before the first. series: (entity, property) -> key.
+    kinds: entity -> kind. published: digests of the newest entities and matrices, to leave
+    repeats unwritten. n_results: results numbered so far.
+    """
+
+    loaded: bool = False
+    last_batch: int = BEFORE
+    series: dict[tuple[str, str], int] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    published: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    n_results: int = 0
+
+    def copy(self) -> RunCache:
+        """A copy to change within a transaction that may fail."""
+        return RunCache(
+            self.loaded,
+            self.last_batch,
+            dict(self.series),
+            dict(self.kinds),
+            dict(self.published),
+            self.n_results,
+        )
+
+    def load(self, connection: Connection, run_id: str) -> None:
+        """Read what an earlier process wrote of the run. Raises UnknownRun."""
+        if self.loaded:
+            return
+        if connection.execute(select(RunRow.id).where(RunRow.id == run_id)).first() is None:
+            raise UnknownRun(f"run {run_id!r} is not in the store; begin it first")
+        newest = select(func.max(BatchRow.id)).where(BatchRow.run_id == run_id)
+        found = connection.execute(newest).scalar()
+        self.last_batch = BEFORE if found is None else int(found)
+        self.load_series(connection, run_id)
+        kinds = select(EntityRow.id, EntityRow.kind).where(EntityRow.run_id == run_id)
+        self.kinds = {row.id: row.kind for row in connection.execute(kinds)}
+        results = select(func.max(ResultRow.id)).where(ResultRow.run_id == run_id)
+        self.n_results = connection.execute(results).scalar() or 0
+        self.loaded = True
+
+    def load_series(self, connection: Connection, run_id: str) -> None:
+        """Read the keys of the run's series."""
+        statement = select(SeriesRow.entity_id, SeriesRow.property, SeriesRow.id).where(
+            SeriesRow.run_id == run_id
+        )
+        self.series = {(row[0], row[1]): row[2] for row in connection.execute(statement)}
+
+    def is_new(self, table: str, name: str, content: _Row) -> bool:
+        """Whether ``content`` differs from what was last published under the name; remembers."""
+        digest = hashlib.blake2b(dump_json(content).encode(), digest_size=16).digest()
+        if self.published.get((table, name)) == digest:
+            return False
+        self.published[table, name] = digest
+        return True
+
+
+def check(record: BatchRecord) -> None:
+    """Raise BadRecord when a boundary without data carries tuples."""
+    if record.batch.id is None and (record.results or record.misfits):
+        raise BadRecord("a boundary without data (batch id None) has no results and no misfits")
+    if record.batch.id is not None and record.batch.id < 0:
+        raise BadRecord(f"batch id {record.batch.id} is negative; batches count from 0")
+
+
+def write(connection: Connection, record: BatchRecord, position: int, cache: RunCache) -> set[str]:
+    """Write all rows of ``record`` as of batch ``position``; the names of what changed."""
+    run_id, time = record.run_id, record.batch.time
+    changed: set[str] = set()
+    if record.batch.id is not None:
+        add_once(connection, BatchRow, [encode.batch_row(run_id, record.batch)])
+        cache.last_batch = max(cache.last_batch, record.batch.id)
+        changed.add("batches")
+    if _write_entities(connection, run_id, position, record.entities, cache):
+        changed.add("entities")
+    if record.samples:
+        _write_samples(connection, record, position, cache)
+        changed.add("samples")
+    if _write_matrices(connection, run_id, position, time, record.matrices, cache):
+        changed.add("matrices")
+    changed |= _write_history(connection, record, position)
+    if record.results:
+        _write_results(connection, run_id, position, record.results, cache)
+        changed.add("results")
+    if record.misfits:
+        _write_misfits(connection, record, position)
+        changed.add("misfits")
+    return changed
+
+
+def _write_history(connection: Connection, record: BatchRecord, position: int) -> set[str]:
+    run, time = record.run_id, record.batch.time
+    once: tuple[tuple[str, type[Base], list[_Row]], ...] = (
+        ("plans", PlanRow, [encode.plan_row(run, time, p) for p in record.plans]),
+        ("decisions", DecisionRow, [encode.decision_row(run, time, d) for d in record.decisions]),
+        ("knobs", KnobRow, [encode.knob_row(run, time, k) for k in record.knobs]),
+        ("commands", AnswerRow, [encode.answer_row(a) for a in record.answers]),
+    )
+    for _, model, rows in once:
+        add_once(connection, model, rows)
+    changed = {name for name, _, rows in once if rows}
+    if record.outcomes:
+        put(connection, OutcomeRow, [encode.outcome_row(run, time, o) for o in record.outcomes])
+        changed.add("outcomes")
+    if record.events:
+        rows = [encode.event_row(run, position, time, e) for e in record.events]
+        connection.execute(insert(EventRow), rows)
+        changed.add("events")
+    return changed
+
+
+def _write_entities(
+    connection: Connection, run: str, position: int, entities: Sequence[Entity], cache: RunCache
+) -> int:
+    rows = []
+    for entity in entities:
+        row = encode.entity_row(run, position, entity)
+        content = {k: v for k, v in row.items() if k != "batch_id"}
+        if cache.is_new("entities", entity.id, content):
+            rows.append(row)
+        cache.kinds[entity.id] = entity.kind
+    put(connection, EntityRow, rows)
+    return len(rows)
+
+
+def _write_matrices(
+    connection: Connection,
+    run: str,
+    position: int,
+    time: float,
+    matrices: Sequence[Matrix],
+    cache: RunCache,
+) -> int:
+    rows = []
+    for matrix in matrices:
+        row = encode.matrix_row(run, position, time, matrix)
+        content = {k: v for k, v in row.items() if k not in ("batch_id", "time")}
+        if cache.is_new("matrices", matrix.name, content):
+            rows.append(row)
+    put(connection, MatrixRow, rows)
+    return len(rows)
+
+
+def _write_samples(
+    connection: Connection, record: BatchRecord, position: int, cache: RunCache
+) -> None:
+    _add_series(connection, record.run_id, record.samples, cache)
+    time = record.batch.time
+    values: dict[int, _Row] = {}
+    for sample in record.samples:
+        key = cache.series[sample.entity, sample.property]
+        values[key] = {
+            "series_id": key,
+            "batch_id": position,
+            "time": time,
+            "value": encode.number(sample.value),
+        }
+    rows = [values[key] for key in sorted(values)]
+    put(connection, SampleRow, rows)
+    put_newest(connection, LatestRow, rows)
+
+
+def _add_series(
+    connection: Connection, run_id: str, samples: Sequence[Sample], cache: RunCache
+) -> None:
+    new: dict[tuple[str, str], _Row] = {}
+    for sample in samples:
+        key = (sample.entity, sample.property)
+        known = check_sample(
+            sample.property, sample.unit, sample.entity, cache.kinds.get(sample.entity)
+        )
+        if key not in cache.series:
+            new[key] = {
+                "run_id": run_id,
+                "entity_id": sample.entity,
+                "property": sample.property,
+                "unit": known.unit,
+            }
+    if new:
+        add_once(connection, SeriesRow, list(new.values()))
+        cache.load_series(connection, run_id)
+
+
+def _write_results(
+    connection: Connection,
+    run_id: str,
+    batch_id: int,
+    results: Sequence[ResultTuple],
+    cache: RunCache,
+) -> None:
+    kept = _last_per_query(results)
+    rows, links = [], []
+    for result in kept:
+        cache.n_results += 1
+        rows.append(encode.result_row(run_id, batch_id, cache.n_results, result))
+        links += [
+            {"run_id": run_id, "query": query, "result_id": cache.n_results}
+            for query in result.query_ids
+        ]
+    connection.execute(insert(ResultRow), rows)
+    if links:
+        connection.execute(insert(ResultQueryRow), links)
+    queries = sorted({query for result in kept for query in result.query_ids})
+    connection.execute(_FORGET_LINKS, [{"of_run": run_id, "of_query": q} for q in queries])
+    connection.execute(_FORGET_RESULTS, {"of_run": run_id})
+
+
+def _last_per_query(results: Sequence[ResultTuple]) -> list[ResultTuple]:
+    """Those among the last RESULTS_PER_QUERY of one of their queries, in order."""
+    seen: dict[str, int] = {}
+    kept = []
+    for result in reversed(results):
+        if any(seen.get(query, 0) < RESULTS_PER_QUERY for query in result.query_ids):
+            kept.append(result)
+        for query in result.query_ids:
+            seen[query] = seen.get(query, 0) + 1
+    return kept[::-1]
+
+
+def _forget_links() -> Any:
+    twin = ResultQueryRow.__table__.alias("twin")
+    oldest_kept = (
+        select(twin.c.result_id)
+        .where(twin.c.run_id == bindparam("of_run"), twin.c.query == bindparam("of_query"))
+        .order_by(twin.c.result_id.desc())
+        .limit(1)
+        .offset(RESULTS_PER_QUERY - 1)
+        .scalar_subquery()
+    )
+    return delete(ResultQueryRow).where(
+        ResultQueryRow.run_id == bindparam("of_run"),
+        ResultQueryRow.query == bindparam("of_query"),
+        ResultQueryRow.result_id < oldest_kept,
+    )
+
+
+def _forget_results() -> Any:
+    linked = exists().where(
+        ResultQueryRow.run_id == ResultRow.run_id, ResultQueryRow.result_id == ResultRow.id
+    )
+    return delete(ResultRow).where(ResultRow.run_id == bindparam("of_run"), ~linked)
+
+
+_FORGET_LINKS: Final = _forget_links()
+_FORGET_RESULTS: Final = _forget_results()
+
+
+def _write_misfits(connection: Connection, record: BatchRecord, position: int) -> None:
+    run = record.run_id
+    last = record.misfits[-MISFITS_PER_RUN:]
+    connection.execute(insert(MisfitRow), [encode.misfit_row(run, position, m) for m in last])
+    oldest_kept = (
+        select(MisfitRow.id)
+        .where(MisfitRow.run_id == run)
+        .order_by(MisfitRow.id.desc())
+        .limit(1)
+        .offset(MISFITS_PER_RUN - 1)
+    )
+    found = connection.execute(oldest_kept).scalar()
+    if found is not None:
+        connection.execute(delete(MisfitRow).where(MisfitRow.run_id == run, MisfitRow.id < found))

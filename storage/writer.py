@@ -1,0 +1,215 @@
+"""The engine's side of the store: one transaction a batch, idempotent by (run, batch)."""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, Engine, exists, func, insert, select, update
+
+from storage import commands, decode, encode, export, retention, write_rows
+from storage.database import describe, open_for_writing, parse_url, reading
+from storage.errors import RunExists, UnknownRun, translated
+from storage.liveness import is_gone
+from storage.migrations import prepare
+from storage.records import Batch, BatchRecord, Command, Entity, Knob, Run, RunState
+from storage.schema import CommitRow, RunRow
+from storage.upsert import add_once
+from storage.write_rows import RunCache
+
+FINAL_STATES: Final = ("ended", "interrupted", "failed")
+#: Key of the advisory lock under which commits get their cursors on PostgreSQL.
+COMMITS_LOCK: Final = 1
+
+
+def open_engine_writer(url: str) -> EngineWriter:
+    """Open the store for the engine; make it, or upgrade it, where needed.
+
+    url: a file path or SQLAlchemy URL. Raises StoreError (NotAStore, StoreTooNew, StoreFull...).
+    """
+    address = parse_url(url)
+    where = describe(address)
+    with translated(where):
+        engine = open_for_writing(address, create=True)
+        prepare(engine, where)
+    return EngineWriter(engine, where)
+
+
+class EngineWriter:
+    """Writes everything but commands. Thread-safe; every method is one transaction."""
+
+    def __init__(self, engine: Engine, where: str) -> None:
+        self._engine = engine
+        self.where = where
+        self._lock = threading.RLock()
+        self._caches: dict[str, RunCache] = {}
+        self._begun: set[str] = set()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> EngineWriter:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._lock, translated(self.where), self._engine.begin() as connection:
+            yield connection
+
+    def begin_run(
+        self, run: Run, entities: Sequence[Entity] = (), knobs: Sequence[Knob] = ()
+    ) -> None:
+        """Record a new run with its first entities and knob values. Raises RunExists."""
+        cache = RunCache(loaded=True)
+        start = Batch(None, run.started_at, 0.0, 0, 0, 0, 0)
+        record = BatchRecord(run.id, start, entities=tuple(entities), knobs=tuple(knobs))
+        with self._transaction() as connection:
+            if not add_once(connection, RunRow, [encode.run_row(run)]):
+                raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
+            changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
+            _commit(connection, run.id, None, "run", run.started_at, changed)
+        with self._lock:
+            self._caches[run.id] = cache
+            self._begun.add(run.id)
+
+    def write_batch(self, record: BatchRecord) -> bool:
+        """Record everything of one batch in one transaction; False when it already was.
+
+        A boundary without data (batch id None) is keyed by its time, and counts to the batch
+        before it. The first batch turns a 'starting' run into a 'running' one; each is a sign of
+        life. Raises BadRecord (nothing is written), UnknownRun, StoreFull, StoreBusy.
+        """
+        write_rows.check(record)
+        batch, run_id = record.batch, record.run_id
+        with self._lock:
+            cache = self._caches.get(run_id, RunCache()).copy()
+            with self._transaction() as connection:
+                cache.load(connection, run_id)
+                _lock_commits(connection)
+                if _is_recorded(connection, run_id, batch):
+                    return False
+                position = cache.last_batch if batch.id is None else batch.id
+                changed = write_rows.write(connection, record, position, cache)
+                changed |= _sign_of_life(connection, run_id, batch)
+                kind = "boundary" if batch.id is None else "batch"
+                _commit(connection, run_id, batch.id, kind, batch.time, changed)
+            self._caches[run_id] = cache
+        return True
+
+    def heartbeat(self, run_id: str, time: float) -> None:
+        """Note that the engine of the run lives at ``time`` (Unix s); moves no cursor."""
+        with self._transaction() as connection:
+            connection.execute(update(RunRow).where(RunRow.id == run_id).values(heartbeat_at=time))
+
+    def set_state(self, run_id: str, state: RunState, note: str, time: float) -> None:
+        """Change the state of a run; a final one ends it and refuses what is still requested."""
+        with self._transaction() as connection:
+            if not _set_state(connection, run_id, state, note, time):
+                raise UnknownRun(f"run {run_id!r} is not in {self.where}; begin it first")
+
+    def pending_commands(self, run_id: str) -> tuple[Command, ...]:
+        """Commands of the run that are requested and unanswered, oldest first."""
+        with self._lock, translated(self.where), reading(self._engine) as connection:
+            return commands.pending(connection, run_id)
+
+    def mark_interrupted(self, now: float | None = None) -> list[str]:
+        """Mark runs of this host whose process is gone; their ids.
+
+        They become 'interrupted' and end at their last sign of life. now: Unix s, default the
+        clock. Runs this writer began are left alone.
+        """
+        moment = clock.time() if now is None else now
+        with self._transaction() as connection:
+            live = select(RunRow.__table__).where(RunRow.state.in_(("starting", "running")))
+            runs = [decode.run(row) for row in connection.execute(live)]
+            gone = [r for r in runs if r.id not in self._begun and is_gone(r, moment)]
+            for run in gone:
+                end = run.started_at if run.heartbeat_at is None else run.heartbeat_at
+                note = f"the process {run.pid} on {run.host} is gone"
+                _set_state(connection, run.id, "interrupted", note, end)
+        return [run.id for run in gone]
+
+    def retention(
+        self,
+        run_id: str,
+        now: float,
+        keep_raw_s: float = retention.KEEP_RAW_S,
+        keep_seconds_s: float = retention.KEEP_SECONDS_S,
+    ) -> int:
+        """Roll raw samples older than keep_raw_s up to 1 s and 1 min rows; how many went.
+
+        1 s rows older than keep_seconds_s go too, matrices older than keep_raw_s are thinned to
+        one a minute. Decisions, plans, commands, batches and events are kept for good. Works in
+        short transactions; call it about once a minute.
+        """
+        return retention.apply(self._transaction, run_id, now - keep_raw_s, now - keep_seconds_s)
+
+    def roll_up(self, run_id: str) -> int:
+        """Roll all raw samples of an ended run up to 1 s and 1 min rows; how many went."""
+        end = clock.time()
+        return retention.apply(self._transaction, run_id, end, float("-inf"))
+
+    def export_run(self, run_id: str, path: str | Path) -> None:
+        """Copy one run to a new SQLite file that opens like any store."""
+        with translated(self.where), reading(self._engine) as connection:
+            export.copy_run(connection, run_id, Path(path))
+
+
+def _is_recorded(connection: Connection, run_id: str, batch: Batch) -> bool:
+    same = CommitRow.batch_id == batch.id
+    if batch.id is None:
+        same = (CommitRow.kind == "boundary") & (CommitRow.time == batch.time)
+    found = select(exists().where(CommitRow.run_id == run_id, same))
+    return bool(connection.execute(found).scalar())
+
+
+def _sign_of_life(connection: Connection, run_id: str, batch: Batch) -> set[str]:
+    connection.execute(update(RunRow).where(RunRow.id == run_id).values(heartbeat_at=batch.time))
+    if batch.id is None:
+        return set()
+    starting = update(RunRow).where(RunRow.id == run_id, RunRow.state == "starting")
+    return {"runs"} if connection.execute(starting.values(state="running")).rowcount else set()
+
+
+def _set_state(
+    connection: Connection, run_id: str, state: RunState, note: str, time: float
+) -> bool:
+    final = state in FINAL_STATES
+    values = {"state": state, "note": note, "ended_at": time if final else None}
+    changed = {"runs"}
+    if not connection.execute(update(RunRow).where(RunRow.id == run_id).values(values)).rowcount:
+        return False
+    if final and commands.refuse_pending(connection, run_id, state, time):
+        changed.add("commands")
+    _lock_commits(connection)
+    _commit(connection, run_id, None, "state", time, changed)
+    return True
+
+
+def _lock_commits(connection: Connection) -> None:
+    """Let cursors be committed in their order where transactions run side by side."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(COMMITS_LOCK)))
+
+
+def _commit(
+    connection: Connection,
+    run_id: str,
+    batch_id: int | None,
+    kind: str,
+    time: float,
+    changed: set[str],
+) -> None:
+    connection.execute(
+        insert(CommitRow).values(
+            run_id=run_id, batch_id=batch_id, kind=kind, time=time, changed=sorted(changed)
+        )
+    )
