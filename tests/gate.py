@@ -1,0 +1,124 @@
+"""All checks of the project in one go, with what they need installed: ``run.py test``.
+
+Runs inside the environment, which holds the pinned tools.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from backend.doctor import CHROMIUM_VARIABLE, find_chromium, find_git, find_postgres
+
+#: How long a package manager may take.
+INSTALL_WITHIN_S: Final = 600
+_PLAYWRIGHT: Final = (sys.executable, "-m", "playwright", "install", "chromium")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program the tests drive. package: Debian's name for it. other: another way to get it."""
+
+    name: str
+    find: Callable[[], Path | None]
+    package: str
+    other: tuple[str, ...] = ()
+
+
+TOOLS: Final = (
+    Tool("Chromium", find_chromium, "chromium", _PLAYWRIGHT),
+    Tool("PostgreSQL's server", find_postgres, "postgresql"),
+    Tool("git", find_git, "git"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One step of the gate."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+def checks() -> tuple[Check, ...]:
+    """The steps, cheap ones first; all of them run, whatever the earlier ones say."""
+    python = sys.executable
+    lint_imports = str(Path(python).with_name("lint-imports"))
+    return (
+        Check("lint", (python, "-m", "ruff", "check", ".")),
+        Check("format", (python, "-m", "ruff", "format", "--check", ".")),
+        Check("types", (python, "-m", "mypy")),
+        Check("import rules", (lint_imports, "--no-cache")),
+        Check("tests", (python, "-m", "pytest", "-m", "not bench", "--durations=15")),
+    )
+
+
+def run_gate(root: Path, pytest_arguments: Sequence[str]) -> int:
+    """0 when everything holds. With arguments: pytest alone, with these."""
+    lacking = [text for tool in TOOLS if (text := provide(tool))]
+    if lacking:
+        print("The tests cannot run:", *lacking, sep="\n  ", file=sys.stderr)
+        return 1
+    os.environ[CHROMIUM_VARIABLE] = str(find_chromium())
+    if pytest_arguments:
+        command = [sys.executable, "-m", "pytest", *pytest_arguments]
+        return subprocess.run(command, cwd=root, check=False).returncode
+    return _run_all(root, checks())
+
+
+def provide(tool: Tool) -> str:
+    """'' once the tool is here, installed if need be; else what is missing and what to type."""
+    if tool.find() is not None:
+        return ""
+    ways: list[tuple[str, ...]] = []
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        install = ("apt-get", "install", "-y", "--no-install-recommends", tool.package)
+        ways += [install, ("apt-get", "update"), install]
+    if tool.other:
+        ways.append(tool.other)
+    for command in ways:
+        print(f"{tool.name} is missing; trying: {' '.join(command)}", flush=True)
+        if _runs(command) and tool.find() is not None:
+            return ""
+    return f"{tool.name} is missing. Type 'apt-get install {tool.package}' as root, then again."
+
+
+def _runs(command: Sequence[str]) -> bool:
+    """Whether an installer succeeded; what it prints is shown only when it did not."""
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        done = subprocess.run(
+            command,
+            env=quiet,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_WITHIN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        print(f"  {error}", flush=True)
+        return False
+    if done.returncode != 0:
+        print(*(done.stdout + done.stderr).splitlines()[-5:], sep="\n  ", flush=True)
+    return done.returncode == 0
+
+
+def _run_all(root: Path, steps: Sequence[Check]) -> int:
+    results: list[tuple[Check, int, float]] = []
+    for step in steps:
+        print(f"\n=== {step.name}: {' '.join(step.command[1:])}", flush=True)
+        since = time.monotonic()
+        status = subprocess.run(step.command, cwd=root, check=False).returncode
+        results.append((step, status, time.monotonic() - since))
+    print("\n=== summary")
+    for step, status, seconds in results:
+        print(f"  {'ok' if status == 0 else 'FAILED':8}{step.name:14}{seconds:7.1f} s", flush=True)
+    return 1 if any(status for _, status, _ in results) else 0
