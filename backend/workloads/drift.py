@@ -74,6 +74,9 @@ def _phase(number: int, table: dict[str, Any]) -> Phase:
     unknown = table.keys() - {"distribution", "n_tuples", "selective", "permissive", "strength"}
     if unknown:
         raise DriftError(f"phase {number} has an unknown key {min(unknown)!r}")
+    for key in ("selective", "permissive"):
+        if not isinstance(table.get(key, []), list):
+            raise DriftError(f"phase {number}: {key} must be a list of attributes")
     phase = Phase(
         table.get("distribution", "uniform"),
         table.get("n_tuples", 0),

@@ -81,9 +81,9 @@ def _header(file: Path, options: Mapping[str, str]) -> list[str] | None:
         return None
     try:
         with (
-            gzip.open(file, "rt", encoding="utf-8")
+            gzip.open(file, "rt", encoding="utf-8-sig")
             if file.suffix == ".gz"
-            else file.open(encoding="utf-8") as lines
+            else file.open(encoding="utf-8-sig") as lines
         ):
             quote = options.get("quote") or '"'
             return next(csv.reader(lines, delimiter=separator, quotechar=quote), None)

@@ -1,0 +1,250 @@
+"""Replay sources, and the feeder that publishes them as files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from backend.model.schema import Schema
+from backend.workloads.contract import CORRUPT, arrow_schema
+from backend.workloads.drift import DRIFT_SCHEMA, Phase
+from backend.workloads.flights import FLIGHTS_SCHEMA
+from backend.workloads.replay import (
+    ARRIVAL,
+    ArrowTableSource,
+    DriftSource,
+    Feeder,
+    FlightsSource,
+    MemorySource,
+    ReplaySource,
+    open_source,
+    spool_schema,
+)
+from backend.workloads.spec import SourceSpec, StreamSpec
+
+SCHEMA = Schema.parse("id int, name string")
+
+
+class Speed:
+    """Rate and end as a person would turn them while the feeder runs."""
+
+    def __init__(self, rate: float, at_end: str = "stop") -> None:
+        self.rate, self.at_end = rate, at_end
+
+
+def numbers(n: int) -> ArrowTableSource:
+    return ArrowTableSource(pa.table({"id": range(n), "name": [f"n{i}" for i in range(n)]}), SCHEMA)
+
+
+@pytest.fixture
+def feeders(tmp_path: Path) -> Iterator[Callable[..., Feeder]]:
+    made: list[Feeder] = []
+
+    def feed(source: ReplaySource, speed: Speed, **options: int) -> Feeder:
+        feeder = Feeder(
+            source,
+            tmp_path / "spool",
+            lambda: speed.rate,
+            lambda: speed.at_end,
+            tick_s=0.02,
+            **options,
+        )
+        made.append(feeder)
+        feeder.start()
+        return feeder
+
+    yield feed
+    for feeder in made:
+        feeder.stop()
+        assert feeder.error is None
+
+
+def wait(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def spooled(feeder: Feeder) -> pa.Table:
+    """Everything published; checks the names of the files on the way."""
+    tables = []
+    n = 0
+    for path in sorted(feeder.directory.glob("*.parquet")):
+        assert path.name == f"{n:012d}.parquet"
+        tables.append(pq.read_table(path))
+        n += tables[-1].num_rows
+    table = pa.concat_tables(tables)
+    assert table.column(ARRIVAL).to_pylist() == list(range(n))
+    return table
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda cache: FlightsSource(cache),
+        lambda cache: DriftSource(3, [Phase("uniform", 9000), Phase("bell", 500)]),
+        lambda cache: MemorySource([[i, "a"] for i in range(50)] + [["x", "b"]], SCHEMA),
+        lambda cache: numbers(100),
+    ],
+    ids=["flights", "drift", "memory", "table"],
+)
+def test_a_source_can_be_cut_anywhere(
+    make: Callable[[Path], ReplaySource], flights_cache: Path
+) -> None:
+    source = make(flights_cache)
+    n = source.n_tuples
+    assert n is not None
+    assert source.slice(0, 0).schema == arrow_schema(source.schema)
+    for start, count in ((0, 5), (n // 2, 7), (n - 3, 3)):
+        parts = [source.slice(start + i, 1) for i in range(count)]
+        assert pa.concat_tables(parts).to_pylist() == source.slice(start, count).to_pylist()
+    assert source.slice(n - 3, 10).num_rows == 3
+    assert source.slice(n, 10).num_rows == 0
+
+
+def test_open_source_chooses_by_format(flights_cache: Path) -> None:
+    def opened(source: SourceSpec, schema: Schema) -> ReplaySource | None:
+        return open_source(StreamSpec("S", schema, source), flights_cache)
+
+    narrow = Schema.parse("origin string, dep_delay int")
+    flights = opened(SourceSpec("flights"), narrow)
+    assert isinstance(flights, FlightsSource)
+    assert flights.slice(0, 1).column_names == ["origin", "dep_delay", CORRUPT]
+    phases = '[{"n_tuples": 5}]'
+    drift = opened(SourceSpec("drift", {"phases": phases, "seed": "9"}), Schema.parse("a7 int"))
+    assert isinstance(drift, DriftSource)
+    assert (drift.seed, drift.n_tuples) == (9, 5)
+    assert drift.slice(0, 5).column_names == ["a7", CORRUPT]
+    memory = opened(SourceSpec("memory", {}, ([1, "a"], [2])), SCHEMA)
+    assert memory is not None
+    assert memory.slice(0, 9).column(CORRUPT).to_pylist() == [None, "[2]"]
+    assert opened(SourceSpec("csv", {"path": "/x"}), SCHEMA) is None
+    assert FLIGHTS_SCHEMA.names[0] == "sched_dep"
+    assert DRIFT_SCHEMA.names[0] == "a1"
+
+
+def test_as_fast_as_possible_publishes_all_of_it_in_order(
+    feeders: Callable[..., Feeder],
+) -> None:
+    source = MemorySource([[i, "a"] for i in range(95)] + [["x", "b"]] * 5, SCHEMA)
+    feeder = feeders(source, Speed(0), slice_tuples=30)
+    wait(lambda: feeder.finished)
+    table = spooled(feeder)
+    assert table.schema.remove_metadata() == spool_schema(source)
+    assert table.column_names == ["id", "name", ARRIVAL, CORRUPT]
+    assert table.column("id").to_pylist() == [*range(95), *[None] * 5]
+    assert table.column(CORRUPT).to_pylist() == [None] * 95 + ['["x", "b"]'] * 5
+    assert (feeder.published, feeder.backlog) == (100, 100)
+    files = sorted(feeder.directory.iterdir())
+    assert [file.name[:12] for file in files] == [f"{n:012d}" for n in (0, 30, 60, 90)]
+    times = [file.stat().st_mtime_ns // 1_000_000 for file in files]
+    assert times == sorted(set(times))
+
+
+def test_backpressure_holds_the_race_until_tuples_are_consumed(
+    feeders: Callable[..., Feeder],
+) -> None:
+    feeder = feeders(numbers(1000), Speed(0), slice_tuples=40, ahead_tuples=100)
+    wait(lambda: feeder.published == 100)
+    time.sleep(0.1)
+    assert feeder.published == 100
+    feeder.consumed(70)
+    wait(lambda: feeder.published == 170)
+    feeder.consumed(900)
+    wait(lambda: feeder.finished)
+    assert spooled(feeder).column("id").to_pylist() == list(range(1000))
+
+
+def test_the_rate_is_kept_and_may_be_changed_while_running(
+    feeders: Callable[..., Feeder],
+) -> None:
+    speed = Speed(200)
+    begun = time.monotonic()
+    feeder = feeders(numbers(10**5), speed)
+    wait(lambda: feeder.published >= 60)
+    assert feeder.published <= 200 * (time.monotonic() - begun) + 1
+    speed.rate = 5000
+    slow, begun = feeder.published, time.monotonic()
+    wait(lambda: feeder.published >= slow + 500)
+    assert time.monotonic() - begun < 2.4  # at 200 a second it would take 2.5
+    speed.rate = 0.5
+    time.sleep(0.05)
+    before = feeder.published
+    time.sleep(0.2)
+    assert feeder.published - before <= 1
+
+
+def test_a_rate_below_one_per_tick_adds_up(feeders: Callable[..., Feeder]) -> None:
+    feeder = feeders(numbers(100), Speed(20))
+    wait(lambda: feeder.published >= 5)
+    assert all(pq.read_metadata(f).num_rows == 1 for f in feeder.directory.glob("0*.parquet"))
+
+
+def test_the_end_stops_until_it_is_told_to_loop(feeders: Callable[..., Feeder]) -> None:
+    speed = Speed(0, "stop")
+    feeder = feeders(numbers(10), speed, ahead_tuples=25, slice_tuples=4)
+    wait(lambda: feeder.finished)
+    assert feeder.published == 10
+    speed.at_end = "loop"
+    wait(lambda: feeder.published == 25)
+    assert not feeder.finished
+    speed.at_end = "stop"
+    feeder.consumed(25)
+    wait(lambda: feeder.finished)
+    assert spooled(feeder).column("id").to_pylist() == [*range(10)] * 3
+
+
+def test_an_empty_source_is_finished_at_once(feeders: Callable[..., Feeder]) -> None:
+    feeder = feeders(numbers(0), Speed(0, "loop"))
+    wait(lambda: feeder.finished)
+    assert feeder.published == 0
+
+
+def test_it_goes_on_from_a_given_arrival_number(feeders: Callable[..., Feeder]) -> None:
+    feeder = feeders(numbers(10), Speed(0), start=7)
+    wait(lambda: feeder.finished)
+    (path,) = feeder.directory.iterdir()
+    assert path.name == f"{7:012d}.parquet"
+    assert pq.read_table(path).column("id").to_pylist() == [7, 8, 9]
+
+
+def test_consumed_files_are_deleted_only_when_told(feeders: Callable[..., Feeder]) -> None:
+    feeder = feeders(numbers(100), Speed(0), slice_tuples=10, keep_tuples=20)
+    wait(lambda: feeder.finished)
+    assert len(list(feeder.directory.iterdir())) == 10
+    feeder.consumed(55)
+    assert sorted(p.name for p in feeder.directory.iterdir())[0] == f"{30:012d}.parquet"
+
+
+def test_a_reader_never_sees_half_a_file(feeders: Callable[..., Feeder]) -> None:
+    feeder = feeders(DriftSource(1, [Phase("uniform", 60_000)]), Speed(0), slice_tuples=2000)
+    seen: set[str] = set()
+    while not feeder.finished:
+        for path in feeder.directory.glob("0*.parquet"):
+            if path.name not in seen:
+                assert pq.read_table(path).num_rows == 2000
+                seen.add(path.name)
+
+
+def test_stop_is_prompt_and_leaves_no_thread(feeders: Callable[..., Feeder]) -> None:
+    feeder = feeders(numbers(10**5), Speed(10))
+    begun = time.monotonic()
+    feeder.stop()
+    assert time.monotonic() - begun < 1
+    assert not any(thread.name == "feeder" for thread in threading.enumerate())
+    feeder.stop()
+
+
+def test_an_error_ends_the_thread_and_is_kept(tmp_path: Path) -> None:
+    feeder = Feeder(numbers(10), tmp_path, lambda: 1 / 0, lambda: "stop")
+    feeder.start()
+    wait(lambda: feeder.error is not None)
+    assert isinstance(feeder.error, ZeroDivisionError)
+    feeder.stop()
