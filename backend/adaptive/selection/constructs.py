@@ -50,14 +50,16 @@ _COMPARE: Final[Mapping[Op, np.ufunc]] = {
 class ConstructSet:
     """The ASCs of all p-attributes, in schema order, and what the bits of their bitmaps mean.
 
-    slot_names: slot -> names of the queries fed by it; identical conditions share one slot, a
-    query with Or across attributes is fed by several. initial: uint64[W], the start GRB (live
-    slots only). contradictory: queries that can never match (slots masked out of initial).
-    predicate_free: queries that match every tuple (slot in no qub). covered: uint64[W], U = OR
-    of all qub over live slots, the slots that covers, selectivities and drops are defined on.
+    names: all queries, in registration order. slot_names: slot -> names of the queries it feeds;
+    identical conditions share one slot, a query with Or across attributes takes several.
+    initial: uint64[W], the start GRB (live slots only). contradictory: queries that can never
+    match (slots masked out of initial). predicate_free: queries that match every tuple (slot in
+    no qub). covered: uint64[W], U = OR of all qub over live slots, the slots that covers,
+    selectivities and drops are defined on.
     """
 
     constructs: Mapping[str, Construct]
+    names: tuple[str, ...]
     slot_names: tuple[tuple[str, ...], ...]
     initial: Words
     covered: Words
@@ -78,11 +80,6 @@ class ConstructSet:
     def n_words(self) -> int:
         """W: 64-bit words of a bitmap, at least 1."""
         return len(self.initial)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All query names, in registration order of their first slot."""
-        return tuple(self._slots_by_name)
 
     def names_of(self, grb: Words) -> tuple[str, ...]:
         """The sorted names of the queries a final GRB satisfies."""
@@ -118,10 +115,10 @@ class ConstructSet:
 
     @cached_property
     def _slots_by_name(self) -> dict[str, tuple[int, ...]]:
-        found: dict[str, list[int]] = {}
+        found: dict[str, list[int]] = {name: [] for name in self.names}
         for slot, names in enumerate(self.slot_names):
             for name in names:
-                found.setdefault(name, []).append(slot)
+                found[name].append(slot)
         return {name: tuple(slots) for name, slots in found.items()}
 
 
@@ -169,7 +166,7 @@ def build_constructs(queries: Sequence[ContinuousQuery], schema: Schema) -> Cons
                 names.append([])
             if name not in names[positions[key]]:
                 names[positions[key]].append(name)
-    return _assemble(slots, names, domains)
+    return _assemble(tuple(expanded), slots, names, domains)
 
 
 def _check_names(queries: Sequence[ContinuousQuery]) -> None:
@@ -257,7 +254,10 @@ def _slots_of_query(found: list[_Slot]) -> list[_Slot]:
 
 
 def _assemble(
-    slots: list[_Slot], names: list[list[str]], domains: dict[str, _Domain]
+    queries: tuple[str, ...],
+    slots: list[_Slot],
+    names: list[list[str]],
+    domains: dict[str, _Domain],
 ) -> ConstructSet:
     n_words = max(1, -(-len(slots) // 64))
     initial = bitmap([j for j, slot in enumerate(slots) if not slot.dead], n_words)
@@ -270,6 +270,7 @@ def _assemble(
             covered |= construct.qub & initial
     return ConstructSet(
         constructs=constructs,
+        names=queries,
         slot_names=tuple(tuple(n) for n in names),
         initial=initial,
         covered=covered,

@@ -1,0 +1,137 @@
+"""What the re-optimizer remembers: the last τ sampled tuples, and the counts of the last λ."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from backend.adaptive.selection.constructs import ConstructSet
+from backend.adaptive.selection.matching import Regions, sample_regions
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """The sampled tuples of one batch: raw values by attribute, and their regions intp[T, n].
+
+    start: tuples seen before the batch.
+    """
+
+    start: int
+    values: Mapping[str, Sequence[Any]]
+    regions: Regions
+
+    def last(self, n: int) -> _Chunk:
+        """The chunk cut to its last n >= 1 tuples."""
+        values = {a: v[-n:] for a, v in self.values.items()}
+        return _Chunk(self.start, values, self.regions[-n:])
+
+
+class ProfileWindow:
+    """A ring of the last τ sampled raw tuples; raw, so that it survives a change of queries."""
+
+    def __init__(self, constructs: ConstructSet) -> None:
+        self._constructs = constructs
+        self._chunks: deque[_Chunk] = deque()
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def add(self, sample: Mapping[str, Sequence[Any]], start: int, tau: int) -> Regions:
+        """Remember a batch's sample, forget all but the last ``tau`` tuples; returns its regions.
+
+        A sample that lacks a p-attribute (taken before its query was registered) counts as empty.
+        """
+        chunk = self._chunk(sample, start)
+        if len(chunk.regions):
+            self._chunks.append(chunk)
+            self._n += len(chunk.regions)
+            self.trim(tau)
+        return chunk.regions
+
+    def trim(self, tau: int) -> None:
+        """Keep the last ``tau`` tuples."""
+        while self._n > tau:
+            oldest = self._chunks.popleft()
+            surplus = self._n - tau
+            self._n -= len(oldest.regions)
+            if len(oldest.regions) > surplus:
+                kept = oldest.last(len(oldest.regions) - surplus)
+                self._chunks.appendleft(kept)
+                self._n += len(kept.regions)
+
+    def rebuild(self, constructs: ConstructSet) -> None:
+        """Go over to other constructs; samples lacking a newly used attribute are dropped."""
+        self._constructs = constructs
+        chunks = [self._chunk(c.values, c.start) for c in self._chunks]
+        self._chunks = deque(c for c in chunks if len(c.regions))
+        self._n = sum(len(c.regions) for c in self._chunks)
+
+    def regions(self, since: int = 0) -> Regions:
+        """intp[T, n]: regions of the window's tuples from batches starting at ``since`` or later.
+
+        since: a number of tuples seen, as given to ``add``.
+        """
+        found = [c.regions for c in self._chunks if c.start >= since]
+        n_attributes = len(self._constructs.attributes)
+        return np.concatenate(found) if found else np.zeros((0, n_attributes), dtype=np.intp)
+
+    def _chunk(self, sample: Mapping[str, Sequence[Any]], start: int) -> _Chunk:
+        if any(a not in sample for a in self._constructs.attributes):
+            empty = np.zeros((0, len(self._constructs.attributes)), dtype=np.intp)
+            return _Chunk(start, {}, empty)
+        return _Chunk(start, sample, sample_regions(self._constructs, sample))
+
+
+@dataclass(frozen=True, slots=True)
+class BatchCounts:
+    """Exact counts of one batch; start: tuples seen before it."""
+
+    start: int
+    n_tuples: int
+    n_matched: int
+    visits: int
+
+
+class CountWindow:
+    """The counts of the last λ tuples under the plan in force, in whole batches."""
+
+    def __init__(self) -> None:
+        self._batches: deque[BatchCounts] = deque()
+        self.n_tuples = self._n_matched = self._visits = 0
+
+    def add(self, counts: BatchCounts, lambda_tuples: int) -> None:
+        """Append a batch and forget the oldest while the others still hold λ tuples."""
+        self._batches.append(counts)
+        self._account(counts, 1)
+        while self.n_tuples - self._batches[0].n_tuples >= lambda_tuples:
+            self._account(self._batches.popleft(), -1)
+
+    def clear(self) -> None:
+        """Forget everything: another plan is in force."""
+        while self._batches:
+            self._account(self._batches.popleft(), -1)
+
+    @property
+    def start(self) -> int | None:
+        """Tuples seen before the window's first batch; None when it is empty."""
+        return self._batches[0].start if self._batches else None
+
+    @property
+    def dropping_ratio(self) -> float | None:
+        """d = unmatched / all tuples (eq. 3 over the window), None without tuples."""
+        return (self.n_tuples - self._n_matched) / self.n_tuples if self.n_tuples else None
+
+    @property
+    def visits(self) -> float | None:
+        """Constructs really visited per tuple, None without tuples."""
+        return self._visits / self.n_tuples if self.n_tuples else None
+
+    def _account(self, counts: BatchCounts, sign: int) -> None:
+        self.n_tuples += sign * counts.n_tuples
+        self._n_matched += sign * counts.n_matched
+        self._visits += sign * counts.visits

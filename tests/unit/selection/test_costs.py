@@ -1,0 +1,150 @@
+"""Costs of plans and the choice among them; the matrices shown beside them."""
+
+from __future__ import annotations
+
+import math
+from statistics import stdev
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.adaptive.selection.constructs import build_constructs
+from backend.adaptive.selection.cost import (
+    CostModel,
+    choose_plan,
+    expected_visits,
+    mean_of,
+)
+from backend.adaptive.selection.matching import StopRule, sample_regions
+from backend.adaptive.selection.matrices import region_matrices, selectivity_matrix
+from backend.model.conditions import ContinuousQuery, Or
+from backend.model.schema import Schema
+from tests.oracles.selection import NaiveConstructs, matches
+from tests.strategies import NUMBERS_SCHEMA, conjunctive_queries, number_rows
+from tests.unit.selection.papers import L12_ROWS, C, columns, l12, query
+
+Rows = list[dict[str, Any]]
+ALL = columns(L12_ROWS)
+SCHEMA_ORDER = ("A1", "A2", "A3", "A4")
+BEST = ("A1", "A4", "A2", "A3")
+
+
+def test_expected_visits_of_l12() -> None:
+    found = expected_visits(l12(), sample_regions(l12(), ALL), SCHEMA_ORDER, "drop")
+    spread = stdev([3, 4, 3, 2, 4, 4, 4])
+    assert found.value == pytest.approx(24 / 7)
+    assert found.n == 7
+    assert found.high - found.value == pytest.approx(1.959964 * spread / math.sqrt(7))
+
+
+@given(conjunctive_queries(), number_rows(), st.data(), st.sampled_from(["resolved", "drop"]))
+def test_expected_visits_are_those_of_the_definition(
+    queries: list[ContinuousQuery], rows: Rows, data: st.DataObject, rule: StopRule
+) -> None:
+    constructs = build_constructs(queries, NUMBERS_SCHEMA)
+    order = data.draw(st.permutations(constructs.attributes))
+    found = expected_visits(constructs, sample_regions(constructs, columns(rows)), order, rule)
+    naive = NaiveConstructs(queries, NUMBERS_SCHEMA)
+    assert found.value == pytest.approx(naive.mean_visits(order, rows, rule))
+
+
+def test_a_single_value_has_no_interval_width() -> None:
+    found = expected_visits(l12(), sample_regions(l12(), columns(L12_ROWS[:1])), BEST, "drop")
+    assert found.low == found.value == found.high
+
+
+def test_the_cheapest_plan_is_chosen() -> None:
+    regions = sample_regions(l12(), ALL)
+    model = CostModel("drop", 1.0)
+    choice = choose_plan(l12(), regions, ("early drop", SCHEMA_ORDER), BEST, model)
+    assert [(p.kind, p.order) for p in choice.plans] == [
+        ("early drop", SCHEMA_ORDER),
+        ("early drop", BEST),
+        ("no early drop", BEST),
+    ]
+    assert [p.cost.value for p in choice.plans] == pytest.approx([24 / 7, 23 / 7, 4])
+    assert (choice.best.order, choice.switches) == (BEST, True)
+    assert choice.challenger is choice.best
+    assert choice.saving.value == pytest.approx(1 / 7)
+    assert choice.visits_init == pytest.approx(23 / 7)
+    assert choice.d_init == pytest.approx(5 / 7)
+
+
+def test_ties_keep_the_incumbent() -> None:
+    regions = sample_regions(l12(), ALL)
+    model = CostModel("drop", 24 / 28)
+    choice = choose_plan(l12(), regions, ("early drop", SCHEMA_ORDER), SCHEMA_ORDER, model)
+    assert not choice.switches
+    assert len(choice.plans) == 2
+    assert choice.challenger is choice.plans[1]
+
+
+def test_no_early_drop_is_a_plan() -> None:
+    regions = sample_regions(l12(), ALL)
+    cheap = CostModel("drop", 0.5)
+    choice = choose_plan(l12(), regions, ("early drop", SCHEMA_ORDER), BEST, cheap)
+    assert (choice.best.kind, choice.best.cost.value, choice.best.visits) == ("no early drop", 2, 4)
+    assert choice.visits_init == pytest.approx(23 / 7)  # of its reference order
+    back = choose_plan(
+        l12(), regions, ("no early drop", SCHEMA_ORDER), SCHEMA_ORDER, CostModel("drop", 1.0)
+    )
+    assert (back.best.kind, back.best.order) == ("early drop", SCHEMA_ORDER)
+    assert [p.kind for p in back.plans] == ["no early drop", "early drop"]
+
+
+def test_nothing_is_chosen_from_an_empty_sample() -> None:
+    nothing = sample_regions(l12(), {name: [] for name in SCHEMA_ORDER})
+    with pytest.raises(ValueError, match="empty sample"):
+        choose_plan(l12(), nothing, ("early drop", BEST), BEST, CostModel("drop", 1.0))
+
+
+def test_mean_of_costs() -> None:
+    regions = sample_regions(l12(), ALL)
+    assert mean_of(regions[:, 0]).n == 7
+
+
+def test_region_matrix_of_l12() -> None:
+    matrix = region_matrices(l12(), sample_regions(l12(), ALL))[1]
+    assert (matrix.name, matrix.kind, matrix.unit, matrix.n) == ("regions:A2", "regions", "bit", 7)
+    assert matrix.rows == ("NULL", "(-inf, 20)", "= 20", "(20, 60)", "= 60", "(60, +inf)")
+    assert matrix.columns == ("q2", "q4")
+    assert matrix.values == ((0, 0), (1, 0), (1, 0), (0, 0), (0, 0), (0, 1))
+    assert matrix.row_stats["hit_prob"] == pytest.approx([0, 0, 1 / 7, 3 / 7, 0, 3 / 7])
+
+
+def test_region_matrix_without_a_sample() -> None:
+    nothing = sample_regions(l12(), {name: [] for name in SCHEMA_ORDER})
+    matrix = region_matrices(l12(), nothing)[0]
+    assert (matrix.n, matrix.row_stats["hit_prob"]) == (0, (None,) * 6)
+    assert selectivity_matrix(l12(), nothing, BEST).values[0] == (None,) * 4
+
+
+def test_a_query_of_several_slots_is_refuted_only_when_all_are() -> None:
+    schema = Schema.parse("x int, y int")
+    either = Or((C("x", "=", 1), C("y", "=", 1)))
+    constructs = build_constructs([query("either", either), query("x2", C("x", "=", 2))], schema)
+    regions = sample_regions(constructs, {"x": [1, 2, 3], "y": [0, 0, 1]})
+    matrix = region_matrices(constructs, regions)[0]
+    assert matrix.columns == ("either", "x2")
+    assert {row[0] for row in matrix.values} == {1}  # x alone never refutes it
+    table = selectivity_matrix(constructs, regions, ("x", "y"))
+    assert table.values == ((1.0, 1 / 3), (2 / 3, None))
+    assert table.row_stats["drop_prob"] == (0.0, 0.0)
+
+
+@given(conjunctive_queries(), number_rows(), st.data())
+def test_selectivities_multiply_to_the_matches(
+    queries: list[ContinuousQuery], rows: Rows, data: st.DataObject
+) -> None:
+    constructs = build_constructs(queries, NUMBERS_SCHEMA)
+    order = data.draw(st.permutations(constructs.attributes))
+    table = selectivity_matrix(constructs, sample_regions(constructs, columns(rows)), order)
+    found = [matches(queries, row, NUMBERS_SCHEMA) for row in rows]
+    for name, *column in zip(table.columns, *table.values, strict=True):
+        share = 1.0 if name not in constructs.contradictory else 0.0
+        for place, value in enumerate(column):
+            assert value is None or order[place] in constructs.uses(name)
+            share *= 1.0 if value is None else value
+        assert share == pytest.approx(sum(name in names for names in found) / len(rows))
