@@ -1,0 +1,146 @@
+"""Handlers that request changes: they check, write a command, and never claim it was applied."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dashboard.api.common import find_live_run, query_names
+from dashboard.api.errors import ApiError, missing
+from dashboard.api.knob_check import check_value
+from dashboard.api.params import Param
+from dashboard.api.registry import Call, Reply
+from storage.records import Command, Knob, Run
+
+LONGEST_REASON: Final = 500
+LONGEST_QUERY: Final = 8000
+QUERY_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+REASON = Param("reason", "string", "Why, for the audit log.", default="", longest=LONGEST_REASON)
+NAME = Param("name", "string", "Name of the query.", required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class KnobRequest:
+    """Set a knob. expected_version: the knob's version you saw; a newer one gives 409."""
+
+    knob: str
+    value: Any
+    reason: str = ""
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRequest:
+    """Register a continuous query: a name and its CQL text; the engine parses it."""
+
+    name: str
+    text: str
+    reason: str = ""
+
+
+def turn_knob(call: Call) -> Reply:
+    """Request a knob value."""
+    asked: KnobRequest = call.body
+    run = find_live_run(call)
+    knobs = {knob.name: knob for knob in call.services.reader.knobs(run.id)}
+    knob = knobs.get(asked.knob)
+    if knob is None:
+        names = ", ".join(sorted(knobs)) or "none are published yet"
+        raise missing("knob", asked.knob[:80], f"Knobs: {names}.")
+    value = check_value(knob, asked.value)
+    _check_version(knob, asked.expected_version)
+    payload = {"knob": knob.name, "value": value}
+    return _request(call, run, "knob", payload, asked.reason, asked.expected_version)
+
+
+def _check_version(knob: Knob, expected: int | None) -> None:
+    if expected is not None and expected != knob.version:
+        raise ApiError(
+            409,
+            "stale",
+            f"{knob.name} was changed meanwhile: it is {knob.value} now (version {knob.version}).",
+            value=knob.value,
+            version=knob.version,
+        )
+
+
+def add_query(call: Call) -> Reply:
+    """Request a new query."""
+    asked: QueryRequest = call.body
+    run = find_live_run(call)
+    if not QUERY_NAME.fullmatch(asked.name):
+        message = (
+            f"The name {asked.name[:80]!r} is refused: allowed are a letter or _, then up to 63 "
+            "letters, digits, _ . and -."
+        )
+        raise ApiError(422, "bad_name", message, allowed=QUERY_NAME.pattern)
+    text = asked.text.strip()
+    if not text or len(text) > LONGEST_QUERY:
+        message = f"The text is refused: allowed are 1 to {LONGEST_QUERY} characters of CQL."
+        raise ApiError(422, "bad_text", message)
+    if asked.name in _names(call, run):
+        message = f"There is a query {asked.name} already; remove it first or pick another name."
+        raise ApiError(409, "duplicate", message)
+    return _request(call, run, "query_add", {"name": asked.name, "text": text}, asked.reason)
+
+
+def remove_query(call: Call) -> Reply:
+    """Request the removal of the query in the path."""
+    return _change_query(call, "query_remove", call.path["name"])
+
+
+def remove_named_query(call: Call) -> Reply:
+    """Request the removal of the query in the parameter ``name``."""
+    return _change_query(call, "query_remove", call.query["name"])
+
+
+def pause_query(call: Call) -> Reply:
+    """Request that a query is paused."""
+    return _change_query(call, "query_pause", call.path["name"])
+
+
+def resume_query(call: Call) -> Reply:
+    """Request that a paused query goes on."""
+    return _change_query(call, "query_resume", call.path["name"])
+
+
+def _change_query(call: Call, kind: str, name: str) -> Reply:
+    run = find_live_run(call)
+    if name not in _names(call, run):
+        raise missing("query", name[:80], f"See /api/v1/runs/{run.id}/queries.")
+    return _request(call, run, kind, {"name": name}, call.query["reason"])
+
+
+def _names(call: Call, run: Run) -> set[str]:
+    """Names of the registered queries, with what is requested but not yet answered."""
+    names = query_names(call, run.id)
+    for command in reversed(call.services.reader.commands(run.id)):
+        if command.state == "requested" and command.kind == "query_add":
+            names.add(str(command.payload.get("name")))
+        if command.state == "requested" and command.kind == "query_remove":
+            names.discard(str(command.payload.get("name")))
+    return names
+
+
+def _request(
+    call: Call,
+    run: Run,
+    kind: str,
+    payload: Mapping[str, Any],
+    reason: str,
+    expected_version: int | None = None,
+) -> Reply:
+    """Write the command; 202 with it as stored."""
+    if len(reason) > LONGEST_REASON:
+        raise ApiError(422, "bad_field", f"reason: at most {LONGEST_REASON} characters.")
+    writer = call.services.commands
+    if writer is None:
+        raise ApiError(403, "read_only", "This store was opened read-only.")
+    command: Command = writer.append_command(
+        run.id, kind, dict(payload), call.actor, reason.strip(), time.time(), expected_version
+    )
+    call.services.live.nudge()
+    return Reply(command, 202, {"Location": f"/api/v1/runs/{run.id}/commands/{command.id}"})

@@ -1,0 +1,133 @@
+"""Query parameters and request bodies, checked: a wrong one is a 422 with a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import Any, Literal, get_type_hints
+
+from flask import Request
+from werkzeug.exceptions import BadRequest, UnsupportedMediaType
+
+from dashboard.api.errors import ApiError
+
+_WORDS = {"integer": "a whole number", "number": "a number", "string": "text"}
+_INT64 = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One query parameter. low, high: inclusive bounds of numbers; longest: of text."""
+
+    name: str
+    kind: Literal["string", "integer", "number"]
+    help: str
+    required: bool = False
+    default: Any = None
+    low: float | None = None
+    high: float | None = None
+    longest: int = 200
+
+    def read(self, text: str) -> Any:
+        """The value of the text; raises ApiError (422) when it is not allowed."""
+        if self.kind == "string":
+            if len(text) > self.longest:
+                raise self._refused(text[:40] + "…")
+            return text
+        try:
+            value = int(text) if self.kind == "integer" else float(text)
+        except ValueError:
+            raise self._refused(text[:40]) from None
+        low = -_INT64 if self.low is None else self.low
+        high = _INT64 if self.high is None else self.high
+        if not math.isfinite(value) or not low <= value <= high:
+            raise self._refused(text[:40])
+        return value
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed, as a phrase."""
+        if self.kind == "string":
+            return f"text of at most {self.longest} characters"
+        word = _WORDS[self.kind]
+        if self.low is not None and self.high is not None:
+            return f"{word} in {self.low:g}..{self.high:g}"
+        return word if self.low is None else f"{word} of at least {self.low:g}"
+
+    def _refused(self, text: str) -> ApiError:
+        message = f"{self.name} = {text} refused: allowed {self.allowed}."
+        return ApiError(422, "bad_parameter", message, parameter=self.name, allowed=self.allowed)
+
+
+def read_query(params: tuple[Param, ...], given: Mapping[str, str]) -> dict[str, Any]:
+    """The declared parameters by name, defaults filled in.
+
+    Raises ApiError (422) for a wrong value, a missing required one, or one nobody declared.
+    """
+    names = [param.name for param in params]
+    for name in given:
+        if name not in names:
+            known = "known: " + ", ".join(names) if names else "it takes none"
+            message = f"There is no parameter {name[:40]!r} here; {known}."
+            raise ApiError(422, "bad_parameter", message, parameter=name[:40])
+    values: dict[str, Any] = {}
+    for param in params:
+        text = given.get(param.name, "")
+        if not text and param.required:
+            message = f"The parameter {param.name} is needed: {param.help}"
+            raise ApiError(422, "bad_parameter", message, parameter=param.name)
+        values[param.name] = param.read(text) if text else param.default
+    return values
+
+
+def read_body(kind: type, request: Request) -> Any:
+    """The request's JSON as the dataclass ``kind``.
+
+    Raises ApiError: 400 when it is no JSON object, 415 for another content type, 422 for a
+    missing, unknown or wrongly typed field.
+    """
+    try:
+        data = request.get_json()
+    except UnsupportedMediaType:
+        raise ApiError(415, "not_json", "Send the body as application/json.") from None
+    except BadRequest:
+        raise ApiError(400, "bad_json", "The body is not valid JSON.") from None
+    if not isinstance(data, dict):
+        raise ApiError(400, "bad_json", "The body must be a JSON object.")
+    return _build(kind, data)
+
+
+def _build(kind: Any, data: Mapping[str, Any]) -> Any:
+    hints = get_type_hints(kind)
+    parts = {part.name: part for part in fields(kind)}
+    unknown = sorted(set(data) - set(parts))
+    if unknown:
+        known = ", ".join(parts)
+        raise _bad_field(unknown[0], f"There is no field {unknown[0][:40]!r}; known: {known}.")
+    values = {}
+    for name, part in parts.items():
+        if name not in data:
+            if _required(part):
+                raise _bad_field(name, f"The field {name} is needed.")
+            continue
+        _check_type(name, hints[name], data[name])
+        values[name] = data[name]
+    return kind(**values)
+
+
+def _required(part: Field[Any]) -> bool:
+    return part.default is MISSING and part.default_factory is MISSING
+
+
+def _check_type(name: str, hint: Any, value: Any) -> None:
+    if hint is Any:
+        return
+    if isinstance(value, bool) and bool not in getattr(hint, "__args__", (hint,)):
+        raise _bad_field(name, f"The field {name} has the wrong type.")
+    if not isinstance(value, hint):
+        raise _bad_field(name, f"The field {name} has the wrong type.")
+
+
+def _bad_field(name: str, message: str) -> ApiError:
+    return ApiError(422, "bad_field", message, field=name[:40])

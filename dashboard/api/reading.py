@@ -1,0 +1,235 @@
+"""Handlers that read. Lists are in the order of time, newest last (runs: newest first)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dashboard.api.common import OPERATOR, find_run, flat, flat_type, query_names, read_number
+from dashboard.api.errors import ApiError, missing
+from dashboard.api.registry import Call
+from storage.records import (
+    Batch,
+    Command,
+    Decision,
+    DecisionOutcome,
+    Entity,
+    Event,
+    Knob,
+    Matrix,
+    PlanVersion,
+    Run,
+)
+from storage.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
+
+DecisionAnswer = flat_type(
+    "DecisionAnswer",
+    "A stored decision: time in Unix s; outcome null until measured. " + str(Decision.__doc__),
+    Decision,
+    time=float,
+    outcome=DecisionOutcome | None,
+)
+EventAnswer = flat_type(
+    "EventAnswer",
+    "An event; id grows; batch -1 = before the first; time in Unix s. " + str(Event.__doc__),
+    Event,
+    id=int,
+    batch=int,
+    time=float,
+)
+MatrixAnswer = flat_type(
+    "MatrixAnswer",
+    "A matrix as of a batch, recorded at time (Unix s). " + str(Matrix.__doc__),
+    Matrix,
+    batch=int,
+    time=float,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value of a series; of many samples: mean, extremes and their number n."""
+
+    batch: int
+    time: float
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesAnswer:
+    """One property of one entity over time. thinned: some points stand for many samples."""
+
+    entity: str
+    property: str
+    unit: str
+    thinned: bool
+    points: tuple[Point, ...]
+
+
+def runs(call: Call) -> tuple[Run, ...]:
+    """All runs, newest first."""
+    return call.services.reader.runs()
+
+
+def run(call: Call) -> Run:
+    """One run."""
+    return find_run(call)
+
+
+def entities(call: Call) -> tuple[Entity, ...]:
+    """Entities alive at a batch."""
+    return call.services.reader.entities(find_run(call).id, call.query["at"])
+
+
+def queries(call: Call) -> list[Entity]:
+    """Registered queries at a batch."""
+    return [entity for entity in entities(call) if entity.kind == "query"]
+
+
+def plans(call: Call) -> list[PlanVersion]:
+    """Plan versions, newest last; ``order`` holds attribute names here."""
+    found = call.services.reader.plans(find_run(call).id, call.query["until"])
+    return [replace(plan, order=attribute_names(plan.order)) for plan in found]
+
+
+def attribute_names(order: tuple[str, ...]) -> tuple[str, ...]:
+    """Entity ids of constructs as names of their attributes."""
+    return tuple(entity.removeprefix(OPERATOR) for entity in order)
+
+
+def decisions(call: Call) -> list[dict[str, Any]]:
+    """Stored decisions, newest last."""
+    verdict = call.query["verdict"]
+    found = call.services.reader.decisions(
+        find_run(call).id,
+        until=call.query["until"],
+        verdicts=None if verdict is None else [verdict],
+        before_seq=call.query["before"],
+        limit=call.query["limit"],
+    )
+    return [_decision(entry) for entry in reversed(found)]
+
+
+def decision(call: Call) -> dict[str, Any]:
+    """One stored decision."""
+    seq = read_number(call.path["seq"], "decision")
+    entry = call.services.reader.decision(find_run(call).id, seq)
+    if entry is None:
+        known = "Rejected evaluations may be stored as a sample only."
+        raise missing("stored decision", seq, known)
+    return _decision(entry)
+
+
+def _decision(entry: DecisionEntry) -> dict[str, Any]:
+    return flat(entry.decision, time=entry.time, outcome=entry.outcome)
+
+
+def knobs(call: Call) -> tuple[Knob, ...]:
+    """Knobs and their values at a batch."""
+    return call.services.reader.knobs(find_run(call).id, call.query["at"])
+
+
+def commands(call: Call) -> list[Command]:
+    """Commands with their answers, newest last."""
+    found = call.services.reader.commands(find_run(call).id, call.query["limit"])
+    return list(reversed(found))
+
+
+def command(call: Call) -> Command:
+    """One command with its answer."""
+    number = read_number(call.path["number"], "command")
+    found = call.services.reader.command(find_run(call).id, number)
+    if found is None:
+        raise missing("command", number)
+    return found
+
+
+def samples(call: Call) -> SeriesAnswer:
+    """One property of one entity over time."""
+    query = call.query
+    series = call.services.reader.series(
+        find_run(call).id,
+        query["entity"],
+        query["property"],
+        since_batch=query["since"],
+        until_batch=query["until"],
+        since=query["since_time"],
+        until=query["until_time"],
+        max_points=query["limit"],
+    )
+    if series is None:
+        name = f"{query['entity']} {query['property']}"
+        raise missing("series", name[:120], "No sample of it was ever published in this run.")
+    return _series(series)
+
+
+def _series(series: SeriesData) -> SeriesAnswer:
+    columns = (series.batch, series.time, series.value, series.low, series.high, series.n)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    points = tuple(Point(*row) for row in rows)
+    return SeriesAnswer(series.entity, series.property, series.unit, series.thinned, points)
+
+
+def matrices(call: Call) -> tuple[str, ...]:
+    """Names of the run's matrices."""
+    return call.services.reader.matrices(find_run(call).id)
+
+
+def matrix(call: Call) -> dict[str, Any]:
+    """A matrix as of a batch."""
+    name = call.path["name"]
+    found = call.services.reader.matrix(find_run(call).id, name, call.query["at"])
+    if found is None:
+        raise missing("matrix", name[:80], "None of this name is recorded by that batch.")
+    return flat(found.matrix, batch=found.batch, time=found.time)
+
+
+def results(call: Call) -> list[StoredResult]:
+    """Recently matched tuples, newest last."""
+    reader, query = call.services.reader, call.query["query"]
+    run_id = find_run(call).id
+    found = reader.results(run_id, query, call.query["limit"], call.query["until"])
+    if query is not None and not found and query not in query_names(call, run_id):
+        raise missing("query", query[:80], f"See /api/v1/runs/{run_id}/queries.")
+    return list(reversed(found))
+
+
+def misfits(call: Call) -> list[StoredMisfit]:
+    """Tuples kept aside, newest last."""
+    found = call.services.reader.misfits(
+        find_run(call).id, call.query["limit"], call.query["until"]
+    )
+    return list(reversed(found))
+
+
+def events(call: Call) -> list[dict[str, Any]]:
+    """Events, newest last."""
+    _check_range(call)
+    kind = call.query["kind"]
+    found = call.services.reader.events(
+        find_run(call).id,
+        call.query["since"],
+        call.query["until"],
+        call.query["limit"],
+        None if kind is None else [kind],
+    )
+    return [flat(item.event, id=item.id, batch=item.batch, time=item.time) for item in found]
+
+
+def batches(call: Call) -> tuple[Batch, ...]:
+    """Executed batches, newest last."""
+    _check_range(call)
+    query = call.query
+    return call.services.reader.batches(
+        find_run(call).id, query["since"], query["until"], query["limit"]
+    )
+
+
+def _check_range(call: Call) -> None:
+    since, until = call.query["since"], call.query["until"]
+    if since is not None and until is not None and since > until:
+        message = f"since = {since} is after until = {until}."
+        raise ApiError(422, "bad_parameter", message, parameter="since")

@@ -1,0 +1,216 @@
+"""Every route of the API. Nothing is served, documented or tested beside this list."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from dashboard.api import changing, reading, service
+from dashboard.api.changing import NAME, REASON, KnobRequest, QueryRequest
+from dashboard.api.common import AT, SINCE, UNTIL, limit
+from dashboard.api.metrics import MEDIA
+from dashboard.api.params import Param
+from dashboard.api.registry import Call, Handler, Method, Route
+from dashboard.openapi import build_document
+from storage.records import Batch, Command, Entity, Knob, PlanVersion, Run
+from storage.rows import StoredMisfit, StoredResult
+
+API_VERSION: Final = "1.0"
+_RUN: Final = "/api/v1/runs/{run_id}"
+_LIVE_RUN = Param("run", "string", "Run id.", required=True)
+_LIVE_SINCE = Param("since", "integer", "The cursor 'c' of the last delta seen.", low=0)
+_SAMPLES = (
+    Param("entity", "string", "Entity id, such as system or asc:origin.", required=True),
+    Param("property", "string", "Property, such as visits_per_tuple.", required=True),
+    SINCE,
+    UNTIL,
+    Param("since_time", "number", "Only from this time on (Unix s)."),
+    Param("until_time", "number", "Only up to this time (Unix s)."),
+    Param("limit", "integer", "At most this many points.", default=2000, low=2, high=20000),
+)
+_DECISIONS = (
+    UNTIL,
+    Param("verdict", "string", "Only this verdict, such as switched."),
+    Param("before", "integer", "Only those numbered lower than this, to page back.", low=1),
+    limit(100, 1000),
+)
+_EVENTS = (SINCE, UNTIL, Param("kind", "string", "Only this kind."), limit(500, 5000))
+_RESULTS = (Param("query", "string", "Only tuples of this query."), UNTIL, limit(20, 500))
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The OpenAPI document of the list below."""
+    return build_document(ROUTES, API_VERSION)
+
+
+def _openapi(call: Call) -> dict[str, Any]:
+    return document()
+
+
+_SERVICE = (
+    Route(
+        "GET",
+        "/healthz",
+        service.healthz,
+        "Whether the store can be read",
+        service.Health,
+        errors=(503,),
+        tag="service",
+        open=True,
+    ),
+    Route("GET", "/metrics", service.prometheus, "Prometheus metrics", media=MEDIA, tag="service"),
+    Route("GET", "/api/v1/openapi.json", _openapi, "This document", dict[str, Any], tag="service"),
+    Route("GET", "/api/v1/csrf", service.csrf, "A CSRF token", service.CsrfToken, tag="service"),
+    Route(
+        "GET",
+        "/live",
+        service.live,
+        "Server-sent events 'delta': what changes in a run",
+        params=(_LIVE_RUN, _LIVE_SINCE),
+        media=service.EVENTS,
+        errors=(404, 503),
+        tag="live",
+    ),
+    Route(
+        "GET",
+        "/live/poll",
+        service.live_poll,
+        "The same deltas for those who poll, merged into one",
+        list[service.DeltaAnswer],
+        (_LIVE_RUN, _LIVE_SINCE),
+        errors=(404,),
+        tag="live",
+    ),
+)
+_READING = (
+    Route("GET", "/api/v1/runs", reading.runs, "All runs, newest first", list[Run]),
+    Route("GET", _RUN, reading.run, "One run", Run),
+    Route("GET", f"{_RUN}/entities", reading.entities, "Entities", list[Entity], params=(AT,)),
+    Route(
+        "GET", f"{_RUN}/queries", reading.queries, "Registered queries", list[Entity], params=(AT,)
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/plans",
+        reading.plans,
+        "Plan versions, newest last; order: attribute names",
+        list[PlanVersion],
+        (UNTIL,),
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/decisions",
+        reading.decisions,
+        "Stored decisions, newest last",
+        list[reading.DecisionAnswer],  # type: ignore[valid-type]  # made by flat_type
+        _DECISIONS,
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/decisions/{{seq}}",
+        reading.decision,
+        "One decision",
+        reading.DecisionAnswer,
+    ),
+    Route("GET", f"{_RUN}/knobs", reading.knobs, "Knobs", list[Knob], params=(AT,)),
+    Route(
+        "GET",
+        f"{_RUN}/commands",
+        reading.commands,
+        "Commands with their answers, newest last",
+        list[Command],
+        (limit(100, 1000),),
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/commands/{{number}}",
+        reading.command,
+        "One command: requested, applied at a batch, or refused and why",
+        Command,
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/samples",
+        reading.samples,
+        "One property over time",
+        reading.SeriesAnswer,
+        _SAMPLES,
+    ),
+    Route("GET", f"{_RUN}/matrices", reading.matrices, "Names of the matrices", list[str]),
+    Route(
+        "GET",
+        f"{_RUN}/matrices/{{name}}",
+        reading.matrix,
+        "A matrix as of a batch",
+        reading.MatrixAnswer,
+        (AT,),
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/results",
+        reading.results,
+        "Recently matched tuples, newest last",
+        list[StoredResult],
+        _RESULTS,
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/misfits",
+        reading.misfits,
+        "Tuples kept aside, newest last",
+        list[StoredMisfit],
+        (UNTIL, limit(50, 500)),
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/events",
+        reading.events,
+        "Events, newest last",
+        list[reading.EventAnswer],  # type: ignore[valid-type]  # made by flat_type
+        _EVENTS,
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/batches",
+        reading.batches,
+        "Executed batches, newest last",
+        list[Batch],
+        (SINCE, UNTIL, limit(1000, 10000)),
+    ),
+)
+
+
+def _change(
+    method: Method,
+    path: str,
+    handler: Handler,
+    summary: str,
+    params: tuple[Param, ...] = (),
+    body: type | None = None,
+) -> Route:
+    """A route that requests a change: 202 with the command."""
+    return Route(
+        method,
+        _RUN + path,
+        handler,
+        summary,
+        Command,
+        params,
+        body,
+        status=202,
+        change=True,
+        tag="changing",
+    )
+
+
+_QUERY = "/queries/{name}"
+_CHANGING = (
+    _change("POST", "/commands", changing.turn_knob, "Request a knob value", body=KnobRequest),
+    _change("POST", "/queries", changing.add_query, "Register a query", body=QueryRequest),
+    _change("DELETE", "/queries", changing.remove_named_query, "Remove a query", (NAME, REASON)),
+    _change("DELETE", _QUERY, changing.remove_query, "Remove a query", (REASON,)),
+    _change("POST", f"{_QUERY}/pause", changing.pause_query, "Pause a query", (REASON,)),
+    _change("POST", f"{_QUERY}/resume", changing.resume_query, "Resume a query", (REASON,)),
+)
+ROUTES: Final[tuple[Route, ...]] = (*_SERVICE, *_READING, *_CHANGING)

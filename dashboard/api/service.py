@@ -1,0 +1,98 @@
+"""Handlers about the dashboard itself: health, metrics, CSRF token, live updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Response, g, request
+
+from dashboard.api import metrics
+from dashboard.api.errors import ApiError, missing
+from dashboard.api.registry import Call, Reply
+from dashboard.deltas import Delta
+from dashboard.live import RETRY_AFTER_S, HubFull, UnknownRunError
+from dashboard.security import CSRF_HEADER, Guard
+from storage.errors import StoreError
+
+EVENTS = "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """status: 'ok', or 'unavailable' when the store cannot be read."""
+
+    status: str
+    streams: int
+
+
+@dataclass(frozen=True, slots=True)
+class CsrfToken:
+    """The token for this browser session, and the header to send it in."""
+
+    token: str
+    header: str
+
+
+def healthz(call: Call) -> Reply:
+    """200 while the store can be read, else 503."""
+    try:
+        call.services.reader.cursor()
+    except StoreError:
+        return Reply(Health("unavailable", call.services.live.n_clients), 503)
+    return Reply(Health("ok", call.services.live.n_clients))
+
+
+def prometheus(call: Call) -> Response:
+    """Metrics in the Prometheus text format."""
+    text = metrics.render(call.services)
+    return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def csrf(call: Call) -> CsrfToken:
+    """A CSRF token bound to the session cookie, which is set when there is none."""
+    guard = Guard(call.services.settings)
+    session = guard.session(request)
+    if session is None:
+        session = g.new_session = guard.new_session("visitor")
+    return CsrfToken(guard.csrf_token(session), CSRF_HEADER)
+
+
+def live(call: Call) -> Response:
+    """The stream of a run's deltas."""
+    hub, run_id = call.services.live, call.query["run"]
+    try:
+        client, first = hub.join(run_id, _last_seen(call))
+    except HubFull:
+        raise ApiError(
+            503,
+            "too_many_streams",
+            f"There are {hub.max_clients} streams already; poll /live/poll instead.",
+            retry_after_s=RETRY_AFTER_S,
+        ) from None
+    except UnknownRunError:
+        raise missing("run", run_id[:80], "See /api/v1/runs.") from None
+    response = Response(hub.stream(client, first), mimetype=EVENTS)
+    response.call_on_close(lambda: hub.leave(client))
+    response.headers["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _last_seen(call: Call) -> int | None:
+    """The cursor the client saw last: of a reconnecting EventSource, or the parameter's."""
+    header = request.headers.get("Last-Event-ID", "")
+    if header.isascii() and header.isdigit() and len(header) < 19:
+        return int(header)
+    since: int | None = call.query["since"]
+    return since
+
+
+def live_poll(call: Call) -> list[Delta]:
+    """What happened after a cursor, as at most one delta."""
+    try:
+        return call.services.live.since(call.query["run"], call.query["since"])
+    except UnknownRunError:
+        raise missing("run", call.query["run"][:80], "See /api/v1/runs.") from None
+
+
+DeltaAnswer = dict[str, Any]

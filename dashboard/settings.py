@@ -1,0 +1,61 @@
+"""What the dashboard process was told at its start."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+
+SESSION_SECONDS = 30 * 24 * 3600
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a bind address or host name reaches this machine only."""
+    name = host.strip("[]").lower()
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Frozen settings of one dashboard process.
+
+    store_url: SQLAlchemy URL of the store. token: the bearer token (never shown by repr).
+    allow_control: whether knobs and queries may be changed at all. replay: the store is a finished
+    recording, opened read-only. allowed_hosts: further Host header names accepted on loopback
+    (a reverse proxy's). max_streams: cap of live streams, the rest polls. threads: of waitress.
+    """
+
+    store_url: str
+    token: str = field(repr=False)
+    host: str = "127.0.0.1"
+    port: int = 8050
+    allow_control: bool = True
+    replay: bool = False
+    allowed_hosts: tuple[str, ...] = ()
+    max_streams: int = 24
+    threads: int = 32
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the server is bound to this machine only; then reading needs no token."""
+        return is_loopback(self.host)
+
+    @property
+    def address(self) -> str:
+        """The address to open in a browser."""
+        wild = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
+        host = wild.get(self.host, f"[{self.host}]" if ":" in self.host else self.host)
+        return f"http://{host}:{self.port}/"
+
+    @property
+    def why_no_control(self) -> str:
+        """Why no knob can be turned from here; '' when they can."""
+        if self.replay:
+            return "This is a recording, opened read-only: nothing can be changed."
+        if not self.allow_control:
+            return "The dashboard was started read-only: nothing can be changed from here."
+        return ""
