@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from backend.adaptive.selection.constructs import ConstructSet
 from backend.model.conditions import ContinuousQuery
@@ -27,14 +28,14 @@ def plan_graph(plan: SelectionPlan, stream: str) -> Json:
     stops = [SOURCE, *map(asc_id, plan.order), OUTPUT]
     labels = [stream, *(f"σ {a}" for a in plan.order), "Output"]
     kinds = ["source", *("asc" for _ in plan.order), "output"]
-    queues = ["queue:source", *map(queue_id, plan.order[1:]), "queue:output"]
+    queues = ["queue:source", *map(queue_id, plan.order[1:]), "queue:output"][: len(stops) - 1]
     return {
         "nodes": [
             {"id": i, "kind": k, "label": t} for i, k, t in zip(stops, kinds, labels, strict=True)
         ],
         "edges": [
             {"source": a, "target": b, "queue": q}
-            for a, b, q in zip(stops, stops[1:], queues[: len(stops) - 1], strict=True)
+            for (a, b), q in zip(pairwise(stops), queues, strict=True)
         ],
     }
 

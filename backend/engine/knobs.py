@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.adaptive.selection.knobs import KNOBS as SELECTION_KNOBS
+from backend.adaptive.selection.knobs import SELECTION_KNOBS
 from backend.model.knobs import KnobSpec
 
 RATE = KnobSpec(

@@ -4,18 +4,22 @@ The compiled plan is a list of projection steps. Step i carries the running bitm
 columns ``_g0.._gW-1`` and, when the plan drops early, the visited constructs in ``_v0..`` (bit
 ``i % VISIT_BITS`` of word ``i // VISIT_BITS`` = the i-th construct of the order was visited). An
 ASC is skipped exactly when no live bit can change: ``GRB & mask = 0`` with mask = qub under the
-resolved-stop rule and all ones under the paper's GRB = 0 rule. Bitmap tables are array literals, which Spark passes
-to the generated code by reference: a changed table of the same shape reuses the compiled class.
+resolved-stop rule and all ones under the paper's GRB = 0 rule. Bitmap tables are array literals,
+which Spark passes to the generated code by reference: a changed table of the same shape reuses
+the compiled class.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
-from backend.adaptive.selection.constructs import Construct, ConstructSet, Words
+from backend.adaptive.selection.construct import Construct, Words
+from backend.adaptive.selection.constructs import ConstructSet
 from backend.model.events import SelectionPlan
 from backend.model.schema import INTEGER_TYPES
 from backend.spark.literals import below_and_equal, quote, sql_long
@@ -59,14 +63,19 @@ class CompiledPlan:
         return f"(shiftright(_v{word}, {bit}) & 1)"
 
 
-def compile_plan(constructs: ConstructSet, plan: SelectionPlan, stop_rule: str) -> CompiledPlan:
-    """Compile ``plan``. stop_rule: 'resolved' or 'drop'. The order must name every construct."""
+def compile_plan(
+    constructs: ConstructSet, plan: SelectionPlan, stop_rule: str, misfit: str | None = None
+) -> CompiledPlan:
+    """Compile ``plan``. stop_rule: 'resolved' or 'drop'. The order must name every construct.
+
+    misfit: condition on tuples that take no part (their GRB starts empty), or None.
+    """
     chosen = [constructs.constructs[name] for name in plan.order]
-    start = tuple(
-        (f"_g{w}", sql_long(int(word))) for w, word in enumerate(constructs.initial)
-    )
+    words = [sql_long(int(word)) for word in constructs.initial]
+    initial = [w if misfit is None else f"if({misfit}, 0L, {w})" for w in words]
+    start = tuple((f"_g{w}", text) for w, text in enumerate(initial))
     if plan.kind == "no early drop" or not chosen:
-        return CompiledPlan(plan, _branch_free(chosen, constructs), constructs.n_words, 0)
+        return CompiledPlan(plan, _branch_free(chosen, initial), constructs.n_words, 0)
     n_visit_words = -(-len(chosen) // VISIT_BITS)
     visits = tuple((f"_v{w}", "0L") for w in range(n_visit_words))
     steps: list[tuple[tuple[str, str], ...]] = [(*start, *visits)]
@@ -81,16 +90,14 @@ def _ones(n_words: int) -> Words:
 
 
 def _branch_free(
-    chosen: Sequence[Construct], constructs: ConstructSet
+    chosen: Sequence[Construct], initial: Sequence[str]
 ) -> tuple[tuple[tuple[str, str], ...], ...]:
     regions = tuple(
-        (f"_r{i}", index)
-        for i, c in enumerate(chosen)
-        if (index := _shared_index(c)) is not None
+        (f"_r{i}", index) for i, c in enumerate(chosen) if (index := _shared_index(c)) is not None
     )
     columns = []
-    for w, word in enumerate(constructs.initial):
-        terms = [sql_long(int(word))] + [
+    for w, start in enumerate(initial):
+        terms = [start] + [
             _lookup(c, w, f"_r{i}" if _shared_index(c) else None)
             for i, c in enumerate(chosen)
             if c.qub[w]
@@ -158,9 +165,11 @@ def _value_table(construct: Construct) -> tuple[int, list[int]] | None:
     """(lowest value, region of each value up to the highest), for narrow integer domains."""
     if construct.type not in INTEGER_TYPES or not construct.constants:
         return None
-    low = int(np.floor(float(construct.constants[0]))) - 1
-    high = int(np.ceil(float(construct.constants[-1]))) + 1
-    if high - low > TABLE_LIMIT or abs(low) > 2**53 or abs(high) > 2**53:
+    numbers = cast("tuple[int | float, ...]", construct.constants)
+    if max(abs(numbers[0]), abs(numbers[-1])) > 2**53:
+        return None
+    low, high = math.floor(numbers[0]) - 1, math.ceil(numbers[-1]) + 1
+    if high - low > TABLE_LIMIT:
         return None
     return low, [construct.region_of(v) for v in range(low, high + 1)]
 
@@ -185,4 +194,3 @@ def _subtree(construct: Construct, name: str, first: int, after: int) -> str:
     right = _subtree(construct, name, middle + 1, after)
     point = f"if({equal}, {2 * middle + 2}, {right})" if equal != "false" else right
     return f"if({below}, {left}, {point})"
-

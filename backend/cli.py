@@ -1,0 +1,89 @@
+"""The pipeline's command line: ``run.py backend [WORKLOAD.toml]``."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+from pathlib import Path
+
+from backend.engine.knobs import KNOBS
+from backend.model.knobs import KnobRefused
+from backend.spark.java import JavaMissing
+from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
+from storage.errors import StoreError
+from storage.writer import open_engine_writer
+
+EXIT_FAILED, EXIT_USAGE = 1, 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of ``backend``."""
+    found = argparse.ArgumentParser(
+        prog="run.py backend", description="Run a workload on Spark and publish what happens."
+    )
+    found.add_argument(
+        "workload",
+        nargs="?",
+        default="flights",
+        help="a workload file, or a shipped workload: " + ", ".join(shipped_workloads()),
+    )
+    found.add_argument("--once", action="store_true", help="process what is there, then exit")
+    found.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
+    found.add_argument("--store", default=".planwatch/planwatch.db", help="store file or URL")
+    found.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KNOB=VALUE",
+        help="start with this knob value; repeatable",
+    )
+    return found
+
+
+def main(argv: list[str]) -> int:
+    """Run the pipeline until its stream ends or it is told to stop; the exit status."""
+    options = parser().parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    try:
+        workload = _workload(options.workload, options.set)
+        return _execute(workload, options)
+    except (WorkloadError, KnobRefused, StoreError) as error:
+        print(f"planwatch: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except JavaMissing as error:
+        print(f"planwatch: {error}", file=sys.stderr)
+        return EXIT_FAILED
+
+
+def _workload(name: str, settings: list[str]) -> Workload:
+    overrides: dict[str, object] = {}
+    for setting in settings:
+        knob, equals, value = setting.partition("=")
+        if not equals:
+            raise KnobRefused(setting, "", "written as --set KNOB=VALUE")
+        overrides[knob.strip()] = value.strip()
+    path = shipped_workloads().get(name, Path(name))
+    return load_workload(path, overrides, KNOBS)
+
+
+def _execute(workload: Workload, options: argparse.Namespace) -> int:
+    from backend.spark.launch import Launch, LaunchSettings
+
+    folder = _folder_of(options.store)
+    with open_engine_writer(options.store) as writer:
+        for run_id in writer.mark_interrupted():
+            logging.info("run %s was killed; it is marked interrupted", run_id)
+        launch = Launch(workload, writer, LaunchSettings(options.master, folder, options.once))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: launch.stop())
+        return 0 if launch.execute() else EXIT_FAILED
+
+
+def _folder_of(store: str) -> Path:
+    """The folder of a file store; ``.planwatch`` for a server."""
+    if "://" in store and not store.startswith("sqlite"):
+        return Path(".planwatch").absolute()
+    return Path(store.removeprefix("sqlite:///")).expanduser().absolute().parent

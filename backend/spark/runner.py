@@ -1,0 +1,136 @@
+"""One stream's streaming query from start to end: feeder, batches, idle moments, stopping."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from backend.engine.loop import Engine
+from backend.spark.executor import SparkExecutor
+from backend.spark.sinks import FileSink
+from backend.spark.sources import is_replayed, native, open_replay, spooled
+from backend.workloads.replay import Feeder
+from backend.workloads.spec import SinkSpec, StreamSpec
+from storage.records import RunState
+
+log = logging.getLogger(__name__)
+
+#: Pause between batches; the floor of an empty micro-batch is about as long.
+TRIGGER = "200 milliseconds"
+POLL_S = 0.1
+HEARTBEAT_S = 2.0
+#: A batch in flight may finish for so long when the run is stopped.
+STOP_GRACE_S = 4.0
+
+
+class StreamRunner:
+    """Executes one run. folder: the run's own, for checkpoint and spool; cache: prepared data.
+
+    once: take what is there, as fast as possible, and end.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        engine: Engine,
+        stream: StreamSpec,
+        sink: SinkSpec,
+        folder: Path,
+        cache: Path,
+        once: bool,
+    ) -> None:
+        self.session, self.engine, self.stream = session, engine, stream
+        self.folder, self.once = folder, once
+        self.stopping = threading.Event()
+        assert sink.path is not None
+        self._sink = FileSink(session, sink.path, sink.format)
+        self._executor = SparkExecutor(stream.schema, stream.timestamp, self._sink, seed=1)
+        self._feeder = self._make_feeder(cache) if is_replayed(stream) else None
+        self._beat_at = 0.0
+
+    def run(self) -> tuple[RunState, str]:
+        """Run to the end of the stream or a stop; the final state and why. Raises on failure."""
+        query = self._start()
+        try:
+            while query.isActive and not self._is_over():
+                self._between_batches()
+                time.sleep(POLL_S)
+        finally:
+            self._stop(query)
+        failure = query.exception()
+        if failure is not None and not self.stopping.is_set():
+            raise failure
+        if self.engine.stop_requested.is_set():
+            return "ended", "stopped by command"
+        return "ended", "stopped" if self.stopping.is_set() else "the stream reached its end"
+
+    def _make_feeder(self, cache: Path) -> Feeder:
+        source = open_replay(self.session, self.stream, cache)
+        engine = self.engine
+        return Feeder(
+            source,
+            self.folder / "spool",
+            lambda: 0.0 if self.once else engine.settings.number("rate"),
+            lambda: "stop" if self.once else engine.settings.word("at_end"),
+            keep_tuples=200_000,
+        )
+
+    def _start(self) -> StreamingQuery:
+        if self._feeder is None:
+            frame = native(self.session, self.stream)
+        else:
+            frame = spooled(self.session, self.stream.schema, self.folder / "spool")
+            self._feeder.start()
+        writer = frame.writeStream.foreachBatch(self._batch).queryName(self.engine.run.id)
+        writer = writer.option("checkpointLocation", str(self.folder / "checkpoint"))
+        if self.once and self._feeder is None:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=TRIGGER).start()
+
+    def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        started = time.perf_counter()
+        snapshot = self.engine.begin_batch(batch_id)
+        try:
+            result = self._executor.execute(frame, snapshot)
+            if self._feeder is not None:
+                self._feeder.consumed(result.n_tuples + result.n_misfits)
+                result = replace(result, backlog_tuples=self._feeder.backlog)
+            elapsed = (time.perf_counter() - started) * 1e3
+            self.engine.end_batch(replace(result, duration_ms=elapsed))
+        except BaseException:
+            self.engine.abandon_batch()
+            if not self.stopping.is_set():
+                raise
+            log.info("batch %d was cut off by the stop", batch_id)
+
+    def _is_over(self) -> bool:
+        if self.stopping.is_set() or self.engine.stop_requested.is_set():
+            return True
+        if self._feeder is None:
+            return False
+        if self._feeder.error is not None:
+            raise self._feeder.error
+        return self._feeder.finished and self._feeder.backlog == 0 and not self.engine.in_batch
+
+    def _between_batches(self) -> None:
+        self.engine.idle()
+        now = time.time()
+        if now - self._beat_at >= HEARTBEAT_S:
+            self._beat_at = now
+            self.engine.writer.heartbeat(self.engine.run.id, now)
+
+    def _stop(self, query: StreamingQuery) -> None:
+        if self._feeder is not None:
+            self._feeder.stop()
+        deadline = time.monotonic() + STOP_GRACE_S
+        while query.isActive and self.engine.in_batch and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if query.isActive:
+            query.stop()
+        self._sink.close()

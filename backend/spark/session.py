@@ -1,0 +1,57 @@
+"""The Spark session: its settings, each with its reason."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from backend.spark.java import find_java
+
+SETTINGS = {
+    # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    # a value that does not fit is kept aside and counted, never an exception in mid-batch
+    "spark.sql.ansi.enabled": "false",
+    # every column of a CSV line is parsed, so that a misfit shows whatever the plan reads
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    # generated methods beyond the JIT's limit would run interpreted
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # a deep expression tree needs stack where the query is planned
+    "spark.driver.extraJavaOptions": "-Xss8m",
+    "spark.driver.memory": "2g",
+}
+
+
+def build_session(master: str, name: str, scratch: Path) -> SparkSession:
+    """A session on ``master``; ``scratch`` takes the warehouse and spill files.
+
+    Raises backend.spark.java.JavaMissing when no Java of a fitting version is found.
+    """
+    os.environ["JAVA_HOME"] = str(find_java().home)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    if master.startswith("local"):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    scratch.mkdir(parents=True, exist_ok=True)
+    builder = SparkSession.builder.master(master).appName(name)
+    builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+    builder = builder.config("spark.local.dir", str(scratch / "local"))
+    for key, value in SETTINGS.items():
+        if key != "spark.driver.bindAddress" or master.startswith("local"):
+            builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
