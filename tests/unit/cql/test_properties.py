@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.cql import format_condition, parse_condition, parse_query
@@ -16,6 +16,7 @@ TYPED = "infsbdt"
 SIMPLE = "is"
 
 
+@settings(deadline=None)  # the first parse builds the grammar
 @given(trees(TYPED), st.lists(rows(TYPED), min_size=1, max_size=5))
 def test_a_parsed_condition_means_what_was_written_in_three_valued_logic(
     tree: Any, tuples: list[dict[str, Any]]
@@ -25,6 +26,7 @@ def test_a_parsed_condition_means_what_was_written_in_three_valued_logic(
         assert judge_condition(condition, row) is judge(tree, row)
 
 
+@settings(deadline=None)
 @given(trees(SIMPLE), st.lists(rows(SIMPLE), min_size=1, max_size=5))
 def test_sqlite_selects_the_same_tuples(tree: Any, tuples: list[dict[str, Any]]) -> None:
     text = written(tree)
@@ -32,6 +34,7 @@ def test_sqlite_selects_the_same_tuples(tree: Any, tuples: list[dict[str, Any]])
     assert selected == sqlite_selected(text, tuples)
 
 
+@settings(deadline=None)
 @given(conditions())
 def test_formatting_and_parsing_give_the_condition_back(condition: Condition) -> None:
     text = format_condition(condition)
@@ -39,6 +42,7 @@ def test_formatting_and_parsing_give_the_condition_back(condition: Condition) ->
     assert format_condition(parse_condition(text, SCHEMA)) == text
 
 
+@settings(deadline=None)
 @given(trees(TYPED))
 def test_no_and_stands_directly_in_an_and_and_no_or_in_an_or(tree: Any) -> None:
     assert _is_flat(parse_condition(written(tree), SCHEMA))
@@ -50,6 +54,7 @@ def _is_flat(condition: Condition) -> bool:
     return all(type(p) is not type(condition) and _is_flat(p) for p in condition.parts)
 
 
+@settings(deadline=None)
 @given(trees(TYPED), st.randoms(use_true_random=False))
 def test_case_spacing_and_comments_change_nothing(tree: Any, random: Any) -> None:
     text = written(tree)
