@@ -17,6 +17,8 @@ DENSE_ROWS: Final = 30
 NUMBERS_UP_TO: Final = 56
 SMALL_NUMBERS_FROM: Final = 26
 WHITE_BELOW: Final = 0.47
+CELLS_END: Final = 0.86
+LEGEND_PX: Final = 44
 MAX_LABEL: Final = 24
 HOVER_TEXT: Final = 110
 
@@ -42,13 +44,14 @@ def draw_regions(view: RegionsView, theme: str | None = None) -> go.Figure:
         customdata=_bit_hovers(view),
         hovertemplate="%{customdata}<extra></extra>",
     )
-    figure = go.Figure([cells, _hit_bars(view, colours)])
+    hovers = [_region_hover(view, row) for row in rows]
+    figure = go.Figure([cells, _bars(view.hit_prob, hovers, colours)])
     figure.update_layout(
         template=template(theme),
         height=regions_height(view),
         margin={"l": _left(view.regions), "r": 12, "t": _top(view.queries), "b": 12},
-        xaxis={**_query_axis(view.queries), "domain": [0, 0.84]},
-        xaxis2=_hit_axis(view),
+        xaxis={**_query_axis(view.queries), "domain": [0, CELLS_END]},
+        xaxis2=_bar_axis(view.hit_prob, f"hit share (n = {show(view.n, 'int')})"),
         yaxis=_row_axis(view.regions),
         uirevision=f"regions:{view.attribute}",
         bargap=0.25,
@@ -76,12 +79,15 @@ def draw_selectivity(
         hoverongaps=False,
         **axes,
     )
-    figure = go.Figure([absent, _selectivity_cells(view, colours, axes), _numbers(view)])
+    drops = _bars(view.drop_prob, _drop_hovers(view), colours)
+    figure = go.Figure([absent, _selectivity_cells(view, colours, axes), _numbers(view), drops])
     figure.update_layout(
         template=template(theme),
         height=selectivity_height(view),
-        margin={"l": _left(_numbered(view)), "r": 78, "t": _top(view.queries), "b": 12},
-        xaxis=_query_axis(view.queries),
+        margin={"l": _left(_numbered(view)), "r": 12, "t": _top(view.queries), "b": LEGEND_PX},
+        xaxis={**_query_axis(view.queries), "domain": [0, CELLS_END]},
+        xaxis2=_bar_axis(view.drop_prob, "drop probability"),
+        bargap=0.3,
         yaxis=_row_axis(_numbered(view)),
         shapes=_outline(view, chosen, colours),
         uirevision="selectivity",
@@ -96,7 +102,7 @@ def regions_height(view: RegionsView) -> int:
 
 def selectivity_height(view: SelectivityView) -> int:
     """Pixels the selectivity matrix needs."""
-    return _height(len(view.attributes), _top(view.queries), row_px=26)
+    return _height(len(view.attributes), _top(view.queries), 26) + LEGEND_PX - 12
 
 
 def _selectivity_cells(view: SelectivityView, colours: Palette, axes: dict[str, Any]) -> go.Heatmap:
@@ -108,15 +114,7 @@ def _selectivity_cells(view: SelectivityView, colours: Palette, axes: dict[str, 
         customdata=_selectivity_hovers(view),
         hovertemplate="%{customdata}<extra></extra>",
         hoverongaps=False,
-        colorbar={
-            "thickness": 10,
-            "len": 1,
-            "x": 1.01,
-            "outlinewidth": 0,
-            "tickvals": [0, 0.5, 1],
-            "title": {"text": "selectivity", "side": "right", "font": {"size": 11}},
-            "tickfont": {"size": 11, "color": colours.muted},
-        },
+        colorbar=_legend(view, colours),
         **axes,
     )
 
@@ -143,19 +141,37 @@ def _numbers(view: SelectivityView) -> go.Scatter:
     )
 
 
-def _hit_bars(view: RegionsView, colours: Palette) -> go.Bar:
-    labels = [show(share, "pct") for share in view.hit_prob]
+def _legend(view: SelectivityView, colours: Palette) -> dict[str, Any]:
+    """The colour scale, lying under the cells."""
+    return {
+        "orientation": "h",
+        "thickness": 8,
+        "lenmode": "pixels",
+        "len": 260,
+        "x": 0,
+        "xanchor": "left",
+        "y": 0,
+        "yanchor": "top",
+        "ypad": 10,
+        "outlinewidth": 0,
+        "tickvals": [0, 0.5, 1],
+        "ticktext": ["0: refutes all", "0.5", "1: refutes none"],
+        "tickfont": {"size": 10, "color": colours.muted},
+    }
+
+
+def _bars(shares: Sequence[float | None], hovers: list[str], colours: Palette) -> go.Bar:
     return go.Bar(
-        x=view.hit_prob,
-        y=list(range(len(view.regions))),
+        x=list(shares),
+        y=list(range(len(shares))),
         orientation="h",
         xaxis="x2",
         marker={"color": colours.teal},
-        text=labels,
+        text=[show(share, "pct") for share in shares],
         textposition="outside",
         textfont={"size": 11, "color": colours.text},
         cliponaxis=False,
-        customdata=[_region_hover(view, row) for row in range(len(view.regions))],
+        customdata=hovers,
         hovertemplate="%{customdata}<extra></extra>",
     )
 
@@ -188,17 +204,17 @@ def _row_axis(labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _hit_axis(view: RegionsView) -> dict[str, Any]:
-    top = max((share for share in view.hit_prob if share is not None), default=0.0) or 1.0
+def _bar_axis(shares: Sequence[float | None], title: str) -> dict[str, Any]:
+    top = max((share for share in shares if share is not None), default=0.0) or 1.0
     return {
-        "domain": [0.86, 1],
+        "domain": [CELLS_END + 0.015, 1],
         "anchor": "y",
         "range": [0, top * 1.55],
         "side": "top",
         "showgrid": False,
         "showticklabels": False,
         "fixedrange": True,
-        "title": {"text": f"hit share (n = {show(view.n, 'int')})", "standoff": 4},
+        "title": {"text": title, "standoff": 4},
     }
 
 
@@ -214,7 +230,7 @@ def _bit_hovers(view: RegionsView) -> list[list[str]]:
 
 def _region_hover(view: RegionsView, row: int) -> str:
     share = show(view.hit_prob[row], "pct")
-    region = f"{view.attribute} {_safe(view.regions[row])}"
+    region = f"{_safe(view.attribute)} {_safe(view.regions[row])}"
     return f"{region} · hit by {share} of n = {show(view.n, 'int')} sampled tuples"
 
 
@@ -227,9 +243,9 @@ def _bit_word(bit: int | None) -> str:
 def _selectivity_hovers(view: SelectivityView) -> list[list[str]]:
     return [
         [
-            f"<b>{name} for {query.name}: {show(value, 'f3')}</b><br>{_query_hover(query)}<br>"
-            "P(not refuted here | not refuted by the constructs before) · "
-            f"n = {show(view.n, 'int')} sampled tuples"
+            f"<b>{_safe(name)} for {_safe(query.name)}: {show(value, 'f3')}</b><br>"
+            f"{_query_hover(query)}<br>P(not refuted here | not refuted by the constructs before)"
+            f" · n = {show(view.n, 'int')} sampled tuples"
             for query, value in zip(view.queries, values, strict=True)
         ]
         for name, values in zip(view.attributes, view.values, strict=True)
@@ -238,8 +254,22 @@ def _selectivity_hovers(view: SelectivityView) -> list[list[str]]:
 
 def _absent_hovers(view: SelectivityView) -> list[list[str]]:
     return [
-        [f"{query.name} does not use {name}<br>{_query_hover(query)}" for query in view.queries]
+        [f"{_why_absent(name, query)}<br>{_query_hover(query)}" for query in view.queries]
         for name in view.attributes
+    ]
+
+
+def _why_absent(attribute: str, query: QueryColumn) -> str:
+    if attribute in query.attributes:
+        return f"{_safe(query.name)} at {_safe(attribute)}: no sampled tuple got that far"
+    return f"{_safe(query.name)} does not use {_safe(attribute)}"
+
+
+def _drop_hovers(view: SelectivityView) -> list[str]:
+    return [
+        f"{_safe(name)} drops {show(share, 'pct')} of the sampled tuples that reach it"
+        f" · n = {show(view.n, 'int')}"
+        for name, share in zip(view.attributes, view.drop_prob, strict=True)
     ]
 
 

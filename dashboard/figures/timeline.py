@@ -1,8 +1,9 @@
 """The Timeline figure: stacked panels over one time axis, one cursor, event lanes below.
 
-x is UTC, as ISO 8601 text on a date axis. Traces carry ``meta = {"live": "system|...", "x":
-"time"}``, so assets/charts.js extends them; edges of the quiet bands carry ``meta = {"band":
-"system|...", "edge": -1 | 1, "mu": ...}`` for assets/page_timeline.js.
+x is UTC, as ISO 8601 text on a date axis. The live path extends traces by their ``meta``:
+``{"live": "system|...", "x": "time"}`` by assets/charts.js; ``{"pts": property}``, which have a
+point for every batch, and edges of quiet bands, ``{"band": "system|...", "edge": -1 | 1, "mu":
+...}``, by assets/page_timeline.js.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ LANE_PX: Final = 22
 BOTTOM_PX: Final = 44
 TOP_PX: Final = 22
 GAP_PX: Final = 26
+
+#: Properties that deltas carry for every batch (dashboard/deltas.py).
+BY_BATCH: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
 
 #: lane -> (words on the axis, glyph or '' , plotly symbol, colour of the palette)
 MARKS: Final = {
@@ -65,6 +69,7 @@ def draw_timeline(view: TimelineView, theme: str | None = None) -> go.Figure:
         annotations=notes,
         shapes=_cursor(view, colours),
         uirevision="timeline",
+        meta=_clock(view),
         **axes,
     )
     return figure
@@ -84,6 +89,14 @@ def stamps(times: Sequence[float]) -> list[str]:
 def _stamp(time: float) -> str:
     moment = datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
     return moment.replace("+00:00", "Z")
+
+
+def _clock(view: TimelineView) -> dict[str, Any]:
+    """When each batch was recorded, for the cursor of assets/page_timeline.js."""
+    if not view.panels:
+        return {"batches": [], "times": []}
+    spot = view.panels[0].spot
+    return {"batches": spot.batches, "times": stamps(spot.times)}
 
 
 def _panel_traces(panel: Panel, axis: str, colours: Palette) -> list[go.Scatter]:
@@ -114,7 +127,7 @@ def _line(
         connectgaps=False,
         name=f"{panel.short}, {trace.name}",
         hovertemplate=_hover(panel),
-        meta={"live": f"{SYSTEM}|{trace.property}", "x": "time"},
+        meta=_live(trace),
     )
 
 
@@ -134,12 +147,19 @@ def _band_traces(band: Band, panel: Panel, axis: str, colours: Palette) -> list[
         go.Scatter(
             y=band.values,
             line={"color": colours.muted, "width": 1.2, "dash": "dash", "shape": "hv"},
-            name=band.name,
+            name=f"{panel.short}, {band.name}",
             hovertemplate=_hover(panel),
             meta={"live": live, "x": "time"},
             **common,
         ),
     ]
+
+
+def _live(trace: Trace) -> dict[str, Any]:
+    """How the trace grows: by a point of every batch, or by the newest value of a delta."""
+    if trace.property in BY_BATCH:
+        return {"pts": trace.property}
+    return {"live": f"{SYSTEM}|{trace.property}", "x": "time"}
 
 
 def _edge(band: Band, sign: int) -> dict[str, Any]:
@@ -255,7 +275,7 @@ def _title(
         words.append(f"<span style='color:{colour}'>━</span> {panel.window.name}")
         words.append(f"<span style='color:{colour}'>─</span> {panel.spot.name}")
     if panel.band is not None:
-        words.append(f"┄ {panel.band.name}")
+        words.append(f"┄ {panel.band.name} {panel.band.property}")
         if any(value is not None for value in panel.band.low):
             words.append("▒ quiet band ±\u03bc")
     if panel.spot.high:

@@ -2,8 +2,8 @@
 
 Keys of ``Decision.detail`` with a place of their own: ``inequalities`` [{metric, lhs, relation,
 rhs, decides}], ``ci`` [low, high] of the left side, ``predicted_no_drop`` (visits per tuple),
-``cost_unit``, ``steps`` [{phase, metric, winner, candidates {attribute: value}}]. All else that is
-a number or a word is listed as it is.
+``cost_unit``, ``steps`` [{phase, chosen, candidates [{attribute, score}]}]. All else that is a
+number or a word is listed as it is.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ from storage.rows import DecisionEntry
 _PLACED: Final = frozenset(
     {"inequalities", "ci", "ci_low", "ci_high", "predicted_no_drop", "cost_unit", "steps"}
 )
+_METRICS: Final = {
+    "selectivity": "conditional selectivity s, least wins",
+    "dropping ratio": "tuple dropping ratio d, greatest wins",
+    "last": "nothing: the last one left",
+}
 _RELATIONS: Final = {
     ">=": float.__ge__,
     ">": float.__gt__,
@@ -204,14 +209,22 @@ def _steps(detail: Mapping[str, Any]) -> list[Step]:
 
 
 def _step(number: int, step: Mapping[str, Any]) -> Step:
-    candidates = _mapping(step.get("candidates"))
+    phase = str(step.get("phase", ""))
     return Step(
         number=number,
-        phase=str(step.get("phase", "")),
-        metric=str(step.get("metric", "")),
-        winner=str(step.get("winner", "")),
-        candidates=[(str(name), _number(value)) for name, value in candidates.items()],
+        phase=phase,
+        metric=_METRICS.get(phase, str(step.get("metric", ""))),
+        winner=str(step.get("chosen") or step.get("winner") or ""),
+        candidates=_candidates(step.get("candidates")),
     )
+
+
+def _candidates(given: Any) -> list[tuple[str, float | None]]:
+    """Pairs of attribute and score, from a mapping or a list of {attribute, score}."""
+    if isinstance(given, Mapping):
+        return [(str(name), _number(value)) for name, value in given.items()]
+    rows = [one for one in given or () if isinstance(one, Mapping)]
+    return [(str(one.get("attribute", "")), _number(one.get("score"))) for one in rows]
 
 
 def _interval(detail: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -16,10 +16,11 @@ SELECTIVITY: Final = "selectivity"
 
 
 class QueryColumn(NamedTuple):
-    """A column of either matrix: the query's name and its CQL text ('' when unknown)."""
+    """A column of either matrix: the query's name, CQL text and attributes (empty = unknown)."""
 
     name: str
     text: str
+    attributes: tuple[str, ...] = ()
 
 
 class RegionsView(NamedTuple):
@@ -41,12 +42,14 @@ class SelectivityView(NamedTuple):
     """Conditional selectivity of each construct for each query, constructs in plan order.
 
     values: P(not refuted by this construct | not refuted by the earlier ones); None where the
-    query does not use the attribute. n: sampled tuples.
+    query does not use the attribute, or no sampled tuple got that far. drop_prob: P(dropped here |
+    reached). n: sampled tuples.
     """
 
     attributes: list[str]
     queries: list[QueryColumn]
     values: list[list[float | None]]
+    drop_prob: list[float | None]
     n: int
 
 
@@ -57,30 +60,39 @@ class ConstructChoice(NamedTuple):
     label: str
 
 
-def query_texts(entities: Sequence[Entity]) -> dict[str, str]:
-    """Query name -> CQL text, from the query entities."""
-    queries = (entity for entity in entities if entity.kind == "query")
-    return {entity.name: str((entity.properties or {}).get("text", "")) for entity in queries}
+def query_columns(entities: Sequence[Entity]) -> dict[str, QueryColumn]:
+    """Query name -> column, from the query entities."""
+    return {entity.name: _column(entity) for entity in entities if entity.kind == "query"}
 
 
-def build_regions(matrix: Matrix, texts: Mapping[str, str]) -> RegionsView:
+def _column(entity: Entity) -> QueryColumn:
+    properties = entity.properties or {}
+    attributes = tuple(str(name) for name in properties.get("attributes") or ())
+    return QueryColumn(entity.name, str(properties.get("text", "")), attributes)
+
+
+def build_regions(matrix: Matrix, queries: Mapping[str, QueryColumn]) -> RegionsView:
     """The bitmap view of a matrix of kind 'regions'."""
-    hits = (matrix.row_stats or {}).get("hit_prob")
-    known = list(hits) if hits is not None and len(hits) == len(matrix.rows) else None
     return RegionsView(
         attribute=matrix.name.removeprefix(REGIONS_PREFIX),
         regions=[region_label(label) for label in matrix.rows],
-        queries=_columns(matrix, texts),
+        queries=_columns(matrix, queries),
         bits=[[None if bit is None else int(bit) for bit in row] for row in matrix.values],
-        hit_prob=known if known is not None else [None] * len(matrix.rows),
+        hit_prob=_row_stat(matrix, "hit_prob"),
         n=matrix.n,
     )
 
 
-def build_selectivity(matrix: Matrix, texts: Mapping[str, str]) -> SelectivityView:
+def build_selectivity(matrix: Matrix, queries: Mapping[str, QueryColumn]) -> SelectivityView:
     """The view of the matrix of kind 'selectivity'."""
     values = [[None if value is None else float(value) for value in row] for row in matrix.values]
-    return SelectivityView(list(matrix.rows), _columns(matrix, texts), values, matrix.n)
+    return SelectivityView(
+        attributes=list(matrix.rows),
+        queries=_columns(matrix, queries),
+        values=values,
+        drop_prob=_row_stat(matrix, "drop_prob"),
+        n=matrix.n,
+    )
 
 
 def region_label(label: str) -> str:
@@ -123,5 +135,13 @@ def _choice(entity: Entity, place: str) -> ConstructChoice:
     )
 
 
-def _columns(matrix: Matrix, texts: Mapping[str, str]) -> list[QueryColumn]:
-    return [QueryColumn(name, texts.get(name, "")) for name in matrix.columns]
+def _columns(matrix: Matrix, queries: Mapping[str, QueryColumn]) -> list[QueryColumn]:
+    return [queries.get(name, QueryColumn(name, "")) for name in matrix.columns]
+
+
+def _row_stat(matrix: Matrix, name: str) -> list[float | None]:
+    """A named vector along the rows; unknown throughout when it is not recorded."""
+    values = (matrix.row_stats or {}).get(name)
+    if values is None or len(values) != len(matrix.rows):
+        return [None] * len(matrix.rows)
+    return list(values)

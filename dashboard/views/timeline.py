@@ -179,6 +179,37 @@ def build_timeline(
     return TimelineView(panels, markers, cursor, first, last)
 
 
+class NumbersTable(NamedTuple):
+    """The table twin: one row a batch (newest first), one column a property of the panels.
+
+    columns: (property, heading, unit, form). total: points there are; rows hold the newest.
+    """
+
+    columns: list[tuple[str, str, str, Format]]
+    batches: list[int]
+    times: list[float]
+    rows: list[list[float | None]]
+    total: int
+
+
+def build_numbers(view: TimelineView, limit: int = 200) -> NumbersTable:
+    """The figure's numbers as a table of at most ``limit`` rows."""
+    columns: list[tuple[str, str, str, Format]] = []
+    cells: dict[int, dict[str, float | None]] = {}
+    times: dict[int, float] = {}
+    for panel in view.panels:
+        for line in (panel.spot, panel.window, panel.band):
+            if line is None:
+                continue
+            columns.append((line.property, f"{panel.short}, {line.name}", panel.unit, panel.form))
+            for batch, time, value in zip(line.batches, line.times, line.values, strict=True):
+                cells.setdefault(batch, {})[line.property] = value
+                times[batch] = time
+    newest = sorted(cells, reverse=True)[:limit]
+    rows = [[cells[batch].get(column[0]) for column in columns] for batch in newest]
+    return NumbersTable(columns, newest, [times[batch] for batch in newest], rows, len(cells))
+
+
 def mu_at(mu_steps: Sequence[tuple[int, float]], batch: int) -> float | None:
     """The mu in force at a batch, None before the first known value; steps in batch order."""
     place = bisect_right([step[0] for step in mu_steps], batch)
@@ -226,7 +257,7 @@ def _band(name: str, data: SeriesData, mu_steps: Sequence[tuple[int, float]]) ->
     pairs = list(zip(values, mus, strict=True))
     return Band(
         property=name,
-        name="baseline " + name,
+        name="baseline",
         mu=mus[-1],
         batches=batches,
         times=data.time.tolist(),

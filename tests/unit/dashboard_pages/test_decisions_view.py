@@ -11,7 +11,9 @@ from dashboard.views.decisions import build_list, count_words, pick, saved_per_1
 from storage.records import Decision, DecisionOutcome, Knob, PlanVersion
 from storage.rows import DecisionCounts, DecisionEntry
 
-COUNTS = DecisionCounts({"switched": 2, "kept": 1, "cooldown": 3, "thin": 1}, stored=7, evaluated=40)
+COUNTS = DecisionCounts(
+    {"switched": 2, "kept": 1, "cooldown": 3, "thin": 1}, stored=7, evaluated=40
+)
 MU = Knob("mu", "float", 0.1, 0.1, "", "threshold")
 
 
@@ -145,6 +147,28 @@ def test_orders_are_read_from_lists_and_mappings() -> None:
     assert order_names(["asc:a", "b"]) == ["a", "b"]
     assert order_names({"order": ["asc:a"]}) == ["a"]
     assert order_names(None) == []
+
+
+def test_steps_of_the_macro_sequence_are_read_with_their_candidates() -> None:
+    candidates = [{"attribute": "a", "score": 0.2, "individual": 0.2}, {"attribute": "b"}]
+    steps = [{"phase": "selectivity", "chosen": "a", "candidates": candidates, "n_sample": 9}]
+    card = build_card(an_entry(detail={"steps": steps, "mu": 0.1}), [], [])
+    assert card.steps[0].winner == "a"
+    assert card.steps[0].candidates == [("a", 0.2), ("b", None)]
+    assert card.steps[0].metric.startswith("conditional selectivity")
+    assert card.further == [("mu", "0.1")]
+
+
+def test_both_inequalities_are_shown_and_the_deciding_one_is_known() -> None:
+    sides = {"lhs": 0.01, "relation": ">=", "rhs": 0.1}
+    detail = {
+        "inequalities": [{"metric": "d", **sides}, {"metric": "visits", **sides, "decides": 1}]
+    }
+    card = build_card(an_entry(detail=detail), [], [])
+    assert [(one.name, one.decides, one.holds) for one in card.inequalities] == [
+        ("d", False, False),
+        ("visits", True, False),
+    ]
 
 
 def test_knob_values_as_text() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dashboard.figures.matrix import draw_regions, draw_selectivity, regions_height
 from dashboard.views.matrix import (
+    QueryColumn,
     build_choices,
     build_regions,
     build_selectivity,
     pick,
-    query_texts,
+    query_columns,
     region_label,
 )
 from storage.records import Entity, Matrix
@@ -23,12 +24,18 @@ REGIONS = Matrix(
     row_stats={"hit_prob": [0.1, 0.6, 0.1, 0.2]},
 )
 SELECTIVITY = Matrix(
-    "selectivity", "selectivity", ("a", "b"), ("q1", "q2"), [[0.5, None], [0.1, 0.9]], n=500
+    "selectivity",
+    "selectivity",
+    ("a", "b"),
+    ("q1", "q2"),
+    [[0.5, None], [0.1, 0.9]],
+    n=500,
+    row_stats={"drop_prob": [0.2, None]},
 )
 
 
 def test_regions_keep_their_order_and_write_infinity_as_people_do() -> None:
-    view = build_regions(REGIONS, {"late": "Select * From F Where dep_delay > 60"})
+    view = build_regions(REGIONS, {"late": QueryColumn("late", "Select * From F")})
     assert view.attribute == "dep_delay"
     assert view.regions == ["NULL", "(\u2212∞, 60)", "= 60", "(60, +∞)"]
     assert view.queries[0].text.startswith("Select")
@@ -51,7 +58,7 @@ def test_choices_follow_the_plan_then_the_alphabet() -> None:
         Entity("asc:b", "operator", "b", {"attribute": "b", "n_regions": 5, "n_queries": 2}),
         Entity("asc:a", "operator", "a", {"attribute": "a"}),
         Entity("asc:z", "operator", "z"),
-        Entity("query:q", "query", "q", {"text": "Select"}),
+        Entity("query:q", "query", "q", {"text": "Select", "attributes": ["a"]}),
     ]
     choices = build_choices(entities, ["asc:b", "asc:gone"])
     assert [choice.attribute for choice in choices] == ["b", "a", "z"]
@@ -60,7 +67,7 @@ def test_choices_follow_the_plan_then_the_alphabet() -> None:
     assert pick(choices, "a") == "a"
     assert pick(choices, "gone") == "b"
     assert pick([], "a") is None
-    assert query_texts(entities) == {"q": "Select"}
+    assert query_columns(entities) == {"q": QueryColumn("q", "Select", ("a",))}
 
 
 def test_the_bitmap_figure_has_cells_bars_and_room_for_every_label() -> None:
@@ -78,16 +85,26 @@ def test_the_bitmap_figure_has_cells_bars_and_room_for_every_label() -> None:
 
 def test_the_selectivity_figure_greys_absent_cells_and_outlines_the_choice() -> None:
     figure = draw_selectivity(build_selectivity(SELECTIVITY, {}), "light", chosen="b")
-    absent, cells, numbers = figure.data
+    absent, cells, numbers, drops = figure.data
     assert [list(row) for row in absent.z] == [[None, 0], [None, None]]
     assert [list(row) for row in cells.z] == [[0.5, None], [0.1, 0.9]]
     assert list(numbers.text) == ["0.50", "0.10", "0.90"]
+    assert list(drops.x) == [0.2, None]
+    assert list(drops.text) == ["20.0\u2009%", "—"]
     assert len(figure.layout.shapes) == 1
     assert not draw_selectivity(build_selectivity(SELECTIVITY, {}), None, "no").layout.shapes
 
 
 def test_text_cannot_smuggle_markup_into_hover_labels() -> None:
     matrix = Matrix("regions:a", "regions", ("(-inf, <b>)",), ("q<i>",), [[1]])
-    figure = draw_regions(build_regions(matrix, {"q<i>": "a < 'x'"}), "dark")
+    figure = draw_regions(build_regions(matrix, {"q<i>": QueryColumn("q<i>", "a < 'x'")}), "dark")
     assert "&lt;" in figure.data[0].customdata[0][0]
     assert "<i>" not in figure.data[0].customdata[0][0]
+
+
+def test_an_empty_cell_says_whether_it_is_not_used_or_not_reached() -> None:
+    columns = {"q2": QueryColumn("q2", "", ("a",))}
+    reached = draw_selectivity(build_selectivity(SELECTIVITY, columns)).data[0].customdata[0][1]
+    unused = draw_selectivity(build_selectivity(SELECTIVITY, {})).data[0].customdata[0][1]
+    assert "no sampled tuple got that far" in reached
+    assert "q2 does not use a" in unused

@@ -69,7 +69,10 @@ def test_requests_are_newest_first_and_mark_their_query_as_pending() -> None:
         a_command(3, "knob", "mu"),
     ]
     view = build_results(ENTITIES, VALUES, commands, [], a_run(), 5)
-    assert [(request.id, request.verb) for request in view.requests] == [(2, "remove"), (1, "pause")]
+    assert [(request.id, request.verb) for request in view.requests] == [
+        (2, "remove"),
+        (1, "pause"),
+    ]
     assert {row.name: row.pending for row in view.queries} == {"many": "remove", "few": ""}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dashboard.figures.timeline import draw_timeline, stamps, timeline_height
-from dashboard.views.timeline import TimelineView, build_timeline, mu_at, properties
+from dashboard.views.timeline import TimelineView, build_numbers, build_timeline, mu_at, properties
 from storage.records import Event
 from storage.rows import SeriesData, StoredEvent
 
@@ -104,8 +104,10 @@ def test_mu_before_the_first_known_value_is_unknown() -> None:
 def test_the_figure_is_extended_live_and_shares_one_time_axis() -> None:
     figure = draw_timeline(a_view(), "dark")
     live = [trace.meta["live"] for trace in figure.data if trace.meta and "live" in trace.meta]
-    assert set(live) == {f"system|{name}" for name in properties()} & set(live)
-    assert "system|visits_window" in live
+    assert live == ["system|visits_init", "system|visits_window"]
+    by_batch = [trace.meta["pts"] for trace in figure.data if trace.meta and "pts" in trace.meta]
+    assert by_batch == ["visits_per_tuple", "batch_ms"]
+    assert set(by_batch) < set(properties())
     edges = [trace.meta for trace in figure.data if trace.meta and "band" in trace.meta]
     assert [(meta["edge"], meta["mu"]) for meta in edges] == [(-1, 0.5), (1, 0.5)]
     assert {trace.xaxis for trace in figure.data} == {None}
@@ -127,3 +129,17 @@ def test_an_empty_run_has_an_empty_figure() -> None:
 
 def test_times_are_iso_text_like_the_live_path_appends() -> None:
     assert stamps([0.0, 1.5]) == ["1970-01-01T00:00:00.000Z", "1970-01-01T00:00:01.500Z"]
+
+
+def test_the_table_twin_has_every_line_newest_batch_first() -> None:
+    table = build_numbers(a_view(), limit=3)
+    assert [column[0] for column in table.columns] == [
+        "visits_per_tuple",
+        "visits_window",
+        "visits_init",
+        "batch_ms",
+    ]
+    assert table.batches == [3, 2, 1]
+    assert table.rows[0] == [4.0, 3.4, 3.0, 110.0]
+    assert table.rows[1][0] is None
+    assert table.total == 4

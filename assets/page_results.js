@@ -1,0 +1,48 @@
+/* The Results page: register, pause, resume and remove queries by requests to /api/v1.
+
+   The engine's answer is drawn by the server with the list of requests; here stands only what the
+   request itself came back with. */
+(function () {
+  "use strict";
+  const pw = (window.planwatch = window.planwatch || {});
+  const WORDS = { pause: "Pause", resume: "Resume", remove: "Remove" };
+
+  const say = (text) => {
+    pw.text("pw-query-said", text);
+    pw.announce(text);
+  };
+
+  async function request(method, path, body, words, done) {
+    const run = pw.known.run;
+    if (!run) return;
+    say(`${words} …`);
+    const answer = await pw.api(method, `/runs/${encodeURIComponent(run)}/queries${path}`, body);
+    if (!answer.ok) {
+      say(`Refused: ${pw.apiError(answer)}`);
+      return;
+    }
+    say(`${words}: requested (#${answer.body.id}), takes effect at a batch boundary.`);
+    if (done) done();
+    pw.refresh(true);
+    pw.followCommand(run, answer.body.id, (command) => {
+      const applied = command.state === "applied";
+      say(applied ? `${words}: applied at batch ${command.applied_batch}.` : `${words}: refused.`);
+    });
+  }
+
+  document.addEventListener("submit", (event) => {
+    if (event.target.id !== "pw-query-form") return;
+    event.preventDefault();
+    const name = pw.byId("pw-query-name").value.trim();
+    const text = pw.byId("pw-query-text").value.trim();
+    request("POST", "", { name, text }, `Register ${name}`);
+  });
+
+  document.addEventListener("click", (event) => {
+    const button = event.target instanceof Element && event.target.closest("button[data-query-action]");
+    if (!button || button.disabled) return;
+    const { queryAction: action, query: name } = button.dataset;
+    const path = "/" + encodeURIComponent(name) + (action === "remove" ? "" : "/" + action);
+    request(action === "remove" ? "DELETE" : "POST", path, undefined, `${WORDS[action]} ${name}`);
+  });
+})();

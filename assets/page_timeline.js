@@ -1,0 +1,87 @@
+/* The Timeline page: when to redraw, spot values and quiet bands in the live path, clicks, cursor. */
+(function () {
+  "use strict";
+  const pw = (window.planwatch = window.planwatch || {});
+  const GRAPH = "pw-timeline-graph";
+  const POINTS = ["dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms"]; // dashboard/deltas.py
+
+  const plot = () => {
+    const holder = pw.byId(GRAPH);
+    return holder ? holder.querySelector(".js-plotly-plot") : null;
+  };
+
+  /* LIVE numbers are not part of the key (they extend the traces), unless the table is what is
+     looked at; nor is the cursor of a replay, which moves here. */
+  pw.pageKey("timelineKey", ["plans", "decisions", "events", "knobs", "queries", "run"], false, (key, moment) => {
+    const panel = pw.byId("pw-timeline");
+    const tabled = panel && panel.dataset.twin === "table";
+    return { ...key, node: null, at: key.frozen ? key.at : null, table: tabled ? moment.batch : null };
+  });
+
+  /* An event was clicked: go to its batch. The answer clears the click, so that it can come again. */
+  function timelineClick(click) {
+    if (!click) return window.dash_clientside.no_update;
+    const hit = click.points.find((point) => Array.isArray(point.customdata));
+    if (hit) pw.go({ at: hit.customdata[0] });
+    return null;
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.planwatch = Object.assign(window.dash_clientside.planwatch || {}, { timelineClick });
+
+  /* The new points of a trace: [x…, y…], from the points of every new batch or the newest value. */
+  function points(trace, delta) {
+    const { meta } = trace;
+    const last = trace.x && trace.x.length ? trace.x[trace.x.length - 1] : "";
+    const iso = (time) => new Date(time * 1000).toISOString();
+    if (POINTS.includes(meta.pts)) {
+      const column = 2 + POINTS.indexOf(meta.pts);
+      const fresh = (delta.pts || []).map((one) => [iso(one[1]), one[column]]).filter((one) => one[0] > last);
+      return [fresh.map((one) => one[0]), fresh.map((one) => one[1])];
+    }
+    const [entity, property] = (meta.band || "|").split("|");
+    const value = (delta.v[entity] || {})[property];
+    const x = iso(delta.t);
+    if (typeof value !== "number" || typeof meta.mu !== "number" || x <= last) return [[], []];
+    return [[x], [Math.max(0, value * (1 + meta.edge * meta.mu))]];
+  }
+
+  /* Spot values by every batch of the delta; edges of the bands: baseline x (1 + edge x mu). */
+  function extend(delta) {
+    const gd = plot();
+    if (!gd || !gd.data || !window.Plotly) return;
+    const grown = { x: [], y: [] };
+    const indices = [];
+    gd.data.forEach((trace, index) => {
+      if (!trace.meta || !(trace.meta.pts || trace.meta.band)) return;
+      const [x, y] = points(trace, delta);
+      if (!x.length) return;
+      grown.x.push(x);
+      grown.y.push(y);
+      indices.push(index);
+    });
+    const limit = Number(gd.closest("[data-live-chart]").dataset.liveChart);
+    if (indices.length) window.Plotly.extendTraces(gd, grown, indices, limit);
+  }
+  pw.on("values", extend);
+
+  /* Time of a batch, from the figure itself. */
+  function timeOf(gd, batch) {
+    const clock = (gd.layout && gd.layout.meta) || { batches: [], times: [] };
+    let found = null;
+    for (let i = 0; i < clock.batches.length && clock.batches[i] <= batch; i += 1) found = clock.times[i];
+    return found;
+  }
+
+  function moveCursor() {
+    const gd = plot();
+    if (!gd || !gd.layout || !window.Plotly) return;
+    const x = pw.moment.at === null ? null : timeOf(gd, pw.moment.at);
+    const shapes = gd.layout.shapes || [];
+    if ((shapes[0] ? shapes[0].x0 : null) === x) return;
+    const line = { color: getComputedStyle(document.documentElement).getPropertyValue("--pw-text").trim(), width: 1.2 };
+    const cursor = { type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line };
+    window.Plotly.relayout(gd, { shapes: x === null ? [] : [cursor] });
+  }
+  pw.on("moment", moveCursor);
+})();

@@ -1,0 +1,244 @@
+"""The card of one evaluation, drawn from its view: plain elements, bars to scale."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.badges import badge
+from dashboard.components.formats import UNKNOWN, show, stamp
+from dashboard.components.links import jump
+from dashboard.components.tables import Column, table
+from dashboard.context import Context
+from dashboard.views.decisions import Cost, DecisionCard, Inequality, Measured, OrderView, Step
+from dashboard.views.orders import OrderItem
+
+HEADROOM: Final = 1.18
+_TONES: Final = {"switched": "switch", "kept": "ok", "thin": "warning"}
+
+
+def draw_card(card: DecisionCard, context: Context) -> Component:
+    """The whole card."""
+    parts = [
+        _head(card, context),
+        html.P(card.sentence, className="pw-card-sentence"),
+        _section("Inequality", [*map(_inequality, card.inequalities), _evidence(card)]),
+        _section("Order", _orders(card, context)),
+        _section(f"Cost ({card.unit})", _costs(card)),
+        _section("Saved", _saved(card)) if card.verdict == "switched" else None,
+        _details(card),
+    ]
+    return html.Article(
+        [part for part in parts if part is not None],
+        className="pw-card",
+        **attrs(data_decision=card.seq, aria_label=f"Decision {card.seq}"),
+    )
+
+
+def _head(card: DecisionCard, context: Context) -> Component:
+    at = jump(context, f"batch {card.batch}", at=card.batch, title="show this moment everywhere")
+    words = [
+        html.H2(f"Decision {card.seq}", className="pw-card-title"),
+        html.Span(
+            [html.Span(card.sign + " ", **attrs(aria_hidden=True)), card.word],
+            className=f"pw-badge pw-tone-{_TONES.get(card.verdict, 'quiet')}",
+            title=card.meaning,
+        ),
+        html.Span([at, f" · {stamp(card.time)} UTC"], className="pw-card-when"),
+        html.Span(card.algorithm, className="pw-card-when"),
+    ]
+    return html.Header(words, className="pw-card-head")
+
+
+def _section(title: str, children: Any) -> Component:
+    return html.Section([html.H3(title), *children], className="pw-card-section")
+
+
+def _inequality(one: Inequality) -> Component:
+    """Left side as a bar, right side as a mark on it, both on one scale from 0."""
+    outcome = {True: "holds", False: "does not hold", None: "cannot be told"}[one.holds]
+    words = html.Span(
+        [
+            html.B(show(one.lhs, "f3"), title="left side: what was measured"),
+            f" {one.relation} ",
+            html.B(show(one.rhs, "f3"), title="right side: the threshold"),
+            f" {outcome}",
+        ],
+        className="pw-test-words",
+    )
+    label = f"{one.name}: {one.words} {outcome}"
+    return html.Div(
+        [
+            html.Span([one.name, _decides(one)], className="pw-test-name"),
+            html.Div(_scale(one), className="pw-test-bar", role="img", **attrs(aria_label=label)),
+            words,
+        ],
+        className="pw-test",
+        **attrs(data_holds=one.holds if one.holds is not None else "unknown"),
+    )
+
+
+def _decides(one: Inequality) -> Component | str:
+    return (
+        badge("decides", "info") if one.decides else html.Span(" watched only", className="pw-dim")
+    )
+
+
+def _scale(one: Inequality) -> list[Component]:
+    top = max(abs(one.lhs or 0.0), abs(one.rhs or 0.0)) * HEADROOM
+    if top <= 0:
+        return []
+    parts: list[Component] = []
+    if one.lhs is not None:
+        parts.append(html.I(className="pw-test-fill", style={"width": _percent(one.lhs, top)}))
+    if one.rhs is not None:
+        parts.append(html.I(className="pw-test-mark", style={"left": _percent(one.rhs, top)}))
+    return parts
+
+
+def _percent(value: float, top: float) -> str:
+    return f"{max(0.0, min(1.0, abs(value) / top)) * 100:.1f}%"
+
+
+def _evidence(card: DecisionCard) -> Component:
+    words = [f"n = {show(card.n, 'int')} tuples", f"{show(card.n_sample, 'int')} of them sampled"]
+    if card.interval is not None:
+        low, high = card.interval
+        words.append(f"95\u2009% interval of the left side {show(low, 'f3')} to {show(high, 'f3')}")
+    words.append(f"knobs version {card.knob_version}")
+    return html.P(" · ".join(words), className="pw-dim")
+
+
+def _orders(card: DecisionCard, context: Context) -> list[Component]:
+    if card.old is None and card.new is None:
+        return [html.P("No order was recorded with this evaluation.", className="pw-dim")]
+    columns = []
+    if card.old is not None:
+        title = "Before" if card.new is not None else "In force"
+        columns.append(_order(title, card.old, context, card.batch))
+    if card.new is not None:
+        title = "After" if card.verdict == "switched" else "Candidate"
+        columns.append(_order(title, card.new, context, card.batch + 1))
+    return [html.Div(columns, className="pw-orders")]
+
+
+def _order(title: str, order: OrderView, context: Context, at: int) -> Component:
+    name = html.B(title)
+    link = (
+        jump(context, f"plan {order.version}", path="/plan", at=at)
+        if order.version is not None
+        else None
+    )
+    kind = html.Span(order.kind, className="pw-dim") if order.kind else None
+    head = [part for part in (name, link, kind) if part is not None]
+    items = html.Ol([_item(item) for item in order.items], className="pw-order")
+    return html.Div([html.Div(head, className="pw-order-head"), items])
+
+
+def _item(item: OrderItem) -> Component:
+    note = ""
+    if item.change:
+        note = item.change
+    elif item.moved:
+        note = f"{'↑' if item.moved > 0 else '↓'}{abs(item.moved)}"
+    words = f"{abs(item.moved)} places {'up' if item.moved > 0 else 'down'}" if item.moved else ""
+    return html.Li(
+        [
+            html.Span(item.attribute),
+            html.Span(note, className="pw-order-move", title=item.change or words),
+        ],
+        className="pw-order-marked" if item.marked else "",
+    )
+
+
+def _costs(card: DecisionCard) -> list[Component]:
+    known = [cost.cost.value for cost in card.costs if cost.cost.value is not None]
+    top = max(known, default=0.0) * 1.02
+    return [html.Div([_cost(cost, top) for cost in card.costs], className="pw-costs")]
+
+
+def _cost(cost: Cost, top: float) -> Component:
+    width = _percent(cost.cost.value or 0.0, top) if top > 0 else "0%"
+    number = show(cost.cost.value, "f2") if cost.cost.value is not None else UNKNOWN
+    kind = "estimated" if cost.estimated else "measured"
+    return html.Div(
+        [
+            html.Span(cost.label, className="pw-cost-label"),
+            html.Div(
+                html.I(className=f"pw-cost-fill pw-cost-{kind}", style={"width": width}),
+                className="pw-cost-bar",
+                **attrs(aria_hidden=True),
+            ),
+            html.B(number, className="pw-cost-number"),
+            html.Span(cost.cost.reason or cost.basis, className="pw-dim"),
+        ],
+        className="pw-cost",
+    )
+
+
+def _saved(card: DecisionCard) -> list[Component]:
+    tone = _saved_tone(card.saved)
+    return [html.P(card.saved_words, className=f"pw-saved pw-ink-{tone}")]
+
+
+def _saved_tone(saved: Measured) -> str:
+    if saved.value is None:
+        return "quiet"
+    return "ok" if saved.value >= 0 else "warning"
+
+
+def _details(card: DecisionCard) -> Component:
+    folds = [
+        _fold(f"How the order was built ({len(card.steps)} steps)", _steps(card.steps))
+        if card.steps
+        else None,
+        _fold(f"Knobs in force (version {card.knob_version})", _knobs(card))
+        if card.knobs
+        else None,
+        _fold("Further numbers of the record", _further(card)) if card.further else None,
+    ]
+    return html.Div([fold for fold in folds if fold is not None], className="pw-folds")
+
+
+def _fold(title: str, body: Component) -> Component:
+    return html.Details([html.Summary(title), body], className="pw-fold")
+
+
+def _steps(steps: list[Step]) -> Component:
+    columns = (
+        Column("Step", "int"),
+        Column("Phase"),
+        Column("Measured"),
+        Column("Winner"),
+        Column(
+            "Candidates", None, "", "each with its conditional selectivity s or dropping ratio d"
+        ),
+    )
+    rows = [
+        [step.number, step.phase, step.metric, html.B(step.winner), _candidates(step)]
+        for step in steps
+    ]
+    return table("One row per step, as the macro-sequence was built", columns, rows)
+
+
+def _candidates(step: Step) -> Component:
+    spans = [
+        html.Span(
+            f"{name} {show(value, 'f3')}",
+            className="pw-candidate" + (" pw-candidate-won" if name == step.winner else ""),
+        )
+        for name, value in step.candidates
+    ]
+    return html.Span(spans, className="pw-candidates")
+
+
+def _knobs(card: DecisionCard) -> Component:
+    columns = (Column("Knob"), Column("Value"), Column("Unit"))
+    return table("Knob values in force at this batch", columns, [list(knob) for knob in card.knobs])
+
+
+def _further(card: DecisionCard) -> Component:
+    return table("As recorded", (Column("Name"), Column("Value")), [list(p) for p in card.further])

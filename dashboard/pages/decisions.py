@@ -1,0 +1,188 @@
+"""Decisions: every evaluation of the trigger, and one of them with all its numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, State, dcc, html
+from dash.development.base_component import Component
+
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import clock, show
+from dashboard.components.links import jump
+from dashboard.components.panels import panel
+from dashboard.components.states import empty
+from dashboard.context import Context
+from dashboard.pages.contract import Page
+from dashboard.pages.decision_card import draw_card
+from dashboard.pages.keys import follow
+from dashboard.services import Services
+from dashboard.views.decision_card import build_card
+from dashboard.views.decisions import (
+    FILTERS,
+    DecisionList,
+    DecisionRow,
+    build_list,
+    count_words,
+    pick,
+)
+from storage.rows import DecisionEntry
+
+FILTER: Final = "pw-decisions-filter"
+LIST: Final = "pw-decisions-list"
+CARD: Final = "pw-decisions-card"
+KEY: Final = "pw-decisions-key"
+NODE: Final = "decision:"
+LIMIT: Final = 300
+_WORDS: Final = {
+    "all": "All",
+    "switched": "▲ Switched",
+    "kept": "■ Kept",
+    "suppressed": "○ Suppressed",
+}
+
+
+def build(
+    context: Context, services: Services, chosen_filter: str, wanted: int | None
+) -> tuple[DecisionList, DecisionEntry | None]:
+    """The list at the moment and the evaluation to show beside it."""
+    reader, run = services.reader, context.run_id
+    verdicts = FILTERS.get(chosen_filter) or None
+    entries = reader.decisions(run, until=context.batch, verdicts=verdicts, limit=LIMIT)
+    counts = reader.decision_counts(run, context.batch)
+    plan = reader.plan_at(run, context.batch)
+    at_plan = plan.decision if plan is not None and context.moment.at is not None else None
+    seq = pick(entries, wanted, at_plan)
+    view = build_list(entries, counts, chosen_filter)
+    return view, reader.decision(run, seq) if seq is not None else None
+
+
+def wanted_decision(node: str | None, search: str | None) -> int | None:
+    """The evaluation the URL names: a pinned node 'decision:7', or '?decision=7'."""
+    named = parse_qs((search or "").lstrip("?")).get("decision", [""])[-1]
+    text = node.removeprefix(NODE) if node and node.startswith(NODE) else named
+    return int(text) if text.isdigit() else None
+
+
+def has_records(context: Context, services: Services) -> bool:
+    """Hidden in the navigation while nothing was evaluated."""
+    return context.run is None or services.reader.decision_counts(context.run_id).evaluated > 0
+
+
+def layout(context: Context, services: Services) -> Component:
+    """The page at a context."""
+    if context.run is None:
+        return empty("No run yet", "Start one with python3 run.py; its decisions appear here.")
+    shown = _render(context, services, "all", wanted_decision(context.moment.node, None))
+    return html.Div(
+        [
+            dcc.Store(id=KEY),
+            panel(
+                "Decisions",
+                [_filter(), html.Div(shown[0], id=LIST)],
+                className="pw-decisions-panel",
+            ),
+            html.Div(shown[1], id=CARD, className="pw-panel pw-card-panel"),
+        ],
+        className="pw-page pw-decisions",
+    )
+
+
+def register(app: Dash, services: Services) -> None:
+    """Follow the decisions, the filter and the selection."""
+    follow(app, "decisionsKey", KEY)
+
+    @app.callback(
+        Output(LIST, "children"),
+        Output(CARD, "children"),
+        Input(KEY, "data"),
+        Input(FILTER, "value"),
+        State(ids.MOMENT, "data"),
+        State(ids.LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def _follow(
+        key: Any, chosen: str, moment: dict[str, Any] | None, search: str | None
+    ) -> tuple[Component, Component]:
+        found = contexts.of(services.reader, moment)
+        wanted = wanted_decision(found.moment.node, search)
+        return _render(found, services, chosen, wanted)
+
+
+PAGE: Final = Page(
+    path="/decisions",
+    title="Decisions",
+    label="Decisions",
+    icon="M12 3v6M12 9l-6 6M12 9l6 6M4 19l2-4 2 4zM16 19l2-4 2 4z",
+    key="d",
+    layout=layout,
+    register=register,
+    has_records=has_records,
+)
+
+
+def _filter() -> Component:
+    choices = [{"value": name, "label": _WORDS[name]} for name in FILTERS]
+    control: Component = dmc.SegmentedControl(
+        id=FILTER, data=choices, value="all", size="xs", fullWidth=True, **attrs(aria_label="Show")
+    )
+    return control
+
+
+def _render(
+    context: Context, services: Services, chosen: str, wanted: int | None
+) -> tuple[Component, Component]:
+    view, entry = build(context, services, chosen, wanted)
+    seq = entry.decision.seq if entry is not None else None
+    if entry is None:
+        return _list(view, context, seq), _no_card(view, wanted)
+    reader, run = services.reader, context.run_id
+    knobs = reader.knobs(run, entry.decision.batch)
+    card = build_card(entry, knobs, reader.plans(run, context.batch))
+    return _list(view, context, seq), draw_card(card, context)
+
+
+def _list(view: DecisionList, context: Context, seq: int | None) -> Component:
+    words = html.P(count_words(view), className="pw-dim pw-decisions-count", role="status")
+    rows = [html.Li(_row(row, context, row.seq == seq)) for row in view.rows]
+    items = html.Ul(rows, className="pw-decision-list", **attrs(aria_label="Evaluations"))
+    return html.Div([words, items if rows else _nothing(view)])
+
+
+def _nothing(view: DecisionList) -> Component:
+    if view.evaluated == 0:
+        return empty("Nothing was evaluated yet", "The first check comes after lambda tuples.")
+    words = f"None of the stored evaluations is {view.chosen_filter} up to this moment."
+    return empty("Nothing to show", words)
+
+
+def _row(row: DecisionRow, context: Context, here: bool) -> Component:
+    sign = html.Span(row.sign, className="pw-decision-sign", **attrs(aria_hidden=True))
+    saved = ""
+    if row.saved.value is not None:
+        verb = "saved" if row.saved.value >= 0 else "lost"
+        saved = f"{verb} {show(abs(row.saved.value), 'int')} / 1k"
+    top = html.Span(
+        [html.B(row.word), html.Span(saved, className="pw-decision-saved")],
+        className="pw-decision-top",
+    )
+    place = f"#{row.seq} · batch {row.batch} · {clock(row.time)}"
+    below = html.Span([html.Span(row.summary), html.Span(place)], className="pw-decision-below")
+    return jump(
+        context,
+        [sign, html.Span([top, below], className="pw-decision-text")],
+        node=f"{NODE}{row.seq}",
+        className="pw-decision-row",
+        **attrs(aria_current="true" if here else None, data_verdict=row.verdict, data_seq=row.seq),
+    )
+
+
+def _no_card(view: DecisionList, wanted: int | None) -> Component:
+    if wanted is not None:
+        text = f"Evaluation {wanted} is not stored: rejected ones are sampled."
+        return empty("No such decision", text)
+    return empty("No decision to show", "Pick one at the left, or another filter.")

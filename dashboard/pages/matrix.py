@@ -1,0 +1,247 @@
+"""Matrix: the region bitmaps of each construct, and what each construct does to each query."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.attributes import attrs
+from dashboard.components.charts import chart
+from dashboard.components.formats import show
+from dashboard.components.links import jump
+from dashboard.components.panels import twinned
+from dashboard.components.states import empty
+from dashboard.components.tables import Cell, Column, table
+from dashboard.context import Context
+from dashboard.figures.matrix import (
+    draw_regions,
+    draw_selectivity,
+    regions_height,
+    selectivity_height,
+)
+from dashboard.pages.contract import Page
+from dashboard.pages.keys import follow
+from dashboard.services import Services
+from dashboard.views.matrix import (
+    REGIONS_PREFIX,
+    SELECTIVITY,
+    ConstructChoice,
+    RegionsView,
+    SelectivityView,
+    build_choices,
+    build_regions,
+    build_selectivity,
+    pick,
+    query_columns,
+)
+
+PICKER: Final = "pw-matrix-picker"
+NEWS: Final = "pw-matrix-news"
+KEY: Final = "pw-matrix-key"
+REGIONS: Final = "pw-matrix-regions"
+SELECTIVITIES: Final = "pw-matrix-selectivity"
+_SMALL: Final = {"height": "180px"}
+
+
+class MatrixPage(NamedTuple):
+    """Everything the page shows at a moment. *_batch: the batch a matrix is as of."""
+
+    choices: list[ConstructChoice]
+    chosen: str | None
+    regions: RegionsView | None
+    regions_batch: int | None
+    selectivity: SelectivityView | None
+    selectivity_batch: int | None
+
+
+def build(context: Context, services: Services) -> MatrixPage:
+    """The matrices as of the moment; the construct is the pinned one, else the plan's first."""
+    reader, run = services.reader, context.run_id
+    entities = reader.entities(run, context.batch)
+    plan = reader.plan_at(run, context.batch)
+    choices = build_choices(entities, plan.order if plan else ())
+    chosen = pick(choices, (context.moment.node or "").removeprefix("asc:"))
+    queries = query_columns(entities)
+    regions = reader.matrix(run, REGIONS_PREFIX + chosen, context.batch) if chosen else None
+    selectivity = reader.matrix(run, SELECTIVITY, context.batch)
+    return MatrixPage(
+        choices=choices,
+        chosen=chosen,
+        regions=build_regions(regions.matrix, queries) if regions else None,
+        regions_batch=regions.batch if regions else None,
+        selectivity=build_selectivity(selectivity.matrix, queries) if selectivity else None,
+        selectivity_batch=selectivity.batch if selectivity else None,
+    )
+
+
+def has_records(context: Context, services: Services) -> bool:
+    """Hidden in the navigation for runs that record no matrices."""
+    return context.run is None or bool(services.reader.matrices(context.run_id))
+
+
+def layout(context: Context, services: Services) -> Component:
+    """The frame of the page; the callbacks fill it, as they know the theme."""
+    if context.run is None:
+        return empty("No run yet", "Start one with python3 run.py; its matrices appear here.")
+    page = build(context, services)
+    return html.Div(
+        [
+            dcc.Store(id=NEWS),
+            dcc.Store(id=KEY),
+            _panel(
+                "Conditional selectivity",
+                SELECTIVITIES,
+                "Conditional selectivity of every construct for every query, in plan order",
+            ),
+            html.Div(_picker(page, context), id=PICKER),
+            _panel(
+                "Regions", REGIONS, "Regions of the chosen construct and the queries they leave"
+            ),
+        ],
+        className="pw-page",
+    )
+
+
+def register(app: Dash, services: Services) -> None:
+    """Redraw a matrix when it changed, not at every batch."""
+    follow(app, "matrixKey", NEWS)
+
+    @app.callback(
+        Output(PICKER, "children"),
+        Output(KEY, "data"),
+        Input(NEWS, "data"),
+        State(KEY, "data"),
+        State(ids.MOMENT, "data"),
+        prevent_initial_call=True,
+    )
+    def _follow(news: Any, last: Any, moment: dict[str, Any] | None) -> tuple[Any, Any]:
+        found = contexts.of(services.reader, moment)
+        page = build(found, services)
+        key = _key(page, found)
+        return _picker(page, found), no_update if key == last else key
+
+    @app.callback(
+        *(Output(name, part) for name in (SELECTIVITIES, REGIONS) for part in ("figure", "style")),
+        *(Output(name + part, "children") for name in (SELECTIVITIES, REGIONS) for part in _SIDES),
+        Input(KEY, "data"),
+        Input(ids.THEME, "data"),
+        State(ids.MOMENT, "data"),
+        prevent_initial_call=True,
+    )
+    def _draw(key: Any, theme: str | None, moment: dict[str, Any] | None) -> tuple[Any, ...]:
+        found = contexts.of(services.reader, moment)
+        page = build(found, services)
+        upper, lower = _selectivity(page, theme), _regions(page, theme)
+        return (*upper[:2], *lower[:2], *upper[2:], *lower[2:])
+
+
+PAGE: Final = Page(
+    path="/matrix",
+    title="Matrix",
+    label="Matrix",
+    icon="M4 4h16v16H4zM4 10h16M4 15h16M10 4v16M15 4v16",
+    key="m",
+    layout=layout,
+    register=register,
+    has_records=has_records,
+)
+
+_SIDES: Final = ("-note", "-table")
+
+
+def _panel(title: str, name: str, label: str) -> Component:
+    note = html.Span(id=name + "-note")
+    return twinned(title, chart(name, label, height=180), html.Div(id=name + "-table"), note=note)
+
+
+def _key(page: MatrixPage, context: Context) -> list[Any]:
+    """What the figures depend on beside the theme."""
+    return [
+        context.run_id,
+        page.chosen,
+        page.regions_batch,
+        page.selectivity_batch,
+        [query.name for query in page.selectivity.queries] if page.selectivity else [],
+    ]
+
+
+def _picker(page: MatrixPage, context: Context) -> Component:
+    links = [
+        jump(
+            context,
+            choice.label,
+            node=f"asc:{choice.attribute}",
+            className="pw-chip-link",
+            **attrs(aria_current="true" if choice.attribute == page.chosen else None),
+        )
+        for choice in page.choices
+    ]
+    return html.Nav(links, className="pw-chips", **attrs(aria_label="Constructs in plan order"))
+
+
+def _selectivity(page: MatrixPage, theme: str | None) -> tuple[Any, Any, Any, Any]:
+    view = page.selectivity
+    if view is None:
+        note = "not recorded yet: it comes with the first profile window"
+        return _nothing(), _SMALL, note, ""
+    note = (
+        "P(not refuted here | not refuted before), constructs in plan order; grey = not used"
+        f" · n = {show(view.n, 'int')} sampled tuples, as of batch {page.selectivity_batch}"
+    )
+    style = {"height": f"{selectivity_height(view)}px"}
+    return draw_selectivity(view, theme, page.chosen), style, note, _selectivity_table(view)
+
+
+def _regions(page: MatrixPage, theme: str | None) -> tuple[Any, Any, Any, Any]:
+    view = page.regions
+    if view is None:
+        return _nothing(), _SMALL, "no bitmap of this construct is recorded at this moment", ""
+    note = (
+        f"of {view.attribute}: filled = the query stays possible · {len(view.regions)} regions"
+        f" \u00d7 {len(view.queries)} queries · n = {show(view.n, 'int')} sampled tuples,"
+        f" as of batch {page.regions_batch}"
+    )
+    style = {"height": f"{regions_height(view)}px"}
+    return draw_regions(view, theme), style, note, _regions_table(view)
+
+
+def _nothing() -> dict[str, Any]:
+    return {"data": [], "layout": {"paper_bgcolor": "rgba(0,0,0,0)", "xaxis": {"visible": False}}}
+
+
+def _regions_table(view: RegionsView) -> Component:
+    columns = (
+        Column("Region"),
+        Column("Hit share", "pct"),
+        Column("Possible", "int", "queries", "queries a value of this region does not refute"),
+        *(Column(query.name, "int", "", query.text) for query in view.queries),
+    )
+    rows = [
+        [
+            Cell(region, place),
+            view.hit_prob[place],
+            sum(bit or 0 for bit in view.bits[place]),
+            *view.bits[place],
+        ]
+        for place, region in enumerate(view.regions)
+    ]
+    words = f"{view.attribute}: 1 = the region leaves the query possible, 0 = it refutes it"
+    return table(words, columns, rows, className="pw-narrow")
+
+
+def _selectivity_table(view: SelectivityView) -> Component:
+    columns = (
+        Column("Query"),
+        Column("CQL"),
+        *(Column(f"{place}. {name}", "f3") for place, name in enumerate(view.attributes, start=1)),
+    )
+    rows = [
+        [query.name, query.text, *(row[place] for row in view.values)]
+        for place, query in enumerate(view.queries)
+    ]
+    words = f"Conditional selectivity, n = {show(view.n, 'int')} sampled tuples; — = not used"
+    return table(words, columns, rows, className="pw-narrow")
