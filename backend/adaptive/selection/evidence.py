@@ -46,7 +46,7 @@ def decision_record(
     predicted_new = challenger.cost.value if challenger else None
     predicted_old = choice.incumbent.cost.value if choice else None
     watched = reading.decisive(settings.trigger) if reading else None
-    metric = watched.metric if watched else _METRICS[settings.trigger]
+    metric = f"change of {watched.metric if watched else _METRICS[settings.trigger]}"
     fixed = {"trigger": settings.trigger, "mu": settings.mu, "cost_unit": COST_UNIT}
     return RecordDecision(
         seq=seq,

@@ -56,10 +56,13 @@ def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:
     best, old = choice.best, choice.incumbent
     n_sample = f"on {count(best.cost.n)} sampled tuples"
     if not choice.switches:
-        kept = f"kept: {_priced(old, no_drop_visit_cost)} is still predicted cheapest"
+        price = _price(old, no_drop_visit_cost)
+        kept = f"{plan_text(old.kind, old.order)} kept, predicted cheapest at {price}"
         second = choice.challenger
-        against = f", against {_priced(second, no_drop_visit_cost)}" if second else ""
-        return f"{kept}{against} {n_sample}"
+        if second is None:
+            return f"{kept} {n_sample}"
+        other = plan_text(second.kind, second.order)
+        return f"{kept} against {_price(second, no_drop_visit_cost)} for {other} {n_sample}"
     new = f"new plan: {plan_text(best.kind, best.order)}"
     if best.kind == old.kind == "early drop":
         new = f"new order {arrows(best.order)}"
@@ -67,10 +70,6 @@ def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:
         f"{new} predicted {_price(best, no_drop_visit_cost)} against "
         f"{_price(old, no_drop_visit_cost)} for the old {n_sample}"
     )
-
-
-def _priced(plan: PlanCost, no_drop_visit_cost: float) -> str:
-    return f"{plan_text(plan.kind, plan.order)} at {_price(plan, no_drop_visit_cost)}"
 
 
 def _price(plan: PlanCost, no_drop_visit_cost: float) -> str:

@@ -128,8 +128,8 @@ class SelectionReOptimizer:
         """Version 1: an order from the queries alone, to run until tuples have been sampled."""
         cover = cover_prefix(self._constructs, self._plan.order)
         reason = (
-            f"first order, from the queries alone: minimum cover {arrows(cover)} by the share of "
-            "regions each lets pass, then schema order; no tuple was seen yet"
+            f"first order, from the queries alone: minimum cover {arrows(cover)}, least estimated "
+            "selectivity first, then schema order; no tuple was seen yet"
         )
         return [AdoptPlan(self._plan, batch_id, reason)]
 
@@ -144,12 +144,12 @@ class SelectionReOptimizer:
     # ------------------------------------------------------------------ batches
 
     def _on_batch(self, event: BatchExecuted) -> list[Instruction]:
+        self._n_seen += event.n_tuples
         regions = self._profile.add(event.sample, self._n_seen, self._settings.tau_tuples)
         found: list[Instruction] = []
         if event.plan_version == self._plan.version:
             self._account(event)
             found += self._follow_shadow(event, regions)
-        self._n_seen += event.n_tuples
         is_due = self._since_check >= self._settings.lambda_tuples
         self._since_check %= self._settings.lambda_tuples
         if self._pending is not None and len(self._profile) >= self._settings.min_samples:
@@ -157,7 +157,7 @@ class SelectionReOptimizer:
         return [*found, *self._check(event.batch_id)] if is_due else found
 
     def _account(self, event: BatchExecuted) -> None:
-        counts = BatchCounts(self._n_seen, event.n_tuples, event.n_matched, event.visits)
+        counts = BatchCounts(event.n_tuples, event.n_matched, event.visits)
         self._window.add(counts, self._settings.lambda_tuples)
         self._since_check += event.n_tuples
         if self._since_switch is not None:
@@ -201,9 +201,9 @@ class SelectionReOptimizer:
         watched = reading.decisive(settings.trigger)
         if watched is None:
             return self._reject(batch_id, reading, "thin", self._thin_sentence())
-        said = change_sentence(watched, settings.mu, reading.n_tuples)
+        said = self._change_explanation(watched, reading)
         if watched.change < settings.mu:
-            return self._reject(batch_id, reading, "below_threshold", f"{said}; order kept")
+            return self._reject(batch_id, reading, "below_threshold", f"{said}; plan kept")
         waited = self._since_switch
         if waited is not None and waited < settings.cooldown_tuples:
             spell = f"{count(waited)} of {count(settings.cooldown_tuples)} cool-down tuples"
@@ -245,11 +245,11 @@ class SelectionReOptimizer:
     # ------------------------------------------------------------------ a new plan
 
     def _sample(self) -> tuple[Regions, str]:
-        """Sampled tuples of the last λ when they are enough, else the whole profile window."""
-        if self._window.start is not None:
-            recent = self._profile.regions(self._window.start)
-            if len(recent) >= self._settings.min_samples:
-                return recent, "last λ tuples"
+        """Sampled tuples of the last λ, whatever plan they ran under, when they are enough, else
+        the whole profile window."""
+        recent = self._profile.regions(self._n_seen - self._settings.lambda_tuples)
+        if self._is_enough(recent):
+            return recent, "last λ tuples"
         return self._profile.regions(), "profile window"
 
     def _rearrange(self, kind: str, batch_id: int, reading: Reading | None) -> list[Instruction]:
@@ -277,7 +277,13 @@ class SelectionReOptimizer:
         watched = reading.decisive(self._settings.trigger) if reading else None
         if reading is None or watched is None:
             return f"{_UNTRIGGERED[kind]}: {said}"
-        return f"{change_sentence(watched, self._settings.mu, reading.n_tuples)}; {said}"
+        return f"{self._change_explanation(watched, reading)}; {said}"
+
+    def _change_explanation(self, watched: Watched, reading: Reading) -> str:
+        said = change_sentence(watched, self._settings.mu, reading.n_tuples)
+        if self._plan.kind == "early drop" or watched.metric != VISITS:
+            return said
+        return f"{said}, as early drop in the order {arrows(self._plan.order)} would need"
 
     def _switch(self, choice: PlanChoice, batch_id: int, reason: str) -> AdoptPlan:
         old = self._plan

@@ -17,17 +17,17 @@ from backend.adaptive.selection.matching import Regions, sample_regions
 class _Chunk:
     """The sampled tuples of one batch: raw values by attribute, and their regions intp[T, n].
 
-    start: tuples seen before the batch.
+    end: tuples seen when the batch was over.
     """
 
-    start: int
+    end: int
     values: Mapping[str, Sequence[Any]]
     regions: Regions
 
     def last(self, n: int) -> _Chunk:
         """The chunk cut to its last n >= 1 tuples."""
         values = {a: v[-n:] for a, v in self.values.items()}
-        return _Chunk(self.start, values, self.regions[-n:])
+        return _Chunk(self.end, values, self.regions[-n:])
 
 
 class ProfileWindow:
@@ -41,12 +41,13 @@ class ProfileWindow:
     def __len__(self) -> int:
         return self._n
 
-    def add(self, sample: Mapping[str, Sequence[Any]], start: int, tau: int) -> Regions:
+    def add(self, sample: Mapping[str, Sequence[Any]], end: int, tau: int) -> Regions:
         """Remember a batch's sample, forget all but the last ``tau`` tuples; returns its regions.
 
-        A sample that lacks a p-attribute (taken before its query was registered) counts as empty.
+        end: tuples seen when the batch was over. A sample that lacks a p-attribute (taken before
+        its query was registered) counts as empty.
         """
-        chunk = self._chunk(sample, start)
+        chunk = self._chunk(sample, end)
         if len(chunk.regions):
             self._chunks.append(chunk)
             self._n += len(chunk.regions)
@@ -67,31 +68,30 @@ class ProfileWindow:
     def rebuild(self, constructs: ConstructSet) -> None:
         """Go over to other constructs; samples lacking a newly used attribute are dropped."""
         self._constructs = constructs
-        chunks = [self._chunk(c.values, c.start) for c in self._chunks]
+        chunks = [self._chunk(c.values, c.end) for c in self._chunks]
         self._chunks = deque(c for c in chunks if len(c.regions))
         self._n = sum(len(c.regions) for c in self._chunks)
 
     def regions(self, since: int = 0) -> Regions:
-        """intp[T, n]: regions of the window's tuples from batches starting at ``since`` or later.
+        """intp[T, n]: regions of the window's tuples from batches that ended after ``since``.
 
-        since: a number of tuples seen, as given to ``add``.
+        since: a number of tuples seen, on the same clock as ``end`` of ``add``.
         """
-        found = [c.regions for c in self._chunks if c.start >= since]
+        found = [c.regions for c in self._chunks if c.end > since]
         n_attributes = len(self._constructs.attributes)
         return np.concatenate(found) if found else np.zeros((0, n_attributes), dtype=np.intp)
 
-    def _chunk(self, sample: Mapping[str, Sequence[Any]], start: int) -> _Chunk:
+    def _chunk(self, sample: Mapping[str, Sequence[Any]], end: int) -> _Chunk:
         if any(a not in sample for a in self._constructs.attributes):
             empty = np.zeros((0, len(self._constructs.attributes)), dtype=np.intp)
-            return _Chunk(start, {}, empty)
-        return _Chunk(start, sample, sample_regions(self._constructs, sample))
+            return _Chunk(end, {}, empty)
+        return _Chunk(end, sample, sample_regions(self._constructs, sample))
 
 
 @dataclass(frozen=True, slots=True)
 class BatchCounts:
-    """Exact counts of one batch; start: tuples seen before it."""
+    """Exact counts of one batch."""
 
-    start: int
     n_tuples: int
     n_matched: int
     visits: int
@@ -115,11 +115,6 @@ class CountWindow:
         """Forget everything: another plan is in force."""
         while self._batches:
             self._account(self._batches.popleft(), -1)
-
-    @property
-    def start(self) -> int | None:
-        """Tuples seen before the window's first batch; None when it is empty."""
-        return self._batches[0].start if self._batches else None
 
     @property
     def dropping_ratio(self) -> float | None:
