@@ -11,23 +11,33 @@
     return y === undefined || x === undefined || x === null ? null : { x, y };
   }
 
-  /** Extend every live chart on the page by the values of a delta, once per batch. */
-  pw.extendCharts = function (delta) {
+  /* The points of a trace that it does not have yet. */
+  function news(trace, batches) {
+    if (!trace.meta || !trace.meta.live) return [];
+    const last = trace.x && trace.x.length ? trace.x[trace.x.length - 1] : null;
+    const found = batches.map((batch) => point(trace, batch)).filter(Boolean);
+    return last === null ? found : found.filter((next) => next.x > last);
+  }
+
+  function extend(plot, batches, limit) {
+    const grown = { x: [], y: [] };
+    const indices = [];
+    plot.data.forEach((trace, index) => {
+      const fresh = news(trace, batches);
+      if (!fresh.length) return;
+      grown.x.push(fresh.map((next) => next.x));
+      grown.y.push(fresh.map((next) => next.y));
+      indices.push(index);
+    });
+    if (indices.length) window.Plotly.extendTraces(plot, grown, indices, limit);
+  }
+
+  /** Extend every live chart on the page by batches {b, t, v}, oldest first. */
+  pw.extendCharts = function (batches) {
     if (!window.Plotly) return;
     for (const holder of document.querySelectorAll("[data-live-chart]")) {
       const plot = holder.querySelector(".js-plotly-plot");
-      if (!plot || !plot.data) continue;
-      const grown = { x: [], y: [] };
-      const indices = [];
-      plot.data.forEach((trace, index) => {
-        const next = trace.meta && trace.meta.live ? point(trace, delta) : null;
-        const last = trace.x && trace.x.length ? trace.x[trace.x.length - 1] : null;
-        if (!next || last === next.x) return;
-        grown.x.push([next.x]);
-        grown.y.push([next.y]);
-        indices.push(index);
-      });
-      if (indices.length) window.Plotly.extendTraces(plot, grown, indices, Number(holder.dataset.liveChart));
+      if (plot && plot.data) extend(plot, batches, Number(holder.dataset.liveChart));
     }
   };
 })();

@@ -5,8 +5,8 @@
 (function () {
   "use strict";
   const pw = (window.planwatch = window.planwatch || {});
-  const CARD = { low: 132, high: 164, height: 88 };
-  const GAP = { low: 56, high: 96, row: 40, band: 14 };
+  const CARD = { low: 128, high: 164, height: 88 };
+  const GAP = { low: 54, high: 96, row: 40, band: 14 };
   const PAD = 6;
   const BAND_TOP = 34;
 

@@ -25,8 +25,8 @@
       h("span", { className: "pw-legend-word" }, "Bar:"),
       h("span", { className: "pw-segments", role: "group", "aria-label": "Colour of the bars" }, Object.entries(pw.heats).map(choice)),
       h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${(100 * top).toPrecision(2) * 1} %`),
-      h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "edge: share of tuples still alive"),
-      h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "pill: tuples in the queue, filled relative to the batch")
+      h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
+      h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue, filled by share of the batch")
     );
   };
 

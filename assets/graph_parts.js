@@ -10,7 +10,7 @@
 
   /* Shorten a name to what fits; the full one is in the tooltip and the label. */
   function fit(text, width) {
-    const most = Math.floor(width / 6.9);
+    const most = Math.floor(width / 7.3);
     return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "…";
   }
 
@@ -62,13 +62,13 @@
       },
       h("rect", { className: "pw-card-box", width: w, height: place.h, rx: 8 }),
       h("path", { className: `pw-card-bar pw-heat-${step === null ? "none" : step}`, d: barPath(place.h) }),
-      h("text", { className: "pw-card-name", x: 14, y: 19 }, `${pw.nodeSign(node)} ${fit(node.label, w - 50)}`),
-      card && h("text", { className: "pw-card-rank", x: w - 9, y: 19, textAnchor: "end" }, String(position)),
+      h("text", { className: "pw-card-name", x: 14, y: 19 }, `${pw.nodeSign(node)} ${fit(node.label, w - 38)}`),
+      card && h("text", { className: "pw-card-rank", x: w - 9, y: 58, textAnchor: "end" }, String(position)),
       h(
         "text",
         { className: "pw-card-line", x: 14, y: 42 },
         h("tspan", { className: "pw-card-big" }, texts.big),
-        h("tspan", { dx: 5 }, texts.word)
+        h("tspan", { dx: 4 }, texts.word)
       ),
       h("text", { className: "pw-card-line", x: 14, y: 58 }, texts.small),
       h("polyline", { className: "pw-spark", points: spark, transform: "translate(14,65)" })
@@ -112,7 +112,8 @@
 
   /** The band of a plan without early drop. */
   pw.graphBand = function (box) {
-    const text = "No early drop: every construct looks at every tuple, bitmaps are ANDed once at the end";
+    const short = "No early drop: every construct looks at every tuple";
+    const text = box.w < 640 ? short : short + ", bitmaps are ANDed once at the end";
     return h(
       "g",
       { className: "pw-band" },

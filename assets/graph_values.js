@@ -49,8 +49,8 @@
 
   /* Colour metrics of the legend: name, what it means, and the number of a card. */
   pw.heats = {
-    drops: { label: "share of tuples dropped here", of: (card) => card.drops },
-    visits: { label: "share of all visits (cost)", of: (card) => card.visits },
+    drops: { label: "tuples dropped here", of: (card) => card.drops },
+    visits: { label: "share of visits (cost)", of: (card) => card.visits },
   };
 
   /** Upper end of the scale: the largest value, rounded up to 1, 2 or 5 times a power of ten. */

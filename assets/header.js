@@ -22,7 +22,9 @@
     const same = before && before.run && before.run.id === run.id;
     const fresh = !same || pw.known.now === null || data.now >= pw.known.now;
     pw.known.run = run.id || null;
-    if (!same || !pw.known.ended) pw.known.state = run.state || null;
+    pw.known.state = run.state || null;
+    if (!same) beat = null;
+    if (before && !before.run && data.run) pw.layOutAgain();
     if (fresh) Object.assign(pw.known, { now: data.now, time: data.time });
     if (same && pw.mode() === "live") announcePlan(before.plans, data.plans);
     draw();
@@ -81,12 +83,12 @@
       if (said !== null) pw.announce(SAID[mode]);
       said = mode;
     }
-    document.title = [pageTitle(), pw.text("pw-plan", undefined), MODES[mode], "Planwatch"].filter((part) => typeof part === "string" && part).join(" · ");
+    document.title = [pageTitle(), shell.run && shell.run.id, shell.run && MODES[mode], "Planwatch"].filter(Boolean).join(" · ");
     drawAge();
   }
 
   const pageTitle = () => {
-    const link = document.querySelector(`.pw-nav-link[href^="${CSS.escape(pw.moment.path)}"] .pw-nav-label`);
+    const link = document.querySelector(`.pw-nav-link[data-pw-path="${CSS.escape(pw.moment.path)}"] .pw-nav-label`);
     return link ? link.textContent : "";
   };
 
@@ -100,12 +102,14 @@
   }
 
   function drawRuns() {
-    const picker = pw.byId("pw-run");
-    if (!picker) return;
+    const slot = pw.byId("pw-run-slot");
+    if (!slot) return;
+    if (!slot.firstChild) slot.append(pw.el("select", { id: "pw-run", class: "pw-input", "aria-label": "Run" }));
+    const picker = slot.firstChild;
     const key = shell.runs.map((run) => run.id + run.state).join();
     if (picker.dataset.key !== key) {
       picker.dataset.key = key;
-      picker.replaceChildren(...shell.runs.map((run) => pw.el("option", { value: run.id }, `${run.label} · ${run.state}`)));
+      picker.replaceChildren(...shell.runs.map((run) => pw.el("option", { value: run.id }, `${run.state === "running" ? "● " : ""}${run.label}`)));
       picker.disabled = shell.runs.length === 0;
     }
     if (shell.run && picker.value !== shell.run.id) picker.value = shell.run.id;
@@ -116,14 +120,16 @@
     pw.text("pw-plan", plan ? `Plan ${plan.version}` : "No plan yet");
     const running = pw.mode() === "live";
     const until = running ? Date.now() / 1000 : timeAt(pw.shown());
-    pw.text("pw-plan-age", plan && until !== null ? `${pw.age(until - plan.time)} old` : "");
+    pw.text("pw-plan-age", plan && until !== null ? `· ${pw.age(until - plan.time)} old` : "");
   }
 
   function timeAt(batch) {
     if (batch === null || !shell || !shell.times.length) return null;
-    let time = shell.times[0][1];
-    for (const [b, t] of shell.times) if (b <= batch) time = t;
-    return time;
+    const after = shell.times.findIndex(([b]) => b > batch);
+    if (after < 0) return shell.times[shell.times.length - 1][1];
+    if (after === 0) return shell.times[0][1];
+    const [[b0, t0], [b1, t1]] = [shell.times[after - 1], shell.times[after]];
+    return t0 + ((t1 - t0) * (batch - b0)) / (b1 - b0);
   }
   pw.timeAt = timeAt;
 
@@ -147,19 +153,40 @@
     }
   }
 
+  const since = (time) => (typeof time === "number" ? Date.now() / 1000 - time : null);
+  let beat = null; // last sign of life of the engine, asked for only when its records stay away
+  let asked = 0;
+
+  async function askForLife(run) {
+    if (Date.now() - asked < (STOPPED_S / 2) * 1000) return;
+    asked = Date.now();
+    const answer = await pw.api("GET", "/runs/" + encodeURIComponent(run));
+    if (!answer.ok) return;
+    beat = answer.body.heartbeat_at;
+    if (answer.body.state !== pw.known.state) pw.refresh(true);
+  }
+
   /* Once a second and at every delta: how old the newest record is. */
   function drawAge() {
     const node = pw.byId("pw-age");
     if (!node || !shell) return;
-    const age = pw.known.time === null || pw.known.time === undefined ? null : Date.now() / 1000 - pw.known.time;
+    const age = since(pw.known.time);
     const period = Math.max(0.2, shell.period_s || 1);
-    const quiet = age === null || !pw.running();
-    const stopped = !quiet && age > Math.max(STOPPED_S, 10 * period);
-    const level = quiet ? "quiet" : stopped || age > 10 * period ? "red" : age > 3 * period ? "amber" : "ok";
-    const since = age === null ? "no data yet" : `data ${pw.age(age)} old`;
-    pw.text(node, stopped ? `ENGINE STOPPED · ${since}` : since);
-    pw.attr(node, "data-level", level);
+    const late = pw.running() && age !== null && age > Math.max(STOPPED_S, 10 * period);
+    if (late) askForLife(shell.run.id);
+    const idle = late && beat !== null && since(beat) < STOPPED_S;
+    const words = age === null ? "no data yet" : `data ${pw.age(age)} old`;
+    const ended = shell.run && !pw.running() ? `${pw.known.state} ${pw.age(age)} ago` : words;
+    const sign = idle ? "idle · " : late ? "ENGINE STOPPED · " : "";
+    pw.text(node, sign + ended);
+    pw.attr(node, "data-level", staleness(age, period, idle));
     drawPlan();
+  }
+
+  function staleness(age, period, idle) {
+    if (age === null || !pw.running()) return "quiet";
+    if (age > 10 * period && !idle) return "red";
+    return age > 3 * period ? "amber" : "ok";
   }
 
   pw.on("moment", draw);

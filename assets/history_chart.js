@@ -23,8 +23,11 @@
     useEffect(() => {
       setGrown([]);
       return pw.on("values", (delta) => {
-        const value = read(delta.v, entity, property);
-        if (typeof value === "number") setGrown((last) => [...last, [delta.b, value]].slice(-LIMIT));
+        const fresh = pw
+          .pointsOf(delta)
+          .map((batch) => [batch.b, read(batch.v, entity, property)])
+          .filter((point) => typeof point[1] === "number");
+        if (fresh.length) setGrown((last) => [...last, ...fresh].slice(-LIMIT));
       });
     }, [entity, property]);
     const known = points.filter((point) => point[1] !== null);

@@ -9,11 +9,25 @@
   const h = (...args) => window.React.createElement(...args);
 
   /* The request's life: null, {phase: pending | applied | refused, value, text}. */
-  function useRequest(run, name) {
+  function useRequest(run, name, waiting) {
     const { useState, useRef, useEffect } = window.React;
     const [request, setRequest] = useState(null);
     const stop = useRef(null);
-    useEffect(() => () => stop.current && stop.current(), []);
+    const follow = (id, value) => {
+      stop.current = pw.followCommand(run, id, (command) => {
+        const applied = command.state === "applied";
+        const text = applied ? `applied at batch ${command.applied_batch}` : `refused: ${command.answer}`;
+        setRequest({ phase: command.state, value, text });
+        pw.announce(`${name} ${text}`);
+      });
+    };
+    useEffect(() => {
+      if (waiting) {
+        setRequest({ phase: "pending", value: waiting.value, text: "pending" });
+        follow(waiting.id, waiting.value);
+      }
+      return () => stop.current && stop.current();
+    }, []);
 
     async function send(value, reason, version) {
       if (stop.current) stop.current();
@@ -26,12 +40,7 @@
         return;
       }
       pw.refresh(true);
-      stop.current = pw.followCommand(run, answer.body.id, (command) => {
-        const applied = command.state === "applied";
-        const text = applied ? `applied at batch ${command.applied_batch}` : `refused: ${command.answer}`;
-        setRequest({ phase: command.state, value, text });
-        pw.announce(`${name} ${text}`);
-      });
+      follow(answer.body.id, value);
     }
     return [request, send, () => setRequest(null)];
   }
@@ -47,7 +56,7 @@
   function KnobCard(props) {
     const { knob, run, disabled, compact } = props;
     const { useState } = window.React;
-    const [request, send, forget] = useRequest(run, knob.name);
+    const [request, send, forget] = useRequest(run, knob.name, props.pending);
     const { text, draft, edit, drop } = useDraft(knob);
     const [reason, setReason] = useState("");
     const problem = pw.knobProblem(knob, text);
@@ -74,7 +83,6 @@
     return h(
       "section",
       {
-        id: props.id,
         className: "pw-knob" + (compact ? " pw-knob-compact" : "") + (changed ? " pw-knob-draft" : ""),
         "data-knob": knob.name,
         "data-value": String(knob.value),
@@ -151,8 +159,8 @@
     h(
       "p",
       { className: "pw-knob-foot" },
-      h("span", null, `range ${pw.knobRange(knob)}`),
-      h("span", null, `default ${knob.default}`),
+      h("span", null, `${knob.kind === "choice" || knob.kind === "bool" ? "one of" : "range"} ${pw.knobRange(knob)}`),
+      h("span", null, `default ${knob.kind === "bool" ? (knob.default ? "on" : "off") : pw.knobText(knob.default)}`),
       knob.scale === "log" && h("span", null, "log scale")
     );
 
@@ -176,7 +184,7 @@
 
   const types = window.PropTypes;
   KnobCard.propTypes = types
-    ? { id: types.string, run: types.string, knob: types.object, disabled: types.string, compact: types.bool, setProps: types.func }
+    ? { run: types.string, knob: types.object, disabled: types.string, compact: types.bool, pending: types.object, setProps: types.func }
     : {};
   window.planwatch_components = Object.assign(window.planwatch_components || {}, { KnobCard });
 

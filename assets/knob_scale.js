@@ -68,7 +68,10 @@
 
   pw.knobRange = function (knob) {
     if (knob.kind === "choice") return knob.choices.join(" · ");
-    if (knob.kind === "bool") return "on or off";
-    return `${knob.low ?? "−∞"} … ${knob.high ?? "∞"}`;
+    if (knob.kind === "bool") return "on, off";
+    return `${knob.low === null ? "−∞" : pw.knobText(knob.low)} … ${knob.high === null ? "∞" : pw.knobText(knob.high)}`;
   };
+
+  /** A knob's value to read: digits of whole numbers in groups. */
+  pw.knobText = (value) => (Number.isInteger(value) ? pw.show(value, "int") : String(value));
 })();

@@ -11,6 +11,8 @@
   const POLL_MS = 500;
   const PATIENCE = 3; // failures of the stream before polling takes over
   const RETRY_MS = 15000; // how long polling lasts before the stream is tried again
+  /* News that change what a page is made of; the rest (results, matrices…) waits for the slow refresh. */
+  const STRUCTURAL = ["run", "queries", "plans", "decisions", "events", "knobs", "commands"];
 
   pw.latencies = []; // {b, ms}: record time to painted, while LIVE
   pw.link_state = "off"; // off | stream | poll
@@ -114,7 +116,7 @@
     pw.emit("delta", delta);
     const live = pw.mode() === "live";
     if (live && delta.v) paint(delta, fresh);
-    const structural = ended || (delta.new && delta.new.length > 0);
+    const structural = ended || delta.gap || (delta.new || []).some((kind) => STRUCTURAL.includes(kind));
     if (structural || fresh) pw.refresh(Boolean(structural));
     if (ended) pw.drawHeader();
   }
@@ -130,9 +132,24 @@
       const cell = node.closest("[data-sort]");
       if (cell) cell.dataset.sort = value;
     }
-    pw.extendCharts(delta);
+    pw.extendCharts(pw.pointsOf(delta));
     if (fresh) window.requestAnimationFrame(() => measure(delta));
   }
+
+  const POINT = ["dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms"];
+
+  /** A delta as one {b, t, v} for every batch it tells of; all values come with the newest. */
+  pw.pointsOf = function (delta) {
+    const points = (delta.pts || []).map(([b, t, ...numbers]) => ({
+      b,
+      t,
+      v: { system: Object.fromEntries(POINT.map((name, i) => [name, numbers[i]])) },
+    }));
+    const last = points[points.length - 1];
+    if (last && last.b === delta.b) last.v = delta.v;
+    else if (typeof delta.b === "number" && delta.v) points.push(delta);
+    return points;
+  };
 
   /* In the frame after the one that drew: the pixels are out. */
   function measure(delta) {

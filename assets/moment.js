@@ -102,6 +102,16 @@
     pushShell();
   }
 
+  /** Ask the server for the page anew: its run has just begun to exist. */
+  pw.layOutAgain = function () {
+    pw.setProps("pw-page-key", { data: { path: pw.moment.path, run: pw.moment.run, again: Date.now() } });
+  };
+
+  /* Without a run there is no stream to tell of one: look now and then. */
+  window.setInterval(() => {
+    if (pw.ready && !document.hidden && pw.known.run === null) pw.refresh(true);
+  }, 3000);
+
   function pushShell() {
     if (pushed.run === pw.moment.run && pushed.news === news) return;
     pushed = { run: pw.moment.run, news };

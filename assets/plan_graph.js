@@ -101,7 +101,8 @@
     return h(
       "div",
       { id: props.id, className: "pw-graph", ref, ...data },
-      width > 0 && svg,
+      plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
+      width > 0 && plan.nodes.length > 0 && svg,
       tip && layout.places[tip.id] && pw.graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
       pw.graphLegend({ heat, setHeat, top })
     );

@@ -66,12 +66,12 @@
     const mode = pw.mode();
     const playing = timer !== null;
     const looks = {
-      live: ["⏸", "Freeze (space)"],
-      frozen: ["▶", "Resume (space)"],
-      replay: playing ? ["⏸", "Pause (space)"] : ["▶", "Play (space)"],
+      live: ["pause", "Freeze (space)"],
+      frozen: ["play", "Resume (space)"],
+      replay: playing ? ["pause", "Pause (space)"] : ["play", "Play (space)"],
     };
     const [sign, label] = looks[mode];
-    pw.text(button, sign);
+    pw.attr(button, "data-sign", sign);
     pw.attr(button, "aria-label", label);
     pw.attr(button, "title", label);
     pw.attr(button, "data-playing", playing ? "1" : "0");

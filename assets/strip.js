@@ -213,8 +213,10 @@
   pw.on("delta", (delta) => {
     const mode = pw.mode();
     if (mode === "frozen" || typeof delta.b !== "number" || delta.b <= range.last) return;
-    const visits = ((delta.v || {}).system || {}).visits_per_tuple;
-    if (typeof visits === "number") cost.push([delta.b, visits]);
+    for (const { b, v } of pw.pointsOf(delta)) {
+      const visits = (v.system || {}).visits_per_tuple;
+      if (b > range.last && typeof visits === "number") cost.push([b, visits]);
+    }
     range.last = delta.b;
     if (mode === "live") place(delta.b);
     if (later === null) {

@@ -6,18 +6,19 @@ The JavaScript registers them as ``window.planwatch_components``; Dash finds the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from dash.development.base_component import Component
 
 from dashboard.components.formats import Format
-from storage.records import Knob
+from storage.records import Command, Knob
+
+NAMESPACE: Final = "planwatch_components"
 
 
 class _Drawn(Component):
     """What Dash wants to know of a component: its namespace, type and property names."""
 
-    _namespace = "planwatch_components"
     _names: tuple[str, ...] = ()
 
     def __init__(self, **properties: Any) -> None:
@@ -31,6 +32,7 @@ class _Drawn(Component):
 class Icon(_Drawn):
     """A line drawing: SVG path data in a 24 x 24 box, in the colour of the text around it."""
 
+    _namespace = NAMESPACE
     _type = "Icon"
     _names = ("path", "size")
 
@@ -46,6 +48,7 @@ class PlanGraph(_Drawn):
     selected: the pinned node, or ''.
     """
 
+    _namespace = NAMESPACE
     _type = "PlanGraph"
     _names = ("id", "plan", "values", "sparks", "batch", "selected")
 
@@ -66,6 +69,7 @@ class PlanGraph(_Drawn):
 class HistoryChart(_Drawn):
     """One property over batches: points are (batch, value); follows the stream while LIVE."""
 
+    _namespace = NAMESPACE
     _type = "HistoryChart"
     _names = ("id", "title", "unit", "form", "entity", "property", "points", "at", "height")
 
@@ -98,26 +102,48 @@ class KnobCard(_Drawn):
     """One knob: slider, exact box, reason, apply, and the engine's answer.
 
     disabled: why it cannot be turned now, or ''. compact: the small form of the inspector.
+    pending: the request still waiting for the engine, which the card goes on following.
     """
 
+    _namespace = NAMESPACE
     _type = "KnobCard"
-    _names = ("id", "run", "knob", "disabled", "compact")
+    _names = ("id", "run", "knob", "disabled", "compact", "pending")
 
     def __init__(
-        self, id: Any, run: str, knob: Knob, disabled: str = "", compact: bool = False
+        self,
+        id: Any,
+        run: str,
+        knob: Knob,
+        disabled: str = "",
+        compact: bool = False,
+        pending: Command | None = None,
     ) -> None:
-        row = {
-            "name": knob.name,
-            "kind": knob.kind,
-            "value": knob.value,
-            "default": knob.default,
-            "unit": knob.unit,
-            "help": knob.help,
-            "low": knob.low,
-            "high": knob.high,
-            "scale": knob.scale,
-            "choices": list(knob.choices),
-            "version": knob.version,
-            "batch": knob.batch,
-        }
-        super().__init__(id=id, run=run, knob=row, disabled=disabled, compact=compact)
+        waiting = None
+        if pending is not None:
+            waiting = {"id": pending.id, "value": pending.payload.get("value")}
+        super().__init__(
+            id=id,
+            run=run,
+            knob=knob_row(knob),
+            disabled=disabled,
+            compact=compact,
+            pending=waiting,
+        )
+
+
+def knob_row(knob: Knob) -> dict[str, Any]:
+    """A knob as the card reads it."""
+    return {
+        "name": knob.name,
+        "kind": knob.kind,
+        "value": knob.value,
+        "default": knob.default,
+        "unit": knob.unit,
+        "help": knob.help,
+        "low": knob.low,
+        "high": knob.high,
+        "scale": knob.scale,
+        "choices": list(knob.choices),
+        "version": knob.version,
+        "batch": knob.batch,
+    }

@@ -86,6 +86,7 @@ def _cell(value: Any, column: Column, heads: bool) -> Component:
     if key is not None:
         extra["data-sort"] = str(key)
     numeric = "pw-num" if column.form else ""
+    classes = f"{numeric} {extra.pop('className', '')}".strip()
     if heads:
-        return html.Th(shown, scope="row", className=numeric, **extra)
-    return html.Td(shown, className=numeric, **extra)
+        return html.Th(shown, scope="row", className=classes, **extra)
+    return html.Td(shown, className=classes, **extra)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.pages import knobs, plan
 from dashboard.pages.contract import Page, always
 
-PAGES: Final[tuple[Page, ...]] = ()
+PAGES: Final[tuple[Page, ...]] = (plan.PAGE, knobs.PAGE)
 
 __all__ = ["PAGES", "Page", "always"]

@@ -1,4 +1,5 @@
-/* The small core every other file builds on: events, DOM helpers, announcements, toasts. */
+/* The small core every other file builds on: events, DOM helpers, announcements, toasts. Dash
+   loads assets by name, hence the a_. */
 (function () {
   "use strict";
   const pw = (window.planwatch = window.planwatch || {});

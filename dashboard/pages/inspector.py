@@ -1,0 +1,153 @@
+"""The inspector at the right of the plan: one entity now, why it is where it is, and its knobs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.badges import badge, state_badge
+from dashboard.components.drawn import HistoryChart
+from dashboard.components.links import jump
+from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tiles import live_value
+from dashboard.context import Context
+from dashboard.pages.knob_cards import draw_cards, is_locked
+from dashboard.services import Services
+from dashboard.views import plan as plans
+from dashboard.views.inspector import Inspector, Property, Reason, build_inspector
+from storage.reader import Reader
+from storage.records import Knob
+
+_HISTORY_BATCHES: Final = 160
+_ACCEPTED: Final = ("switched",)
+
+
+def node_of(context: Context) -> str:
+    """The pinned entity, or the system."""
+    return context.moment.node or plans.SYSTEM
+
+
+def inspector_key(services: Services, context: Context) -> str:
+    """Changes exactly when the inspector is to be drawn anew; numbers follow by themselves."""
+    reader, run = services.reader, context.run_id
+    plan = reader.plan_at(run, context.batch)
+    newest = reader.decisions(run, until=context.batch, verdicts=_ACCEPTED, limit=1)
+    parts = (
+        run,
+        node_of(context),
+        context.mode,
+        None if context.mode == "live" else context.batch,
+        context.batch is None,
+        plan.version if plan else 0,
+        newest[0].decision.seq if newest else 0,
+        sorted(knob.name for knob in _knobs(reader, context)),
+    )
+    return repr(parts)
+
+
+def draw_inspector(services: Services, context: Context) -> list[Component]:
+    """All parts of the inspector of the pinned entity."""
+    reader, entity = services.reader, node_of(context)
+    view = _view(reader, context, entity)
+    parts: list[Component] = [_head(context, view)]
+    if view.history is not None:
+        parts.append(_history(reader, context, view))
+    if view.properties:
+        parts.append(_properties(view.properties))
+    if entity == plans.SYSTEM or entity.startswith("asc:"):
+        parts += _why(context, view.reasons)
+    knobs = _knobs(reader, context)
+    if knobs:
+        locked = is_locked(services, context)
+        parts.append(html.H3("Knobs"))
+        if locked:
+            parts.append(html.P(locked, className="pw-knob-note"))
+        parts += draw_cards(reader, context, knobs, locked, "inspector", compact=True)
+    return parts
+
+
+def _view(reader: Reader, context: Context, entity: str) -> Inspector:
+    run, at = context.run_id, context.batch
+    values = reader.values(run, at)
+    entities = {found.id: found for found in reader.entities(run, at)}
+    plan = reader.plan_at(run, at)
+    rows = [] if plan is None else plans.steps(plan, values, entities)
+    decisions = reader.decisions(run, until=at, verdicts=_ACCEPTED, limit=200)
+    return build_inspector(entity, entities, values, rows, decisions)
+
+
+def _knobs(reader: Reader, context: Context) -> list[Knob]:
+    """Knobs of the entity; the system also has those of whatever the graph does not draw."""
+    node = node_of(context)
+    drawn = (plans.SOURCE, plans.OUTPUT)
+    return [
+        knob
+        for knob in reader.knobs(context.run_id, context.batch)
+        if knob.entity == node
+        or (node == plans.SYSTEM and knob.entity not in drawn and ":" in knob.entity)
+    ]
+
+
+def _head(context: Context, view: Inspector) -> Component:
+    title: list[Any] = [html.B(view.title), badge(view.kind)]
+    if view.entity != plans.SYSTEM:
+        title.append(jump(context, "unpin", node="", className="pw-link pw-unpin", title="Esc"))
+    return html.Div(
+        [
+            html.P(title, className="pw-inspected"),
+            html.P(view.summary, className="pw-summary"),
+        ],
+        **attrs(data_entity=view.entity),
+    )
+
+
+def _history(reader: Reader, context: Context, view: Inspector) -> Component:
+    assert view.history is not None
+    name, form, unit = view.history
+    owner = next((p.live.partition("|")[0] for p in view.properties if p.name == name), view.entity)
+    at = context.batch
+    since = None if at is None else max(0, at - _HISTORY_BATCHES + 1)
+    series = reader.series(context.run_id, owner, name, since_batch=since, until_batch=at)
+    return HistoryChart(
+        "plan-inspector-history", name, owner, name, plans.points(series), unit, form, height=76
+    )
+
+
+_COLUMNS: Final = (Column("Property"), Column("Value", "f2"), Column("Unit"))
+
+
+def _properties(properties: list[Property]) -> Component:
+    rows = [[_name(item), _value(item), item.unit] for item in properties]
+    return table("Properties at this moment", _COLUMNS, rows, className="pw-properties")
+
+
+def _name(item: Property) -> Component:
+    return html.Span(item.name, title=item.meaning or None)
+
+
+def _value(item: Property) -> Any:
+    if not item.live:
+        return Cell(str(item.value), attributes={"className": "pw-static"})
+    entity, _, name = item.live.partition("|")
+    return Cell(live_value(entity, name, item.value, item.form), sort=item.value)
+
+
+def _why(context: Context, reasons: list[Reason]) -> list[Component]:
+    if not reasons:
+        words = html.P("No rearrangement touched it so far.", className="pw-summary")
+        return [html.H3("Why here"), words]
+    items = [
+        html.Li(
+            [
+                state_badge(reason.verdict),
+                " ",
+                jump(context, f"batch {reason.batch}", "/decisions", reason.batch),
+                f" · {reason.text}",
+            ]
+        )
+        for reason in reasons
+    ]
+    return [html.H3("Why here"), html.Ul(items)]

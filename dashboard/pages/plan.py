@@ -1,0 +1,258 @@
+"""The Plan page: the plan in force, its constructs with their numbers, and what is behind them."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from dash import Dash, Input, Output, State, dcc, html
+from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
+
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.attributes import attrs
+from dashboard.components.drawn import HistoryChart, PlanGraph
+from dashboard.components.formats import Format
+from dashboard.components.panels import panel, twinned
+from dashboard.components.states import empty
+from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tiles import live_value
+from dashboard.context import Context
+from dashboard.pages.contract import Page
+from dashboard.pages.inspector import draw_inspector, inspector_key
+from dashboard.services import Services
+from dashboard.views import plan as views
+from storage.reader import Reader
+from storage.records import Batch, Entity, PlanVersion
+from storage.rows import SeriesData
+
+GRAPH: Final = "plan-graph"
+HEADLINE: Final = "plan-headline"
+STEPS: Final = "plan-steps"
+RECENT: Final = "plan-recent"
+INSPECTOR: Final = "plan-inspector"
+INSPECTOR_KEY: Final = "plan-inspector-key"
+_RECENT_BATCHES: Final = 240
+_TABLE_BATCHES: Final = 40
+_ICON: Final = "M3 9h5v6H3zM16 4h5v6h-5zM16 14h5v6h-5zM8 12h4M12 7v10M12 7h4M12 17h4"
+
+
+class Chart(NamedTuple):
+    """A chart below the graph: a property of the system."""
+
+    id: str
+    property: str
+    title: str
+    unit: str
+    form: Format
+
+
+CHARTS: Final = (
+    Chart("plan-visits", "visits_per_tuple", "Visits per tuple", "", "f2"),
+    Chart("plan-rate", "tuples_per_s", "Throughput", "tuples/s", "si"),
+    Chart("plan-batch", "batch_ms", "Batch time", "", "ms"),
+)
+
+
+class Facts(NamedTuple):
+    """What the page reads for one moment."""
+
+    plan: PlanVersion | None
+    values: dict[str, dict[str, float | None]]
+    series: dict[tuple[str, str], SeriesData]
+    entities: dict[str, Entity]
+    batches: tuple[Batch, ...]
+
+
+def read(reader: Reader, context: Context) -> Facts:
+    """Everything but the inspector, as of the batch of the context."""
+    run, at = context.run_id, context.batch
+    plan = reader.plan_at(run, at) or next(iter(reader.plans(run)), None)
+    nodes = [] if plan is None else [views.SOURCE, *plan.order, views.OUTPUT]
+    keys = [views.spark_source(node) for node in nodes]
+    keys += [(views.SYSTEM, chart.property) for chart in CHARTS]
+    since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
+    series = reader.many_series(run, keys, since_batch=since, until_batch=at)
+    entities = {entity.id: entity for entity in reader.entities(run, at)}
+    batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
+    return Facts(plan, reader.values(run, at), series, entities, batches)
+
+
+def layout(context: Context, services: Services) -> Component:
+    """The page; without a run it says how one begins."""
+    if context.run is None:
+        return empty(
+            "No run yet",
+            "The engine has not begun a run in this store. It appears here as soon as it does.",
+        )
+    facts = read(services.reader, context)
+    headline = html.Span(_headline(context, facts.plan), id=HEADLINE)
+    steps = html.Div(_steps_table(facts), id=STEPS)
+    recent = html.Div(_recent_table(facts), id=RECENT)
+    charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
+    inspector = draw_inspector(services, context)
+    return html.Div(
+        [
+            html.Div(
+                [
+                    twinned("Plan", _graph(context, facts), steps, note=headline),
+                    twinned("Recent batches", charts, recent),
+                ],
+                className="pw-plan-left",
+            ),
+            html.Aside(
+                [
+                    panel("Inspector", html.Div(inspector, id=INSPECTOR), className="pw-inspector"),
+                    dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
+                ],
+                **attrs(aria_label="Inspector"),
+            ),
+        ],
+        className="pw-plan",
+    )
+
+
+def register(app: Dash, services: Services) -> None:
+    """Graph, tables and charts follow the moment; the inspector only when it says something new."""
+    moment = Input(ids.MOMENT, "data")
+
+    @app.callback(
+        *(Output(GRAPH, name) for name in ("plan", "values", "sparks", "batch", "selected")),
+        Output(HEADLINE, "children"),
+        Output(STEPS, "children"),
+        Output(RECENT, "children"),
+        *(Output(chart.id, "points") for chart in CHARTS),
+        moment,
+        prevent_initial_call=True,
+    )
+    def _follow(data: dict[str, Any] | None) -> tuple[Any, ...]:
+        context = _shown(services, data)
+        facts = read(services.reader, context)
+        texts = (_headline(context, facts.plan), _steps_table(facts), _recent_table(facts))
+        charts = (_points(chart, facts) for chart in CHARTS)
+        return (*_graph_properties(context, facts), *texts, *charts)
+
+    @app.callback(
+        Output(INSPECTOR, "children"),
+        Output(INSPECTOR_KEY, "data"),
+        moment,
+        State(INSPECTOR_KEY, "data"),
+        prevent_initial_call=True,
+    )
+    def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, str]:
+        context = _shown(services, data)
+        key = inspector_key(services, context)
+        if key == shown:
+            raise PreventUpdate
+        return draw_inspector(services, context), key
+
+
+def _shown(services: Services, data: dict[str, Any] | None) -> Context:
+    context = contexts.of(services.reader, data)
+    if context.run is None:
+        raise PreventUpdate
+    return context
+
+
+def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
+    graph = views.graph_plan(context.run_id, facts.plan)
+    sparks = {
+        node["id"]: views.spark(facts.series.get(views.spark_source(node["id"])))
+        for node in graph["nodes"]
+    }
+    values = views.graph_values(facts.values)
+    return graph, values, sparks, context.batch, context.moment.node or ""
+
+
+def _graph(context: Context, facts: Facts) -> Component:
+    return PlanGraph(GRAPH, *_graph_properties(context, facts))
+
+
+def _headline(context: Context, plan: PlanVersion | None) -> str:
+    if plan is None and context.run is not None and context.run.note:
+        return context.run.note
+    return views.headline(plan)
+
+
+def _points(chart: Chart, facts: Facts) -> list[list[Any]]:
+    series = facts.series.get((views.SYSTEM, chart.property))
+    return [list(point) for point in views.points(series)]
+
+
+def _chart(chart: Chart, facts: Facts) -> Component:
+    points = views.points(facts.series.get((views.SYSTEM, chart.property)))
+    return HistoryChart(
+        chart.id, chart.title, views.SYSTEM, chart.property, points, chart.unit, chart.form
+    )
+
+
+_STEP_COLUMNS: Final = (
+    Column("Construct"),
+    Column("#", "int", hint="place in the order of the plan"),
+    Column("drop probability", "pct", hint="P(dropped | reached)"),
+    Column("reached", "int", "tuples", "tuples of the batch that visited it"),
+    Column("dropped here", "pct", hint="share of the batch's tuples dropped here"),
+    Column("alive after", "pct", hint="share of the batch's tuples alive after it"),
+    Column("visits", "pct", hint="share of all visits"),
+    Column("queue", "int", "tuples"),
+    Column("regions", "int"),
+    Column("queries", "int"),
+)
+
+
+def _steps_table(facts: Facts) -> Component:
+    rows = [] if facts.plan is None else views.steps(facts.plan, facts.values, facts.entities)
+    cells = [
+        [
+            row.attribute,
+            row.position,
+            _live(row.entity, "drop_prob", row.drop, "pct"),
+            _live(row.entity, "reached_tuples", row.reached, "int"),
+            row.dropped,
+            _live(row.entity, "survival_prob", row.survival, "pct"),
+            row.visits,
+            row.queue,
+            row.n_regions,
+            row.n_queries,
+        ]
+        for row in rows
+    ]
+    marks = [attrs(data_pw_node=row.entity) for row in rows]
+    return table("Constructs of the plan, in its order", _STEP_COLUMNS, cells, marks)
+
+
+def _live(entity: str, name: str, value: float | None, form: Format) -> Cell:
+    return Cell(live_value(entity, name, value, form), sort=-1.0 if value is None else value)
+
+
+_BATCH_COLUMNS: Final = (
+    Column("Batch", "int"),
+    Column("tuples", "int"),
+    Column("matched", "int"),
+    Column("misfits", "int"),
+    Column("batch time", "ms"),
+    Column("visits per tuple", "f2"),
+    Column("plan", "int"),
+    Column("stream time"),
+)
+
+
+def _recent_table(facts: Facts) -> Component:
+    visits = dict(views.points(facts.series.get((views.SYSTEM, "visits_per_tuple"))))
+    rows = [
+        [
+            batch.id,
+            batch.n_tuples,
+            batch.n_matched,
+            batch.n_misfits,
+            batch.duration_ms,
+            visits.get(batch.id or 0),
+            batch.plan_version,
+            batch.stream_time,
+        ]
+        for batch in reversed(facts.batches)
+    ]
+    return table(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
+
+
+PAGE: Final = Page("/plan", "Plan", "Plan", _ICON, "p", layout, register)

@@ -1,0 +1,272 @@
+"""The frame around every page: header, timeline strip, navigation, main area, help.
+
+The server lays out the frame once and then answers two questions: what the strip and the header
+know of the run (``ids.SNAPSHOT``) and which page to lay out. Everything that moves in the frame is
+moved by assets/{moment,header,strip,live}.js. Where the moment lives: see dashboard.context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash.development.base_component import Component
+
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.attributes import attrs
+from dashboard.components.drawn import Icon
+from dashboard.components.states import empty
+from dashboard.context import Context
+from dashboard.pages import PAGES
+from dashboard.pages.contract import Page
+from dashboard.services import Services
+from dashboard.views.shell import Snapshot, build_snapshot
+from storage.reader import Reader
+
+HEADER_PX: Final = 110
+NAV_PX: Final = {"base": 60, "xl": 184}
+THEME: Final = {"primaryColor": "indigo", "defaultRadius": "sm", "fontFamily": "var(--pw-font)"}
+STRIP_POINTS: Final = 600
+_EVENTS_READ: Final = 5000
+_BOOT: Final = "theme_boot.js"
+
+LOGO: Final = "M3 17 L8 17 L8 7 L13 7 L13 13 L21 13 M17 9 L21 13 L17 17"
+_SUN: Final = (
+    "M12 4V2M12 22v-2M4 12H2M22 12h-2M6.3 6.3 4.9 4.9M19.1 19.1l-1.4-1.4M6.3 17.7l-1.4 1.4"
+    "M19.1 4.9l-1.4 1.4M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8"
+)
+_MOON: Final = "M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5Z"
+_SYSTEM: Final = "M3 5h18v11H3zM8 21h8M12 16v5"
+_SHARE: Final = (
+    "M10 14a4.5 4.5 0 0 0 6.4.4l3-3A4.5 4.5 0 0 0 13 5l-1.6 1.6"
+    "M14 10a4.5 4.5 0 0 0-6.4-.4l-3 3A4.5 4.5 0 0 0 11 19l1.6-1.6"
+)
+
+HELP_KEYS: Final = (
+    (("space",), "freeze and resume; in a replay: play and pause"),
+    (("←", "→"), "previous, next adaptation"),
+    (("shift ←", "shift →"), "one batch back, forward"),
+    ((".",), "jump to now"),
+    (("t",), "tables instead of figures, and back"),
+    (("Esc",), "unpin the node, discard a draft, close"),
+    (("y",), "copy a permalink to this very moment"),
+    (("?",), "this help"),
+)
+
+
+def build_shell(services: Services) -> Component:
+    """The layout of the application, before anything is known of the run or the page."""
+    provider: Component = dmc.MantineProvider(
+        id=ids.PROVIDER,
+        theme=THEME,
+        defaultColorScheme="auto",
+        children=[
+            dcc.Location(id=ids.LOCATION, refresh=False),
+            *(dcc.Store(id=store) for store in _STORES),
+            html.A("Skip to the page", href=f"#{ids.MAIN}", className="pw-skip"),
+            html.Div(_frame(), id=ids.SHELL, **attrs(data_mode="replay", data_link="off")),
+            html.Div(
+                id=ids.ANNOUNCE, className="pw-sr", role="status", **attrs(aria_live="polite")
+            ),
+            html.Div(
+                id=ids.TOASTS, className="pw-toasts", role="log", **attrs(aria_label="Notices")
+            ),
+            _help(),
+        ],
+    )
+    return provider
+
+
+_STORES: Final = (ids.MOMENT, ids.NEWS, ids.PAGE_KEY, ids.SNAPSHOT, ids.SHELL_RUN, ids.THEME)
+
+
+def _frame() -> Component:
+    frame: Component = dmc.AppShell(
+        [
+            dmc.AppShellHeader([_header(), html.Div(id=ids.STRIP, className="pw-strip")]),
+            dmc.AppShellNavbar(_navigation(PAGES)),
+            dmc.AppShellMain(html.Div(id=ids.PAGE, className="pw-main"), id=ids.MAIN, tabIndex=-1),
+        ],
+        header={"height": HEADER_PX},
+        navbar={"width": NAV_PX, "breakpoint": 0},
+        padding=0,
+        transitionDuration=0,
+    )
+    return frame
+
+
+def _header() -> Component:
+    return html.Div(
+        [
+            html.A(
+                [Icon(LOGO, 20), "Planwatch"],
+                href="/",
+                className="pw-brand",
+                **attrs(data_pw_path="/"),
+            ),
+            html.Button(
+                html.Span("…", id="pw-mode-word"),
+                id="pw-mode",
+                className="pw-mode",
+                type="button",
+                title="Freeze, resume (space)",
+            ),
+            *_run_items(),
+            html.Span(className="pw-divider"),
+            html.Span(
+                [html.B("—", id="pw-plan"), " ", html.Span(id="pw-plan-age")],
+                className="pw-head-item",
+            ),
+            html.Span(className="pw-divider"),
+            html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
+            html.Span(className="pw-spacer"),
+            html.Span(
+                [
+                    html.Span(id="pw-since-text"),
+                    html.Button("Resume", id="pw-resume", className="pw-button", type="button"),
+                ],
+                id="pw-since",
+                className="pw-since",
+                hidden=True,
+            ),
+            *_buttons(),
+        ],
+        className="pw-header",
+    )
+
+
+def _run_items() -> list[Component]:
+    return [
+        html.Span(id="pw-run-slot", className="pw-run-picker"),
+        html.Span(id="pw-run-state", className="pw-badge", **attrs(data_state="")),
+        html.Span(id="pw-stream", className="pw-head-item"),
+    ]
+
+
+def _buttons() -> list[Component]:
+    faces = (("light", _SUN), ("dark", _MOON), ("system", _SYSTEM))
+    icons = [html.Span(Icon(path), className=f"pw-theme-{name}") for name, path in faces]
+    return [
+        _icon_button("pw-theme-toggle", "Theme", icons, data_choice="system"),
+        _icon_button("pw-share", "Copy a permalink (y)", Icon(_SHARE)),
+        _icon_button("pw-help-open", "Help and keys (?)", "?"),
+    ]
+
+
+def _icon_button(component_id: str, label: str, children: Any, **data: str) -> Component:
+    return html.Button(
+        children,
+        id=component_id,
+        className="pw-icon-button",
+        type="button",
+        title=label,
+        **attrs(aria_label=label, **data),
+    )
+
+
+def _navigation(pages: tuple[Page, ...]) -> Component:
+    links = [
+        html.A(
+            [Icon(page.icon), html.Span(page.label, className="pw-nav-label")],
+            href=page.path,
+            className="pw-nav-link",
+            title=f"{page.label} (g {page.key})",
+            **attrs(data_pw_path=page.path, data_key=page.key),
+        )
+        for page in pages
+    ]
+    return html.Nav(links, className="pw-nav", **attrs(aria_label="Pages"))
+
+
+def _help() -> Component:
+    jumps = tuple(((f"g {page.key}",), f"go to {page.label}") for page in PAGES)
+    entries: list[Component] = []
+    for keys, words in HELP_KEYS + jumps:
+        marks: list[Any] = [mark for key in keys for mark in (html.Kbd(key), " ")]
+        entries += [html.Dt(marks), html.Dd(words)]
+    body = [
+        html.H2("Keys"),
+        html.Dl(entries),
+        html.P(_ABOUT, className="pw-panel-note"),
+        html.Button("Close", id="pw-help-close", className="pw-button", type="button"),
+    ]
+    return html.Dialog(
+        html.Div(body, className="pw-help-body"),
+        id=ids.HELP,
+        className="pw-help",
+        **attrs(aria_label="Help"),
+    )
+
+
+_ABOUT: Final = (
+    "Everything on screen is in the address: page, run, batch, node. LIVE follows the stream, "
+    "FROZEN holds a running stream still, REPLAY shows the past or a finished run."
+)
+
+
+def register_shell(app: Dash, services: Services) -> None:
+    """Callbacks of the frame and of all pages."""
+    app.config.suppress_callback_exceptions = True
+    app.index_string = with_theme_boot(app.index_string, app.get_asset_url(_BOOT))
+    app.clientside_callback(  # type: ignore[no-untyped-call]  # dash has no types here
+        ClientsideFunction("planwatch", "fromLocation"),
+        Output(ids.MOMENT, "data"),
+        Output(ids.PAGE_KEY, "data"),
+        Output(ids.NEWS, "data"),
+        Input(ids.LOCATION, "pathname"),
+        Input(ids.LOCATION, "search"),
+    )
+    app.clientside_callback(  # type: ignore[no-untyped-call]  # dash has no types here
+        ClientsideFunction("planwatch", "receive"),
+        Output(ids.SHELL_RUN, "data"),
+        Input(ids.SNAPSHOT, "data"),
+    )
+
+    @app.callback(Output(ids.SNAPSHOT, "data"), Input(ids.NEWS, "data"), prevent_initial_call=True)
+    def _snapshot(news: dict[str, Any] | None) -> dict[str, Any]:
+        found = contexts.of(services.reader, news)
+        pages = [page.path for page in PAGES if page.has_records(found, services)]
+        return asdict(read_snapshot(services.reader, found, pages))
+
+    @app.callback(
+        Output(ids.PAGE, "children"),
+        Input(ids.PAGE_KEY, "data"),
+        State(ids.MOMENT, "data"),
+        prevent_initial_call=True,
+    )
+    def _page(key: dict[str, Any] | None, moment: dict[str, Any] | None) -> Component:
+        found = contexts.of(services.reader, moment)
+        return lay_out((key or {}).get("path", "/"), found, services)
+
+    for page in PAGES:
+        page.register(app, services)
+
+
+def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
+    """The snapshot of the run of a context; pages: paths worth showing."""
+    runs = reader.runs()
+    if found.run is None:
+        return build_snapshot(found, runs, (), (), None, pages)
+    run = found.run.id
+    cost = reader.series(run, "system", "visits_per_tuple", max_points=STRIP_POINTS)
+    events = reader.events(run, limit=_EVENTS_READ)
+    return build_snapshot(found, runs, reader.plans(run), events, cost, pages)
+
+
+def with_theme_boot(index: str, url: str) -> str:
+    """The index page with the script that sets the theme before the first paint."""
+    return index.replace("{%css%}", f'<script src="{url}"></script>\n{{%css%}}', 1)
+
+
+def lay_out(path: str, context: Context, services: Services) -> Component:
+    """The page of a path at a context; a path without a page says which there are."""
+    page = next((page for page in PAGES if page.path == path), None)
+    if page is None:
+        return empty("There is no such page", f"Nothing is at {path}. The pages are at the left.")
+    if context.run is None and context.moment.run:
+        known = html.A("All runs", href="/", className="pw-link", **attrs(data_pw_path="/"))
+        return empty("There is no such run", f"The store has no run {context.moment.run!r}.", known)
+    return html.Div([html.H1(page.title, className="pw-sr"), page.layout(context, services)])

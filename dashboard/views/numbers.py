@@ -1,0 +1,34 @@
+"""Small helpers about numbers that may be unknown (None or NaN)."""
+
+from __future__ import annotations
+
+import math
+
+from dashboard.components.formats import Format
+
+#: How values of a unit are written.
+FORMS: dict[str, Format] = {
+    "prob": "pct",
+    "tuples": "int",
+    "tuples/s": "si",
+    "ms": "ms",
+    "visits/tuple": "f2",
+    "decisions": "int",
+    "us/tuple": "f2",
+    "": "f3",
+}
+
+
+def known(value: float | None) -> bool:
+    """Whether there is a value at all."""
+    return value is not None and not math.isnan(value)
+
+
+def form_of(unit: str) -> Format:
+    """How a value of this unit is written."""
+    return FORMS.get(unit, "f2")
+
+
+def shown_unit(unit: str) -> str:
+    """The unit to print beside the written value: '' where the form carries it."""
+    return "" if unit in ("prob", "ms") else unit

@@ -1,0 +1,144 @@
+"""What the Plan page shows: the plan in force at a moment, its numbers, and their table twin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from dashboard.views.numbers import known
+from storage.records import Entity, PlanVersion
+from storage.rows import SeriesData
+
+Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
+SPARK_POINTS: Final = 24
+SOURCE: Final = "op:source"
+OUTPUT: Final = "op:output"
+SYSTEM: Final = "system"
+
+#: What the sparkline of a node draws: (entity, property).
+SPARKS: Final = {SOURCE: (SYSTEM, "tuples_per_s"), OUTPUT: (SYSTEM, "n_matched")}
+
+
+class Step(NamedTuple):
+    """One row of the table twin: a construct in the order of the plan.
+
+    reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
+    tuples dropped here. visits: share of all visits. queue: tuples handed to it.
+    """
+
+    position: int
+    entity: str
+    attribute: str
+    reached: float | None
+    drop: float | None
+    dropped: float | None
+    survival: float | None
+    visits: float | None
+    queue: float | None
+    n_regions: int | None
+    n_queries: int | None
+
+
+def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
+    """The plan as the graph draws it: nodes in the order of the flow, bare attribute names."""
+    if plan is None:
+        return {"run": run_id, "version": 0, "hash": "", "kind": "", "nodes": [], "edges": []}
+    labels = {node["id"]: bare(str(node["label"])) for node in plan.graph.get("nodes", [])}
+    kinds = {node["id"]: node["kind"] for node in plan.graph.get("nodes", [])}
+    flow = [SOURCE, *plan.order, OUTPUT]
+    fallback = {SOURCE: "Source", OUTPUT: "Output"}
+    nodes = [
+        {
+            "id": node,
+            "kind": kinds.get(node, "asc"),
+            "label": labels.get(node) or fallback.get(node) or node.partition(":")[2],
+        }
+        for node in flow
+    ]
+    return {
+        "run": run_id,
+        "version": plan.version,
+        "hash": plan.hash,
+        "kind": plan.kind,
+        "nodes": nodes,
+        "edges": list(plan.graph.get("edges", [])),
+    }
+
+
+def bare(label: str) -> str:
+    """A node's name without its operator sign: the graph draws the sign itself."""
+    return label.removeprefix("σ").strip()
+
+
+def graph_values(values: Values) -> dict[str, Any]:
+    """Values of a batch shaped as the live delta: queues are bare numbers."""
+    shaped: dict[str, Any] = {}
+    for entity, properties in values.items():
+        if entity.startswith("queue:"):
+            shaped[entity] = properties.get("size_tuples")
+        elif entity == SYSTEM or entity.startswith("asc:"):
+            shaped[entity] = dict(properties)
+    return shaped
+
+
+def spark_source(node: str) -> tuple[str, str]:
+    """(entity, property) of the sparkline of a node."""
+    return SPARKS.get(node, (node, "drop_prob"))
+
+
+def spark(series: SeriesData | None) -> list[float]:
+    """The last 24 known values."""
+    if series is None:
+        return []
+    return [float(value) for value in series.value if known(float(value))][-SPARK_POINTS:]
+
+
+def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
+    """(batch, value) of a series; None where unknown."""
+    if series is None:
+        return []
+    return [
+        (int(batch), float(value) if known(float(value)) else None)
+        for batch, value in zip(series.batch, series.value, strict=True)
+    ]
+
+
+def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
+    """The constructs of a plan in order, with their numbers at the batch of ``values``."""
+    reached = [values.get(entity, {}).get("reached_tuples") for entity in plan.order]
+    total = sum(number for number in reached if number is not None)
+    rows: list[Step] = []
+    alive: float | None = 1.0
+    for place, entity in enumerate(plan.order):
+        own = values.get(entity, {})
+        attribute = entity.partition(":")[2]
+        after = own.get("survival_prob")
+        visits = reached[place]
+        facts = entities[entity].properties if entity in entities else {}
+        queue = "queue:source" if place == 0 else f"queue:{attribute}"
+        rows.append(
+            Step(
+                position=place + 1,
+                entity=entity,
+                attribute=attribute,
+                reached=visits,
+                drop=own.get("drop_prob"),
+                dropped=None if alive is None or after is None else max(0.0, alive - after),
+                survival=after,
+                visits=None if visits is None or not total else visits / total,
+                queue=values.get(queue, {}).get("size_tuples"),
+                n_regions=facts.get("n_regions"),
+                n_queries=facts.get("n_queries"),
+            )
+        )
+        alive = after if after is not None else alive
+    return rows
+
+
+def headline(plan: PlanVersion | None) -> str:
+    """One line above the graph: which plan, since when, and why."""
+    if plan is None:
+        return "No plan yet: it is chosen with the first batch."
+    since = "from the start" if plan.batch <= 0 else f"since batch {plan.batch}"
+    kind = "" if plan.kind == "early drop" else f", {plan.kind}"
+    return f"Plan {plan.version}{kind}, {since}: {plan.reason}"

@@ -1,0 +1,126 @@
+"""What the header and the strip know of the run shown. Pure: records in, one snapshot out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from dashboard.context import Context
+from dashboard.views.numbers import known
+from storage.records import PlanVersion, Run
+from storage.rows import SeriesData, StoredEvent
+
+MOST_EVENTS: Final = 600
+MOST_QUIET: Final = 200
+QUIET_KINDS: Final = ("suppressed",)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything assets/header.js and strip.js draw, as JSON.
+
+    run: {id, workload, stream, state, note}. runs: {id, label, state}, newest first. first, now:
+    batches. time: Unix s of the newest record. period_s: between two batches lately. plans: oldest
+    first. cost: [batch, visits per tuple]. times: [batch, Unix s]. events: {b, kind, title}. pages:
+    paths with records. left_out: events the strip leaves out.
+    """
+
+    run: dict[str, Any] | None
+    runs: list[dict[str, str]]
+    first: int | None = None
+    now: int | None = None
+    time: float | None = None
+    period_s: float = 1.0
+    plans: list[dict[str, Any]] = field(default_factory=list)
+    cost: list[tuple[int, float]] = field(default_factory=list)
+    times: list[tuple[int, float]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    pages: list[str] = field(default_factory=list)
+    left_out: int = 0
+
+
+def build_snapshot(
+    context: Context,
+    runs: Sequence[Run],
+    plans: Sequence[PlanVersion],
+    events: Sequence[StoredEvent],
+    cost: SeriesData | None,
+    pages: Sequence[str],
+) -> Snapshot:
+    """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run."""
+    choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
+    if context.run is None:
+        return Snapshot(None, choices, pages=list(pages))
+    shown = pick_events(events)
+    times = [] if cost is None else pairs(cost.batch, cost.time)
+    return Snapshot(
+        run={
+            "id": context.run.id,
+            "workload": context.run.workload,
+            "stream": context.run.stream,
+            "state": context.run.state,
+            "note": context.run.note,
+        },
+        runs=choices,
+        first=times[0][0] if times else context.now,
+        now=context.now,
+        time=times[-1][1] if times else None,
+        period_s=period(times),
+        plans=[plan_item(plan) for plan in plans],
+        cost=[] if cost is None else pairs(cost.batch, cost.value),
+        times=times,
+        events=[event_item(event) for event in shown],
+        pages=list(pages),
+        left_out=len(events) - len(shown),
+    )
+
+
+def pairs(batches: Any, values: Any) -> list[tuple[int, float]]:
+    """(batch, value) of the known values."""
+    return [
+        (int(batch), float(value))
+        for batch, value in zip(batches, values, strict=True)
+        if known(float(value))
+    ]
+
+
+def period(times: Sequence[tuple[int, float]]) -> float:
+    """Median seconds between batches over the newest twenty points; 1 when unknown."""
+    recent = np.array(times[-21:], dtype=np.float64)
+    if len(recent) < 2:
+        return 1.0
+    steps = np.diff(recent, axis=0)
+    usable = steps[:, 0] > 0
+    return float(np.median(steps[usable, 1] / steps[usable, 0])) if usable.any() else 1.0
+
+
+def plan_item(plan: PlanVersion) -> dict[str, Any]:
+    """A plan as the header names it."""
+    return {
+        "version": plan.version,
+        "batch": plan.batch,
+        "time": plan.recorded_at,
+        "kind": plan.kind,
+        "order": [entity.partition(":")[2] for entity in plan.order],
+        "decision": plan.decision,
+    }
+
+
+def event_item(event: StoredEvent) -> dict[str, Any]:
+    """An event as the strip draws it; events before the first batch stand at batch 0."""
+    return {"b": max(0, event.batch), "kind": event.event.kind, "title": event.event.title}
+
+
+def pick_events(events: Sequence[StoredEvent]) -> list[StoredEvent]:
+    """The events a strip can carry, oldest first: the newest, the loud ones before the quiet."""
+    loud = [event for event in events if event.event.kind not in QUIET_KINDS][-MOST_EVENTS:]
+    room = min(MOST_QUIET, MOST_EVENTS - len(loud))
+    quiet = [event for event in events if event.event.kind in QUIET_KINDS]
+    return sorted(loud + (quiet[-room:] if room > 0 else []), key=lambda event: event.id)
+
+
+def _choice(run: Run) -> dict[str, str]:
+    return {"id": run.id, "label": f"{run.workload} · {run.id}", "state": run.state}

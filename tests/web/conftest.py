@@ -1,0 +1,96 @@
+"""Browser fixtures: one Chromium a session; every page must be free of errors and of strangers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from tests.web.site import Site, serve
+
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+OpenPage = Callable[..., Page]
+
+
+def find_chromium() -> str | None:
+    """The browser named by PLANWATCH_CHROMIUM, else one of the system, else Playwright's own."""
+    named = os.environ.get("PLANWATCH_CHROMIUM")
+    return named or next((path for path in map(shutil.which, _NAMES) if path), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests. A missing browser is a failure, never a skip."""
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=find_chromium(), args=list(_FLAGS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A served store with an ended and a running run, for one module."""
+    with serve(tmp_path_factory.mktemp("site")) as served:
+        yield served
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
+    """open_page("/plan?run=r1", scheme="dark", width=1440, height=900, motion="no-preference").
+
+    Fails the test at its end when a page logged an error or asked another machine for anything.
+    """
+    troubles: list[str] = []
+    contexts = []
+
+    def opened(
+        path: str,
+        scheme: str = "light",
+        width: int = 1440,
+        height: int = 900,
+        motion: str = "no-preference",
+    ) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,  # type: ignore[arg-type]  # a plain str keeps tests readable
+            reduced_motion=motion,  # type: ignore[arg-type]  # likewise
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        contexts.append(context)
+        page = context.new_page()
+        _watch(page, site.url, troubles)
+        page.goto(site.url + path)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def _watch(page: Page, url: str, troubles: list[str]) -> None:
+    def console(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            troubles.append(f"console: {message.text}")
+
+    def asked(address: str) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != url:
+            troubles.append(f"request to another machine: {address}")
+
+    page.on("console", console)
+    page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
+    page.on("request", lambda request: asked(request.url))

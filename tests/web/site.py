@@ -1,0 +1,88 @@
+"""A real dashboard on a real store for browser tests: waitress in a thread, a run fed by hand."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from waitress.server import create_server
+
+from dashboard.app import create_app
+from dashboard.live import Hub
+from dashboard.services import Services
+from dashboard.settings import Settings
+from storage.commands import open_command_writer
+from storage.reader import Reader, open_reader
+from storage.writer import EngineWriter, open_engine_writer
+from tests.web.recorded import Recording, record
+from tests.web.recorded_parts import PERIOD_S
+
+ENDED = "r1"
+RUNNING = "r2"
+N_ENDED = 200
+N_RUNNING = 120
+
+
+@dataclass
+class Site:
+    """A served store. url: without a slash at its end. recording: the running run, fed by tests."""
+
+    url: str
+    reader: Reader
+    recording: Recording
+    writer: EngineWriter
+
+    def feed(self, n: int = 1, period_s: float = 0.0, order: list[str] | None = None) -> None:
+        """Write n batches recorded now, answering what was requested; order: rearrange first."""
+        for place in range(n):
+            commands = self.writer.pending_commands(RUNNING)
+            self.recording.write(time.time(), commands, order if place == 0 else None)
+            time.sleep(period_s)
+
+    @contextmanager
+    def feeding(self, period_s: float = 0.2) -> Iterator[None]:
+        """Batches every period_s in the background."""
+        stop = threading.Event()
+
+        def run() -> None:
+            while not stop.wait(period_s):
+                self.feed()
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join(timeout=10)
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[Site]:
+    """A store with an ended and a running run in ``folder``, served on a free port."""
+    path = str(folder / "planwatch.db")
+    now = time.time()
+    with open_engine_writer(path) as writer:
+        record(writer, ENDED, N_ENDED, now - 9000)
+        started_at = now - 5 - PERIOD_S * N_RUNNING
+        recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
+        with open_reader(path) as reader, open_command_writer(path) as commands:
+            hub = Hub(reader)
+            hub.start()
+            services = Services(reader, commands, Settings(path, "a-token-for-tests"), hub)
+            server: Any = create_server(
+                create_app(services).server, host="127.0.0.1", port=0, threads=16
+            )
+            thread = threading.Thread(target=server.run, daemon=True)
+            thread.start()
+            try:
+                yield Site(f"http://127.0.0.1:{server.effective_port}", reader, recording, writer)
+            finally:
+                hub.stop()
+                server.close()
+                thread.join(timeout=10)
