@@ -34,11 +34,15 @@ class NullTest:
 
 @dataclass(frozen=True, slots=True)
 class And:
+    """Every part holds."""
+
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
+    """At least one part holds."""
+
     parts: tuple[Condition, ...]
 
 

@@ -45,13 +45,15 @@ class BatchExecuted:
 
 @dataclass(frozen=True, slots=True)
 class KnobsChanged:
+    """Other knob values are in force from ``batch_id`` on."""
+
     settings: KnobSettings
     batch_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class QueriesChanged:
-    """The set of active queries from ``batch_id`` on; reason: 'query q9 registered' and the like."""
+    """The set of active queries from ``batch_id`` on; reason: 'query q9 registered', say."""
 
     queries: tuple[ContinuousQuery, ...]
     batch_id: int

@@ -47,7 +47,7 @@ class Schema:
 
     @classmethod
     def parse(cls, text: str) -> Schema:
-        """Read ``"a int, b string"``. Raises SchemaError on unknown types, repeats and empty text."""
+        """Read ``"a int, b string"``. Raises SchemaError on unknown types, repeats, no text."""
         attributes: list[Attribute] = []
         seen: set[str] = set()
         for position, part in enumerate(text.split(","), start=1):
