@@ -21,14 +21,15 @@ import os
 import queue
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from backend.doctor import Finding, examine
 from backend.environment import DEV, RUN, Environment, SetupFailed
 from backend.ports import DEFAULT_PORT, PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
 from backend.spark.java import JavaMissing
-from backend.supervisor import PageMissing, Supervisor
+
+if TYPE_CHECKING:
+    from backend.doctor import Finding
 
 ROOT: Final = Path(__file__).resolve().parent
 STATE: Final = ROOT / ".planwatch"
@@ -216,7 +217,7 @@ def enter_environment(names: Sequence[str], arguments: Sequence[str]) -> None:
 
 def explain(error: Exception) -> tuple[str, int] | None:
     """The sentence for a failure people meet, and the exit status; None for a defect of ours."""
-    if isinstance(error, (SetupFailed, JavaMissing, PageMissing)):
+    if isinstance(error, (SetupFailed, JavaMissing)):
         return str(error), 1
     if isinstance(error, PortRefused):
         return str(error), 2
@@ -230,6 +231,8 @@ def explain(error: Exception) -> tuple[str, int] | None:
 
 def demo(options: argparse.Namespace, rest: list[str]) -> int:
     """Dashboard and backend side by side until Ctrl-C; the page stays up when the stream ends."""
+    from backend.supervisor import Supervisor
+
     happenings: Happenings = queue.SimpleQueue()
     with signals_into(happenings):
         status = None
@@ -289,6 +292,8 @@ def export(options: argparse.Namespace, rest: list[str]) -> int:
 
 def doctor(options: argparse.Namespace, rest: list[str]) -> int:
     """What is here and what is missing."""
+    from backend.doctor import examine
+
     environment = Environment(ROOT)
     store = (
         [look_at_store(options.store)]
@@ -298,8 +303,9 @@ def doctor(options: argparse.Namespace, rest: list[str]) -> int:
     return examine(environment, options.host, options.port, store)
 
 
-def look_at_store(url: str) -> Finding:
+def look_at_store(url: str) -> "Finding":
     """Whether the store can be opened, and what it holds."""
+    from backend.doctor import Finding
     from storage.store import StoreError, StoreMissing, open_reader
 
     try:

@@ -6,14 +6,11 @@ Standard library only: this runs before anything is installed.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -68,14 +65,14 @@ class Environment:
                 self._build(names)
 
     def _build(self, names: tuple[str, ...]) -> None:
-        missing = [name for name in names if not self._is_stamped(name)]
         _check_room(self.root)
         try:
             if not self._is_whole():
                 self._make_folder()
             with ProgressLine("Setting up (once, takes a few minutes)") as line:
-                for name in missing:
-                    self._install(name, line)
+                for name in names:
+                    if not self._is_stamped(name):
+                        self._install(name, line)
         except OSError as error:
             raise SetupFailed(f"The environment could not be written: {error}.") from error
 
@@ -98,6 +95,8 @@ class Environment:
                 "This Python cannot make virtual environments: its module ensurepip is missing. "
                 f"Type 'apt-get install python{version}-venv' (as root), then start again."
             )
+        import venv  # these two only where they are used: a start must not pay for a set-up
+
         venv.EnvBuilder(with_pip=True, clear=True, symlinks=True).create(self.folder)
 
     def _install(self, name: str, line: ProgressLine) -> None:
@@ -106,6 +105,8 @@ class Environment:
         total = len(_PIN.findall(text))
         builder = re.search(rf"^{_BUILDER}==(?:.*\\\n)*.*\n", text, re.MULTILINE)
         if builder is not None:
+            import tempfile
+
             with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as pinned:
                 pinned.write(builder.group())
                 pinned.flush()
@@ -131,9 +132,9 @@ class Environment:
         return self.folder / f"installed-{name}"
 
     def _fingerprint(self, name: str) -> str:
-        """Changes with the pins and with the Python the packages were installed for."""
-        pins = hashlib.sha256((self.root / name).read_bytes()).hexdigest()
-        return f"{pins} python {'.'.join(self._minor())}\n"
+        """What the packages were installed from, and the Python they were installed for."""
+        pins = (self.root / name).read_text(encoding="utf-8")
+        return f"# for Python {'.'.join(self._minor())}\n{pins}"
 
     def _minor(self) -> tuple[str, ...]:
         """The version the folder was made for, ('3', '11'); empty when there is none."""

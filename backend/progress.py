@@ -23,7 +23,7 @@ _STARTED = re.compile(
     r"|^Processing \S*/([A-Za-z0-9._]+)-([^-/\s]+)[^/\s]*\.(?:whl|tar\.gz)"
 )
 _FETCHING = re.compile(r"^\s+Downloading \S+ (\([\d.]+ [kMG]B\))")
-_BUILDING = re.compile(r"^\s*Building wheels? for ([A-Za-z0-9._-]+) ")
+_BUILDING = re.compile(r"^\s*Building wheel for ([A-Za-z0-9._-]+) ")
 _INSTALLING = re.compile(r"^Installing collected packages: (.*)")
 
 
@@ -111,20 +111,21 @@ def follow(
 
     total: packages expected; 0 keeps quiet about their number.
     """
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
-    )
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True).start()
     kept: deque[str] = deque(maxlen=KEPT_LINES)
-    reader = PipReader(total)
-    try:
-        _show(lines, kept, reader if total else None, line)
-        return process.wait(), "".join(kept)
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
+    ) as process:
+        pump = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
+        pump.start()
+        try:
+            _show(lines, kept, PipReader(total) if total else None, line)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            pump.join()
+    return process.returncode, "".join(kept)
 
 
 def _show(

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from backend.environment import SetupFailed
 from backend.ports import bound_port
 from backend.processes import GRACE_S, Child, Ended, Happening, Happenings, stop_all
 
@@ -23,7 +24,7 @@ PAGE_WITHIN_S: Final = 60.0
 BAD_REQUEST: Final = 2
 
 
-class PageMissing(RuntimeError):
+class PageMissing(SetupFailed):
     """The dashboard runs but does not answer; the message names its log."""
 
 
