@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.pages import knobs, plan
+from dashboard.pages import decisions, knobs, matrix, plan, results, runs, timeline
 from dashboard.pages.contract import Page, always
 
-PAGES: Final[tuple[Page, ...]] = (plan.PAGE, knobs.PAGE)
+PAGES: Final[tuple[Page, ...]] = (
+    runs.PAGE,
+    plan.PAGE,
+    matrix.PAGE,
+    timeline.PAGE,
+    decisions.PAGE,
+    knobs.PAGE,
+    results.PAGE,
+)
 
 __all__ = ["PAGES", "Page", "always"]
