@@ -1,7 +1,7 @@
 """Covers: sets of constructs whose usage bitmaps together name every slot. [L12] Def. 2
 
 Defined on U = OR of all qub over live slots, so predicate-free and contradictory queries do not
-stand in the way (card §13). A tuple can only be dropped after a cover has been visited (F3).
+stand in the way. A tuple can only be dropped after a cover has been visited (F3).
 """
 
 from __future__ import annotations

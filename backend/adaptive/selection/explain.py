@@ -29,6 +29,14 @@ def number(value: float) -> str:
     return f"{value:.2f}" if value == 0 or abs(value) >= 1 else f"{value:.3g}"
 
 
+def numbers(first: float, second: float) -> tuple[str, str]:
+    """Two numbers as ``number`` writes them, with decimals added until they differ."""
+    if number(first) != number(second) or first == second:
+        return number(first), number(second)
+    digits = next((d for d in range(3, 9) if f"{first:.{d}f}" != f"{second:.{d}f}"), 9)
+    return f"{first:.{digits}f}", f"{second:.{digits}f}"
+
+
 def percent(share: float, signed: bool = False) -> str:
     """``34 %``; one decimal below 10 %; ``+`` or ``-`` in front when signed."""
     value = 100 * share
@@ -53,28 +61,25 @@ def change_sentence(watched: Watched, mu: float, n_tuples: int) -> str:
 
 def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:
     """Which plan won on the sample, and against what."""
-    best, old = choice.best, choice.incumbent
+    best, old, other = choice.best, choice.incumbent, choice.challenger
     n_sample = f"on {count(best.cost.n)} sampled tuples"
+    if other is None:
+        return f"plan kept: there is no other, {n_sample}"
+    old_number, other_number = numbers(old.cost.value, other.cost.value)
+    old_price = old_number + _visits_of(old, no_drop_visit_cost)
+    other_price = other_number + _visits_of(other, no_drop_visit_cost)
     if not choice.switches:
-        price = _price(old, no_drop_visit_cost)
-        kept = f"{plan_text(old.kind, old.order)} kept, predicted cheapest at {price}"
-        second = choice.challenger
-        if second is None:
-            return f"{kept} {n_sample}"
-        other = plan_text(second.kind, second.order)
-        return f"{kept} against {_price(second, no_drop_visit_cost)} for {other} {n_sample}"
+        kept = "order" if old.kind == "early drop" else "no early drop"
+        against = f"{other_price} for {plan_text(other.kind, other.order)}"
+        return f"{kept} kept, predicted cheapest at {old_price} against {against} {n_sample}"
     new = f"new plan: {plan_text(best.kind, best.order)}"
-    if best.kind == old.kind == "early drop":
+    if best.kind == old.kind:
         new = f"new order {arrows(best.order)}"
-    return (
-        f"{new} predicted {_price(best, no_drop_visit_cost)} against "
-        f"{_price(old, no_drop_visit_cost)} for the old {n_sample}"
-    )
+    return f"{new} predicted {other_price} against {old_price} for the old {n_sample}"
 
 
-def _price(plan: PlanCost, no_drop_visit_cost: float) -> str:
-    """``2.05``, or for no early drop ``3.60 (12 branch-free visits at 0.3)``."""
+def _visits_of(plan: PlanCost, no_drop_visit_cost: float) -> str:
+    """Nothing, or for no early drop `` (12 branch-free visits at 0.3 each)``."""
     if plan.kind == "early drop":
-        return number(plan.cost.value)
-    n = len(plan.order)
-    return f"{number(plan.cost.value)} ({n} branch-free visits at {no_drop_visit_cost:g} each)"
+        return ""
+    return f" ({len(plan.order)} branch-free visits at {no_drop_visit_cost:g} each)"

@@ -2,7 +2,7 @@
 
 Phase 1, until the prefix is a cover: append the construct of least conditional selectivity (eq. 1
 and 2). Phase 2: append the construct of the greatest tuple dropping ratio (eq. 3). Deviation: all
-steps may use one sample instead of n-1 successive periods (card §14.3). Errata 4, 6, 7, 10.
+steps may use one sample instead of n-1 successive periods (docs/papers.md). Errata 4, 6, 7, 10.
 """
 
 from __future__ import annotations

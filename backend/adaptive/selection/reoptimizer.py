@@ -283,7 +283,7 @@ class SelectionReOptimizer:
         said = change_sentence(watched, self._settings.mu, reading.n_tuples)
         if self._plan.kind == "early drop" or watched.metric != VISITS:
             return said
-        return f"{said}, as early drop in the order {arrows(self._plan.order)} would need"
+        return f"{said}, as its order would need with early drop"
 
     def _switch(self, choice: PlanChoice, batch_id: int, reason: str) -> AdoptPlan:
         old = self._plan

@@ -1,4 +1,4 @@
-"""Constructs against the worked examples, their invariants and the edge cases of the card."""
+"""Constructs against the worked examples, their invariants and the edge cases."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from backend.adaptive.selection.cost import (
     expected_visits,
     mean_of,
 )
+from backend.adaptive.selection.explain import numbers
 from backend.adaptive.selection.matching import StopRule, sample_regions
 from backend.adaptive.selection.matrices import region_matrices, selectivity_matrix
 from backend.model.conditions import ContinuousQuery, Or
@@ -148,3 +149,10 @@ def test_selectivities_multiply_to_the_matches(
             assert value is None or order[place] in constructs.uses(name)
             share *= 1.0 if value is None else value
         assert share == pytest.approx(sum(name in names for names in found) / len(rows))
+
+
+def test_prices_are_told_apart() -> None:
+    assert numbers(7.808, 7.8116) == ("7.808", "7.812")
+    assert numbers(2.0, 3.0) == ("2.00", "3.00")
+    assert numbers(0.5, 0.5) == ("0.5", "0.5")
+    assert numbers(1.0, 1.0 + 1e-12) == ("1.000000000", "1.000000000")

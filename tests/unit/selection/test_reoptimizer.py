@@ -100,7 +100,7 @@ def test_a_large_batch_is_one_evaluation() -> None:
 
 
 def test_eq_5_misses_a_move_of_the_selective_attribute_visits_do_not() -> None:
-    """The flaw of card §7: unmatched ratio constant, filtering attribute moves from a to b."""
+    """The flaw of eq. 5: unmatched ratio constant, filtering attribute moves from a to b."""
     switches = {}
     for trigger in ("dropping ratio", "visits", "either"):
         stream = Stream(settings(trigger=trigger), profile_prob=0.5)
@@ -214,7 +214,7 @@ def test_no_early_drop_is_adopted_and_left() -> None:
     assert left.predicted_old == pytest.approx(4 * 0.6)
     assert left.new is not None
     assert left.new["kind"] == "early drop"
-    assert "as early drop in the order" in left.explanation
+    assert "as its order would need with early drop" in left.explanation
 
 
 def test_a_cheaper_branch_free_visit_is_weighed_at_the_next_batch() -> None:
