@@ -25,7 +25,7 @@ from storage.rows import (
     StoredResult,
 )
 from storage.schema import BatchRow, CommandRow, CommitRow, RunRow
-from storage.series import Key, Span
+from storage.series import Key, SeriesId, Span
 
 _CURSOR = select(
     select(func.max(CommitRow.id)).scalar_subquery(),
@@ -56,6 +56,7 @@ class Reader:
     def __init__(self, engine: Engine, where: str) -> None:
         self._engine = engine
         self.where = where
+        self._series_ids: dict[str, dict[Key, SeriesId]] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -126,9 +127,8 @@ class Reader:
         the mean then, low and high the extremes.
         """
         span = Span(since_batch, until_batch, since, until)
-        with self._reading() as connection:
-            found = series.read(connection, run_id, [(entity, name)], span, max_points)
-        return found.get((entity, name))
+        key = (entity, name)
+        return self._series(run_id, [key], span, max_points).get(key)
 
     def many_series(
         self,
@@ -142,14 +142,22 @@ class Reader:
         max_points: int = 2000,
     ) -> dict[Key, SeriesData]:
         """As series(), for many (entity, property) keys at once; unknown ones are left out."""
-        span = Span(since_batch, until_batch, since, until)
-        with self._reading() as connection:
-            return series.read(connection, run_id, keys, span, max_points)
+        return self._series(run_id, keys, Span(since_batch, until_batch, since, until), max_points)
 
     def series_keys(self, run_id: str, name: str) -> list[Key]:
-        """The (entity, property) keys of all series of property ``name``."""
+        """The (entity, property) keys of all series of property ``name``, by entity."""
         with self._reading() as connection:
-            return series.keys_of(connection, run_id, name)
+            return sorted(key for key in series.ids(connection, run_id) if key[1] == name)
+
+    def _series(
+        self, run_id: str, keys: Sequence[Key], span: Span, max_points: int
+    ) -> dict[Key, SeriesData]:
+        with self._reading() as connection:
+            known = self._series_ids.get(run_id, {})
+            if any(key not in known for key in keys):
+                known = self._series_ids[run_id] = series.ids(connection, run_id)
+            wanted = {key: known[key] for key in keys if key in known}
+            return series.read(connection, run_id, wanted, span, max_points)
 
     def batches(
         self,

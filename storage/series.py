@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select, tuple_
+from sqlalchemy import Connection, Row, Select, bindparam, select
 
 from storage.retention import MINUTE, SECOND
 from storage.rows import SeriesData
@@ -16,9 +16,10 @@ from storage.schema import BatchRow, RollupRow, SampleRow, SeriesRow
 
 Key: TypeAlias = tuple[str, str]
 Array: TypeAlias = NDArray[Any]
-Ints: TypeAlias = NDArray[np.int64]
 
 _FAR: Final = 2**62
+#: Rolled up seconds are read while they are at most this many times the points asked for.
+_SECONDS_PER_POINT: Final = 4
 _SERIES = SeriesRow.__table__.c
 _SAMPLES = SampleRow.__table__.c
 _ROLLUPS = RollupRow.__table__.c
@@ -27,7 +28,7 @@ _BATCHES = BatchRow.__table__.c
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Part of a run: batches first..last and times (Unix s), all inclusive; None = open."""
+    """Part of a run: batches and times (Unix s), all inclusive; None = open."""
 
     since_batch: int | None = None
     until_batch: int | None = None
@@ -35,14 +36,11 @@ class Span:
     until: float | None = None
 
 
-class _Bounds(NamedTuple):
-    """A span as ranges of both keys: batches, and times (Unix s)."""
+class SeriesId(NamedTuple):
+    """The key of a series in the store, and its unit."""
 
-    first: int
-    last: int
-    since: float
-    until: float
-    length_s: float
+    number: int
+    unit: str
 
 
 class _Points(NamedTuple):
@@ -56,142 +54,102 @@ class _Points(NamedTuple):
     n: Array
 
 
+def ids(connection: Connection, run_id: str) -> dict[Key, SeriesId]:
+    """All series of a run by (entity, property)."""
+    rows = connection.execute(_IDS, {"run": run_id})
+    return {(row[0], row[1]): SeriesId(row[2], row[3]) for row in rows}
+
+
 def read(
-    connection: Connection, run_id: str, keys: Sequence[Key], span: Span, max_points: int
+    connection: Connection,
+    run_id: str,
+    series: Mapping[Key, SeriesId],
+    span: Span,
+    max_points: int,
 ) -> dict[Key, SeriesData]:
-    """The series of (entity, property) ``keys`` within ``span``; unknown keys are left out."""
-    ids = _ids(connection, run_id, keys)
-    if not ids:
+    """The points of ``series`` within ``span``, at most ``max_points`` of each."""
+    if not series:
         return {}
     bounds = _bounds(connection, run_id, span)
-    numbers = sorted(number for number, _ in ids.values())
-    raw = _raw(connection, numbers, bounds)
-    rolled = _rolled(connection, numbers, bounds, max_points)
+    bounds["ids"] = sorted({wanted.number for wanted in series.values()})
+    rolled = _rolled(connection, bounds, max_points)
+    raw = _raw(connection, bounds)
     found = {}
-    for key, (number, unit) in ids.items():
-        points = _joined(rolled.get(number), raw.get(number))
-        thin = _thinned(points, max_points)
-        found[key] = SeriesData(*key, unit, *thin, thinned=bool((thin.n > 1).any()))
+    for key, (number, unit) in series.items():
+        points = _thinned(_joined(rolled.get(number), raw.get(number)), max_points)
+        arrays = points._asdict()
+        found[key] = SeriesData(*key, unit, **arrays, thinned=bool((points.n > 1).any()))
     return found
 
 
-def _ids(connection: Connection, run_id: str, keys: Sequence[Key]) -> dict[Key, tuple[int, str]]:
-    """(entity, property) -> (key, unit) of the series that exist, in the order asked."""
-    statement = select(_SERIES.entity_id, _SERIES.property, _SERIES.id, _SERIES.unit).where(
-        _SERIES.run_id == run_id, tuple_(_SERIES.entity_id, _SERIES.property).in_(list(keys))
-    )
-    there = {(row[0], row[1]): (row[2], row[3]) for row in connection.execute(statement)}
-    return {key: there[key] for key in dict.fromkeys(keys) if key in there}
-
-
-def keys_of(connection: Connection, run_id: str, name: str) -> list[Key]:
-    """The keys of all series of property ``name``, by entity."""
-    statement = select(_SERIES.entity_id, _SERIES.property).where(
-        _SERIES.run_id == run_id, _SERIES.property == name
-    )
-    return [(row[0], row[1]) for row in connection.execute(statement.order_by(_SERIES.entity_id))]
-
-
-def _bounds(connection: Connection, run_id: str, span: Span) -> _Bounds:
+def _bounds(connection: Connection, run_id: str, span: Span) -> dict[str, Any]:
+    """The span as parameters of the statements below, times narrowed to batches."""
     first = -1 if span.since_batch is None else span.since_batch
     last = _FAR if span.until_batch is None else span.until_batch
-    if span.since is not None:
-        first = max(first, _batch_near(connection, run_id, span.since, later=False, default=-1))
-    if span.until is not None:
-        last = min(last, _batch_near(connection, run_id, span.until, later=True, default=_FAR))
-    begin = _time_of(connection, run_id, first, later=True)
-    end = _time_of(connection, run_id, last, later=False)
     since = 0.0 if span.since is None else span.since
     until = float(_FAR) if span.until is None else span.until
-    length = 0.0 if begin is None or end is None else min(end, until) - max(begin, since)
-    return _Bounds(first, last, since, until, length)
+    run = {"run": run_id}
+    if span.since is not None:
+        before = connection.execute(_BATCH_BEFORE, {**run, "time": since}).scalar()
+        first = first if before is None else max(first, before)
+    if span.until is not None:
+        after = connection.execute(_BATCH_AFTER, {**run, "time": until}).scalar()
+        last = last if after is None else min(last, after)
+    return {"first": first, "last": last, "since": since, "until": until}
 
 
-def _batch_near(
-    connection: Connection, run_id: str, time: float, *, later: bool, default: int
-) -> int:
-    """The nearest batch recorded strictly before (after) ``time``."""
-    side = _BATCHES.time > time if later else _BATCHES.time < time
-    order = _BATCHES.time if later else _BATCHES.time.desc()
-    statement = select(_BATCHES.id).where(_BATCHES.run_id == run_id, side).order_by(order).limit(1)
-    found = connection.execute(statement).scalar()
-    return default if found is None else int(found)
-
-
-def _time_of(connection: Connection, run_id: str, batch: int, *, later: bool) -> float | None:
-    """When ``batch``, or else the nearest later (earlier) one, was recorded (Unix s)."""
-    side = _BATCHES.id >= batch if later else _BATCHES.id <= batch
-    order = _BATCHES.id if later else _BATCHES.id.desc()
-    statement = select(_BATCHES.time).where(_BATCHES.run_id == run_id, side)
-    found: float | None = connection.execute(statement.order_by(order).limit(1)).scalar()
-    return found
-
-
-def _raw(connection: Connection, ids: Sequence[int], bounds: _Bounds) -> dict[int, _Points]:
-    statement = select(_SAMPLES.series_id, _SAMPLES.batch_id, _SAMPLES.time, _SAMPLES.value).where(
-        _SAMPLES.series_id.in_(ids),
-        _SAMPLES.batch_id.between(bounds.first, bounds.last),
-        _SAMPLES.time.between(bounds.since, bounds.until),
-    )
-    order = (_SAMPLES.series_id, _SAMPLES.batch_id)
-    found = connection.execute(statement.order_by(*order)).all()
+def _raw(connection: Connection, bounds: Mapping[str, Any]) -> dict[int, _Points]:
+    found = connection.execute(_RAW, bounds).all()
     if not found:
         return {}
-    series, batch, time, value = zip(*found, strict=True)
-    values = np.array(value, dtype=np.float64)
+    series, batch, time, value = _columns(found)
+    values = np.array(value, np.float64)
     n = (~np.isnan(values)).astype(np.int64)
-    points = _Points(
-        np.array(batch, np.int64), np.array(time, np.float64), values, values, values, n
-    )
+    numbers = np.array(time, np.float64)
+    points = _Points(np.array(batch, np.int64), numbers, values, values, values, n)
     return _split(np.array(series, np.int64), points)
 
 
+def _columns(rows: Sequence[Row[Any]]) -> Iterable[tuple[Any, ...]]:
+    return zip(*rows, strict=True)
+
+
 def _rolled(
-    connection: Connection, ids: Sequence[int], bounds: _Bounds, max_points: int
+    connection: Connection, bounds: Mapping[str, Any], max_points: int
 ) -> dict[int, _Points]:
     """Rolled up points: 1 s where they exist and are not far too many, else 1 min."""
-    fine = bounds.length_s <= 4 * max_points
-    statement = select(RollupRow.__table__).where(
-        _ROLLUPS.series_id.in_(ids),
-        _ROLLUPS.resolution_s.in_((SECOND, MINUTE) if fine else (MINUTE,)),
-        _ROLLUPS.bucket.between(int(bounds.since) - MINUTE, int(bounds.until)),
-        _ROLLUPS.batch_id.between(bounds.first, bounds.last),
-        _ROLLUPS.time.between(bounds.since, bounds.until),
-    )
-    order = (_ROLLUPS.series_id, _ROLLUPS.resolution_s.desc(), _ROLLUPS.bucket)
-    found = connection.execute(statement.order_by(*order)).all()
-    if not found:
+    earliest = {"bucket": int(bounds["since"]) - MINUTE}
+    minutes = connection.execute(_ROLLED, {**bounds, **earliest, "resolution": MINUTE}).all()
+    if not minutes:
         return {}
-    columns: dict[str, tuple[Any, ...]] = dict(
-        zip(found[0]._fields, zip(*found, strict=True), strict=True)
-    )
-    numbers = [np.array(columns[name], np.float64) for name in ("time", "mean", "min", "max")]
-    counts = np.array(columns["n"], np.int64)
-    points = _Points._make((np.array(columns["batch_id"], np.int64), *numbers, counts))
-    series = np.array(columns["series_id"], np.int64)
-    end = np.array(columns["bucket"], np.int64) + np.array(columns["resolution_s"], np.int64)
-    keep = _uncovered(series, np.array(columns["resolution_s"], np.int64), end)
-    return _split(series[keep], _Points._make(column[keep] for column in points))
+    found = _split(*_rollup_points(minutes))
+    length_s = MINUTE * max(len(points.batch) for points in found.values())
+    if length_s > _SECONDS_PER_POINT * max_points:
+        return found
+    seconds = connection.execute(_ROLLED, {**bounds, **earliest, "resolution": SECOND}).all()
+    if seconds:
+        for number, fine in _split(*_rollup_points(seconds)).items():
+            begin = int(fine.time[0]) // MINUTE * MINUTE
+            coarse = found[number]
+            older = _Points._make(column[coarse.time < begin] for column in coarse)
+            found[number] = _joined(older, fine)
+    return found
 
 
-def _uncovered(series: Ints, resolution: Ints, end: Ints) -> NDArray[np.bool_]:
-    """Which rows to show: all 1 s rows, and 1 min rows that end before the first of them."""
-    keep = np.ones(len(series), dtype=np.bool_)
-    for number in np.unique(series):
-        mine = series == number
-        fine = mine & (resolution == SECOND)
-        if fine.any():
-            keep &= ~(mine & (resolution == MINUTE) & (end > end[fine].min() - SECOND))
-    return keep
+def _rollup_points(rows: Sequence[Row[Any]]) -> tuple[Array, _Points]:
+    series, batch, time, mean, low, high, n = _columns(rows)
+    numbers = [np.array(column, np.float64) for column in (time, mean, low, high)]
+    points = _Points._make((np.array(batch, np.int64), *numbers, np.array(n, np.int64)))
+    return np.array(series, np.int64), points
 
 
-def _split(series: Ints, points: _Points) -> dict[int, _Points]:
+def _split(series: Array, points: _Points) -> dict[int, _Points]:
     """The points of each series; rows of one series stand together."""
     numbers, starts = np.unique(series, return_index=True)
     ends = [*starts[1:].tolist(), len(series)]
     return {
-        int(number): _Points._make(column[start:end] for column in points)
-        for number, start, end in zip(numbers, starts.tolist(), ends, strict=True)
+        number: _Points._make(column[start:end] for column in points)
+        for number, start, end in zip(numbers.tolist(), starts.tolist(), ends, strict=True)
     }
 
 
@@ -200,7 +158,9 @@ def _joined(rolled: _Points | None, raw: _Points | None) -> _Points:
     if not parts:
         none, nobody = np.empty(0, np.float64), np.empty(0, np.int64)
         return _Points(nobody, none, none, none, none, nobody)
-    return _Points._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
+    if len(parts) == 1:
+        return parts[0]
+    return _Points._make(np.concatenate(pair) for pair in zip(*parts, strict=True))
 
 
 def _thinned(points: _Points, max_points: int) -> _Points:
@@ -220,3 +180,43 @@ def _thinned(points: _Points, max_points: int) -> _Points:
         np.fmax.reduceat(points.high, first),
         n,
     )
+
+
+def _raw_statement() -> Select[Any]:
+    chosen = select(_SAMPLES.series_id, _SAMPLES.batch_id, _SAMPLES.time, _SAMPLES.value).where(
+        _SAMPLES.series_id.in_(bindparam("ids", expanding=True)),
+        _SAMPLES.batch_id.between(bindparam("first"), bindparam("last")),
+        _SAMPLES.time.between(bindparam("since"), bindparam("until")),
+    )
+    return chosen.order_by(_SAMPLES.series_id, _SAMPLES.batch_id)
+
+
+def _rolled_statement() -> Select[Any]:
+    names = ("series_id", "batch_id", "time", "mean", "min", "max", "n")
+    chosen = select(*(_ROLLUPS[name] for name in names)).where(
+        _ROLLUPS.series_id.in_(bindparam("ids", expanding=True)),
+        _ROLLUPS.resolution_s == bindparam("resolution"),
+        _ROLLUPS.bucket >= bindparam("bucket"),
+        _ROLLUPS.batch_id.between(bindparam("first"), bindparam("last")),
+        _ROLLUPS.time.between(bindparam("since"), bindparam("until")),
+    )
+    return chosen.order_by(_ROLLUPS.series_id, _ROLLUPS.bucket)
+
+
+_IDS: Final = select(_SERIES.entity_id, _SERIES.property, _SERIES.id, _SERIES.unit).where(
+    _SERIES.run_id == bindparam("run")
+)
+_RAW: Final = _raw_statement()
+_ROLLED: Final = _rolled_statement()
+_BATCH_BEFORE: Final = (
+    select(_BATCHES.id)
+    .where(_BATCHES.run_id == bindparam("run"), _BATCHES.time < bindparam("time"))
+    .order_by(_BATCHES.time.desc())
+    .limit(1)
+)
+_BATCH_AFTER: Final = (
+    select(_BATCHES.id)
+    .where(_BATCHES.run_id == bindparam("run"), _BATCHES.time > bindparam("time"))
+    .order_by(_BATCHES.time)
+    .limit(1)
+)

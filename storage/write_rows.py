@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from storage import encode
 from storage.columns import Base, dump_json
 from storage.errors import BadRecord, UnknownRun
+from storage.last_results import LastResults
 from storage.properties import check_sample
 from storage.records import BatchRecord, Entity, Matrix, ResultTuple, Sample
 from storage.schema import (
@@ -32,11 +33,10 @@ from storage.schema import (
     SampleRow,
     SeriesRow,
 )
-from storage.upsert import add_once, put, put_newest
+from storage.upsert import add_once, put, put_numbers
 
 #: The position of rows recorded before the first batch.
 BEFORE: Final = -1
-RESULTS_PER_QUERY: Final = 20
 MISFITS_PER_RUN: Final = 200
 
 _Row = dict[str, Any]
@@ -48,7 +48,7 @@ class RunCache:
 
     last_batch: newest batch, -1 before the first. series: (entity, property) -> key.
     kinds: entity -> kind. published: digests of the newest entities and matrices, to leave
-    repeats unwritten. n_results: results numbered so far.
+    repeats unwritten. results: those kept; replaced, never changed.
     """
 
     loaded: bool = False
@@ -56,7 +56,7 @@ class RunCache:
     series: dict[tuple[str, str], int] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     published: dict[tuple[str, str], bytes] = field(default_factory=dict)
-    n_results: int = 0
+    results: LastResults = field(default_factory=LastResults)
 
     def copy(self) -> RunCache:
         """A copy to change within a transaction that may fail."""
@@ -66,7 +66,7 @@ class RunCache:
             dict(self.series),
             dict(self.kinds),
             dict(self.published),
-            self.n_results,
+            self.results,
         )
 
     def load(self, connection: Connection, run_id: str) -> None:
@@ -81,8 +81,10 @@ class RunCache:
         self.load_series(connection, run_id)
         kinds = select(EntityRow.id, EntityRow.kind).where(EntityRow.run_id == run_id)
         self.kinds = {row.id: row.kind for row in connection.execute(kinds)}
-        results = select(func.max(ResultRow.id)).where(ResultRow.run_id == run_id)
-        self.n_results = connection.execute(results).scalar() or 0
+        links = select(ResultQueryRow.query, ResultQueryRow.result_id).where(
+            ResultQueryRow.run_id == run_id
+        )
+        self.results = LastResults.of_links((row[0], row[1]) for row in connection.execute(links))
         self.loaded = True
 
     def load_series(self, connection: Connection, run_id: str) -> None:
@@ -202,8 +204,8 @@ def _write_samples(
             "value": encode.number(sample.value),
         }
     rows = [values[key] for key in sorted(values)]
-    put(connection, SampleRow, rows)
-    put_newest(connection, LatestRow, rows)
+    put_numbers(connection, SampleRow, rows)
+    put_numbers(connection, LatestRow, rows, newest=True)
 
 
 def _add_series(
@@ -234,61 +236,30 @@ def _write_results(
     results: Sequence[ResultTuple],
     cache: RunCache,
 ) -> None:
-    kept = _last_per_query(results)
-    rows, links = [], []
-    for result in kept:
-        cache.n_results += 1
-        rows.append(encode.result_row(run_id, batch_id, cache.n_results, result))
-        links += [
-            {"run_id": run_id, "query": query, "result_id": cache.n_results}
-            for query in result.query_ids
-        ]
-    connection.execute(insert(ResultRow), rows)
-    if links:
-        connection.execute(insert(ResultQueryRow), links)
-    queries = sorted({query for result in kept for query in result.query_ids})
-    connection.execute(_FORGET_LINKS, [{"of_run": run_id, "of_query": q} for q in queries])
-    connection.execute(_FORGET_RESULTS, {"of_run": run_id})
+    cache.results = cache.results.copy()
+    turn = cache.results.add(results)
+    rows = [encode.result_row(run_id, batch_id, number, result) for number, result in turn.added]
+    links = [{"run_id": run_id, "query": q, "result_id": number} for q, number in turn.links]
+    old_links = [{"of_run": run_id, "of_query": q, "of": n} for q, n in turn.lost_links]
+    old = [{"of_run": run_id, "of": number} for number in turn.lost]
+    for statement, parameters in (
+        (insert(ResultRow), rows),
+        (insert(ResultQueryRow), links),
+        (_FORGET_LINK, old_links),
+        (_FORGET_RESULT, old),
+    ):
+        if parameters:
+            connection.execute(statement, parameters)
 
 
-def _last_per_query(results: Sequence[ResultTuple]) -> list[ResultTuple]:
-    """Those among the last RESULTS_PER_QUERY of one of their queries, in order."""
-    seen: dict[str, int] = {}
-    kept = []
-    for result in reversed(results):
-        if any(seen.get(query, 0) < RESULTS_PER_QUERY for query in result.query_ids):
-            kept.append(result)
-        for query in result.query_ids:
-            seen[query] = seen.get(query, 0) + 1
-    return kept[::-1]
-
-
-def _forget_links() -> Any:
-    twin = ResultQueryRow.__table__.alias("twin")
-    oldest_kept = (
-        select(twin.c.result_id)
-        .where(twin.c.run_id == bindparam("of_run"), twin.c.query == bindparam("of_query"))
-        .order_by(twin.c.result_id.desc())
-        .limit(1)
-        .offset(RESULTS_PER_QUERY - 1)
-        .scalar_subquery()
-    )
-    return delete(ResultQueryRow).where(
-        ResultQueryRow.run_id == bindparam("of_run"),
-        ResultQueryRow.query == bindparam("of_query"),
-        ResultQueryRow.result_id < oldest_kept,
-    )
-
-
-def _forget_results() -> Any:
-    linked = exists().where(
-        ResultQueryRow.run_id == ResultRow.run_id, ResultQueryRow.result_id == ResultRow.id
-    )
-    return delete(ResultRow).where(ResultRow.run_id == bindparam("of_run"), ~linked)
-
-
-_FORGET_LINKS: Final = _forget_links()
-_FORGET_RESULTS: Final = _forget_results()
+_FORGET_LINK: Final = delete(ResultQueryRow).where(
+    ResultQueryRow.run_id == bindparam("of_run"),
+    ResultQueryRow.query == bindparam("of_query"),
+    ResultQueryRow.result_id == bindparam("of"),
+)
+_FORGET_RESULT: Final = delete(ResultRow).where(
+    ResultRow.run_id == bindparam("of_run"), ResultRow.id == bindparam("of")
+)
 
 
 def _write_misfits(connection: Connection, record: BatchRecord, position: int) -> None:

@@ -9,7 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, Engine, exists, func, insert, select, update
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Engine,
+    bindparam,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 
 from storage import commands, decode, encode, export, retention, write_rows
 from storage.database import describe, open_for_writing, parse_url, reading
@@ -107,7 +117,7 @@ class EngineWriter:
     def heartbeat(self, run_id: str, time: float) -> None:
         """Note that the engine of the run lives at ``time`` (Unix s); moves no cursor."""
         with self._transaction() as connection:
-            connection.execute(update(RunRow).where(RunRow.id == run_id).values(heartbeat_at=time))
+            connection.execute(_BEAT, {"of_run": run_id, "now": time})
 
     def set_state(self, run_id: str, state: RunState, note: str, time: float) -> None:
         """Change the state of a run; a final one ends it and refuses what is still requested."""
@@ -164,19 +174,18 @@ class EngineWriter:
 
 
 def _is_recorded(connection: Connection, run_id: str, batch: Batch) -> bool:
-    same = CommitRow.batch_id == batch.id
     if batch.id is None:
-        same = (CommitRow.kind == "boundary") & (CommitRow.time == batch.time)
-    found = select(exists().where(CommitRow.run_id == run_id, same))
-    return bool(connection.execute(found).scalar())
+        found = connection.execute(_SAME_BOUNDARY, {"of_run": run_id, "of_time": batch.time})
+    else:
+        found = connection.execute(_SAME_BATCH, {"of_run": run_id, "of_batch": batch.id})
+    return found.first() is not None
 
 
 def _sign_of_life(connection: Connection, run_id: str, batch: Batch) -> set[str]:
-    connection.execute(update(RunRow).where(RunRow.id == run_id).values(heartbeat_at=batch.time))
+    connection.execute(_BEAT, {"of_run": run_id, "now": batch.time})
     if batch.id is None:
         return set()
-    starting = update(RunRow).where(RunRow.id == run_id, RunRow.state == "starting")
-    return {"runs"} if connection.execute(starting.values(state="running")).rowcount else set()
+    return {"runs"} if connection.execute(_START, {"of_run": run_id}).rowcount else set()
 
 
 def _set_state(
@@ -208,8 +217,21 @@ def _commit(
     time: float,
     changed: set[str],
 ) -> None:
-    connection.execute(
-        insert(CommitRow).values(
-            run_id=run_id, batch_id=batch_id, kind=kind, time=time, changed=sorted(changed)
-        )
-    )
+    row = {"run_id": run_id, "batch_id": batch_id, "kind": kind, "time": time}
+    connection.execute(_COMMIT, {**row, "changed": sorted(changed)})
+
+
+_OF_RUN: Final[BindParameter[str]] = bindparam("of_run")
+_SAME_BATCH: Final = select(CommitRow.id).where(
+    CommitRow.run_id == _OF_RUN, CommitRow.batch_id == bindparam("of_batch")
+)
+_SAME_BOUNDARY: Final = select(CommitRow.id).where(
+    CommitRow.run_id == _OF_RUN,
+    CommitRow.kind == text("'boundary'"),
+    CommitRow.time == bindparam("of_time"),
+)
+_BEAT: Final = update(RunRow).where(RunRow.id == _OF_RUN).values(heartbeat_at=bindparam("now"))
+_START: Final = (
+    update(RunRow).where(RunRow.id == _OF_RUN, RunRow.state == "starting").values(state="running")
+)
+_COMMIT: Final = insert(CommitRow)
