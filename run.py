@@ -19,6 +19,7 @@ import argparse
 import errno
 import os
 import queue
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -90,10 +91,27 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_access(parser: argparse.ArgumentParser) -> None:
+    """Who may do what."""
+    parser.add_argument(
+        "--read-only", action="store_true", help="show everything, let nothing be changed"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="answer to this host name, too (a reverse proxy's); may be given again",
+    )
+
+
 def add_pipeline(parser: argparse.ArgumentParser) -> None:
     """What runs, and where."""
     parser.add_argument(
-        "workload", nargs="?", metavar="WORKLOAD.toml", help="your streams and queries"
+        "workload",
+        nargs="?",
+        metavar="WORKLOAD.toml",
+        help="your streams and queries, or one of ours: flights (default), drift",
     )
     parser.add_argument(
         "--set",
@@ -103,7 +121,6 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         help="start with this value of a knob; may be given again",
     )
     parser.add_argument("--master", metavar="URL", help="Spark master (default: local[2])")
-    parser.add_argument("--spool", metavar="DIR", help="where inputs wait and checkpoints lie")
 
 
 def add_once(parser: argparse.ArgumentParser) -> None:
@@ -129,7 +146,7 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
 
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
     "demo": (add_pipeline, add_store, add_server),
-    "serve": (add_store, add_server),
+    "serve": (add_store, add_server, add_access),
     "backend": (add_pipeline, add_once, add_store),
     "replay": (add_recording, add_server),
     "bench": (add_bench,),
@@ -168,14 +185,15 @@ def pipeline_arguments(options: argparse.Namespace) -> list[str]:
         words += ["--set", setting]
     if options.master:
         words += ["--master", options.master]
-    if options.spool:
-        words += ["--spool", options.spool]
     return words + (["--once"] if getattr(options, "once", False) else [])
 
 
 def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
     """The command line of the dashboard."""
-    return ["--store", options.store, "--host", options.host, "--port", str(port)]
+    words = ["--store", options.store, "--host", options.host, "--port", str(port)]
+    for name in getattr(options, "allow_host", []):
+        words += ["--allow-host", name]
+    return words + (["--read-only"] if getattr(options, "read_only", False) else [])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -270,10 +288,9 @@ def backend(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
-    """The comparisons."""
-    from bench.__main__ import main as run_bench
-
-    return run_bench([options.name] if options.name else [])
+    """The comparisons, in a process whose Spark settings are its own."""
+    command = [sys.executable, "-m", "bench", *([options.name] if options.name else [])]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
 def export(options: argparse.Namespace, rest: list[str]) -> int:

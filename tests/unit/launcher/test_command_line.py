@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import errno
 import subprocess
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import run
+from backend.cli import parser as backend_options
 from backend.environment import SetupFailed
 from backend.ports import PortRefused
+from dashboard.cli import build_parser as dashboard_options
 from storage.store import StoreTooNew
 
 LAUNCHER = Path(run.__file__)
@@ -82,19 +85,27 @@ def test_what_is_not_understood_is_refused(
 
 
 def test_options_are_passed_on() -> None:
-    words = "backend w.toml --once --set mu=0.2 --set rate=0 --master local[1] --spool s --store u"
+    words = "backend w.toml --once --set mu=0.2 --set rate=0 --master local[1] --store u"
     options, _ = run.read_command_line(words.split())
     passed = run.pipeline_arguments(options)
     assert sorted(passed) == sorted(words.split()[1:])
     assert passed[passed.index("--set") + 1] == "mu=0.2"
-    assert run.server_arguments(run.read_command_line(["--store", "u"])[0], 81) == [
-        "--store",
-        "u",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "81",
-    ]
+    words = "serve --store u --host localhost --port 81 --allow-host a --allow-host b --read-only"
+    options, _ = run.read_command_line(words.split())
+    assert run.server_arguments(options, 81) == words.split()[1:]
+
+
+@pytest.mark.parametrize(
+    ("verb", "understood"),
+    [("backend", backend_options()), ("serve", dashboard_options())],
+)
+def test_what_is_passed_on_is_understood(verb: str, understood: argparse.ArgumentParser) -> None:
+    """Our --help and theirs name the same options."""
+    ours = argparse.ArgumentParser()
+    for add in run.OPTIONS[verb]:
+        add(ours)
+    theirs = set(understood._option_string_actions) - {"--replay"}  # what the verb replay adds
+    assert set(ours._option_string_actions) == theirs
 
 
 @pytest.mark.parametrize(
