@@ -28,11 +28,14 @@ class JsonText(TypeDecorator[Any]):
 
 
 def dump_json(value: Any) -> str:
-    """Compact strict JSON of ``value``; tuples become lists, numpy scalars plain numbers."""
+    """Compact strict JSON of ``value``.
+
+    Tuples become lists, numpy scalars plain numbers, dates ISO text, NaN and infinities null.
+    """
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_plain)
+        return _ENCODER.encode(value)
     except ValueError:
-        return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
+        return _ENCODER.encode(_finite(value))
 
 
 def _plain(value: Any) -> Any:
@@ -40,9 +43,14 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if hasattr(value, "items"):
         return dict(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
     raise TypeError(
         f"{type(value).__name__} is no JSON; allowed: dict, list, str, number, bool, None"
     )
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_plain)
 
 
 def _finite(value: Any) -> Any:

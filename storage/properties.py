@@ -50,7 +50,7 @@ PROPERTIES: Final[dict[str, Property]] = {
     "survival_prob": Property(
         "prob", ("operator",), "share of the batch's tuples alive after it, in the running order"
     ),
-    "drop_prob": Property("prob", ("operator",), "P(dropped | reached); selectivity is 1 - it"),
+    "drop_prob": Property("prob", ("operator",), "P(dropped given reached); selectivity is 1 - it"),
     "size_tuples": Property("tuples", ("queue",), "tuples waiting in, or handed over by, it"),
     "matched_tuples": Property(
         "tuples", ("query",), "tuples of the batch that satisfy the query", absent_is_zero=True

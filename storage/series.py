@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Row, Select, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from storage.retention import MINUTE, SECOND
 from storage.rows import SeriesData
@@ -99,7 +99,7 @@ def _bounds(connection: Connection, run_id: str, span: Span) -> dict[str, Any]:
 
 
 def _raw(connection: Connection, bounds: Mapping[str, Any]) -> dict[int, _Points]:
-    found = connection.execute(_RAW, bounds).all()
+    found = _tuples(connection, _RAW, bounds)
     if not found:
         return {}
     series, batch, time, value = _columns(found)
@@ -110,7 +110,16 @@ def _raw(connection: Connection, bounds: Mapping[str, Any]) -> dict[int, _Points
     return _split(np.array(series, np.int64), points)
 
 
-def _columns(rows: Sequence[Row[Any]]) -> Iterable[tuple[Any, ...]]:
+def _tuples(
+    connection: Connection, statement: Select[Any], parameters: Mapping[str, Any]
+) -> list[tuple[Any, ...]]:
+    """The rows as the driver gives them: plain numbers, for a third of the time."""
+    cursor: Any = connection.execute(statement, parameters).cursor
+    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
     return zip(*rows, strict=True)
 
 
@@ -119,14 +128,14 @@ def _rolled(
 ) -> dict[int, _Points]:
     """Rolled up points: 1 s where they exist and are not far too many, else 1 min."""
     earliest = {"bucket": int(bounds["since"]) - MINUTE}
-    minutes = connection.execute(_ROLLED, {**bounds, **earliest, "resolution": MINUTE}).all()
+    minutes = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": MINUTE})
     if not minutes:
         return {}
     found = _split(*_rollup_points(minutes))
     length_s = MINUTE * max(len(points.batch) for points in found.values())
     if length_s > _SECONDS_PER_POINT * max_points:
         return found
-    seconds = connection.execute(_ROLLED, {**bounds, **earliest, "resolution": SECOND}).all()
+    seconds = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": SECOND})
     if seconds:
         for number, fine in _split(*_rollup_points(seconds)).items():
             begin = int(fine.time[0]) // MINUTE * MINUTE
@@ -136,7 +145,7 @@ def _rolled(
     return found
 
 
-def _rollup_points(rows: Sequence[Row[Any]]) -> tuple[Array, _Points]:
+def _rollup_points(rows: Sequence[tuple[Any, ...]]) -> tuple[Array, _Points]:
     series, batch, time, mean, low, high, n = _columns(rows)
     numbers = [np.array(column, np.float64) for column in (time, mean, low, high)]
     points = _Points._make((np.array(batch, np.int64), *numbers, np.array(n, np.int64)))

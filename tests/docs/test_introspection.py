@@ -1,0 +1,71 @@
+"""docs/introspection.md and the store name the same tables, columns and properties."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from storage.properties import PROPERTIES
+from storage.schema import METADATA, Base
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "introspection.md").read_text(encoding="utf-8")
+GOLDEN = ROOT / "tests" / "golden" / "store_v1.db"
+
+
+def rows(pattern: str) -> dict[str, list[str]]:
+    found = {}
+    for name, rest in re.findall(rf"^\| `({pattern})` \| (.*) \|$", PAGE, re.MULTILINE):
+        assert name not in found, f"{name} is documented twice"
+        found[name] = rest.split(" | ")
+    return found
+
+
+def test_every_column_is_documented_with_unit_and_meaning() -> None:
+    columns = {f"{t.name}.{c.name}": c for t in METADATA.tables.values() for c in t.columns}
+    documented = rows(r"\w+\.\w+")
+    assert set(documented) == set(columns)
+    for name, (unit, meaning) in documented.items():
+        comment = columns[name].comment or ""
+        assert comment, f"{name} has no comment"
+        assert meaning == comment.replace(f" ({unit})", ""), name
+        assert unit.strip(), name
+
+
+def test_a_column_whose_name_carries_a_unit_is_documented_in_it() -> None:
+    units = {"_ms": "ms", "_s": "s", "time": "Unix s", "_at": "Unix s", "n_": "tuples"}
+    for name, (unit, _) in rows(r"\w+\.\w+").items():
+        column = name.split(".")[1]
+        for mark, expected in units.items():
+            if column.endswith(mark) if mark[-1] != "_" else column.startswith(mark):
+                assert unit == expected or column == "stream_time", name
+
+
+def test_every_table_is_described_as_in_the_schema() -> None:
+    for mapper in Base.registry.mappers:
+        table = mapper.class_.__tablename__
+        meaning = " ".join(str(mapper.class_.__doc__).split())
+        assert f"### `{table}`\n\n{meaning}\n" in PAGE
+
+
+def test_every_property_is_documented_with_unit_kinds_and_meaning() -> None:
+    documented = rows(r"\w+")
+    assert set(documented) == set(PROPERTIES)
+    for name, (unit, kinds, meaning) in documented.items():
+        known = PROPERTIES[name]
+        assert unit == (known.unit or "—"), name
+        assert kinds.split(", ") == list(known.kinds), name
+        assert meaning.removesuffix(" (a batch without it: 0)") == known.meaning, name
+        assert meaning.endswith("(a batch without it: 0)") == known.absent_is_zero, name
+
+
+@pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL))
+def test_the_queries_of_the_page_run_and_find_something(query: str) -> None:
+    connection = sqlite3.connect(f"{GOLDEN.as_uri()}?immutable=1", uri=True)
+    try:
+        assert connection.execute(query).fetchall()
+    finally:
+        connection.close()
