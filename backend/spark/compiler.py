@@ -4,19 +4,20 @@ The compiled plan is a list of projection steps. Step i carries the running bitm
 columns ``_g0.._gW-1`` and, when the plan drops early, the visited constructs in ``_v0..`` (bit
 ``i % VISIT_BITS`` of word ``i // VISIT_BITS`` = the i-th construct of the order was visited). An
 ASC is skipped exactly when no live bit can change: ``GRB & mask = 0`` with mask = qub under the
-resolved-stop rule and all ones under the paper's GRB = 0 rule. Bitmap tables are array literals,
-which Spark passes to the generated code by reference: a changed table of the same shape reuses
-the compiled class.
+resolved-stop rule and all ones under the paper's GRB = 0 rule. Bitmap tables are named parameters
+(``:t3_0``), to be bound to array literals: one node each for the optimizer, and passed to the
+generated code by reference, so that a changed table of the same shape reuses the compiled class.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.adaptive.selection.construct import Construct, Words
 from backend.adaptive.selection.constructs import ConstructSet
@@ -28,17 +29,22 @@ VISIT_BITS = 62
 #: Widest integer domain (between the least and the greatest constant) that gets a value table.
 TABLE_LIMIT = 4096
 
+#: Columns that one projection adds or replaces: (name, expression).
+Step: TypeAlias = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlan:
     """The expressions of one plan.
 
     steps: per projection, (name, expression) of the columns it adds or replaces.
+    tables: parameter -> int64 table it stands for (bit patterns of the bitmap words).
     n_words: bitmap words W. n_visit_words: visited words, 0 when the plan does not drop early.
     """
 
     plan: SelectionPlan
-    steps: tuple[tuple[tuple[str, str], ...], ...]
+    steps: tuple[Step, ...]
+    tables: Mapping[str, NDArray[np.int64]]
     n_words: int
     n_visit_words: int
 
@@ -49,6 +55,26 @@ class CompiledPlan:
     @property
     def visit_columns(self) -> tuple[str, ...]:
         return tuple(f"_v{w}" for w in range(self.n_visit_words))
+
+    def query(self, columns: Sequence[str], table: str) -> str:
+        """One SQL text for the whole plan: nested selects, the first step innermost.
+
+        columns: of ``table``, to carry along. The row number keeps Catalyst from pushing later
+        filters through the steps, which would copy each expression into itself once a step (2^n
+        of them). One text is analysed once, a chain of DataFrame calls anew at every link.
+        """
+        carried = [quote(name) for name in columns]
+        row = "monotonically_increasing_id()"
+        text = f"SELECT {', '.join([*carried, f'{row} AS _row'])} FROM {table}"
+        carried.append("_row")
+        for step in self.steps:
+            added = {name for name, _ in step}
+            kept = [c for c in carried if c not in added]
+            terms = [*kept, *(f"{expression} AS {name}" for name, expression in step)]
+            text = f"SELECT {', '.join(terms)} FROM ({text})"
+            carried = [*kept, *(name for name, _ in step)]
+        kept = [c for c in carried if c != "_row" and not c.startswith("_r")]
+        return f"SELECT {', '.join(kept)}, _row + 0 * {row} AS _row FROM ({text})"
 
     @property
     def matched(self) -> str:
@@ -73,54 +99,45 @@ def compile_plan(
     chosen = [constructs.constructs[name] for name in plan.order]
     words = [sql_long(int(word)) for word in constructs.initial]
     initial = [w if misfit is None else f"if({misfit}, 0L, {w})" for w in words]
-    start = tuple((f"_g{w}", text) for w, text in enumerate(initial))
+    tables: dict[str, NDArray[np.int64]] = {}
+    lookups = [_Lookup(construct, i, tables) for i, construct in enumerate(chosen)]
     if plan.kind == "no early drop" or not chosen:
-        return CompiledPlan(plan, _branch_free(chosen, initial), constructs.n_words, 0)
+        steps = _branch_free(lookups, initial)
+        return CompiledPlan(plan, steps, tables, constructs.n_words, 0)
     n_visit_words = -(-len(chosen) // VISIT_BITS)
-    visits = tuple((f"_v{w}", "0L") for w in range(n_visit_words))
-    steps: list[tuple[tuple[str, str], ...]] = [(*start, *visits)]
-    for position, construct in enumerate(chosen):
-        mask = construct.qub if stop_rule == "resolved" else _ones(constructs.n_words)
-        steps += _early_drop_steps(construct, position, mask)
-    return CompiledPlan(plan, tuple(steps), constructs.n_words, n_visit_words)
+    start = [(f"_g{w}", text) for w, text in enumerate(initial)]
+    start += [(f"_v{w}", "0L") for w in range(n_visit_words)]
+    chain: list[Step] = [tuple(start)]
+    for lookup in lookups:
+        mask = lookup.construct.qub if stop_rule == "resolved" else _ones(constructs.n_words)
+        chain += _early_drop_steps(lookup, mask)
+    return CompiledPlan(plan, tuple(chain), tables, constructs.n_words, n_visit_words)
 
 
 def _ones(n_words: int) -> Words:
     return np.full(n_words, np.uint64(2**64 - 1), dtype=np.uint64)
 
 
-def _branch_free(
-    chosen: Sequence[Construct], initial: Sequence[str]
-) -> tuple[tuple[tuple[str, str], ...], ...]:
+def _branch_free(lookups: Sequence[_Lookup], initial: Sequence[str]) -> tuple[Step, ...]:
     regions = tuple(
-        (f"_r{i}", index) for i, c in enumerate(chosen) if (index := _shared_index(c)) is not None
+        (lookup.region_column, lookup.region()) for lookup in lookups if lookup.is_shared
     )
     columns = []
     for w, start in enumerate(initial):
-        terms = [start] + [
-            _lookup(c, w, f"_r{i}" if _shared_index(c) else None)
-            for i, c in enumerate(chosen)
-            if c.qub[w]
-        ]
-        columns.append((f"_g{w}", " & ".join(terms)))
+        terms = [lookup.word(w) for lookup in lookups if lookup.construct.qub[w]]
+        columns.append((f"_g{w}", " & ".join([start, *terms])))
     return (regions, tuple(columns)) if regions else (tuple(columns),)
 
 
-def _early_drop_steps(
-    construct: Construct, position: int, mask: Words
-) -> list[tuple[tuple[str, str], ...]]:
+def _early_drop_steps(lookup: _Lookup, mask: Words) -> list[Step]:
     """The projections of one ASC: its region once where that is dear, then bitmaps and visits."""
-    used = [w for w in range(len(mask)) if construct.qub[w]]
+    used = [w for w in range(len(mask)) if lookup.construct.qub[w]]
     alive = any_bit([f"_g{w}" for w in range(len(mask)) if mask[w]], mask)
-    steps: list[tuple[tuple[str, str], ...]] = []
-    region = _shared_index(construct)
-    if region is not None:
-        steps.append(((f"_r{position}", f"if({alive}, {region}, 0)"),))
-    column = f"_r{position}" if region is not None else None
-    bitmaps = tuple(
-        (f"_g{w}", f"if({alive}, _g{w} & {_lookup(construct, w, column)}, _g{w})") for w in used
-    )
-    word, bit = divmod(position, VISIT_BITS)
+    steps: list[Step] = []
+    if lookup.is_shared:
+        steps.append(((lookup.region_column, f"if({alive}, {lookup.region()}, 0)"),))
+    bitmaps = tuple((f"_g{w}", f"if({alive}, _g{w} & {lookup.word(w)}, _g{w})") for w in used)
+    word, bit = divmod(lookup.position, VISIT_BITS)
     visit = (f"_v{word}", f"if({alive}, _v{word} | {1 << bit}L, _v{word})")
     return [*steps, (*bitmaps, visit)]
 
@@ -135,30 +152,47 @@ def any_bit(columns: Sequence[str], mask: Words | None) -> str:
     return f"({' | '.join(terms)}) != 0L" if terms else "false"
 
 
-def _lookup(construct: Construct, word: int, region_column: str | None) -> str:
-    """The bitmap word of the region that the attribute's value hits."""
-    rows = construct.qrb[:, word]
-    if region_column is not None:
-        return f"get({_longs(rows)}, {region_column})"
-    table = _value_table(construct)
-    if table is None:
-        return f"get({_longs(rows)}, {_region_tree(construct)})"
-    low, regions = table
-    name = quote(construct.attribute)
-    high = low + len(regions) - 1
-    clamped = f"least(greatest(bigint({name}), {sql_long(low)}), {sql_long(high)})"
-    index = f"int({clamped} - {sql_long(low)})"
-    return f"coalesce(get({_longs(rows[regions])}, {index}), {sql_long(int(rows[0]))})"
+class _Lookup:
+    """One ASC's way from a value to a bitmap word.
 
+    Narrow integer domains have a table by value; other attributes find their region by binary
+    search, once for all words when the bitmap spans several.
+    """
 
-def _longs(words: Words) -> str:
-    return "array(" + ", ".join(sql_long(int(w)) for w in words) + ")"
+    def __init__(
+        self, construct: Construct, position: int, tables: dict[str, NDArray[np.int64]]
+    ) -> None:
+        self.construct, self.position, self._tables = construct, position, tables
+        self._values = _value_table(construct)
+        self.is_shared = self._values is None and int(np.count_nonzero(construct.qub)) > 1
+        self.region_column = f"_r{position}"
 
+    def region(self) -> str:
+        """The region index, 0 for NULL and NaN: a balanced tree of comparisons."""
+        name = quote(self.construct.attribute)
+        tree = _subtree(self.construct, name, 0, len(self.construct.constants))
+        missing = f"{name} IS NULL"
+        if self.construct.type in ("float", "double"):
+            missing += f" OR isnan({name})"
+        return f"if({missing}, 0, {tree})"
 
-def _shared_index(construct: Construct) -> str | None:
-    """The region expression to compute once, for ASCs whose bitmap spans several words."""
-    many = int(np.count_nonzero(construct.qub)) > 1
-    return _region_tree(construct) if many and _value_table(construct) is None else None
+    def word(self, w: int) -> str:
+        """Bitmap word ``w`` of the region the attribute's value hits."""
+        rows = self.construct.qrb[:, w]
+        if self._values is None:
+            index = self.region_column if self.is_shared else self.region()
+            return f"get({self._table(w, rows)}, {index})"
+        low, regions = self._values
+        high = low + len(regions) - 1
+        name = quote(self.construct.attribute)
+        clamped = f"least(greatest(bigint({name}), {sql_long(low)}), {sql_long(high)})"
+        found = f"get({self._table(w, rows[regions])}, int({clamped} - {sql_long(low)}))"
+        return f"coalesce({found}, {sql_long(int(rows[0]))})"
+
+    def _table(self, w: int, words: Words) -> str:
+        name = f"t{self.position}_{w}"
+        self._tables[name] = words.view(np.int64)
+        return f":{name}"
 
 
 def _value_table(construct: Construct) -> tuple[int, list[int]] | None:
@@ -172,16 +206,6 @@ def _value_table(construct: Construct) -> tuple[int, list[int]] | None:
     if high - low > TABLE_LIMIT:
         return None
     return low, [construct.region_of(v) for v in range(low, high + 1)]
-
-
-def _region_tree(construct: Construct) -> str:
-    """The region index by binary search: a balanced tree of comparisons, 0 for NULL and NaN."""
-    name = quote(construct.attribute)
-    tree = _subtree(construct, name, 0, len(construct.constants))
-    missing = f"{name} IS NULL"
-    if construct.type in ("float", "double"):
-        missing += f" OR isnan({name})"
-    return f"if({missing}, 0, {tree})"
 
 
 def _subtree(construct: Construct, name: str, first: int, after: int) -> str:

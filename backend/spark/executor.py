@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Observation
-from pyspark.sql import functions as F
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 
-from backend.adaptive.selection.constructs import ConstructSet
 from backend.engine.execution import BatchResult, KeptAside, Match, PlanSnapshot
 from backend.model.schema import Schema
 from backend.spark.compiler import CompiledPlan, compile_plan
+from backend.spark.jvm import long_array
 from backend.spark.literals import quote
 from backend.spark.observed import (
     HASH_BITS,
+    SAMPLING_FLAGS,
     Groups,
     everything_observed,
     matches_observed,
@@ -37,8 +39,9 @@ class _Prepared:
 
     key: tuple[object, ...]
     compiled: CompiledPlan
-    constructs: ConstructSet
     groups: Groups
+    tables: Mapping[str, Column]
+    query_ids: Column
     all_columns: tuple[Column, ...]
     match_columns: tuple[Column, ...]
 
@@ -54,7 +57,7 @@ class SparkExecutor:
     def execute(self, batch: DataFrame, snapshot: PlanSnapshot) -> BatchResult:
         """Contract: ``batch`` has the schema's columns and ``_corrupt_record``; one row a tuple."""
         started = time.perf_counter()
-        prepared = self._prepare(snapshot)
+        prepared = self._prepare(batch.sparkSession, snapshot)
         matched, everything, matches = self.plan_batch(batch, prepared, snapshot)
         planned = time.perf_counter()
         self.sink.stage(matched, snapshot.batch_id)
@@ -75,16 +78,18 @@ class SparkExecutor:
         self, batch: DataFrame, prepared: _Prepared, snapshot: PlanSnapshot
     ) -> tuple[DataFrame, Observation, Observation]:
         """The matched tuples as the sink wants them, with both sets of observed counters."""
-        frame = with_plan(batch, prepared.compiled, self.schema, self._misfit())
-        frame = frame.selectExpr("*", *self._flags(snapshot))
+        session, compiled = batch.sparkSession, prepared.compiled
+        table = f"_batch_{id(self)}"
+        batch.createOrReplaceTempView(table)
+        settings = {"sampling": long_array(session, self._sampling(snapshot))}
+        columns = [*self.schema.names, CORRUPT]
+        query = f"SELECT *, {SAMPLING_FLAGS} FROM ({compiled.query(columns, table)})"
+        frame = session.sql(query, args={**prepared.tables, **settings})
         everything, matches = Observation(), Observation()
-        matched = frame.observe(everything, *prepared.all_columns).filter(prepared.compiled.matched)
-        names = [quote(name) for name in self.schema.names]
-        flags = [*prepared.compiled.bitmap_columns, "_recent"]
-        matched = matched.selectExpr(
-            *names, *flags, f"{query_ids(prepared.constructs)} as query_ids"
-        )
+        matched = frame.observe(everything, *prepared.all_columns).filter(compiled.matched)
+        matched = matched.withColumn("query_ids", prepared.query_ids)
         matched = matched.observe(matches, *prepared.match_columns)
+        names = [quote(name) for name in self.schema.names]
         return matched.selectExpr(*names, "query_ids"), everything, matches
 
     def _misfit(self) -> str:
@@ -92,31 +97,28 @@ class SparkExecutor:
             return f"{CORRUPT} IS NOT NULL"
         return f"({CORRUPT} IS NOT NULL OR {quote(self.timestamp)} IS NULL)"
 
-    def _flags(self, snapshot: PlanSnapshot) -> list[str]:
-        """Seeded sampling. Seed and thresholds sit in an array literal, which generated code takes
-        by reference: a new batch id or probability compiles nothing anew."""
+    def _sampling(self, snapshot: PlanSnapshot) -> NDArray[np.int64]:
+        """Seed of the batch and the thresholds of profiling and of recent matches. A table, not
+        constants in the text: a new batch id or probability compiles nothing anew."""
         whole = 1 << HASH_BITS
         seed = (self.seed * 1_000_003 + snapshot.batch_id) % 2**62
-        limits = (int(snapshot.profile_prob * whole), int(self._recent_share * whole))
-        settings = f"array({seed}L, {limits[0]}L, {limits[1]}L)"
-        draw = f"(xxhash64(_row, get({settings}, int(_row & 0L))) & {whole - 1}L)"
-        return [
-            f"{draw} < get({settings}, int(_row & 0L) + 1) as _profiled",
-            f"{draw} < get({settings}, int(_row & 0L) + 2) as _recent",
-        ]
+        shares = (snapshot.profile_prob, self._recent_share)
+        return np.array([seed, *(int(share * whole) for share in shares)], dtype=np.int64)
 
-    def _prepare(self, snapshot: PlanSnapshot) -> _Prepared:
+    def _prepare(self, session: SparkSession, snapshot: PlanSnapshot) -> _Prepared:
         key = (id(snapshot.constructs), snapshot.plan, snapshot.stop_rule)
         if self._prepared is None or self._prepared.key != key:
             compiled = compile_plan(
                 snapshot.constructs, snapshot.plan, snapshot.stop_rule, self._misfit()
             )
             groups = query_groups(snapshot.constructs)
+            tables = {n: long_array(session, t) for n, t in compiled.tables.items()}
             self._prepared = _Prepared(
                 key,
                 compiled,
-                snapshot.constructs,
                 groups,
+                tables,
+                query_ids(session, snapshot.constructs),
                 everything_observed(compiled, self._misfit(), self.timestamp),
                 matches_observed(groups, self.schema),
             )
@@ -172,24 +174,6 @@ class SparkExecutor:
             duration_ms=sum(timings.values()),
             timings_ms=timings,
         )
-
-
-def with_plan(
-    batch: DataFrame, compiled: CompiledPlan, schema: Schema, misfit: str | None
-) -> DataFrame:
-    """The batch with the plan's columns; each step is a projection, evaluated in order.
-
-    The row number keeps Catalyst from pushing later filters through the steps, which would copy
-    each expression into itself once a step (2^n of them).
-    """
-    names = [quote(name) for name in schema.names]
-    extra = [CORRUPT] if misfit else []
-    frame = batch.selectExpr(*names, *extra, "monotonically_increasing_id() as _row")
-    for step in compiled.steps:
-        added = {name for name, _ in step}
-        kept = [quote(c) for c in frame.columns if c not in added]
-        frame = frame.selectExpr(*kept, *(f"{text} as {name}" for name, text in step))
-    return frame.withColumn("_row", F.expr("_row + 0 * monotonically_increasing_id()"))
 
 
 def _match(row: Any, schema: Schema) -> Match:

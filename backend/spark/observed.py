@@ -6,17 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column
+import numpy as np
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from backend.adaptive.selection.construct import bitmap
 from backend.adaptive.selection.constructs import ConstructSet
 from backend.model.schema import Schema
 from backend.spark.compiler import VISIT_BITS, CompiledPlan
-from backend.spark.literals import quote, sql_long, text
+from backend.spark.jvm import long_array, text_array
+from backend.spark.literals import quote, sql_long
 
 #: Sampling compares this many bits of a hash with a threshold: probabilities to 1 in 2^20.
 HASH_BITS = 20
+_DRAW = f"(xxhash64(_row, get(:sampling, int(_row & 0L))) & {(1 << HASH_BITS) - 1}L)"
+#: Seeded sampling; ``:sampling`` stands for [seed, profile threshold, recent threshold].
+SAMPLING_FLAGS = (
+    f"{_DRAW} < get(:sampling, int(_row & 0L) + 1) AS _profiled, "
+    f"{_DRAW} < get(:sampling, int(_row & 0L) + 2) AS _recent"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +107,29 @@ def matches_observed(groups: Groups, schema: Schema) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def query_ids(constructs: ConstructSet) -> str:
-    """Array of the names, sorted, of the queries whose bits are set in the final GRB."""
+def query_ids(session: SparkSession, constructs: ConstructSet) -> Column:
+    """Array of the names, sorted, of the queries whose bits are set in the final GRB.
+
+    One entry a query and bitmap word it touches; the entries are array literals.
+    """
     entries = [
-        f"struct({text(name)} as name, {word} as word, {sql_long(bits)} as bits)"
+        (name, word, bits)
         for name in sorted(constructs.names)
         if name not in constructs.contradictory
         for word, bits in _mask(constructs, constructs.slots_of(name)).items()
     ]
     if not entries:
-        return "cast(array() as array<string>)"
-    words = ", ".join(f"_g{w}" for w in range(constructs.n_words))
-    hit = f"filter(array({', '.join(entries)}), e -> (get(array({words}), e.word) & e.bits) != 0L)"
-    return f"array_distinct(transform({hit}, e -> e.name))"
+        return F.expr("cast(array() as array<string>)")
+    names = text_array(session, [name for name, _, _ in entries])
+    words = long_array(session, np.array([word for _, word, _ in entries], dtype=np.int64))
+    bits = np.array([bits for _, _, bits in entries], dtype=np.uint64).view(np.int64)
+    masks = long_array(session, bits)
+    places = long_array(session, np.arange(len(entries), dtype=np.int64))
+    grb = F.array(*(F.col(f"_g{w}") for w in range(constructs.n_words)))
+
+    def is_hit(place: Column) -> Column:
+        word = F.get(grb, F.get(words, place.cast("int")).cast("int"))
+        return word.bitwiseAND(F.get(masks, place.cast("int"))) != 0
+
+    hits = F.filter(places, is_hit)
+    return F.array_distinct(F.transform(hits, lambda place: F.get(names, place.cast("int"))))

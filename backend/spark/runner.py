@@ -8,6 +8,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -131,6 +133,10 @@ class StreamRunner:
         deadline = time.monotonic() + STOP_GRACE_S
         while query.isActive and self.engine.in_batch and time.monotonic() < deadline:
             time.sleep(0.02)
-        if query.isActive:
-            query.stop()
-        self._sink.close()
+        try:
+            if query.isActive:
+                query.stop()
+            self._sink.close()
+        except (PySparkException, Py4JError) as error:
+            # the JVM may be gone already: a terminal sends its signal to the whole group
+            log.info("Spark had stopped before the query: %s", type(error).__name__)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -25,6 +27,8 @@ SETTINGS = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     # generated methods beyond the JIT's limit would run interpreted
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # no marker files beside what people read
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -52,6 +56,9 @@ def build_session(master: str, name: str, scratch: Path) -> SparkSession:
     for key, value in SETTINGS.items():
         if key != "spark.driver.bindAddress" or master.startswith("local"):
             builder = builder.config(key, value)
+    on_interrupt = signal.getsignal(signal.SIGINT)
     session = builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into running batches
     session.sparkContext.setLogLevel("ERROR")
     return session
