@@ -86,6 +86,31 @@ def test_region_of_is_exact(value: Any, region: int) -> None:
     assert construct.regions_of([value, None]).tolist() == [region, 0]
 
 
+def test_whole_numbers_against_fractional_constants() -> None:
+    queries = [query("q", C("x", ">", 2.5), C("x", "<", 7.0), C("x", "<>", -1.5))]
+    found = build_constructs(queries, Schema.parse("x int")).constructs["x"]
+    numbers = [-3, -2, -1, 0, 2, 3, 6, 7, 8]
+    expected = [1, 1, 3, 3, 3, 5, 5, 6, 7]
+    assert found.regions_of(numbers).tolist() == expected
+    assert found.regions_of(np.array(numbers)).tolist() == expected
+    assert found.regions_of(np.array(numbers, dtype=np.float64)).tolist() == expected
+    assert found.regions_of([*numbers, None]).tolist() == [*expected, 0]
+
+
+def test_numbers_beyond_64_bits_are_compared_exactly() -> None:
+    queries = [query("q", C("x", ">", 2**70), C("x", "<", 2**70 + 1))]
+    found = build_constructs(queries, Schema.parse("x double")).constructs["x"]
+    numbers = [2**70 - 1, 2**70, 2**70 + 1, 2**70 + 2]
+    assert found.regions_of(numbers).tolist() == [1, 2, 4, 5]
+    assert found.regions_of([1, 2]).tolist() == [1, 1]
+    assert found.regions_of([1.0, 2.0**70, 2.0**71]).tolist() == [1, 2, 5]
+
+
+def test_a_float_zero_has_no_sign() -> None:
+    found = build_constructs([query("q", C("x", "=", -0.0))], Schema.parse("x double"))
+    assert found.constructs["x"].region_labels()[2] == "= 0.0"
+
+
 @given(mixed_queries(), st.data())
 def test_regions_partition_the_domain(queries: list[ContinuousQuery], data: st.DataObject) -> None:
     """Each value hits one region, which lies to the constants as the value does; arrays agree."""
