@@ -26,7 +26,7 @@ from storage.errors import StoreError
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 TITLE = "Planwatch"
 _OPEN_PATHS = ("/healthz", login.PATH)
-_LONGEST_BODY_BYTES = 256 * 1024
+LONGEST_BODY_BYTES = 256 * 1024
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -82,7 +82,7 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
     """The application: pages, /api/v1, /live, /metrics and /healthz. Serve ``app.server``."""
     guard = Guard(services.settings)
     server = Flask(__name__, static_folder=None)
-    server.config["MAX_CONTENT_LENGTH"] = _LONGEST_BODY_BYTES
+    server.config["MAX_CONTENT_LENGTH"] = LONGEST_BODY_BYTES
     _guard_requests(server, guard)
     _answer_errors(server)
     login.install(server, guard)
@@ -155,12 +155,12 @@ def _answer_errors(server: Flask) -> None:
     def _api_error(error: ApiError) -> Response:
         response = respond(error_body(error.code, error.message, **error.details), error.status)
         if error.status == 503:
-            response.headers["Retry-After"] = "2"
+            response.headers["Retry-After"] = str(error.details.get("retry_after_s", 2))
         return response
 
     @server.errorhandler(StoreError)
     def _store_error(error: StoreError) -> Response:
-        return _api_error(ApiError(503, "store_unavailable", f"The store cannot be read: {error}"))
+        return _api_error(ApiError(503, "store_unavailable", f"The store cannot be read: {error}."))
 
     @server.errorhandler(HTTPException)
     def _http_error(error: HTTPException) -> Response:

@@ -6,7 +6,8 @@ A delta is a JSON object (at most 2000 bytes):
 before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` plan
 version · ``kv`` knob version · ``st_time`` stream time, text · ``v`` values: ``{"system":
 {property: value}, "asc:x": {...}, "queue:x": size, "query:x": {"matched_total": n}}`` with four
-significant digits (systems and constructs always, the others when they changed and fit) · ``pts``
+significant digits, whole numbers exactly (the system always, constructs always while they fit, by
+turns else, the others when they changed and fit) · ``pts``
 one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch
 · ``new`` which kinds of records changed · ``gap`` true: earlier deltas were lost, take all anew.
 """
@@ -29,6 +30,8 @@ Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 MAX_BYTES: Final = 2000
 MAX_POINTS: Final = 16
 POINT_PROPERTIES: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
+_OPERATOR: Final = "asc:"
+_TURN: Final = 8
 _OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples")
 _NEWS: Final = {
     "runs": "run",
@@ -60,13 +63,11 @@ class Known:
 
 
 def rounded(value: float | None) -> float | int | None:
-    """The value with four significant digits; None when unknown or not finite."""
+    """The value with four significant digits, whole numbers exactly; None when unknown."""
     if value is None or not math.isfinite(value):
         return None
-    if value == 0:
-        return 0
-    short = float(f"{value:.4g}")
-    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+    short = value if float(value).is_integer() else float(f"{value:.4g}")
+    return int(short) if float(short).is_integer() and abs(short) < 1e15 else short
 
 
 def build(
@@ -170,23 +171,30 @@ def _by_batch(series: SeriesData | None) -> dict[int | None, float | int | None]
 
 
 def _with_values(delta: Delta, values: Values, known: Known) -> tuple[Delta, Known]:
-    """The delta with the values that must be in it, and of the others those that fit."""
-    shown: dict[str, Any] = {
-        "system": {name: rounded(value) for name, value in values.get("system", {}).items()}
-    }
-    for entity, own in values.items():
-        if entity.startswith("asc:"):
-            kept = {name: rounded(own.get(name)) for name in _OPERATOR_PROPERTIES}
-            shown[entity] = {name: value for name, value in kept.items() if value is not None}
+    """The delta with the system's values and those of the rest that fit."""
+    system = {name: rounded(value) for name, value in values.get("system", {}).items()}
+    shown: dict[str, Any] = {"system": system}
     delta = {**delta, "v": shown}
     sent = dict(known.others)
     room = MAX_BYTES - len(encoded(delta).encode())
-    for entity, value in _others(values):
+    for entity, value in (*_operators(values, delta["b"]), *_others(values)):
         size = len(encoded({entity: value}).encode())
-        if sent.get(entity) != value and size <= room:
+        wanted = entity.startswith(_OPERATOR) or sent.get(entity) != value
+        if wanted and size <= room:
             shown[entity] = sent[entity] = value
             room -= size
     return delta, replace(known, others=sent)
+
+
+def _operators(values: Values, batch: int) -> list[tuple[str, Any]]:
+    """Values of the constructs; others are first each batch, for when they do not all fit."""
+    found = sorted(entity for entity in values if entity.startswith(_OPERATOR))
+    turn = _TURN * batch % len(found) if found else 0
+    shown = []
+    for entity in found[turn:] + found[:turn]:
+        own = {name: rounded(values[entity].get(name)) for name in _OPERATOR_PROPERTIES}
+        shown.append((entity, {name: value for name, value in own.items() if value is not None}))
+    return shown
 
 
 def _others(values: Values) -> Iterable[tuple[str, Any]]:

@@ -196,7 +196,7 @@ class Hub:
 
     def _since(self, run_id: str, feed: Feed, cursor: int) -> Delta | None:
         """Deltas after a cursor as one; a snapshot with a gap when some are no longer kept."""
-        if cursor < feed.base:
+        if not feed.base <= cursor <= sum(self._cursor or ()):
             return self._snapshot(run_id, gap=True)[0]
         deltas = [delta for delta in feed.ring if delta["c"] > cursor]
         return merged(deltas) if deltas else None
@@ -214,8 +214,8 @@ class Hub:
         if run is None:
             raise UnknownRunError(run_id)
         with self._lock:
-            cursor = self._cursor or self._reader.cursor()
-            return snapshot(self._reader, run, sum(cursor), gap=gap)
+            self._cursor = self._cursor or self._reader.cursor()
+            return snapshot(self._reader, run, sum(self._cursor), gap=gap)
 
     def _run(self) -> None:
         while not self._stopping.is_set():

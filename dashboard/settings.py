@@ -44,12 +44,11 @@ class Settings:
         """Whether the server is bound to this machine only; then reading needs no token."""
         return is_loopback(self.host)
 
-    @property
-    def address(self) -> str:
+    def address_at(self, port: int) -> str:
         """The address to open in a browser."""
         wild = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
         host = wild.get(self.host, f"[{self.host}]" if ":" in self.host else self.host)
-        return f"http://{host}:{self.port}/"
+        return f"http://{host}:{port}/"
 
     @property
     def why_no_control(self) -> str:

@@ -10,11 +10,12 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from storage.database import parse_url
+
 LOGGER = logging.getLogger(__name__)
 VARIABLE = "PLANWATCH_TOKEN"
 _BYTES = 32
 _SHORTEST = 8
-_SQLITE = "sqlite:///"
 
 
 class TokenRefused(ValueError):
@@ -26,7 +27,8 @@ def find_token(store_url: str, environ: Mapping[str, str], folder: Path | None =
 
     folder: where ``.planwatch`` lies when the store is no file (default: the working folder).
     A place that cannot be written gives a token for this process only.
-    Raises TokenRefused when PLANWATCH_TOKEN is shorter than 8 characters.
+    Raises TokenRefused when PLANWATCH_TOKEN is shorter than 8 characters, NotAStore for an
+    address that is none.
     """
     given = environ.get(VARIABLE, "").strip()
     if given:
@@ -43,10 +45,10 @@ def find_token(store_url: str, environ: Mapping[str, str], folder: Path | None =
 
 def token_path(store_url: str, folder: Path) -> Path:
     """The token's file: ``<store>.token``, or one in ``.planwatch`` for a database server."""
-    file, _, _ = store_url.removeprefix(_SQLITE).partition("?")
-    if store_url.startswith(_SQLITE) and file and file != ":memory:":
-        return Path(f"{file.removeprefix('file:')}.token")
-    digest = hashlib.sha256(store_url.encode()).hexdigest()[:16]
+    address = parse_url(store_url)
+    if address.get_backend_name() == "sqlite":
+        return Path(f"{address.database}.token")
+    digest = hashlib.sha256(str(address).encode()).hexdigest()[:16]
     return folder / ".planwatch" / f"{digest}.token"
 
 

@@ -23,7 +23,7 @@ class SchemaBook:
 
         Raises TypeError for a type JSON has no word for.
         """
-        if kind is Any:
+        if kind is Any or kind is object:
             return {}
         if kind is None or kind is type(None):
             return {"type": "null"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from flask import Flask, request
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.api.errors import ApiError
@@ -47,6 +47,7 @@ def test_a_wrong_parameter_is_refused(given_query: dict[str, str], words: str) -
     assert words in caught.value.message
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30))
 def test_any_text_is_a_value_in_range_or_a_422(text: str) -> None:
     allowed = [str(number) for number in range(1, 1001)]

@@ -1,0 +1,100 @@
+"""The dashboard as a running server: store opened, poller started, waitress listening."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any, Final
+
+from waitress import create_server, wasyncore
+
+from dashboard.app import LONGEST_BODY_BYTES, create_app
+from dashboard.live import Hub
+from dashboard.services import Services
+from dashboard.settings import Settings
+from storage.store import CommandWriter, open_command_writer, open_engine_writer, open_reader
+
+_MOST_BUFFERED_BYTES: Final = 8 * 1024 * 1024
+_STOP_WITHIN_S: Final = 0.5
+#: Threads kept free for pages and the API while all streams are open.
+_SPARE_THREADS: Final = 8
+
+
+class Server:
+    """One dashboard. ``run()`` blocks until ``stop()``, which any thread may call."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Open everything. Raises StoreError, and OSError when the port cannot be had."""
+        self.settings = settings
+        self.services = open_services(settings)
+        self._sockets: dict[int, Any] = {}
+        self._stopping = threading.Event()
+        try:
+            self._server: Any = create_server(
+                create_app(self.services).server,
+                map=self._sockets,
+                host=settings.host,
+                port=settings.port,
+                threads=settings.threads,
+                ident=None,
+                max_request_body_size=LONGEST_BODY_BYTES,
+                outbuf_high_watermark=_MOST_BUFFERED_BYTES,
+                clear_untrusted_proxy_headers=True,
+            )
+        except BaseException:
+            wasyncore.close_all(self._sockets)
+            close_services(self.services)
+            raise
+
+    @property
+    def port(self) -> int:
+        """The port it listens on (the one the system chose when the settings say 0)."""
+        listens: list[tuple[str, int]] = getattr(self._server, "effective_listen", [])
+        return int(listens[0][1] if listens else self._server.effective_port)
+
+    def run(self) -> None:
+        """Serve until stop() or a signal; then everything is closed."""
+        self.services.live.start()
+        try:
+            while not self._stopping.is_set():
+                wasyncore.loop(_STOP_WITHIN_S, use_poll=True, map=self._sockets, count=1)
+        finally:
+            self._close()
+
+    def stop(self) -> None:
+        """Make run() return; safe in a signal handler."""
+        self._stopping.set()
+
+    def stop_on_signals(self) -> None:
+        """Let SIGINT and SIGTERM end ``run()``. For the main thread only."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda _number, _frame: self.stop())
+
+    def _close(self) -> None:
+        self.services.live.stop()
+        self._server.task_dispatcher.shutdown(timeout=_STOP_WITHIN_S)
+        wasyncore.close_all(self._sockets)
+        close_services(self.services)
+
+
+def open_services(settings: Settings) -> Services:
+    """The services on the settings' store; a missing store is made, but never in a replay.
+
+    Raises StoreError.
+    """
+    if not settings.replay:
+        open_engine_writer(settings.store_url).close()
+    reader = open_reader(settings.store_url)
+    commands: CommandWriter | None = None
+    if not settings.why_no_control:
+        commands = open_command_writer(settings.store_url)
+    streams = min(settings.max_streams, settings.threads - _SPARE_THREADS)
+    return Services(reader, commands, settings, Hub(reader, max(1, streams)))
+
+
+def close_services(services: Services) -> None:
+    """Stop the poller and close the store."""
+    services.live.stop()
+    if services.commands is not None:
+        services.commands.close()
+    services.reader.close()

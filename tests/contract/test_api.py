@@ -1,0 +1,264 @@
+"""What the API says about a run, and what it refuses."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from dashboard.app import create_app
+from dashboard.server import close_services, open_services
+from dashboard.settings import Settings
+from tests.unit.dashboard_server.site import BEARER, Site, csrf, open_site, record
+
+RUN = "/api/v1/runs/r1"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with open_site(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """As ``site``, but shared: for tests whose requests change nothing."""
+    with open_site(tmp_path_factory.mktemp("quiet")) as opened:
+        yield opened
+
+
+def get(site: Site, path: str) -> Any:
+    answer = site.browser().get(path)
+    assert answer.status_code == 200, answer.text
+    return answer.get_json()
+
+
+def turn(site: Site, knob: str, value: Any, **more: Any) -> TestResponse:
+    body = {"knob": knob, "value": value, **more}
+    return site.browser().post(f"{RUN}/commands", json=body, headers=BEARER)
+
+
+def error_of(answer: TestResponse) -> dict[str, Any]:
+    error: dict[str, Any] = answer.get_json()["error"]
+    assert error["message"].endswith(".")
+    return error
+
+
+def test_plans_are_newest_last_with_their_order_by_attribute(site: Site) -> None:
+    for _ in range(60):
+        site.recording.write()
+    plans = get(site, f"{RUN}/plans")
+    assert [plan["version"] for plan in plans] == [1, 2]
+    assert plans[-1]["order"] == site.recording.order
+    assert plans[-1]["batch"] == 60
+    assert "visits per tuple moved" in plans[-1]["reason"]
+    assert [plan["version"] for plan in get(site, f"{RUN}/plans?until=59")] == [1]
+
+
+def test_decisions_carry_their_outcome_and_page_back(site: Site) -> None:
+    for _ in range(60):
+        site.recording.write()
+    decisions = get(site, f"{RUN}/decisions")
+    assert [d["seq"] for d in decisions] == sorted(d["seq"] for d in decisions)
+    assert decisions[-1]["verdict"] == "switched"
+    assert decisions[-1]["outcome"]["counterfactual_old"] == 3.9
+    assert decisions[0]["outcome"] is None
+    earlier = get(site, f"{RUN}/decisions?before={decisions[-1]['seq']}&limit=2")
+    assert [d["seq"] for d in earlier] == [d["seq"] for d in decisions[-3:-1]]
+    assert len(get(site, f"{RUN}/decisions?verdict=switched")) == 1
+
+
+def test_samples_are_points_with_unit(quiet: Site) -> None:
+    series = get(quiet, f"{RUN}/samples?entity=system&property=batch_ms&since=1")
+    assert (series["unit"], series["thinned"]) == ("ms", False)
+    assert [point["batch"] for point in series["points"]] == [1, 2]
+
+
+def test_unknown_values_are_null(quiet: Site) -> None:
+    matrix = get(quiet, f"{RUN}/matrices/selectivity?at=2")
+    assert (matrix["kind"], matrix["batch"]) == ("selectivity", 0)
+    assert any(value is None for row in matrix["values"] for value in row)
+
+
+def test_a_knob_goes_from_requested_to_applied(site: Site) -> None:
+    asked = turn(site, "mu", 0.2, reason="calmer")
+    assert asked.status_code == 202
+    command = asked.get_json()
+    assert (command["state"], command["payload"]) == ("requested", {"knob": "mu", "value": 0.2})
+    site.answer_commands()
+    applied = get(site, f"{RUN}/commands/{command['id']}")
+    assert (applied["state"], applied["applied_batch"]) == ("applied", 3)
+    assert (applied["reason"], applied["old_value"]) == ("calmer", 0.1)
+    knobs = {knob["name"]: knob["value"] for knob in get(site, f"{RUN}/knobs")}
+    assert knobs["mu"] == 0.2
+    assert get(site, f"{RUN}/commands") == [applied]
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "words"),
+    [
+        ("mu", 11, "mu = 11 refused: allowed 0.001..10."),
+        ("mu", "0.2", "mu = '0.2' refused"),
+        ("mu", True, "mu = True refused"),
+        ("mu", None, "mu = None refused"),
+        ("mu", 10**400, "refused"),
+        ("tau_tuples", 10.5, "allowed whole numbers 10..100000 tuples."),
+        ("trigger", "guess", "allowed one of visits, dropping ratio, either."),
+        ("store_rejected", "yes", "allowed true or false."),
+    ],
+)
+def test_a_value_out_of_range_is_told_the_range(
+    quiet: Site, knob: str, value: Any, words: str
+) -> None:
+    answer = turn(quiet, knob, value)
+    assert answer.status_code == 422
+    error = error_of(answer)
+    assert words in error["message"]
+    assert set(error["allowed"]) == {"kind", "low", "high", "choices", "unit"}
+    assert quiet.services.reader.commands("r1") == ()
+
+
+@pytest.mark.parametrize(("knob", "value"), [("tau_tuples", 500.0), ("trigger", "either")])
+def test_an_allowed_value_is_kept_in_the_knobs_type(site: Site, knob: str, value: Any) -> None:
+    payload = turn(site, knob, value).get_json()["payload"]
+    assert payload == {"knob": knob, "value": value}
+    assert isinstance(payload["value"], str if knob == "trigger" else int)
+
+
+def test_an_unknown_knob_is_told_which_there_are(quiet: Site) -> None:
+    answer = turn(quiet, "nu", 1)
+    assert answer.status_code == 404
+    assert "Knobs: lambda_tuples, mu, " in error_of(answer)["message"]
+
+
+def test_a_stale_version_is_a_conflict(site: Site) -> None:
+    assert turn(site, "mu", 0.2, expected_version=0).status_code == 202
+    site.answer_commands()
+    answer = turn(site, "mu", 0.3, expected_version=0)
+    assert answer.status_code == 409
+    error = error_of(answer)
+    assert (error["code"], error["value"], error["version"]) == ("stale", 0.2, 1)
+    assert turn(site, "mu", 0.3, expected_version=1).status_code == 202
+
+
+def test_an_ended_run_cannot_be_changed(site: Site) -> None:
+    site.writer.set_state("r1", "ended", "", 1.0)
+    for answer in (
+        turn(site, "mu", 0.2),
+        site.browser().delete(f"{RUN}/queries/fog", headers=BEARER),
+    ):
+        assert answer.status_code == 409
+        assert error_of(answer)["state"] == "ended"
+
+
+def test_the_page_changes_things_with_its_csrf_token(site: Site) -> None:
+    browser = site.browser()
+    headers = csrf(browser)
+    answer = browser.post(f"{RUN}/commands", json={"knob": "mu", "value": 0.2}, headers=headers)
+    assert answer.status_code == 202
+    assert answer.get_json()["actor"] == "page 127.0.0.1"
+    thief = site.browser()
+    csrf(thief)
+    stolen = thief.post(f"{RUN}/commands", json={"knob": "mu", "value": 0.2}, headers=headers)
+    assert stolen.status_code == 401
+
+
+def add(site: Site, name: str, text: str = "Select * From Flights") -> TestResponse:
+    body = {"name": name, "text": text}
+    return site.browser().post(f"{RUN}/queries", json=body, headers=BEARER)
+
+
+@pytest.mark.parametrize("name", ["", "9lives", "a b", "x" * 65, "a/b", "späť", "-q"])
+def test_a_bad_query_name_is_refused(quiet: Site, name: str) -> None:
+    answer = add(quiet, name)
+    assert answer.status_code == 422
+    assert error_of(answer)["code"] == "bad_name"
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 8001])
+def test_a_bad_query_text_is_refused(quiet: Site, text: str) -> None:
+    assert add(quiet, "q_new", text).status_code == 422
+
+
+def test_a_query_name_is_taken_by_a_query_or_a_request(site: Site) -> None:
+    assert add(site, "fog").status_code == 409
+    assert add(site, "q_new").status_code == 202
+    assert add(site, "q_new").status_code == 409
+    assert site.browser().delete(f"{RUN}/queries/q_new", headers=BEARER).status_code == 202
+    assert add(site, "q_new").status_code == 202
+
+
+def test_queries_are_listed_paused_and_removed_by_name(site: Site) -> None:
+    names = [query["name"] for query in get(site, f"{RUN}/queries")]
+    assert "fog" in names
+    browser = site.browser()
+    paths = [("POST", "/fog/pause"), ("POST", "/fog/resume"), ("DELETE", "?name=fog&reason=no")]
+    kinds = []
+    for method, path in paths:
+        answer = browser.open(f"{RUN}/queries{path}", method=method, headers=BEARER)
+        kinds.append((answer.status_code, answer.get_json()["kind"]))
+    assert kinds == [(202, "query_pause"), (202, "query_resume"), (202, "query_remove")]
+    assert browser.post(f"{RUN}/queries/nope/pause", headers=BEARER).status_code == 404
+    assert browser.delete(f"{RUN}/queries", headers=BEARER).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/api/v1/nothing", 404, "not_found"),
+        ("/api/nothing", 404, "not_found"),
+        (f"{RUN}/commands/99", 404, "not_found"),
+        (f"{RUN}/commands/first", 404, "not_found"),
+        (f"{RUN}/decisions/99", 404, "not_found"),
+        (f"{RUN}/matrices/none", 404, "not_found"),
+        (f"{RUN}/results?query=none", 404, "not_found"),
+        (f"{RUN}/samples?entity=system", 422, "bad_parameter"),
+        (f"{RUN}/samples?entity=system&property=mood", 404, "not_found"),
+        (f"{RUN}/knobs?at=now", 422, "bad_parameter"),
+        (f"{RUN}/knobs?at=-2", 422, "bad_parameter"),
+        (f"{RUN}/batches?since=5&until=2", 422, "bad_parameter"),
+        (f"{RUN}/batches?limit=1000000", 422, "bad_parameter"),
+        (f"{RUN}/batches?sice=1", 422, "bad_parameter"),
+        ("/live?run=none", 404, "not_found"),
+        ("/live", 422, "bad_parameter"),
+        ("/assets/none.js", 404, "not_found"),
+    ],
+)
+def test_errors_are_json_with_a_code_and_a_sentence(
+    quiet: Site, path: str, status: int, code: str
+) -> None:
+    answer = quiet.browser().get(path)
+    assert (answer.status_code, error_of(answer)["code"]) == (status, code)
+
+
+def test_a_wrong_method_is_told_the_right_ones(quiet: Site) -> None:
+    answer = quiet.browser().delete(f"{RUN}/plans", headers=BEARER)
+    assert answer.status_code == 405
+    assert error_of(answer)["code"] == "method_not_allowed"
+    assert "GET" in answer.headers["Allow"]
+
+
+def test_a_broken_store_is_a_503_and_an_unhealthy_dashboard(site: Site, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "runs.db") as connection:
+        connection.execute("ALTER TABLE commits RENAME TO gone")
+        connection.execute("ALTER TABLE runs RENAME TO gone_too")
+    connection.close()
+    answer = site.browser().get("/api/v1/runs")
+    assert (answer.status_code, error_of(answer)["code"]) == (503, "store_unavailable")
+    assert answer.headers["Retry-After"] == "2"
+    assert site.browser().get("/healthz").status_code == 503
+
+
+def test_a_missing_store_is_made_and_shows_the_run_that_comes(tmp_path: Path) -> None:
+    settings = Settings(str(tmp_path / "new" / "runs.db"), "a-token-for-these-tests")
+    services = open_services(settings)
+    browser = create_app(services).server.test_client()
+    assert browser.get("/api/v1/runs").get_json() == []
+    assert "planwatch_sse_clients 0" in browser.get("/metrics").text
+    record(tmp_path / "new" / "runs.db", 1)
+    assert [run["id"] for run in browser.get("/api/v1/runs").get_json()] == ["r1"]
+    close_services(services)

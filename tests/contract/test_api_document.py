@@ -1,0 +1,146 @@
+"""Every route is in the OpenAPI document, every answer is what the document says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dash
+import pytest
+
+from dashboard.api.registry import JSON, Route
+from dashboard.api.routes import ROUTES, document
+from tests.contract.schema_check import problems
+from tests.unit.dashboard_server.site import BEARER, Site, csrf, open_recording, open_site, record
+
+PLACES = {"run_id": "r1", "seq": "1", "number": "1", "name": "regions:dep_delay"}
+QUERIES = {
+    "/api/v1/runs/{run_id}/samples": "?entity=system&property=visits_per_tuple",
+    "/live/poll": "?run=r1",
+}
+READING = [route for route in ROUTES if route.method == "GET" and route.media == JSON]
+CHANGING = [route for route in ROUTES if route.change]
+BODIES = {
+    "/api/v1/runs/{run_id}/commands": {"knob": "mu", "value": 0.2, "reason": "a test"},
+    "/api/v1/runs/{run_id}/queries": {"name": "q_new", "text": "Select * From Flights"},
+}
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dash.Dash]:
+    path = tmp_path_factory.mktemp("recording") / "runs.db"
+    record(path, 80)
+    with open_recording(path) as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with open_site(tmp_path_factory.mktemp("quiet")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with open_site(tmp_path) as opened:
+        yield opened
+
+
+def address(route: Route) -> str:
+    path = route.path
+    if path.endswith("/commands/{number}"):
+        path = path.replace("{number}", "1")
+    return path.format(**PLACES) + QUERIES.get(route.path, "")
+
+
+def answer_schema(route: Route, status: int) -> dict[str, Any]:
+    operation = document()["paths"][route.path][route.method.lower()]
+    assert str(status) in operation["responses"], f"{status} is not documented: {route.name}"
+    schema: dict[str, Any] = operation["responses"][str(status)]["content"][JSON]["schema"]
+    return schema
+
+
+def wrong(value: Any, route: Route, status: int) -> list[str]:
+    return list(problems(value, answer_schema(route, status), document()["components"]["schemas"]))
+
+
+def test_the_document_has_every_route_of_the_server_and_no_other(shown: dash.Dash) -> None:
+    documented = {
+        (path, method.upper())
+        for path, operations in document()["paths"].items()
+        for method in operations
+    }
+    assert documented == {(route.path, route.method) for route in ROUTES}
+    served = set()
+    for rule in shown.server.url_map.iter_rules():
+        if re.match(r"/(api/v1|live|metrics|healthz)", rule.rule):
+            path = re.sub(r"<(\w+)>", r"{\1}", rule.rule)
+            served |= {
+                (path, verb) for verb in rule.methods or () if verb not in ("HEAD", "OPTIONS")
+            }
+    assert served == documented
+
+
+def test_operation_ids_are_unique() -> None:
+    names = [route.name for route in ROUTES]
+    assert len(set(names)) == len(names)
+
+
+def test_the_document_is_served(shown: dash.Dash) -> None:
+    answer = shown.server.test_client().get("/api/v1/openapi.json")
+    assert answer.get_json() == document()
+    assert answer.get_json()["openapi"] == "3.1.0"
+
+
+@pytest.mark.parametrize(
+    "route", [route for route in READING if "commands/{" not in route.path], ids=lambda r: r.name
+)
+def test_every_reading_answers_as_documented(shown: dash.Dash, route: Route) -> None:
+    answer = shown.server.test_client().get(address(route))
+    assert answer.status_code == 200, answer.text
+    assert wrong(answer.get_json(), route, 200) == []
+    assert answer.get_json() not in ([], {}) or route.path.endswith("/commands")
+
+
+@pytest.mark.parametrize("route", CHANGING, ids=lambda r: r.name)
+def test_every_change_answers_with_the_command(site: Site, route: Route) -> None:
+    path = route.path.format(run_id="r1", name="fog")
+    if route.method == "DELETE" and "{name}" not in route.path:
+        path += "?name=fog"
+    answer = site.browser().open(
+        path, method=route.method, json=BODIES.get(route.path), headers=BEARER
+    )
+    assert answer.status_code == 202, answer.text
+    command = answer.get_json()
+    assert wrong(command, route, 202) == []
+    assert (command["state"], command["actor"]) == ("requested", "api 127.0.0.1")
+    followed = site.browser().get(answer.headers["Location"])
+    assert followed.get_json() == command
+
+
+@pytest.mark.parametrize("route", CHANGING, ids=lambda r: r.name)
+def test_no_change_without_a_token(quiet: Site, route: Route) -> None:
+    path = route.path.format(run_id="r1", name="fog")
+    browser = quiet.browser()
+    csrf(browser)
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"X-CSRF-Token": "wrong"}):
+        answer = browser.open(path, method=route.method, json={}, headers=headers)
+        assert answer.status_code == 401
+        assert wrong(answer.get_json(), route, 401) == []
+    assert quiet.services.reader.commands("r1") == ()
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if r.places], ids=lambda r: r.name)
+def test_an_unknown_run_is_a_404_as_documented(quiet: Site, route: Route) -> None:
+    path = route.path.format(run_id="nowhere", name="x", number="1", seq="1")
+    if route.path.endswith("/samples"):
+        path += "?entity=a&property=b"
+    if route.path.endswith("/queries") and route.method == "DELETE":
+        path += "?name=x"
+    answer = quiet.browser().open(
+        path, method=route.method, json=BODIES.get(route.path), headers=BEARER
+    )
+    assert answer.status_code == 404
+    assert wrong(answer.get_json(), route, 404) == []

@@ -1,0 +1,53 @@
+"""The application as a whole: first paint, pages, callbacks that only read."""
+
+from __future__ import annotations
+
+import re
+
+import dash
+
+from dashboard import app as app_module
+from dashboard.app import create_app, skeleton
+from tests.unit.dashboard_server.site import Site
+
+
+def test_the_first_answer_already_shows_the_frame(shown: dash.Dash) -> None:
+    html = shown.server.test_client().get("/plan").text
+    assert html.startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert "<title>Planwatch</title>" in html
+    assert 'class="pw-skeleton" aria-hidden="true"' in html
+    assert html.index("pw-skeleton") < html.index("dash_renderer")
+    assert len(html) < 40_000
+
+
+def test_the_skeleton_names_the_pages_and_cannot_be_tabbed_into() -> None:
+    html = skeleton(("Runs", "Plan <b>"))
+    assert "<span>Runs</span><span>Plan &lt;b&gt;</span>" in html
+    assert not re.search(r"<(a|button|input)\b", html)
+
+
+def test_two_applications_share_nothing(site: Site, shown: dash.Dash) -> None:
+    other = create_app(site.services)
+    assert other.server is not shown.server
+    assert other.callback_map.keys() == shown.callback_map.keys()
+
+
+def test_developer_tools_and_mcp_are_off(shown: dash.Dash) -> None:
+    browser = shown.server.test_client()
+    assert shown.server.debug is False
+    assert "MCP" not in browser.post("/_mcp", json={}).text
+    assert browser.post("/_mcp", json={}).status_code == 405
+
+
+def test_a_callback_wants_json(shown: dash.Dash) -> None:
+    answer = shown.server.test_client().post("/_dash-update-component", data={"output": "x"})
+    assert answer.status_code == 415
+    assert answer.get_json()["error"]["code"] == "unsupported_media_type"
+
+
+def test_a_body_too_long_is_refused(shown: dash.Dash) -> None:
+    body = b"x" * (app_module.LONGEST_BODY_BYTES + 1)
+    answer = shown.server.test_client().post(
+        "/_dash-update-component", data=body, content_type="application/json"
+    )
+    assert answer.status_code == 413

@@ -1,0 +1,207 @@
+"""What goes over the wire for a batch."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboard import deltas
+from dashboard.deltas import ALL_NEWS, MAX_BYTES, MAX_POINTS, build, encoded, merged, rounded
+from dashboard.deltas import snapshot as take_snapshot
+from storage.records import Batch, BatchRecord, Entity, Sample
+from storage.store import Reader, open_engine_writer, open_reader
+from tests.unit.dashboard_server.site import open_site
+from tests.web.recorded import Recording
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Recording, Reader]]:
+    with open_site(tmp_path) as site:
+        yield site.recording, site.services.reader
+
+
+def after(reader: Reader, known: deltas.Known, since: object) -> tuple[deltas.Delta, deltas.Known]:
+    run = reader.run("r1")
+    assert run is not None
+    changes = reader.changes(since)  # type: ignore[arg-type]  # a Cursor
+    return build(reader, run, sum(reader.cursor()), known, changes)
+
+
+def first(reader: Reader) -> tuple[deltas.Delta, deltas.Known]:
+    run = reader.run("r1")
+    assert run is not None
+    return take_snapshot(reader, run, sum(reader.cursor()))
+
+
+@settings(deadline=None)
+@given(st.floats(allow_nan=True, allow_infinity=True) | st.none())
+def test_rounding_keeps_four_digits_and_whole_numbers(value: float | None) -> None:
+    short = rounded(value)
+    if value is None or not math.isfinite(value):
+        assert short is None
+        return
+    assert short is not None
+    assert short == value or math.isclose(short, value, rel_tol=5.1e-4)
+    json.dumps(short, allow_nan=False)
+
+
+def test_counts_stay_exact() -> None:
+    assert [rounded(v) for v in (336776.0, 0.123456, 0.0, 12345.6)] == [336776, 0.1235, 0, 12350]
+
+
+def test_a_snapshot_says_where_the_run_is(pair: tuple[Recording, Reader]) -> None:
+    _, reader = pair
+    delta, known = first(reader)
+    assert (delta["run"], delta["b"], delta["st"], delta["pv"], delta["kv"]) == (
+        "r1", 2, "running", 1, 0,
+    )  # fmt: skip
+    assert delta["new"] == []
+    assert [point[0] for point in delta["pts"]] == [2]
+    assert delta["v"]["system"]["tuples_total"] == 600
+    assert delta["v"]["queue:source"] is not None
+    assert known.batch == 2
+
+
+def test_a_delta_has_the_new_batch_and_what_changed(pair: tuple[Recording, Reader]) -> None:
+    recording, reader = pair
+    _, known = first(reader)
+    since = reader.cursor()
+    recording.write()
+    delta, known = after(reader, known, since)
+    assert (delta["b"], known.batch) == (3, 3)
+    assert delta["new"] == ["results"]
+    values = reader.values("r1")
+    assert delta["pts"] == [
+        [3, delta["t"], *(rounded(values["system"][name]) for name in deltas.POINT_PROPERTIES)]
+    ]
+    assert set(delta["v"]["asc:origin"]) == {"survival_prob", "drop_prob", "reached_tuples"}
+
+
+def test_several_batches_make_one_delta_and_lose_no_point(pair: tuple[Recording, Reader]) -> None:
+    recording, reader = pair
+    _, known = first(reader)
+    since = reader.cursor()
+    for _ in range(5):
+        recording.write()
+    delta, _ = after(reader, known, since)
+    assert [point[0] for point in delta["pts"]] == [3, 4, 5, 6, 7]
+    visits = reader.series("r1", "system", "visits_per_tuple", since_batch=3)
+    assert visits is not None
+    assert [point[3] for point in delta["pts"]] == [rounded(v) for v in visits.value.tolist()]
+    assert "gap" not in delta
+    assert "decisions" in delta["new"]
+
+
+def test_too_many_batches_leave_a_gap(pair: tuple[Recording, Reader]) -> None:
+    recording, reader = pair
+    _, known = first(reader)
+    since = reader.cursor()
+    for _ in range(MAX_POINTS + 1):
+        recording.write()
+    delta, known = after(reader, known, since)
+    assert delta["gap"] is True
+    assert delta["new"] == list(ALL_NEWS)
+    assert len(delta["pts"]) == MAX_POINTS
+    assert known.batch == delta["b"] == 2 + MAX_POINTS + 1
+
+
+def test_what_did_not_change_is_not_repeated(pair: tuple[Recording, Reader]) -> None:
+    recording, reader = pair
+    _, known = first(reader)
+    since = reader.cursor()
+    recording.write()
+    delta, _ = after(reader, known, since)
+    before = reader.values("r1", 2)
+    for entity in ("queue:source", "queue:output", "queue:origin"):
+        same = before[entity]["size_tuples"] == reader.values("r1", 3)[entity]["size_tuples"]
+        assert (entity in delta["v"]) != same
+
+
+def test_the_plan_version_follows_a_rearrangement(pair: tuple[Recording, Reader]) -> None:
+    recording, reader = pair
+    while recording.next_batch < 60:
+        recording.write()
+    _, known = first(reader)
+    since = reader.cursor()
+    recording.write()
+    delta, known = after(reader, known, since)
+    assert (delta["pv"], known.plan_version) == (2, 2)
+    assert {"plans", "decisions", "events"} <= set(delta["new"])
+
+
+@pytest.mark.parametrize("n_constructs", [14, 40])
+def test_no_delta_is_larger_than_allowed(tmp_path: Path, n_constructs: int) -> None:
+    names = [f"scheduled_attribute_{i}" for i in range(n_constructs)]
+    with open_site(tmp_path) as site:
+        things = [Entity(f"asc:{name}", "operator", name) for name in names]
+        things += [Entity(f"queue:{name}", "queue", name) for name in names]
+        seen: set[str] = set()
+        known = first(site.services.reader)[1]
+        for batch in range(3, 11):
+            samples = [
+                Sample(f"asc:{name}", prop, 0.123456 + batch)
+                for name in names
+                for prop in ("survival_prob", "drop_prob", "reached_tuples")
+            ]
+            samples += [Sample(f"queue:{name}", "size_tuples", 1234 + batch) for name in names]
+            since = site.services.reader.cursor()
+            now = Batch(batch, 1.7e9 + batch, 100.0, 200, 1, 0, 1, "2013-01-01 00:00")
+            record = BatchRecord("r1", now, tuple(things), tuple(samples))
+            site.writer.write_batch(record)
+            delta, known = after(site.services.reader, known, since)
+            assert len(encoded(delta).encode()) <= MAX_BYTES
+            seen |= {entity for entity in delta["v"] if entity.startswith("asc:sched")}
+        assert len(seen) == n_constructs
+
+
+def test_merging_keeps_all_points_and_the_newest_values(pair: tuple[Recording, Reader]) -> None:
+    recording, reader = pair
+    _, known = first(reader)
+    parts = []
+    for _ in range(3):
+        since = reader.cursor()
+        recording.write()
+        delta, known = after(reader, known, since)
+        parts.append(delta)
+    whole = merged(parts)
+    assert [point[0] for point in whole["pts"]] == [3, 4, 5]
+    assert (whole["b"], whole["c"]) == (5, parts[-1]["c"])
+    assert whole["v"]["system"] == parts[-1]["v"]["system"]
+    assert set(whole["v"]) == {entity for part in parts for entity in part["v"]}
+    assert merged([parts[0]]) == parts[0]
+
+
+def test_merging_too_many_points_leaves_a_gap() -> None:
+    parts = [
+        {"run": "r", "c": c, "b": c, "t": float(c), "new": [], "pts": [[c, c, 0, 0, 0, 0]]}
+        for c in range(MAX_POINTS + 1)
+    ]
+    whole = merged(parts)
+    assert whole["gap"] is True
+    assert [point[0] for point in whole["pts"]] == list(range(1, MAX_POINTS + 1))
+
+
+def test_a_command_is_news_without_values(pair: tuple[Recording, Reader], tmp_path: Path) -> None:
+    _, reader = pair
+    _, known = first(reader)
+    since = reader.cursor()
+    with open_engine_writer(str(tmp_path / "runs.db")) as writer:
+        writer.set_state("r1", "ended", "done", 5.0)
+    delta, _ = after(reader, known, since)
+    assert (delta["st"], delta["new"], delta["b"]) == ("ended", ["run"], 2)
+    assert "v" not in delta
+
+
+def test_a_run_without_batches_has_a_snapshot(tmp_path: Path) -> None:
+    with open_engine_writer(str(tmp_path / "n.db")) as writer:
+        Recording(writer, "r1", 5.0).begin()
+        with open_reader(str(tmp_path / "n.db")) as reader:
+            delta, known = first(reader)
+    assert (delta["b"], delta["t"], delta["pv"], delta["st"]) == (None, None, None, "starting")
+    assert known.batch is None

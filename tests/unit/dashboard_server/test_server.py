@@ -1,0 +1,161 @@
+"""The real thing: waitress, a socket, server-sent events, and a clean stop."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.cli import main
+from dashboard.server import Server
+from dashboard.settings import Settings
+from storage.store import open_engine_writer
+from tests.unit.dashboard_server.site import TOKEN
+from tests.web.recorded import Recording
+
+PATIENCE_S = 20.0
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[Server]:
+    server = Server(settings)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Iterator[Recording]:
+    with open_engine_writer(str(tmp_path / "runs.db")) as writer:
+        recording = Recording(writer, "r1", time.time())
+        recording.begin()
+        recording.write(time.time())
+        yield recording
+
+
+def connect(server: Server) -> http.client.HTTPConnection:
+    return http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
+
+
+def get(server: Server, path: str) -> tuple[int, dict[str, str], bytes]:
+    connection = connect(server)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+    finally:
+        connection.close()
+
+
+@contextmanager
+def streaming(server: Server, since: str = "") -> Iterator[http.client.HTTPResponse]:
+    connection = connect(server)
+    connection.request("GET", f"/live?run=r1{since}")
+    answer = connection.getresponse()
+    try:
+        yield answer
+    finally:
+        answer.close()
+        connection.close()
+
+
+def next_delta(answer: http.client.HTTPResponse) -> Any:
+    while line := answer.readline():
+        if line.startswith(b"data: "):
+            return json.loads(line[6:])
+    return None
+
+
+def test_a_batch_reaches_the_stream(recording: Recording, tmp_path: Path) -> None:
+    with serving(Settings(str(tmp_path / "runs.db"), TOKEN, port=0)) as server:
+        with streaming(server) as answer:
+            assert answer.status == 200
+            assert answer.getheader("Content-Type", "").startswith("text/event-stream")
+            assert next_delta(answer)["b"] == 0
+            recording.write(time.time())
+            delta = next_delta(answer)
+            assert delta["b"] == 1
+            assert server.services.live.n_clients == 1
+        deadline = time.monotonic() + PATIENCE_S
+        while server.services.live.n_clients and time.monotonic() < deadline:
+            recording.write(time.time())
+            time.sleep(0.05)
+        assert server.services.live.n_clients == 0
+
+
+def test_streams_beyond_the_cap_are_sent_to_polling(recording: Recording, tmp_path: Path) -> None:
+    settings = Settings(str(tmp_path / "runs.db"), TOKEN, port=0, max_streams=1)
+    with serving(settings) as server, streaming(server) as answer:
+        assert next_delta(answer)["b"] == 0
+        status, headers, body = get(server, "/live?run=r1")
+        assert (status, headers["Retry-After"]) == (503, "5")
+        assert json.loads(body)["error"]["code"] == "too_many_streams"
+        (delta,) = json.loads(get(server, "/live/poll?run=r1")[2])
+        assert delta["b"] == 0
+
+
+def test_the_server_stops_at_once_with_streams_open(recording: Recording, tmp_path: Path) -> None:
+    server = Server(Settings(str(tmp_path / "runs.db"), TOKEN, port=0))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    with streaming(server) as answer:
+        assert next_delta(answer)["b"] == 0
+        begun = time.monotonic()
+        server.stop()
+        thread.join(PATIENCE_S)
+        assert time.monotonic() - begun < 5  # under 2 s on a quiet machine
+        assert not thread.is_alive()
+        assert next_delta(answer) is None
+
+
+def test_the_own_files_arrive_over_the_socket(recording: Recording, tmp_path: Path) -> None:
+    with serving(Settings(str(tmp_path / "runs.db"), TOKEN, port=0)) as server:
+        status, headers, body = get(server, "/")
+        assert status == 200
+        assert b'<html lang="en">' in body
+        assert headers.get("Server") is None
+        assert get(server, "/healthz")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--store", "{}/none.db", "--replay"], "there is no store at"),
+        (["--store", "{}/note.txt"], "is not a Planwatch store"),
+        (["--store", "ftp://x/y"], "is not supported"),
+        (["--store", "{}/runs.db", "--port", "{port}"], "The port is taken."),
+        (["--store", "{}/runs.db", "--host", "192.0.2.1"], "cannot listen there"),
+    ],
+)
+def test_what_cannot_be_started_is_told_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    (tmp_path / "note.txt").write_text("this is not a database, but it is long enough for one" * 9)
+    with open_engine_writer(str(tmp_path / "other.db")):
+        pass
+    with serving(Settings(str(tmp_path / "other.db"), TOKEN, port=0)) as server:
+        filled = [word.replace("{port}", str(server.port)) for word in words]
+        assert main([word.replace("{}", str(tmp_path)) for word in filled]) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+def test_a_short_token_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANWATCH_TOKEN", "short")
+    assert main(["--store", str(tmp_path / "runs.db")]) == 2
+    assert "at least 8" in capsys.readouterr().err
