@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from backend.adaptive.selection.constructs import ConstructSet, build_constructs
 from backend.adaptive.selection.cost import Mean, PlanChoice, choose_plan, expected_visits
-from backend.adaptive.selection.cover import cover_prefix, static_order
+from backend.adaptive.selection.cover import EXACT_UP_TO, cover_prefix, static_order
 from backend.adaptive.selection.evidence import (
     Evaluation,
     Verdict,
@@ -127,8 +127,9 @@ class SelectionReOptimizer:
     def start(self, batch_id: int = 0) -> list[Instruction]:
         """Version 1: an order from the queries alone, to run until tuples have been sampled."""
         cover = cover_prefix(self._constructs, self._plan.order)
+        exact = "minimum" if len(self._plan.order) <= EXACT_UP_TO else "small"
         reason = (
-            f"first order, from the queries alone: minimum cover {arrows(cover)}, least estimated "
+            f"first order, from the queries alone: {exact} cover {arrows(cover)}, least estimated "
             "selectivity first, then schema order; no tuple was seen yet"
         )
         return [AdoptPlan(self._plan, batch_id, reason)]
@@ -333,7 +334,6 @@ class SelectionReOptimizer:
         self._plan = SelectionPlan(old.version + 1, old.kind, order)
         self._restart_clocks()
         self._await("queries changed")
-        said = f"{event.reason}; {plan_text(old.kind, order)}"
-        if appended:
-            said = f"{said}, {', '.join(appended)} newly used"
-        return [*found, AdoptPlan(self._plan, event.batch_id, said)]
+        added = f" ({', '.join(appended)} newly used)" if appended else ""
+        reason = f"{event.reason}; {plan_text(old.kind, order)}{added}"
+        return [*found, AdoptPlan(self._plan, event.batch_id, reason)]

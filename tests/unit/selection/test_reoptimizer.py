@@ -301,7 +301,7 @@ def test_registering_a_query_keeps_the_order_and_appends() -> None:
     assert isinstance(adopt, AdoptPlan)
     assert adopt.plan == SelectionPlan(version + 1, "early drop", ("b", "a", "c", "d"))
     assert adopt.batch_id == stream.batch
-    assert adopt.reason == "query q9 registered; b → a → c → d, c, d newly used"
+    assert adopt.reason == "query q9 registered; b → a → c → d (c, d newly used)"
     assert stream.core.monitor.window_tuples == 500  # raw values: the samples serve on
     assert stream.core.monitor.d_init is None
     decision = stream.run(b_filters(250))[0]
