@@ -18,12 +18,11 @@
     return { ...key, node: null, at: key.frozen ? key.at : null, table: tabled ? moment.batch : null };
   });
 
-  /* An event was clicked: go to its batch. The answer clears the click, so that it can come again. */
+  /* An event was clicked: go to its batch. */
   function timelineClick(click) {
-    if (!click) return window.dash_clientside.no_update;
-    const hit = click.points.find((point) => Array.isArray(point.customdata));
+    const hit = click && click.points.find((point) => Array.isArray(point.customdata));
     if (hit) pw.go({ at: hit.customdata[0] });
-    return null;
+    return window.dash_clientside.no_update;
   }
 
   window.dash_clientside = window.dash_clientside || {};

@@ -79,13 +79,15 @@ def draw_selectivity(
         hoverongaps=False,
         **axes,
     )
-    drops = _bars(view.drop_prob, _drop_hovers(view), colours)
-    figure = go.Figure([absent, _selectivity_cells(view, colours, axes), _numbers(view), drops])
+    figure = go.Figure([absent, _selectivity_cells(view, colours, axes), _numbers(view)])
+    bars = any(share is not None for share in view.drop_prob)
+    if bars:
+        figure.add_trace(_bars(view.drop_prob, _drop_hovers(view), colours))
     figure.update_layout(
         template=template(theme),
         height=selectivity_height(view),
         margin={"l": _left(_numbered(view)), "r": 12, "t": _top(view.queries), "b": LEGEND_PX},
-        xaxis={**_query_axis(view.queries), "domain": [0, CELLS_END]},
+        xaxis={**_query_axis(view.queries), "domain": [0, CELLS_END if bars else 1]},
         xaxis2=_bar_axis(view.drop_prob, "drop probability"),
         bargap=0.3,
         yaxis=_row_axis(_numbered(view)),

@@ -17,11 +17,11 @@ import plotly.graph_objects as go
 from dashboard.figures.theme import Palette, palette, template
 from dashboard.views.timeline import LANES, SYSTEM, Band, Marker, Panel, TimelineView, Trace
 
-PANEL_PX: Final = 94
+PANEL_PX: Final = 86
 LANE_PX: Final = 22
 BOTTOM_PX: Final = 44
 TOP_PX: Final = 22
-GAP_PX: Final = 26
+GAP_PX: Final = 24
 
 #: Properties that deltas carry for every batch (dashboard/deltas.py).
 BY_BATCH: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
@@ -227,7 +227,7 @@ def _value_axis(panel: Panel, domain: tuple[float, float]) -> dict[str, Any]:
         "ticklabelstandoff": 4,
         "rangemode": "normal" if panel.key in ("dropping", "visits") else "tozero",
         "fixedrange": True,
-        "tickformat": {"f3": ".2f", "f2": ".2f", "si": "~s", "ms": "~f"}.get(panel.form, ""),
+        "tickformat": {"f3": ".3~f", "f2": ".2~f", "si": "~s", "ms": "~f"}.get(panel.form, ""),
     }
 
 

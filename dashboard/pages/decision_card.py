@@ -9,10 +9,11 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
-from dashboard.components.formats import UNKNOWN, show, stamp
+from dashboard.components.formats import show, stamp
 from dashboard.components.links import jump
-from dashboard.components.tables import Column, table
+from dashboard.components.tables import Column
 from dashboard.context import Context
+from dashboard.pages.rows import CellData, RowTable
 from dashboard.views.decisions import Cost, DecisionCard, Inequality, Measured, OrderView, Step
 from dashboard.views.orders import OrderItem
 
@@ -155,24 +156,27 @@ def _item(item: OrderItem) -> Component:
 
 
 def _costs(card: DecisionCard) -> list[Component]:
+    if not card.costs:
+        words = "Nothing was predicted: no other order was built at this evaluation."
+        return [html.P(words, className="pw-dim")]
     known = [cost.cost.value for cost in card.costs if cost.cost.value is not None]
     top = max(known, default=0.0) * 1.02
     return [html.Div([_cost(cost, top) for cost in card.costs], className="pw-costs")]
 
 
 def _cost(cost: Cost, top: float) -> Component:
-    width = _percent(cost.cost.value or 0.0, top) if top > 0 else "0%"
-    number = show(cost.cost.value, "f2") if cost.cost.value is not None else UNKNOWN
+    value = cost.cost.value
     kind = "estimated" if cost.estimated else "measured"
+    fill = html.I(
+        className=f"pw-cost-fill pw-cost-{kind}",
+        style={"width": _percent(value, top)} if value is not None and top > 0 else {},
+        hidden=value is None,
+    )
     return html.Div(
         [
             html.Span(cost.label, className="pw-cost-label"),
-            html.Div(
-                html.I(className=f"pw-cost-fill pw-cost-{kind}", style={"width": width}),
-                className="pw-cost-bar",
-                **attrs(aria_hidden=True),
-            ),
-            html.B(number, className="pw-cost-number"),
+            html.Div(fill, className="pw-cost-bar", **attrs(aria_hidden=True)),
+            html.B(show(value, "f2"), className="pw-cost-number"),
             html.Span(cost.cost.reason or cost.basis, className="pw-dim"),
         ],
         className="pw-cost",
@@ -217,28 +221,28 @@ def _steps(steps: list[Step]) -> Component:
             "Candidates", None, "", "each with its conditional selectivity s or dropping ratio d"
         ),
     )
-    rows = [
-        [step.number, step.phase, step.metric, html.B(step.winner), _candidates(step)]
-        for step in steps
-    ]
-    return table("One row per step, as the macro-sequence was built", columns, rows)
+    rows = [[step.number, step.phase, step.metric, step.winner, _scores(step)] for step in steps]
+    return RowTable("One row per step, as the macro-sequence was built", columns, rows)
 
 
-def _candidates(step: Step) -> Component:
-    spans = [
-        html.Span(
-            f"{name} {show(value, 'f3')}",
-            className="pw-candidate" + (" pw-candidate-won" if name == step.winner else ""),
-        )
-        for name, value in step.candidates
+def _scores(step: Step) -> CellData:
+    """All candidates with their scores, the winner first."""
+    ranked = sorted(step.candidates, key=lambda pair: pair[0] != step.winner)
+    parts = [
+        [f"{name} {show(value, 'f3')}", "pw-candidate" + (" pw-won" if name == step.winner else "")]
+        for name, value in ranked
     ]
-    return html.Span(spans, className="pw-candidates")
+    return {"parts": parts, "sort": len(parts)}
 
 
 def _knobs(card: DecisionCard) -> Component:
     columns = (Column("Knob"), Column("Value"), Column("Unit"))
-    return table("Knob values in force at this batch", columns, [list(knob) for knob in card.knobs])
+    return RowTable(
+        "Knob values in force at this batch", columns, [list(knob) for knob in card.knobs]
+    )
 
 
 def _further(card: DecisionCard) -> Component:
-    return table("As recorded", (Column("Name"), Column("Value")), [list(p) for p in card.further])
+    return RowTable(
+        "As recorded", (Column("Name"), Column("Value")), [list(p) for p in card.further]
+    )

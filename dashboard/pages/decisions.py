@@ -13,13 +13,13 @@ from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import clock, show
-from dashboard.components.links import jump
 from dashboard.components.panels import panel
 from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.decision_card import draw_card
 from dashboard.pages.keys import follow
+from dashboard.pages.rows import DecisionLinks, jump_to
 from dashboard.services import Services
 from dashboard.views.decision_card import build_card
 from dashboard.views.decisions import (
@@ -148,9 +148,10 @@ def _render(
 
 def _list(view: DecisionList, context: Context, seq: int | None) -> Component:
     words = html.P(count_words(view), className="pw-dim pw-decisions-count", role="status")
-    rows = [html.Li(_row(row, context, row.seq == seq)) for row in view.rows]
-    items = html.Ul(rows, className="pw-decision-list", **attrs(aria_label="Evaluations"))
-    return html.Div([words, items if rows else _nothing(view)])
+    if not view.rows:
+        return html.Div([words, _nothing(view)])
+    items = [_item(row, context, row.seq == seq) for row in view.rows]
+    return html.Div([words, DecisionLinks("Evaluations", items)])
 
 
 def _nothing(view: DecisionList) -> Component:
@@ -160,25 +161,24 @@ def _nothing(view: DecisionList) -> Component:
     return empty("Nothing to show", words)
 
 
-def _row(row: DecisionRow, context: Context, here: bool) -> Component:
-    sign = html.Span(row.sign, className="pw-decision-sign", **attrs(aria_hidden=True))
+def _item(row: DecisionRow, context: Context, here: bool) -> dict[str, Any]:
     saved = ""
     if row.saved.value is not None:
         verb = "saved" if row.saved.value >= 0 else "lost"
         saved = f"{verb} {show(abs(row.saved.value), 'int')} / 1k"
-    top = html.Span(
-        [html.B(row.word), html.Span(saved, className="pw-decision-saved")],
-        className="pw-decision-top",
-    )
-    place = f"#{row.seq} · batch {row.batch} · {clock(row.time)}"
-    below = html.Span([html.Span(row.summary), html.Span(place)], className="pw-decision-below")
-    return jump(
-        context,
-        [sign, html.Span([top, below], className="pw-decision-text")],
-        node=f"{NODE}{row.seq}",
-        className="pw-decision-row",
-        **attrs(aria_current="true" if here else None, data_verdict=row.verdict, data_seq=row.seq),
-    )
+    target = jump_to(context, node=f"{NODE}{row.seq}")
+    return {
+        "seq": row.seq,
+        "node": target["node"],
+        "href": target["href"],
+        "here": here,
+        "verdict": row.verdict,
+        "sign": row.sign,
+        "word": f"#{row.seq} {row.word}",
+        "saved": saved,
+        "summary": row.summary,
+        "place": f"batch {row.batch} · {clock(row.time)}",
+    }
 
 
 def _no_card(view: DecisionList, wanted: int | None) -> Component:

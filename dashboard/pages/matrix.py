@@ -15,7 +15,7 @@ from dashboard.components.formats import show
 from dashboard.components.links import jump
 from dashboard.components.panels import twinned
 from dashboard.components.states import empty
-from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.figures.matrix import (
     draw_regions,
@@ -25,6 +25,7 @@ from dashboard.figures.matrix import (
 )
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import follow
+from dashboard.pages.rows import CellData, RowTable
 from dashboard.services import Services
 from dashboard.views.matrix import (
     REGIONS_PREFIX,
@@ -44,7 +45,7 @@ NEWS: Final = "pw-matrix-news"
 KEY: Final = "pw-matrix-key"
 REGIONS: Final = "pw-matrix-regions"
 SELECTIVITIES: Final = "pw-matrix-selectivity"
-_SMALL: Final = {"height": "180px"}
+_SMALL: Final = {"height": "40px"}
 
 
 class MatrixPage(NamedTuple):
@@ -210,7 +211,9 @@ def _regions(page: MatrixPage, theme: str | None) -> tuple[Any, Any, Any, Any]:
 
 
 def _nothing() -> dict[str, Any]:
-    return {"data": [], "layout": {"paper_bgcolor": "rgba(0,0,0,0)", "xaxis": {"visible": False}}}
+    hidden = {"visible": False}
+    clear = {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}
+    return {"data": [], "layout": {**clear, "xaxis": hidden, "yaxis": hidden}}
 
 
 def _regions_table(view: RegionsView) -> Component:
@@ -220,9 +223,9 @@ def _regions_table(view: RegionsView) -> Component:
         Column("Possible", "int", "queries", "queries a value of this region does not refute"),
         *(Column(query.name, "int", "", query.text) for query in view.queries),
     )
-    rows = [
+    rows: list[list[CellData]] = [
         [
-            Cell(region, place),
+            {"text": region, "sort": place},
             view.hit_prob[place],
             sum(bit or 0 for bit in view.bits[place]),
             *view.bits[place],
@@ -230,7 +233,7 @@ def _regions_table(view: RegionsView) -> Component:
         for place, region in enumerate(view.regions)
     ]
     words = f"{view.attribute}: 1 = the region leaves the query possible, 0 = it refutes it"
-    return table(words, columns, rows, className="pw-narrow")
+    return RowTable(words, columns, rows, className="pw-narrow")
 
 
 def _selectivity_table(view: SelectivityView) -> Component:
@@ -239,9 +242,9 @@ def _selectivity_table(view: SelectivityView) -> Component:
         Column("CQL"),
         *(Column(f"{place}. {name}", "f3") for place, name in enumerate(view.attributes, start=1)),
     )
-    rows = [
+    rows: list[list[CellData]] = [
         [query.name, query.text, *(row[place] for row in view.values)]
         for place, query in enumerate(view.queries)
     ]
     words = f"Conditional selectivity, n = {show(view.n, 'int')} sampled tuples; — = not used"
-    return table(words, columns, rows, className="pw-narrow")
+    return RowTable(words, columns, rows, className="pw-narrow")

@@ -13,16 +13,18 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
-from dashboard.components.formats import UNKNOWN, clock, show
+from dashboard.components.formats import clock, show
 from dashboard.components.links import jump
 from dashboard.components.panels import panel
 from dashboard.components.states import empty
-from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tables import Column
 from dashboard.context import Context
+from dashboard.pages.rows import CellData, RowTable, jump_to, known
 from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView
 
 FORM: Final = "pw-query-form"
 SHOWN_REQUESTS: Final = 6
+STATE_TONES: Final = {"active": "ok", "contradictory": "warning"}
 _NO_BATCH: Final = "no batch yet"
 _COLUMNS: Final = (
     Column("Query"),
@@ -39,7 +41,9 @@ def draw_queries(view: ResultsView, context: Context, shown: str | None) -> Comp
         return empty("No query", "Register one at the right; it joins the plan at the next batch.")
     rows = [_query_cells(row, view, context) for row in view.queries]
     marks = [_mark(row, row.name == shown) for row in view.queries]
-    return table("Queries, most matches first", _COLUMNS, rows, marks, className="pw-query-table")
+    keys = [row.name for row in view.queries]
+    words = "Queries, most matches first"
+    return RowTable(words, _COLUMNS, rows, keys, marks, className="pw-query-table")
 
 
 def draw_query(
@@ -68,17 +72,15 @@ def draw_register(context: Context) -> Component:
                 className="pw-input",
                 placeholder="late_evening",
                 autoComplete="off",
-                required=True,
             ),
             html.Label("CQL", htmlFor="pw-query-text"),
-            dcc.Textarea(
+            html.Textarea(
                 id="pw-query-text",
                 name="text",
                 className="pw-input pw-cql-box",
                 placeholder=f"Select * From {stream} Where …",
-                spellCheck=False,
+                spellCheck="false",
                 rows=3,
-                required=True,
             ),
         ],
         id=FORM,
@@ -106,51 +108,49 @@ def draw_requests(view: ResultsView, reason: str) -> Component:
 def draw_misfits(view: ResultsView) -> Component:
     """Tuples kept aside, with their raw text and what is wrong with them."""
     count = show(view.n_misfits, "int")
-    note = f"{count} tuples kept aside because they do not fit the schema"
+    one = view.n_misfits == 1
+    note = f"{count} {'tuple' if one else 'tuples'} kept aside: not of the stream's schema"
     if not view.misfits:
         words = "None so far." if not view.n_misfits else "None of them is stored at this moment."
         return panel("Misfits", html.P(words, className="pw-dim"), note=note)
-    rows = [[one.batch, html.Code(one.raw, className="pw-raw"), one.error] for one in view.misfits]
+    rows: list[list[CellData]] = [
+        [one.batch, {"text": one.raw, "code": True}, one.error] for one in view.misfits
+    ]
     columns = (Column("Batch", "int"), Column("Raw text"), Column("What does not fit"))
-    body = table(f"The last {len(rows)} of {count}", columns, rows)
-    return panel("Misfits", body, note=note)
+    return panel("Misfits", RowTable(f"The last {len(rows)} of {count}", columns, rows), note=note)
 
 
-def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[Any]:
-    link = jump(
-        context, row.name, node=f"query:{row.name}", className="pw-link", title=row.text or None
-    )
-    width = f"{100 * (row.total or 0) / view.most:.1f}%" if view.most else "0%"
-    bar = html.Div(html.I(style={"width": width}), className="pw-bar", **attrs(aria_hidden=True))
-    total = [show(row.total, "int"), bar] if row.total is not None else _unknown()
+def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[CellData]:
+    link = jump_to(context, node=f"query:{row.name}")
+    share = (row.total or 0) / view.most if view.most else 0
+    total = {"text": row.total, "bar": share} if row.total is not None else known(None, _NO_BATCH)
     return [
-        Cell(link, row.name),
-        Cell(_states(row), row.state),
-        Cell(total, row.total),
-        _unknown() if row.share is None else row.share,
-        _unknown() if row.in_batch is None else row.in_batch,
+        {"text": row.name, "jump": link, "title": row.text or row.name},
+        {"badges": _badges(row), "sort": row.state},
+        total,
+        known(row.share, _NO_BATCH),
+        known(row.in_batch, _NO_BATCH),
     ]
 
 
-def _unknown() -> Component:
-    return html.Span(UNKNOWN, title=_NO_BATCH)
-
-
 def _mark(row: QueryRow, here: bool) -> dict[str, Any]:
-    current = "true" if here else None
     target = f"query:{row.name}"
-    return {
-        "className": "pw-opens",
-        **attrs(aria_current=current, data_pw_node=target, data_query=row.name),
-    }
+    current = {"aria-current": "true"} if here else {}
+    return {"className": "pw-opens", "data-pw-node": target, "data-query": row.name, **current}
+
+
+def _badges(row: QueryRow) -> list[list[str]]:
+    """[text, tone] of the state, of being a duplicate, of a request under way."""
+    marks = [[row.state, STATE_TONES.get(row.state, "quiet")]]
+    if row.duplicate_of:
+        marks.append([f"same as {row.duplicate_of}", "quiet"])
+    if row.pending:
+        marks.append([f"{row.pending} pending", "warning"])
+    return marks
 
 
 def _states(row: QueryRow) -> Component:
-    marks = [state_badge(row.state)]
-    if row.duplicate_of:
-        marks.append(badge(f"same as {row.duplicate_of}", "quiet"))
-    if row.pending:
-        marks.append(badge(f"{row.pending} pending", "warning"))
+    marks = [badge(text, tone) for text, tone in _badges(row)]
     return html.Span(marks, className="pw-query-states")
 
 
@@ -192,16 +192,16 @@ def _tuples(view: TuplesView) -> Component:
         *(Column(name) for name in view.columns),
         Column("Also satisfies"),
     ]
-    rows: list[list[Any]] = [
+    rows: list[list[CellData]] = [
         [batch, *(_value(cell) for cell in cells), ", ".join(also)]
         for batch, cells, also in zip(view.batches, view.rows, view.also, strict=True)
     ]
     words = f"Its last {len(rows)} tuples, newest first (the last 20 of a query are kept)"
-    return table(words, columns, rows, className="pw-tuples")
+    return RowTable(words, columns, rows, className="pw-tuples")
 
 
-def _value(cell: str | None) -> Any:
-    return html.Span("NULL", className="pw-null") if cell is None else cell
+def _value(cell: str | None) -> CellData:
+    return {"text": "NULL", "mark": "pw-null", "sort": None} if cell is None else cell
 
 
 def _request(one: RequestRow) -> list[Any]:

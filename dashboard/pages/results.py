@@ -45,11 +45,10 @@ N_COMMANDS: Final = 100
 
 
 def build(
-    context: Context, services: Services
+    context: Context, run: Run, services: Services
 ) -> tuple[ResultsView, str | None, TuplesView | None]:
     """The page at the moment, the query shown, and its last tuples."""
-    reader, run, batch = services.reader, context.run, context.batch
-    assert run is not None, "pages without a run show the empty state"
+    reader, batch = services.reader, context.batch
     view = build_results(
         reader.entities(run.id, batch),
         reader.values(run.id, batch),
@@ -131,7 +130,15 @@ PAGE: Final = Page(
 
 def why_not(context: Context, services: Services) -> str:
     """Why queries cannot be changed here and now; '' when they can."""
-    return services.settings.why_no_control or context.why_no_control
+    if services.settings.why_no_control:
+        return services.settings.why_no_control
+    if not context.running:
+        return (
+            f"This run is {context.run.state if context.run else 'over'}: its queries are history."
+        )
+    if context.mode == "frozen":
+        return "Frozen: resume (space) to change queries."
+    return "" if context.mode == "live" else "Showing the past: jump to now (.) to change queries."
 
 
 def _render(context: Context, run: Run, services: Services) -> tuple[Any, Any, Any, Any]:

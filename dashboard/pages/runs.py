@@ -10,15 +10,14 @@ from dash.development.base_component import Component
 
 from dashboard import context as contexts
 from dashboard import ids
-from dashboard.components.attributes import attrs
-from dashboard.components.badges import state_badge
-from dashboard.components.formats import UNKNOWN, age, clock, stamp
+from dashboard.components.formats import age, clock, stamp
 from dashboard.components.panels import panel
 from dashboard.components.states import empty
-from dashboard.components.tables import Cell, Column, table
-from dashboard.context import Context, Moment
+from dashboard.components.tables import Column
+from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import follow
+from dashboard.pages.rows import CellData, RowTable, jump_to, known
 from dashboard.services import Services
 from dashboard.views.runs import RunNumbers, RunRow, RunsView, build_runs, headline, numbers_of
 
@@ -30,6 +29,12 @@ _SIGNS: Final = {
     "ended": "■",
     "interrupted": "‖",
     "failed": "✖",
+}
+_TONES: Final = {
+    "starting": "warning",
+    "running": "ok",
+    "interrupted": "warning",
+    "failed": "error",
 }
 _COLUMNS: Final = (
     Column("Run"),
@@ -47,13 +52,14 @@ _COLUMNS: Final = (
 )
 
 
-def render(view: RunsView, shown: str) -> Component:
-    """The page: headline and table, or how to start a run. shown: id of the run on screen."""
+def render(view: RunsView, context: Context) -> Component:
+    """The page: headline and table, or how to start a run."""
     if not view.rows:
         return html.Div(_how_to_start(), className="pw-page")
-    rows = [_cells(row) for row in view.rows]
-    marks = [_opens(row, row.id == shown) for row in view.rows]
-    body = table("All runs in this store, newest first", _COLUMNS, rows, marks)
+    rows = [_cells(row, context) for row in view.rows]
+    marks = [_opens(row, row.id == context.run_id) for row in view.rows]
+    keys = [row.id for row in view.rows]
+    body = RowTable("All runs in this store, newest first", _COLUMNS, rows, keys, marks)
     return html.Div(
         panel("Runs", body, note=headline(view), className="pw-runs-panel"), className="pw-page"
     )
@@ -63,7 +69,7 @@ def body(context: Context, services: Services) -> Component:
     """The page from the store."""
     runs = services.reader.runs()
     numbers = {run.id: _numbers(services, run.id) for run in runs}
-    return render(build_runs(runs, numbers, time.time()), context.run_id)
+    return render(build_runs(runs, numbers, time.time()), context)
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -108,64 +114,54 @@ def _numbers(services: Services, run_id: str) -> RunNumbers:
     return numbers_of(latest, version, counts.by_verdict.get("switched", 0), last)
 
 
-def _cells(row: RunRow) -> list[Any]:
-    href = "/plan" + Moment(run=row.id).search()
-    name = html.A(row.id, href=href, className="pw-link pw-run-name", **_target(row))
-    below = html.Div(f"{row.workload} / {row.stream}", className="pw-runs-sub")
-    over = f"Over: it is {row.state}."
+def _cells(row: RunRow, context: Context) -> list[CellData]:
+    link = jump_to(context, "/plan", at="now", run=row.id)
     return [
-        Cell([name, below], row.id),
-        Cell(_state(row), row.state),
-        Cell(_started(row), row.started_at),
-        _number(row.tuples, "no batch yet"),
-        _number(row.tuples_per_s, "no batch yet"),
-        _number(row.unmatched_prob, "no tuple yet"),
-        _number(row.visits_per_tuple, "no batch yet"),
-        _number(row.plan_version, "no plan yet"),
-        _number(row.n_switches, "not recorded"),
-        _number(row.misfits, "no batch yet"),
-        Cell(age(row.age_s), row.age_s) if row.age_s is not None else _number(None, over),
-        Cell(_need(row), row.need),
+        {"text": row.id, "jump": link, "sub": f"{row.workload} / {row.stream}"},
+        _state(row),
+        _started(row),
+        known(row.tuples, "no batch yet"),
+        known(row.tuples_per_s, "no batch yet"),
+        known(row.unmatched_prob, "no tuple yet"),
+        known(row.visits_per_tuple, "no batch yet"),
+        known(row.plan_version, "no plan yet"),
+        known(row.n_switches, "not recorded"),
+        known(row.misfits, "no batch yet"),
+        {"text": age(row.age_s), "sort": row.age_s}
+        if row.age_s is not None
+        else known(None, f"over: it is {row.state}"),
+        _need(row),
     ]
 
 
-def _state(row: RunRow) -> Component:
-    sign = html.Span(
-        _SIGNS.get(row.state, "●"), className="pw-runs-sign", **attrs(aria_hidden=True)
-    )
-    return html.Span([sign, state_badge(row.state)], className="pw-runs-state")
+def _state(row: RunRow) -> CellData:
+    sign = _SIGNS.get(row.state, "●")
+    badges = [[f"{sign} {row.state}", _TONES.get(row.state, "quiet")]]
+    return {"badges": badges, "sort": row.state}
 
 
-def _started(row: RunRow) -> Component:
+def _started(row: RunRow) -> CellData:
     lasted = f"lasted {age(row.duration_s)}" if row.mean_rate else f"{age(row.duration_s)} ago"
-    parts = [
-        html.Span(clock(row.started_at)),
-        html.Div(lasted if row.duration_s is not None else "", className="pw-runs-sub"),
-    ]
-    return html.Span(parts, title=stamp(row.started_at) + " UTC")
+    return {
+        "text": clock(row.started_at),
+        "sub": lasted if row.duration_s is not None else "",
+        "sort": row.started_at,
+        "title": stamp(row.started_at) + " UTC",
+    }
 
 
-def _number(value: float | None, reason: str) -> Any:
-    """A number for the column's form; unknown is a dash with its reason."""
-    if value is None:
-        return Cell(html.Span(UNKNOWN, title=reason))
-    return value
-
-
-def _need(row: RunRow) -> Component | str:
+def _need(row: RunRow) -> CellData:
     if not row.need:
         return ""
     sign = {"error": "✖ ", "warning": "⚠ "}.get(row.severity, "")
-    return html.Span(sign + row.need, className=f"pw-runs-need pw-ink-{row.severity}")
-
-
-def _target(row: RunRow) -> dict[str, Any]:
-    return attrs(data_pw_path="/plan", data_pw_run=row.id, data_pw_at="now")
+    words = [sign + row.need, f"pw-runs-need pw-ink-{row.severity}"]
+    return {"parts": [words], "sort": row.severity}
 
 
 def _opens(row: RunRow, here: bool) -> dict[str, Any]:
-    current = attrs(aria_current="true" if here else None)
-    return {"className": "pw-opens", **_target(row), **attrs(data_run=row.id), **current}
+    current = {"aria-current": "true"} if here else {}
+    target = {"data-pw-path": "/plan", "data-pw-run": row.id, "data-pw-at": "now"}
+    return {"className": "pw-opens", "data-run": row.id, **target, **current}
 
 
 def _how_to_start() -> Component:

@@ -9,20 +9,21 @@ from dash.development.base_component import Component
 
 from dashboard import context as contexts
 from dashboard import ids
-from dashboard.components.badges import glyph
+from dashboard.components.badges import GLYPHS
 from dashboard.components.charts import chart
 from dashboard.components.formats import clock, show
-from dashboard.components.links import jump
 from dashboard.components.panels import twinned
 from dashboard.components.states import empty
-from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import clientside, follow
+from dashboard.pages.rows import CellData, RowTable, jump_to
 from dashboard.services import Services
 from dashboard.views.timeline import (
     SYSTEM,
+    Marker,
     TimelineView,
     build_numbers,
     build_timeline,
@@ -33,6 +34,7 @@ BODY: Final = "pw-timeline"
 GRAPH: Final = "pw-timeline-graph"
 TABLES: Final = "pw-timeline-tables"
 KEY: Final = "pw-timeline-key"
+CLICK: Final = "pw-timeline-click"
 MAX_POINTS: Final = 800
 MAX_EVENTS: Final = 1000
 LABEL: Final = (
@@ -74,19 +76,13 @@ def layout(context: Context, services: Services) -> Component:
     graph = chart(GRAPH, LABEL, height=timeline_height(view))
     figure = html.Div([_no_batch(view), graph])
     panel = twinned("Timeline", figure, html.Div(id=TABLES), note=HINT, id=BODY)
-    return html.Div([dcc.Store(id=KEY), panel], className="pw-page")
+    return html.Div([dcc.Store(id=KEY), dcc.Store(id=CLICK), panel], className="pw-page")
 
 
 def register(app: Dash, services: Services) -> None:
     """Redraw on structural news; plain numbers extend the traces in the browser."""
     follow(app, "timelineKey", KEY)
-    clientside(
-        app,
-        "timelineClick",
-        Output(GRAPH, "clickData"),
-        Input(GRAPH, "clickData"),
-        prevent_initial_call=True,
-    )
+    clientside(app, "timelineClick", Output(CLICK, "data"), Input(GRAPH, "clickData"))
 
     @app.callback(
         Output(GRAPH, "figure"),
@@ -130,20 +126,25 @@ def _events(view: TimelineView, context: Context) -> Component:
         Column("Detail"),
         Column("More"),
     )
-    rows = [
-        [
-            Cell(jump(context, str(marker.batch), at=marker.batch), marker.batch),
-            Cell(clock(marker.time), marker.time),
-            Cell([glyph(marker.kind), marker.kind], marker.kind),
-            marker.title,
-            marker.detail,
-            jump(context, marker.link.strip("/"), path=marker.link, at=marker.batch)
-            if marker.link
-            else "",
-        ]
-        for marker in reversed(view.markers)
+    rows = [_event(marker, context) for marker in reversed(view.markers)]
+    return RowTable("Events, newest first", columns, rows, className="pw-timeline-events")
+
+
+def _event(marker: Marker, context: Context) -> list[CellData]:
+    sign, word, tone = GLYPHS.get(marker.kind, ("●", marker.kind, "quiet"))
+    more: CellData = ""
+    if marker.link:
+        node = f"decision:{marker.decision}" if marker.decision is not None else None
+        target = jump_to(context, marker.link, at=marker.batch, node=node)
+        more = {"text": marker.link.strip("/"), "jump": target}
+    return [
+        {"text": marker.batch, "jump": jump_to(context, at=marker.batch)},
+        {"text": clock(marker.time), "sort": marker.time},
+        {"parts": [[sign, f"pw-glyph pw-ink-{tone}"], [word, ""]], "sort": marker.kind},
+        marker.title,
+        marker.detail,
+        more,
     ]
-    return table("Events, newest first", columns, rows, className="pw-timeline-events")
 
 
 def _numbers(view: TimelineView, context: Context) -> Component:
@@ -153,9 +154,13 @@ def _numbers(view: TimelineView, context: Context) -> Component:
         Column("Time", "text", "UTC"),
         *(Column(words, form, unit) for _, words, unit, form in numbers.columns),
     ]
-    rows: list[list[Any]] = [
-        [Cell(jump(context, str(batch), at=batch), batch), Cell(clock(time), time), *values]
+    rows: list[list[CellData]] = [
+        [
+            {"text": batch, "jump": jump_to(context, at=batch)},
+            {"text": clock(time), "sort": time},
+            *values,
+        ]
         for batch, time, values in zip(numbers.batches, numbers.times, numbers.rows, strict=True)
     ]
     words = f"Batches, newest first; {show(numbers.total, 'int')} points are drawn"
-    return table(words, columns, rows, total=numbers.total)
+    return RowTable(words, columns, rows, total=numbers.total)

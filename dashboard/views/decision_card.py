@@ -20,7 +20,10 @@ from dashboard.views.decisions import (
     Measured,
     OrderView,
     Step,
+    metric_words,
     saved_per_1000,
+    sign_of,
+    test_words,
     verdict_words,
 )
 from dashboard.views.orders import compare_orders
@@ -116,8 +119,15 @@ def _inequality(
     holds: bool | None = None
     if lhs is not None and rhs is not None and relation in _RELATIONS:
         holds = bool(_RELATIONS[relation](float(lhs), float(rhs)))
-    words = f"{show(lhs, 'f3')} {relation} {show(rhs, 'f3')}"
-    return Inequality(name, lhs, relation, rhs, holds, decides, words)
+    return Inequality(
+        name=metric_words(name),
+        lhs=lhs,
+        relation=sign_of(relation),
+        rhs=rhs,
+        holds=holds,
+        decides=decides,
+        words=test_words(lhs, relation, rhs),
+    )
 
 
 def _orders(
@@ -155,7 +165,7 @@ def _costs(
     costs = [
         Cost(label, _enough(value, decision.n_sample, "not predicted"), sampled, True)
         for label, value in predicted
-        if value is not None or label != "no early drop"
+        if value is not None or (decision.new is not None and label != "no early drop")
     ]
     if decision.verdict == "switched":
         costs += _measured(outcome)

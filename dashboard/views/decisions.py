@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.views.orders import OrderItem
+from storage.records import Decision
 from storage.rows import DecisionCounts, DecisionEntry
 
 MIN_SAMPLES: Final = 30
@@ -197,17 +198,31 @@ def _row(entry: DecisionEntry) -> DecisionRow:
         verdict=decision.verdict,
         sign=sign,
         word=word,
-        summary=_summary(entry),
+        summary=_summary(decision),
         saved=saved_per_1000(entry),
     )
 
 
-def _summary(entry: DecisionEntry) -> str:
-    decision = entry.decision
+def metric_words(metric: str) -> str:
+    """A metric's name as words: 'visits_per_tuple' becomes 'visits per tuple'."""
+    return metric.replace("_", " ")
+
+
+def sign_of(relation: str) -> str:
+    """A relation as one sign."""
+    return {">=": "≥", "<=": "≤"}.get(relation, relation)
+
+
+def test_words(lhs: float | None, relation: str, rhs: float | None) -> str:
+    """The inequality that was tested, '0.310 ≥ 0.100'."""
+    return f"{show(lhs, 'f3')} {sign_of(relation)} {show(rhs, 'f3')}"
+
+
+def _summary(decision: Decision) -> str:
     if decision.lhs is None or decision.rhs is None:
         return decision.explanation
-    test = f"{show(decision.lhs, 'f3')} {decision.relation} {show(decision.rhs, 'f3')}"
-    return f"{decision.metric}: {test}"
+    words = test_words(decision.lhs, decision.relation, decision.rhs)
+    return f"{words} {metric_words(decision.metric)}"
 
 
 def _stored(counts: DecisionCounts, name: str) -> int:

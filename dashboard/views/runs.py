@@ -147,7 +147,12 @@ def _need(run: Run, numbers: RunNumbers, age_s: float | None) -> tuple[str, str]
     if run.state == "starting":
         return (run.note or "Starting: no batch yet.", "info")
     if numbers.misfits_total:
-        return (f"{show(numbers.misfits_total, 'int')} tuples kept aside as misfits.", "warning")
+        words = (
+            "1 tuple"
+            if numbers.misfits_total == 1
+            else f"{show(numbers.misfits_total, 'int')} tuples"
+        )
+        return (f"{words} kept aside as misfits.", "warning")
     return ("", "")
 
 

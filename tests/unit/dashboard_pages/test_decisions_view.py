@@ -134,13 +134,26 @@ def test_a_rejected_evaluation_has_no_new_order_and_no_measured_cost() -> None:
     card = build_card(an_entry(verdict="below_threshold", lhs=0.03, new=None), [], [])
     assert card.new is None
     assert card.inequalities[0].holds is False
-    assert {cost.label for cost in card.costs} == {"old order", "new order"}
+    assert [cost.label for cost in card.costs] == ["old order", "new order"]
+
+
+def test_without_any_prediction_there_is_no_cost_to_compare() -> None:
+    card = build_card(
+        an_entry(verdict="thin", new=None, predicted_old=None, predicted_new=None), [], []
+    )
+    assert card.costs == []
+
+
+def test_the_list_tells_each_test_in_a_line() -> None:
+    view = build_list([an_entry(metric="visits_per_tuple"), an_entry(lhs=None)], COUNTS)
+    assert view.rows[0].summary == "0.310 ≥ 0.100 visits per tuple"
+    assert view.rows[1].summary == "visits per tuple rose from 3.0 to 3.9"
 
 
 def test_unknown_sides_leave_the_inequality_undecided() -> None:
     card = build_card(an_entry(lhs=None), [], [])
     assert card.inequalities[0].holds is None
-    assert card.inequalities[0].words == "— >= 0.100"
+    assert card.inequalities[0].words == "— ≥ 0.100"
 
 
 def test_orders_are_read_from_lists_and_mappings() -> None:

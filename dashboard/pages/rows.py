@@ -1,0 +1,120 @@
+"""Long tables and lists as one component each, drawn by assets/page_table.js.
+
+Every Dash component costs the browser a subscription to the renderer's store, so a table of a
+thousand cells built of ``html.Td`` takes seconds to appear; as plain data it takes milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from dash.development.base_component import Component
+
+from dashboard.components.formats import UNKNOWN
+from dashboard.components.tables import Column
+from dashboard.context import Context
+
+CellData: TypeAlias = float | int | str | Mapping[str, Any] | None
+"""A cell. An object has: text (written in the column's form), sort (key, else text), title
+(tooltip), mark (class), jump (see :func:`jump_to`), badges [[text, tone]], bar (0..1), sub (second
+line), parts [[text, class]], code (True: fixed width)."""
+
+
+class _Plain(Component):
+    """What Dash wants to know of a component that no build step described."""
+
+    _namespace = "planwatch_components"
+    _names: tuple[str, ...] = ()
+
+    def __init__(self, **properties: Any) -> None:
+        self._prop_names = list(self._names)
+        self._valid_wildcard_attributes: list[str] = []
+        self.available_properties = list(self._names)
+        self.available_wildcard_properties: list[str] = []
+        super().__init__(**properties)  # type: ignore[no-untyped-call]  # dash's base is untyped
+
+
+class RowTable(_Plain):
+    """A sortable table of plain data. columns: see dashboard.components.tables.Column.
+
+    rows: cells by row. keys: what makes a row the same row after an update (default: its place).
+    attributes: of each tr. total: when more rows exist than are given, the caption says so.
+    """
+
+    _type = "RowTable"
+    _names = ("id", "caption", "columns", "rows", "total", "className")
+
+    def __init__(
+        self,
+        caption: str,
+        columns: Sequence[Column],
+        rows: Sequence[Sequence[CellData]],
+        keys: Sequence[str | int] | None = None,
+        attributes: Sequence[Mapping[str, Any]] | None = None,
+        total: int | None = None,
+        className: str = "",
+        id: str | None = None,
+    ) -> None:
+        places = range(len(rows))
+        data = [
+            {
+                "key": str(keys[i] if keys else i),
+                "cells": list(rows[i]),
+                "attributes": dict(attributes[i]) if attributes else {},
+            }
+            for i in places
+        ]
+        given: dict[str, Any] = {"id": id} if id else {}
+        super().__init__(
+            caption=caption,
+            columns=[_column(column) for column in columns],
+            rows=data,
+            total=total if total is not None else len(rows),
+            className=className,
+            **given,
+        )
+
+
+class DecisionLinks(_Plain):
+    """The list of evaluations: one link each, with sign, verdict, test and place."""
+
+    _type = "DecisionList"
+    _names = ("id", "label", "items")
+
+    def __init__(self, label: str, items: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(label=label, items=[dict(item) for item in items])
+
+
+def jump_to(
+    context: Context,
+    path: str | None = None,
+    at: int | str | None = None,
+    node: str | None = None,
+    run: str | None = None,
+) -> dict[str, Any]:
+    """The ``jump`` of a cell: a link that moves the moment, as dashboard.components.links.jump."""
+    changes: dict[str, Any] = {}
+    if at is not None:
+        changes |= {"at": None if at == "now" else int(at), "frozen": False}
+    if node is not None:
+        changes["node"] = node or None
+    if run is not None:
+        changes |= {"run": run, "at": None, "frozen": False, "node": None}
+    given = {"path": path, "at": at, "node": node, "run": run}
+    target = {key: str(value) for key, value in given.items() if value is not None}
+    return {"href": context.href(path or "", **changes) or "?", **target}
+
+
+def known(value: float | int | None, reason: str) -> CellData:
+    """The number, or a dash that says why there is none."""
+    return {"text": UNKNOWN, "title": reason, "sort": None} if value is None else value
+
+
+def _column(column: Column) -> dict[str, str]:
+    return {
+        "title": column.title,
+        "form": column.form or "",
+        "unit": column.unit,
+        "hint": column.hint,
+    }
