@@ -1,8 +1,8 @@
 /* Runs in <head>, before the first paint: sets the colour scheme so that nothing flashes.
-   The choice ('light' | 'dark', absent = follow the system) is kept in localStorage. */
+   The choice ('light' | 'dark', else follow the system) is kept where Mantine keeps it. */
 (function () {
   "use strict";
-  const KEY = "planwatch-theme";
+  const KEY = "mantine-color-scheme-value"; // where Mantine looks when it mounts
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const pw = (window.planwatch = window.planwatch || {});
   if (pw.theme) return; // Dash loads every asset once more at the end of the body

@@ -19,6 +19,7 @@ from dashboard import ids
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import Icon
 from dashboard.components.states import empty
+from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages import PAGES
 from dashboard.pages.contract import Page
@@ -74,7 +75,7 @@ def build_shell(services: Services) -> Component:
             html.Div(
                 id=ids.TOASTS, className="pw-toasts", role="log", **attrs(aria_label="Notices")
             ),
-            _help(),
+            static(_help()),
         ],
     )
     return provider
@@ -86,8 +87,8 @@ _STORES: Final = (ids.MOMENT, ids.NEWS, ids.PAGE_KEY, ids.SNAPSHOT, ids.SHELL_RU
 def _frame() -> Component:
     frame: Component = dmc.AppShell(
         [
-            dmc.AppShellHeader([_header(), html.Div(id=ids.STRIP, className="pw-strip")]),
-            dmc.AppShellNavbar(_navigation(PAGES)),
+            dmc.AppShellHeader([static(_header()), html.Div(id=ids.STRIP, className="pw-strip")]),
+            dmc.AppShellNavbar(static(_navigation(PAGES))),
             dmc.AppShellMain(html.Div(id=ids.PAGE, className="pw-main"), id=ids.MAIN, tabIndex=-1),
         ],
         header={"height": HEADER_PX},

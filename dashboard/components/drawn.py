@@ -16,7 +16,7 @@ from storage.records import Command, Knob
 NAMESPACE: Final = "planwatch_components"
 
 
-class _Drawn(Component):
+class Drawn(Component):
     """What Dash wants to know of a component: its namespace, type and property names."""
 
     _names: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class _Drawn(Component):
         super().__init__(**properties)  # type: ignore[no-untyped-call]  # dash's base is untyped
 
 
-class Icon(_Drawn):
+class Icon(Drawn):
     """A line drawing: SVG path data in a 24 x 24 box, in the colour of the text around it."""
 
     _namespace = NAMESPACE
@@ -40,7 +40,7 @@ class Icon(_Drawn):
         super().__init__(path=path, size=size)
 
 
-class PlanGraph(_Drawn):
+class PlanGraph(Drawn):
     """The plan as cards and edges; see assets/plan_graph.js for the shapes.
 
     plan: {run, version, hash, kind, nodes, edges}, nodes in the order of the flow. values: of one
@@ -66,7 +66,7 @@ class PlanGraph(_Drawn):
         )
 
 
-class HistoryChart(_Drawn):
+class HistoryChart(Drawn):
     """One property over batches: points are (batch, value); follows the stream while LIVE."""
 
     _namespace = NAMESPACE
@@ -98,7 +98,7 @@ class HistoryChart(_Drawn):
         )
 
 
-class KnobCard(_Drawn):
+class KnobCard(Drawn):
     """One knob: slider, exact box, reason, apply, and the engine's answer.
 
     disabled: why it cannot be turned now, or ''. compact: the small form of the inspector.

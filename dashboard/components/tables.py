@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import Format, show
+from dashboard.components.static import static_if_possible
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,14 @@ def table(
     )
     parts = [html.Caption(words, className="pw-caption"), head, body]
     element = html.Table(parts, className=f"pw-table {className}".strip(), **attributes)
-    return html.Div(
+    scroll = html.Div(
         element,
         className="pw-table-scroll",
         tabIndex=0,
         role="region",
         **attrs(aria_label=caption),
     )
+    return static_if_possible(scroll)
 
 
 def _heading(column: Column) -> Component:

@@ -1,0 +1,82 @@
+"""Static trees: many html elements as ONE Dash component.
+
+Dash pays for every component at every store update: a table of 40 x 8 html cells made a step of
+the moment take seconds. What no callback touches is therefore sent as plain data and drawn by
+assets/static.js.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash.development.base_component import Component
+
+from dashboard.components.drawn import NAMESPACE, Drawn
+
+_HTML: Final = "dash_html_components"
+
+
+class Static(Drawn):
+    """A tree drawn at once. tree: text, number, or [tag, properties, *children]."""
+
+    _namespace = NAMESPACE
+    _type = "Static"
+    _names = ("id", "tree")
+
+    def __init__(self, tree: Any, id: str | None = None) -> None:
+        super().__init__(tree=tree, **({} if id is None else {"id": id}))
+
+
+class NotStatic(TypeError):
+    """A component that a callback may touch; it must stay a component of its own."""
+
+
+def static(component: Component) -> Component:
+    """The html tree as one component. Raises NotStatic for anything but html and own drawings."""
+    return Static(tree_of(component))
+
+
+def static_if_possible(component: Component) -> Component:
+    """The html tree as one component, or unchanged when a callback may touch a part of it."""
+    try:
+        return Static(tree_of(component, allow_ids=False))
+    except NotStatic:
+        return component
+
+
+def tree_of(node: Any, allow_ids: bool = True) -> Any:
+    """What Static draws: [tag, properties, *children], text or number.
+
+    Raises NotStatic for components of other libraries and, unless allowed, for ids.
+    """
+    if node is None or isinstance(node, str | int | float):
+        return node
+    if not isinstance(node, Component):
+        raise NotStatic(f"{type(node).__name__} cannot be drawn")
+    described = node.to_plotly_json()
+    properties = dict(described["props"])
+    if "id" in properties and not (allow_ids and isinstance(properties["id"], str)):
+        raise NotStatic(f"{described['type']} has the id {properties['id']!r}")
+    children = _listed(properties.pop("children", None))
+    kept = {name: value for name, value in properties.items() if value is not None}
+    return [_tag(described), kept, *(tree_of(child, allow_ids) for child in children)]
+
+
+def _tag(described: dict[str, Any]) -> str:
+    if described["namespace"] == _HTML:
+        return str(described["type"]).lower()
+    if described["namespace"] == NAMESPACE:
+        return f"@{described['type']}"
+    raise NotStatic(f"{described['namespace']}.{described['type']} is not static")
+
+
+def _listed(children: Any) -> list[Any]:
+    if children is None:
+        return []
+    if not isinstance(children, list | tuple):
+        return [children]
+    return [
+        part
+        for child in children
+        for part in (_listed(child) if isinstance(child, list | tuple) else [child])
+    ]
