@@ -17,6 +17,7 @@ BUSY_TIMEOUT_S: Final = 10.0
 #: Execution option of a writer's connection that only reads, and so takes no write lock.
 READING: Final = "planwatch_reading"
 _POSTGRES_DRIVER: Final = "postgresql+psycopg"
+_POSTGRES_OPTIONS: Final = {"client_encoding": "utf8", "connect_timeout": 10}
 _READ_ONLY_SIGNS: Final = ("unable to open database file", "readonly database")
 
 
@@ -58,7 +59,7 @@ def open_for_writing(url: URL, *, create: bool) -> Engine:
     Raises StoreMissing when the file (or its directory) is missing and create is False.
     """
     if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True)
+        return create_engine(url, pool_pre_ping=True, connect_args=_POSTGRES_OPTIONS)
     path = Path(str(url.database))
     if create:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,8 +76,14 @@ def open_for_reading(url: URL) -> Engine:
     That is the case on read-only media, when no writer has the file open.
     """
     if url.get_backend_name() != "sqlite":
-        options = {"options": "-c default_transaction_read_only=on"}
-        return create_engine(url, pool_pre_ping=True, pool_size=8, connect_args=options)
+        return create_engine(
+            url,
+            pool_pre_ping=True,
+            pool_size=8,
+            max_overflow=24,
+            connect_args=_POSTGRES_OPTIONS,
+            execution_options={"postgresql_readonly": True},
+        )
     path = Path(str(url.database))
     if not path.exists():
         raise StoreMissing(_missing(path))

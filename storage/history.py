@@ -69,9 +69,9 @@ def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entit
     statement = select(_ENTITIES).where(_ENTITIES.c.run_id == run_id)
     if at is not None:
         statement = statement.where(_ENTITIES.c.batch_id <= at)
-    rows = connection.execute(statement.order_by(_ENTITIES.c.id, _ENTITIES.c.batch_id))
+    rows = connection.execute(statement.order_by(_ENTITIES.c.batch_id))
     newest = {row.id: decode.entity(row) for row in rows}
-    return tuple(entity for entity in newest.values() if _is_alive(entity, at))
+    return tuple(newest[name] for name in sorted(newest) if _is_alive(newest[name], at))
 
 
 def _is_alive(entity: Entity, at: int | None) -> bool:
@@ -196,7 +196,7 @@ def matrices(connection: Connection, run_id: str) -> tuple[str, ...]:
     while found is not None:
         names.append(found)
         found = connection.execute(first.where(_MATRICES.c.name > found)).scalar()
-    return tuple(names)
+    return tuple(sorted(names))
 
 
 def matrix(connection: Connection, run_id: str, name: str, at: int | None) -> StoredMatrix | None:

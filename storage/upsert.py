@@ -14,12 +14,10 @@ from storage.columns import Base
 Insert: TypeAlias = sqlite.Insert | postgresql.Insert
 
 
-def add_once(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> int:
-    """Insert the rows whose key is not there yet; how many were (exact for one row)."""
-    if not rows:
-        return 0
-    statement = _once(_table(model), connection.dialect.name)
-    return connection.execute(statement, rows).rowcount
+def add_once(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
+    """Insert the rows whose key is not there yet."""
+    if rows:
+        connection.execute(_once(_table(model), connection.dialect.name), rows)
 
 
 def put(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time as clock
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,6 @@ from storage.liveness import is_gone
 from storage.migrations import prepare
 from storage.records import Batch, BatchRecord, Command, Entity, Knob, Run, RunState
 from storage.schema import CommitRow, RunRow
-from storage.upsert import add_once
 from storage.write_rows import RunCache
 
 FINAL_STATES: Final = ("ended", "interrupted", "failed")
@@ -82,8 +82,9 @@ class EngineWriter:
         start = Batch(None, run.started_at, 0.0, 0, 0, 0, 0)
         record = BatchRecord(run.id, start, entities=tuple(entities), knobs=tuple(knobs))
         with self._transaction() as connection:
-            if not add_once(connection, RunRow, [encode.run_row(run)]):
+            if connection.execute(select(RunRow.id).where(RunRow.id == run.id)).first():
                 raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
+            connection.execute(insert(RunRow), encode.run_row(run))
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
             _commit(connection, run.id, None, "run", run.started_at, changed)
         with self._lock:
@@ -164,8 +165,7 @@ class EngineWriter:
 
     def roll_up(self, run_id: str) -> int:
         """Roll all raw samples of an ended run up to 1 s and 1 min rows; how many went."""
-        end = clock.time()
-        return retention.apply(self._transaction, run_id, end, float("-inf"))
+        return retention.apply(self._transaction, run_id, math.inf, -math.inf)
 
     def export_run(self, run_id: str, path: str | Path) -> None:
         """Copy one run to a new SQLite file that opens like any store."""
