@@ -63,10 +63,11 @@ def _inequality(one: Inequality) -> Component:
     outcome = {True: "holds", False: "does not hold", None: "cannot be told"}[one.holds]
     words = html.Span(
         [
-            html.B(show(one.lhs, "f3"), title="left side: what was measured"),
+            html.B("∞" if one.unbounded else show(one.lhs, "f3"), title="what was measured"),
             f" {one.relation} ",
-            html.B(show(one.rhs, "f3"), title="right side: the threshold"),
+            html.B(show(one.rhs, "f3"), title="the threshold"),
             f" {outcome}",
+            html.Span(one.note, className="pw-test-note"),
         ],
         className="pw-test-words",
     )
@@ -93,7 +94,9 @@ def _scale(one: Inequality) -> list[Component]:
     if top <= 0:
         return []
     parts: list[Component] = []
-    if one.lhs is not None:
+    if one.unbounded:
+        parts.append(html.I(className="pw-test-fill", style={"width": "100%"}))
+    elif one.lhs is not None:
         parts.append(html.I(className="pw-test-fill", style={"width": _percent(one.lhs, top)}))
     if one.rhs is not None:
         parts.append(html.I(className="pw-test-mark", style={"left": _percent(one.rhs, top)}))
@@ -106,9 +109,6 @@ def _percent(value: float, top: float) -> str:
 
 def _evidence(card: DecisionCard) -> Component:
     words = [f"n = {show(card.n, 'int')} tuples", f"{show(card.n_sample, 'int')} of them sampled"]
-    if card.interval is not None:
-        low, high = card.interval
-        words.append(f"95\u2009% interval of the left side {show(low, 'f3')} to {show(high, 'f3')}")
     words.append(f"knobs version {card.knob_version}")
     return html.P(" · ".join(words), className="pw-dim")
 
@@ -160,8 +160,10 @@ def _costs(card: DecisionCard) -> list[Component]:
         words = "Nothing was predicted: no other order was built at this evaluation."
         return [html.P(words, className="pw-dim")]
     known = [cost.cost.value for cost in card.costs if cost.cost.value is not None]
-    top = max(known, default=0.0) * 1.02
-    return [html.Div([_cost(cost, top) for cost in card.costs], className="pw-costs")]
+    highs = [cost.interval[1] for cost in card.costs if cost.interval is not None]
+    top = max(known + highs, default=0.0) * 1.02
+    bars = html.Div([_cost(cost, top) for cost in card.costs], className="pw-costs")
+    return [bars, html.P(card.saving, className="pw-dim")] if card.saving else [bars]
 
 
 def _cost(cost: Cost, top: float) -> Component:
@@ -174,13 +176,33 @@ def _cost(cost: Cost, top: float) -> Component:
     )
     return html.Div(
         [
-            html.Span(cost.label, className="pw-cost-label"),
-            html.Div(fill, className="pw-cost-bar", **attrs(aria_hidden=True)),
+            html.Span([cost.label, badge("won", "switch") if cost.chosen else ""]),
+            html.Div(
+                [fill, _whisker(cost, top)], className="pw-cost-bar", **attrs(aria_hidden=True)
+            ),
             html.B(show(value, "f2"), className="pw-cost-number"),
-            html.Span(cost.cost.reason or cost.basis, className="pw-dim"),
+            html.Span(_basis(cost), className="pw-dim"),
         ],
         className="pw-cost",
     )
+
+
+def _whisker(cost: Cost, top: float) -> Component:
+    """The 95 % interval as a line over the end of the bar."""
+    if cost.interval is None or cost.cost.value is None or top <= 0:
+        return html.I(hidden=True)
+    low, high = cost.interval
+    place = {"left": _percent(low, top), "width": _percent(max(0.0, high - low), top)}
+    return html.I(className="pw-cost-whisker", style=place)
+
+
+def _basis(cost: Cost) -> str:
+    if cost.cost.value is None:
+        return cost.cost.reason
+    if cost.interval is None:
+        return cost.basis
+    low, high = cost.interval
+    return f"{show(low, 'f2')} to {show(high, 'f2')}, {cost.basis}"
 
 
 def _saved(card: DecisionCard) -> list[Component]:
@@ -196,7 +218,7 @@ def _saved_tone(saved: Measured) -> str:
 
 def _details(card: DecisionCard) -> Component:
     folds = [
-        _fold(f"How the order was built ({len(card.steps)} steps)", _steps(card.steps))
+        _fold(f"How the order was built ({len(card.steps)} steps)", _steps(card))
         if card.steps
         else None,
         _fold(f"Knobs in force (version {card.knob_version})", _knobs(card))
@@ -211,7 +233,7 @@ def _fold(title: str, body: Component) -> Component:
     return html.Details([html.Summary(title), body], className="pw-fold")
 
 
-def _steps(steps: list[Step]) -> Component:
+def _steps(card: DecisionCard) -> Component:
     columns = (
         Column("Step", "int"),
         Column("Phase"),
@@ -221,8 +243,12 @@ def _steps(steps: list[Step]) -> Component:
             "Candidates", None, "", "each with its conditional selectivity s or dropping ratio d"
         ),
     )
-    rows = [[step.number, step.phase, step.metric, step.winner, _scores(step)] for step in steps]
-    return RowTable("One row per step, as the macro-sequence was built", columns, rows)
+    rows = [
+        [step.number, step.phase, step.metric, step.winner, _scores(step)] for step in card.steps
+    ]
+    cover = ", ".join(card.cover_prefix)
+    words = "One row per step, as the macro-sequence was built"
+    return RowTable(f"{words}; cover prefix: {cover}" if cover else words, columns, rows)
 
 
 def _scores(step: Step) -> CellData:

@@ -1,9 +1,9 @@
 """One evaluation as a card: inequalities, orders, predicted and measured cost, steps, knobs.
 
-Keys of ``Decision.detail`` with a place of their own: ``inequalities`` [{metric, lhs, relation,
-rhs, decides}], ``ci`` [low, high] of the left side, ``predicted_no_drop`` (visits per tuple),
-``cost_unit``, ``steps`` [{phase, chosen, candidates [{attribute, score}]}]. All else that is a
-number or a word is listed as it is.
+Keys of ``Decision.detail`` with a place of their own: ``visits`` and ``dropping_ratio`` {now, init,
+change, unbounded} with ``mu`` and ``trigger``; ``plans`` [{kind, order, cost, incumbent, chosen}]
+and ``saving``, costs being {mean, low, high, n}; ``cost_unit``; ``steps`` [{phase, chosen,
+candidates [{attribute, score}]}] and ``cover_prefix``. Other numbers and words are listed as is.
 """
 
 from __future__ import annotations
@@ -12,27 +12,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dashboard.components.formats import show
+from dashboard.views.decision_costs import (
+    interval_of,
+    measured_costs,
+    number_of,
+    predicted_costs,
+    saved_words,
+)
 from dashboard.views.decisions import (
-    MIN_SAMPLES,
-    Cost,
     DecisionCard,
     Inequality,
-    Measured,
     OrderView,
     Step,
     metric_words,
     saved_per_1000,
     sign_of,
-    test_words,
+    inequality_words,
     verdict_words,
 )
 from dashboard.views.orders import compare_orders
-from storage.records import Decision, DecisionOutcome, Knob, PlanVersion
+from storage.records import Decision, Knob, PlanVersion
 from storage.rows import DecisionEntry
 
-_PLACED: Final = frozenset(
-    {"inequalities", "ci", "ci_low", "ci_high", "predicted_no_drop", "cost_unit", "steps"}
-)
+#: detail key -> (what it is, value of the trigger knob that watches it)
+WATCHED: Final = {
+    "visits": ("change of visits per tuple", "visits"),
+    "dropping_ratio": ("change of the dropping ratio", "dropping ratio"),
+}
+_PLACED: Final = frozenset({*WATCHED, "mu", "cost_unit", "steps", "plans"})
 _METRICS: Final = {
     "selectivity": "conditional selectivity s, least wins",
     "dropping ratio": "tuple dropping ratio d, greatest wins",
@@ -53,6 +60,7 @@ def build_card(
     decision, detail = entry.decision, _mapping(entry.decision.detail)
     sign, word, meaning = verdict_words(decision.verdict)
     old, new = _orders(decision, plans)
+    measured = measured_costs(entry.outcome) if decision.verdict == "switched" else []
     saved = saved_per_1000(entry)
     return DecisionCard(
         seq=decision.seq,
@@ -66,17 +74,18 @@ def build_card(
         inequalities=_inequalities(decision, detail),
         n=decision.n,
         n_sample=decision.n_sample,
-        interval=_interval(detail),
+        saving=_saving(detail),
         old=old,
         new=new,
-        costs=_costs(decision, detail, entry.outcome),
-        unit=str(detail.get("cost_unit") or "visits/tuple"),
+        costs=predicted_costs(decision, detail) + measured,
+        unit=str(detail.get("cost_unit") or "visits per tuple"),
         saved=saved,
-        saved_words=_saved_words(saved, entry.outcome),
+        saved_words=saved_words(saved, entry.outcome),
         steps=_steps(detail),
+        cover_prefix=[str(name) for name in detail.get("cover_prefix") or ()],
         knob_version=decision.knob_version,
         knobs=[(knob.name, knob_text(knob.value), knob.unit) for knob in knobs],
-        further=[(key, _plain(value)) for key, value in detail.items() if _lists(key, value)],
+        further=[(metric_words(k), _plain(v)) for k, v in detail.items() if _lists(k, v)],
         algorithm=decision.algorithm,
     )
 
@@ -97,36 +106,54 @@ def order_names(plan: Any) -> list[str]:
 
 
 def _inequalities(decision: Decision, detail: Mapping[str, Any]) -> list[Inequality]:
-    given = detail.get("inequalities")
-    if isinstance(given, list) and given:
-        return [
-            _inequality(
-                str(one.get("metric", "")),
-                one.get("lhs"),
-                str(one.get("relation", ">=")),
-                one.get("rhs"),
-                bool(one.get("decides")),
-            )
-            for one in given
-            if isinstance(one, Mapping)
-        ]
-    return [_inequality(decision.metric, decision.lhs, decision.relation, decision.rhs, True)]
+    """Both watched changes against mu, else the one inequality of the record itself."""
+    readings = {
+        key: _mapping(detail[key]) for key in WATCHED if isinstance(detail.get(key), Mapping)
+    }
+    if not readings:
+        return [_recorded(decision)]
+    deciding = _deciding(readings, str(detail.get("trigger", "")))
+    mu = number_of(detail.get("mu"))
+    return [_watched(key, reading, mu, key == deciding) for key, reading in readings.items()]
 
 
-def _inequality(
-    name: str, lhs: float | None, relation: str, rhs: float | None, decides: bool
-) -> Inequality:
+def _deciding(readings: Mapping[str, Mapping[str, Any]], trigger: str) -> str | None:
+    """The key of the reading that decides: the trigger's, or with 'either' the larger change."""
+    if trigger == "either":
+        return max(readings, key=lambda key: _size(readings[key]))
+    return next((key for key in readings if WATCHED[key][1] == trigger), None)
+
+
+def _size(reading: Mapping[str, Any]) -> float:
+    change = number_of(reading.get("change"))
+    return float("inf") if reading.get("unbounded") else (change or 0.0)
+
+
+def _watched(key: str, reading: Mapping[str, Any], mu: float | None, decides: bool) -> Inequality:
+    change, unbounded = number_of(reading.get("change")), bool(reading.get("unbounded"))
+    now, init = number_of(reading.get("now")), number_of(reading.get("init"))
+    known = mu is not None and (unbounded or change is not None)
+    return Inequality(
+        name=WATCHED[key][0],
+        lhs=change,
+        relation="≥",
+        rhs=mu,
+        holds=(unbounded or (change or 0.0) >= (mu or 0.0)) if known else None,
+        decides=decides,
+        words=inequality_words(change, ">=", mu) if not unbounded else f"∞ ≥ {show(mu, 'f3')}",
+        note=f"{show(now, 'f3')} now, {show(init, 'f3')} at the last arrangement",
+        unbounded=unbounded,
+    )
+
+
+def _recorded(decision: Decision) -> Inequality:
+    lhs, relation, rhs = decision.lhs, decision.relation, decision.rhs
     holds: bool | None = None
     if lhs is not None and rhs is not None and relation in _RELATIONS:
         holds = bool(_RELATIONS[relation](float(lhs), float(rhs)))
+    words = inequality_words(lhs, relation, rhs)
     return Inequality(
-        name=metric_words(name),
-        lhs=lhs,
-        relation=sign_of(relation),
-        rhs=rhs,
-        holds=holds,
-        decides=decides,
-        words=test_words(lhs, relation, rhs),
+        metric_words(decision.metric), lhs, sign_of(relation), rhs, holds, True, words
     )
 
 
@@ -136,11 +163,10 @@ def _orders(
     old_names, new_names = order_names(decision.old), order_names(decision.new)
     old_items, new_items = compare_orders(old_names, new_names or old_names)
     adopted = next((plan for plan in plans if plan.decision == decision.seq), None)
-    before = _before(decision, adopted, plans)
+    before = _version(decision.old) or _before(decision, adopted, plans)
+    after = _version(decision.new) or (adopted.version if adopted else None)
     old = OrderView(_kind(decision.old), old_items, before) if old_names else None
-    if not new_names:
-        return old, None
-    return old, OrderView(_kind(decision.new), new_items, adopted.version if adopted else None)
+    return old, OrderView(_kind(decision.new), new_items, after) if new_names else None
 
 
 def _before(
@@ -153,58 +179,15 @@ def _before(
     return max(running, default=None)
 
 
-def _costs(
-    decision: Decision, detail: Mapping[str, Any], outcome: DecisionOutcome | None
-) -> list[Cost]:
-    sampled = f"predicted on {show(decision.n_sample, 'int')} sampled tuples"
-    predicted = [
-        ("old order", decision.predicted_old),
-        ("new order", decision.predicted_new),
-        ("no early drop", _number(detail.get("predicted_no_drop"))),
-    ]
-    costs = [
-        Cost(label, _enough(value, decision.n_sample, "not predicted"), sampled, True)
-        for label, value in predicted
-        if value is not None or (decision.new is not None and label != "no early drop")
-    ]
-    if decision.verdict == "switched":
-        costs += _measured(outcome)
-    return costs
-
-
-def _measured(outcome: DecisionOutcome | None) -> list[Cost]:
-    if outcome is None:
-        return [
-            Cost("new order, measured", Measured(None, "not measured yet"), "", False),
-            Cost("old order, same tuples", Measured(None, "not measured yet"), "", True),
-        ]
-    sampled = f"estimated on {show(outcome.n_sample, 'int')} sampled tuples"
-    actual = _enough(outcome.actual_new, outcome.n, "not measured")
-    same_new = _enough(outcome.sample_new, outcome.n_sample, "not measured")
-    same_old = _enough(outcome.counterfactual_old, outcome.n_sample, "not measured")
-    counted = f"measured on {show(outcome.n, 'int')} tuples"
-    return [
-        Cost("new order, measured", actual, counted, False),
-        Cost("new order, same tuples", same_new, sampled, True),
-        Cost("old order, same tuples", same_old, sampled, True),
-    ]
-
-
-def _enough(value: float | None, n: int, missing: str) -> Measured:
-    if value is None:
-        return Measured(None, missing)
-    if n < MIN_SAMPLES:
-        return Measured(None, f"not enough samples (n={n} < {MIN_SAMPLES})")
-    return Measured(value)
-
-
-def _saved_words(saved: Measured, outcome: DecisionOutcome | None) -> str:
-    if saved.value is None or outcome is None:
-        return saved.reason
-    verb = "saved" if saved.value >= 0 else "lost"
-    amount = show(abs(saved.value), "int")
-    n = show(outcome.n_sample, "int")
-    return f"{verb} {amount} visits per 1 000 tuples (estimated on {n} sampled tuples)"
+def _saving(detail: Mapping[str, Any]) -> str:
+    saving = _mapping(detail.get("saving"))
+    mean, interval = number_of(saving.get("mean")), interval_of(saving)
+    if mean is None:
+        return ""
+    low, high = interval or (None, None)
+    between = f", 95 % interval {show(low, 'f3')} to {show(high, 'f3')}" if interval else ""
+    n = show(number_of(saving.get("n")), "int")
+    return f"predicted saving {show(mean, 'f3')} per tuple{between}, n = {n} sampled tuples"
 
 
 def _steps(detail: Mapping[str, Any]) -> list[Step]:
@@ -220,33 +203,23 @@ def _steps(detail: Mapping[str, Any]) -> list[Step]:
 
 def _step(number: int, step: Mapping[str, Any]) -> Step:
     phase = str(step.get("phase", ""))
+    rows = [one for one in step.get("candidates") or () if isinstance(one, Mapping)]
     return Step(
         number=number,
         phase=phase,
-        metric=_METRICS.get(phase, str(step.get("metric", ""))),
-        winner=str(step.get("chosen") or step.get("winner") or ""),
-        candidates=_candidates(step.get("candidates")),
+        metric=_METRICS.get(phase, phase),
+        winner=str(step.get("chosen") or ""),
+        candidates=[(str(one.get("attribute", "")), number_of(one.get("score"))) for one in rows],
     )
-
-
-def _candidates(given: Any) -> list[tuple[str, float | None]]:
-    """Pairs of attribute and score, from a mapping or a list of {attribute, score}."""
-    if isinstance(given, Mapping):
-        return [(str(name), _number(value)) for name, value in given.items()]
-    rows = [one for one in given or () if isinstance(one, Mapping)]
-    return [(str(one.get("attribute", "")), _number(one.get("score"))) for one in rows]
-
-
-def _interval(detail: Mapping[str, Any]) -> tuple[float, float] | None:
-    pair = detail.get("ci") or (detail.get("ci_low"), detail.get("ci_high"))
-    if not isinstance(pair, list | tuple) or len(pair) != 2:
-        return None
-    low, high = _number(pair[0]), _number(pair[1])
-    return (low, high) if low is not None and high is not None else None
 
 
 def _kind(plan: Any) -> str:
     return str(plan.get("kind", "")) if isinstance(plan, Mapping) else ""
+
+
+def _version(plan: Any) -> int | None:
+    version = plan.get("version") if isinstance(plan, Mapping) else None
+    return version if isinstance(version, int) else None
 
 
 def _lists(key: str, value: Any) -> bool:
@@ -255,10 +228,6 @@ def _lists(key: str, value: Any) -> bool:
 
 def _plain(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and value == value else None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -64,9 +64,10 @@ class DecisionList(NamedTuple):
 
 
 class Inequality(NamedTuple):
-    """``lhs relation rhs``, to be drawn to scale; holds None when a side is unknown.
+    """``lhs relation rhs``, to be drawn to scale; holds None when it cannot be told.
 
-    decides: the trigger in force looks at this one.
+    decides: the trigger in force looks at this one. note: the values behind the left side.
+    unbounded: the left side is larger than any number (a change from zero), lhs is None then.
     """
 
     name: str
@@ -76,6 +77,8 @@ class Inequality(NamedTuple):
     holds: bool | None
     decides: bool
     words: str
+    note: str = ""
+    unbounded: bool = False
 
 
 class OrderView(NamedTuple):
@@ -87,12 +90,17 @@ class OrderView(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """One bar of the cost comparison, in visits per tuple. basis: what it was obtained from."""
+    """One bar of the cost comparison, in the card's unit. basis: what it was obtained from.
+
+    interval: 95 % confidence interval, None = not given. chosen: the plan that won.
+    """
 
     label: str
     cost: Measured
     basis: str
     estimated: bool
+    interval: tuple[float, float] | None = None
+    chosen: bool = False
 
 
 class Step(NamedTuple):
@@ -108,8 +116,8 @@ class Step(NamedTuple):
 class DecisionCard(NamedTuple):
     """Everything known of one evaluation; dashboard.views.decision_card builds it.
 
-    interval: 95 % confidence interval of the left side, None = not given. knobs: (name, value,
-    unit) in force. further: numbers of the record that have no place of their own.
+    saving: the predicted saving in words, '' = not predicted. knobs: (name, value, unit) in force.
+    further: numbers of the record that have no place of their own.
     """
 
     seq: int
@@ -123,7 +131,7 @@ class DecisionCard(NamedTuple):
     inequalities: list[Inequality]
     n: int
     n_sample: int
-    interval: tuple[float, float] | None
+    saving: str
     old: OrderView | None
     new: OrderView | None
     costs: list[Cost]
@@ -131,6 +139,7 @@ class DecisionCard(NamedTuple):
     saved: Measured
     saved_words: str
     steps: list[Step]
+    cover_prefix: list[str]
     knob_version: int
     knobs: list[tuple[str, str, str]]
     further: list[tuple[str, str]]
@@ -213,7 +222,7 @@ def sign_of(relation: str) -> str:
     return {">=": "≥", "<=": "≤"}.get(relation, relation)
 
 
-def test_words(lhs: float | None, relation: str, rhs: float | None) -> str:
+def inequality_words(lhs: float | None, relation: str, rhs: float | None) -> str:
     """The inequality that was tested, '0.310 ≥ 0.100'."""
     return f"{show(lhs, 'f3')} {sign_of(relation)} {show(rhs, 'f3')}"
 
@@ -221,7 +230,7 @@ def test_words(lhs: float | None, relation: str, rhs: float | None) -> str:
 def _summary(decision: Decision) -> str:
     if decision.lhs is None or decision.rhs is None:
         return decision.explanation
-    words = test_words(decision.lhs, decision.relation, decision.rhs)
+    words = inequality_words(decision.lhs, decision.relation, decision.rhs)
     return f"{words} {metric_words(decision.metric)}"
 
 

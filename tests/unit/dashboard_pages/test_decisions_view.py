@@ -165,23 +165,72 @@ def test_orders_are_read_from_lists_and_mappings() -> None:
 def test_steps_of_the_macro_sequence_are_read_with_their_candidates() -> None:
     candidates = [{"attribute": "a", "score": 0.2, "individual": 0.2}, {"attribute": "b"}]
     steps = [{"phase": "selectivity", "chosen": "a", "candidates": candidates, "n_sample": 9}]
-    card = build_card(an_entry(detail={"steps": steps, "mu": 0.1}), [], [])
+    card = build_card(an_entry(detail={"steps": steps, "mu": 0.1, "n_comparisons": 3}), [], [])
     assert card.steps[0].winner == "a"
     assert card.steps[0].candidates == [("a", 0.2), ("b", None)]
     assert card.steps[0].metric.startswith("conditional selectivity")
-    assert card.further == [("mu", "0.1")]
+    assert card.further == [("n comparisons", "3")]
 
 
-def test_both_inequalities_are_shown_and_the_deciding_one_is_known() -> None:
-    sides = {"lhs": 0.01, "relation": ">=", "rhs": 0.1}
+def a_reading(now: float, init: float, change: float | None) -> dict[str, Any]:
+    return {"now": now, "init": init, "change": change, "unbounded": change is None}
+
+
+@pytest.mark.parametrize(
+    ("trigger", "deciding"),
+    [
+        ("visits", "change of visits per tuple"),
+        ("dropping ratio", "change of the dropping ratio"),
+        ("either", "change of visits per tuple"),
+    ],
+)
+def test_both_inequalities_are_shown_and_the_deciding_one_is_known(
+    trigger: str, deciding: str
+) -> None:
     detail = {
-        "inequalities": [{"metric": "d", **sides}, {"metric": "visits", **sides, "decides": 1}]
+        "mu": 0.1,
+        "trigger": trigger,
+        "visits": a_reading(3.9, 3.0, 0.3),
+        "dropping_ratio": a_reading(0.75, 0.74, 0.0135),
     }
     card = build_card(an_entry(detail=detail), [], [])
-    assert [(one.name, one.decides, one.holds) for one in card.inequalities] == [
-        ("d", False, False),
-        ("visits", True, False),
-    ]
+    assert [one.name for one in card.inequalities if one.decides] == [deciding]
+    assert [one.holds for one in card.inequalities] == [True, False]
+    assert card.inequalities[0].note == "3.900 now, 3.000 at the last arrangement"
+    assert card.inequalities[0].words == "0.300 ≥ 0.100"
+
+
+def test_a_change_from_zero_is_larger_than_any_threshold() -> None:
+    detail = {"mu": 0.1, "trigger": "either", "visits": a_reading(0.4, 0.0, None)}
+    one = build_card(an_entry(detail=detail), [], []).inequalities[0]
+    assert (one.lhs, one.holds, one.unbounded, one.words) == (None, True, True, "∞ ≥ 0.100")
+
+
+def test_all_costed_plans_are_compared_with_their_intervals() -> None:
+    cost = {"mean": 3.1, "low": 3.0, "high": 3.2, "n": 800}
+    thin = {**cost, "n": 9}
+    detail = {
+        "plans": [
+            {"kind": "early drop", "cost": cost, "incumbent": True, "chosen": False},
+            {"kind": "early drop", "cost": cost, "incumbent": False, "chosen": True},
+            {"kind": "no early drop", "cost": thin, "incumbent": False, "chosen": False},
+        ],
+        "saving": {"mean": 0.4, "low": 0.3, "high": 0.5, "n": 800},
+    }
+    card = build_card(an_entry(detail=detail), [], [])
+    assert [cost.label for cost in card.costs[:3]] == ["old order", "new order", "no early drop"]
+    assert [cost.chosen for cost in card.costs[:3]] == [False, True, False]
+    assert card.costs[0].interval == (3.0, 3.2)
+    assert card.costs[2].cost.reason == "not enough samples (n=9 < 30)"
+    assert card.saving.startswith("predicted saving 0.400 per tuple, 95 % interval 0.300 to 0.500")
+
+
+def test_versions_come_from_the_record_itself() -> None:
+    old = {"version": 3, "kind": "no early drop", "order": ["a"]}
+    card = build_card(an_entry(old=old, new={"version": None, "order": ["a"]}), [], [])
+    assert card.old is not None
+    assert card.new is not None
+    assert (card.old.version, card.old.kind, card.new.version) == (3, "no early drop", None)
 
 
 def test_knob_values_as_text() -> None:

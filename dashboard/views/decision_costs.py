@@ -1,0 +1,93 @@
+"""The cost comparison of a decision card: predicted, measured, and the same tuples replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dashboard.components.formats import show
+from dashboard.views.decisions import MIN_SAMPLES, Cost, Measured
+from storage.records import Decision, DecisionOutcome
+
+
+def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[Cost]:
+    """Every plan that was costed (in force, new order, no early drop), or what the record has."""
+    plans = [plan for plan in detail.get("plans") or () if isinstance(plan, Mapping)]
+    if plans:
+        return [_planned(plan) for plan in plans]
+    basis = _sampled("predicted", decision.n_sample)
+    pairs = (("old order", decision.predicted_old), ("new order", decision.predicted_new))
+    return [
+        Cost(label, _enough(value, decision.n_sample, "not predicted"), basis, True)
+        for label, value in pairs
+        if value is not None or decision.new is not None
+    ]
+
+
+def measured_costs(outcome: DecisionOutcome | None) -> list[Cost]:
+    """What the new order cost, and both orders on the same sampled tuples."""
+    if outcome is None:
+        waiting = Measured(None, "not measured yet")
+        return [
+            Cost("new order, measured", waiting, "", False),
+            Cost("old order, same tuples", waiting, "", True),
+        ]
+    basis = _sampled("estimated", outcome.n_sample)
+    actual = _enough(outcome.actual_new, outcome.n, "not measured")
+    same_new = _enough(outcome.sample_new, outcome.n_sample, "not measured")
+    same_old = _enough(outcome.counterfactual_old, outcome.n_sample, "not measured")
+    counted = f"measured on {show(outcome.n, 'int')} tuples"
+    return [
+        Cost("new order, measured", actual, counted, False),
+        Cost("new order, same tuples", same_new, basis, True),
+        Cost("old order, same tuples", same_old, basis, True),
+    ]
+
+
+def saved_words(saved: Measured, outcome: DecisionOutcome | None) -> str:
+    """'saved 750 visits per 1 000 tuples (estimated on 250 sampled tuples)', or why not."""
+    if saved.value is None or outcome is None:
+        return saved.reason
+    verb = "saved" if saved.value >= 0 else "lost"
+    amount = show(abs(saved.value), "int")
+    basis = _sampled("estimated", outcome.n_sample)
+    return f"{verb} {amount} visits per 1 000 tuples ({basis})"
+
+
+def interval_of(mean: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The 95 % confidence interval of a recorded mean {mean, low, high, n}; None without one."""
+    low, high = number_of(mean.get("low")), number_of(mean.get("high"))
+    return (low, high) if low is not None and high is not None else None
+
+
+def number_of(value: Any) -> float | None:
+    """The value as a number; None when it is none (or NaN)."""
+    return float(value) if isinstance(value, int | float) and value == value else None
+
+
+def _planned(plan: Mapping[str, Any]) -> Cost:
+    given = plan.get("cost")
+    cost: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    n = int(number_of(cost.get("n")) or 0)
+    incumbent, early = bool(plan.get("incumbent")), plan.get("kind") == "early drop"
+    name = ("old order" if incumbent else "new order") if early else "no early drop"
+    return Cost(
+        label=f"{name}, in force" if incumbent and not early else name,
+        cost=_enough(number_of(cost.get("mean")), n, "not predicted"),
+        basis=_sampled("predicted", n),
+        estimated=True,
+        interval=interval_of(cost),
+        chosen=bool(plan.get("chosen")),
+    )
+
+
+def _sampled(how: str, n: int) -> str:
+    return f"{how} on {show(n, 'int')} sampled tuples"
+
+
+def _enough(value: float | None, n: int, missing: str) -> Measured:
+    if value is None:
+        return Measured(None, missing)
+    if n < MIN_SAMPLES:
+        return Measured(None, f"not enough samples (n={n} < {MIN_SAMPLES})")
+    return Measured(value)
