@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
@@ -29,6 +30,14 @@ def find_chromium() -> str | None:
     """The browser named by PLANWATCH_CHROMIUM, else one of the system, else Playwright's own."""
     named = os.environ.get("PLANWATCH_CHROMIUM")
     return named or next((path for path in map(shutil.which, _NAMES) if path), None)
+
+
+def until(page: Page, condition: str, timeout_s: float = 10.0) -> None:
+    """Wait until a JavaScript expression is true; the page's policy forbids Playwright's own way."""
+    end = time.monotonic() + timeout_s
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"never true: {condition}"
+        page.wait_for_timeout(50)
 
 
 @pytest.fixture(scope="session")

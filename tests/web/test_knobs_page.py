@@ -1,0 +1,124 @@
+"""Turning knobs in the browser: draft, pending, applied, refused, audit, revert, two tabs."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web.conftest import OpenPage, until
+from tests.web.recorded_parts import KNOBS
+from tests.web.site import Site
+
+pytestmark = pytest.mark.web
+
+
+def card_of(page: Page, name: str) -> Locator:
+    """The card of a knob, ready to use."""
+    card = page.locator(f"#pw-page [data-knob='{name}']")
+    expect(card).to_be_visible()
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    return card
+
+
+def test_every_knob_is_a_card_with_help_range_and_default(open_page: OpenPage) -> None:
+    page = open_page("/knobs?run=r1")
+    page.wait_for_selector("[data-knob]")
+    names = page.eval_on_selector_all("[data-knob]", "all => all.map(c => c.dataset.knob)")
+    assert set(names) == {knob.name for knob in KNOBS}
+    mu = page.locator("[data-knob=mu]")
+    expect(mu).to_contain_text("Relative change")
+    expect(mu).to_contain_text("0.001 … 10")
+    expect(mu).to_contain_text("default 0.1")
+
+
+def test_knobs_of_an_ended_run_are_locked_and_say_why(open_page: OpenPage) -> None:
+    page = open_page("/knobs?run=r1")
+    mu = page.locator("[data-knob=mu]")
+    expect(mu.get_by_label("mu", exact=True)).to_be_disabled()
+    expect(mu).to_contain_text("This run is ended; its knobs are history.")
+
+
+def test_a_turn_is_pending_then_applied_and_audited(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/knobs")
+    mu = card_of(page, "mu")
+    box = mu.get_by_label("mu", exact=True)
+    box.fill("0.3")
+    mu.get_by_label("Reason for changing mu").fill("too many switches")
+    begun = time.perf_counter()
+    mu.get_by_role("button", name="Apply 0.3").click()
+    chip = mu.locator(".pw-chip")
+    expect(chip).to_have_attribute("data-phase", "pending")
+    assert time.perf_counter() - begun < 2
+    page.wait_for_timeout(500)
+    site.feed()
+    batch = site.recording.next_batch - 1
+    expect(chip).to_have_text(f"applied at batch {batch}")
+    expect(mu).to_have_attribute("data-value", "0.3")
+    row = page.locator("#knobs-audit tbody tr").first
+    expect(row).to_contain_text("too many switches")
+    expect(row).to_contain_text("0.1")
+    row.get_by_role("button", name="Back to 0.1").click()
+    expect(page.locator(".pw-toast").last).to_contain_text("requested")
+    page.wait_for_timeout(300)
+    site.feed()
+    expect(mu).to_have_attribute("data-value", "0.1")
+    expect(page.locator("#knobs-audit tbody tr").first).to_contain_text("revert of #")
+
+
+def test_out_of_range_cannot_be_applied(open_page: OpenPage) -> None:
+    page = open_page("/knobs")
+    mu = card_of(page, "mu")
+    mu.get_by_label("mu", exact=True).fill("99")
+    expect(mu).to_contain_text("at most 10")
+    expect(mu.get_by_role("button", name=re.compile("^Apply"))).to_be_disabled()
+    mu.get_by_role("button", name="Discard").click()
+    expect(mu.get_by_label("mu", exact=True)).to_have_value("0.1")
+
+
+def test_a_gesture_on_the_slider_is_a_draft_not_a_request(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/knobs")
+    card = card_of(page, "tau_tuples")
+    slider = card.get_by_role("slider", name="tau_tuples slider")
+    before = len(site.reader.commands("r2"))
+    slider.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    value = card.get_by_label("tau_tuples", exact=True).input_value()
+    assert int(value) > 1000
+    assert len(site.reader.commands("r2")) == before
+    page.wait_for_timeout(200)
+    site.feed(2, 0.3)
+    assert card.get_by_label("tau_tuples", exact=True).input_value() == value
+
+
+def test_two_tabs_cannot_overwrite_each_other(open_page: OpenPage, site: Site) -> None:
+    first, second = open_page("/knobs"), open_page("/knobs")
+    one, two = card_of(first, "profile_prob"), card_of(second, "profile_prob")
+    two.get_by_label("profile_prob", exact=True).fill("0.5")
+    one.get_by_label("profile_prob", exact=True).fill("0.2")
+    one.get_by_role("button", name="Apply 0.2").click()
+    first.wait_for_timeout(400)
+    site.feed()
+    expect(one.locator(".pw-chip")).to_contain_text("applied")
+    expect(two).to_contain_text("Changed to 0.2 by someone else meanwhile")
+    second.keyboard.press("Escape")
+
+
+def test_locked_while_frozen(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/knobs")
+    mu = card_of(page, "mu")
+    site.feed()
+    until(page, "planwatch.known.now !== null")
+    page.locator("#pw-mode").click()
+    expect(page.locator("#knobs-notice")).to_contain_text("Frozen")
+    expect(mu.get_by_label("mu", exact=True)).to_be_disabled()
+
+
+def test_the_inspector_holds_the_knobs_of_its_node(open_page: OpenPage) -> None:
+    page = open_page("/plan?run=r2&node=op:source")
+    inspector = page.locator("#plan-inspector")
+    expect(inspector.locator("[data-knob=rate]")).to_be_visible()
+    assert inspector.locator("[data-knob]").count() == 1

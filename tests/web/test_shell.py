@@ -1,0 +1,207 @@
+"""The frame: modes, strip, keys, URL, theme, help, staleness, notices."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import OpenPage, until
+from tests.web.site import N_ENDED, Site
+
+pytestmark = pytest.mark.web
+
+
+def ready(page: Page) -> Page:
+    """Wait until header and page are filled."""
+    expect(page.locator("#pw-plan")).to_have_text(re.compile("Plan|No plan"))
+    page.wait_for_selector("#pw-page > *")
+    page.wait_for_selector("#pw-scrubber")
+    return page
+
+
+def test_live_run_shows_mode_plan_and_age(open_page: OpenPage, site: Site) -> None:
+    page = ready(open_page("/plan"))
+    site.feed()
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    expect(page.locator("#pw-mode-word")).to_have_text("LIVE")
+    expect(page.locator("#pw-run-state")).to_have_text("running")
+    expect(page.locator("#pw-stream")).to_have_text("flights / Flights")
+    expect(page.locator("#pw-age")).to_have_text(re.compile(r"data \d.*old"))
+    expect(page.locator("#pw-age")).to_have_attribute("data-level", "ok")
+    assert page.title() == "Plan · r2 · LIVE · Planwatch"
+    assert page.locator("html").get_attribute("lang") == "en"
+
+
+def test_frozen_means_frozen_and_resume_jumps_to_now(open_page: OpenPage, site: Site) -> None:
+    page = ready(open_page("/plan"))
+    site.feed(2)
+    until(page, f"planwatch.known.now === {site.recording.next_batch - 1}")
+    page.keyboard.press("Space")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "frozen")
+    assert "frozen=1" in page.url
+    page.wait_for_timeout(600)
+    parts = "['#pw-page', '#pw-strip'].map(s => document.querySelector(s).innerHTML).join()"
+    before = page.evaluate(parts)
+    frozen_at = page.evaluate("planwatch.shown()")
+    site.feed(5, 0.1)
+    expect(page.locator("#pw-since-text")).to_contain_text("5 batches since")
+    page.wait_for_timeout(600)
+    assert page.evaluate(parts) == before
+    page.locator("#pw-resume").click()
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    graph = page.locator("#plan-graph")
+    expect(graph).to_have_attribute("data-batch", str(site.recording.next_batch - 1))
+    assert frozen_at < site.recording.next_batch - 1
+    assert "at=" not in page.url
+
+
+def test_a_glyph_moves_the_moment_and_back_returns(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1"))
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", str(N_ENDED - 1))
+    mark = page.get_by_role("button", name=re.compile("Batch 110, rearrangement"))
+    mark.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "110")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "replay")
+    assert "at=110" in page.url
+    page.go_back()
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", str(N_ENDED - 1))
+    page.go_forward()
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "110")
+
+
+def test_keys_step_by_adaptation_and_by_batch(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1&at=100"))
+    graph = page.locator("#plan-graph")
+    expect(graph).to_have_attribute("data-batch", "100")
+    for key, batch in (
+        ("ArrowRight", 110),
+        ("ArrowRight", 150),
+        ("ArrowLeft", 110),
+        ("Shift+ArrowLeft", 109),
+        ("Shift+ArrowRight", 110),
+        (".", N_ENDED - 1),
+    ):
+        page.keyboard.press(key)
+        expect(graph).to_have_attribute("data-batch", str(batch))
+
+
+def test_the_scrubber_is_named_and_moves_the_moment(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1"))
+    scrubber = page.get_by_role("slider", name="Moment in the run")
+    expect(scrubber).to_have_attribute("max", str(N_ENDED - 1))
+    scrubber.fill("42")
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "42")
+    expect(scrubber).to_have_attribute("aria-valuetext", f"batch 42 of {N_ENDED - 1}")
+    scrubber.focus()
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "43")
+
+
+def test_replay_plays_to_the_end_and_stops(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1&at=120"))
+    page.get_by_label("Replay speed").select_option("50")
+    page.get_by_role("button", name="Play (space)").click()
+    graph = page.locator("#plan-graph")
+    expect(graph).to_have_attribute("data-batch", str(N_ENDED - 1), timeout=15000)
+    expect(page.get_by_role("button", name="Play (space)")).to_be_visible()
+    assert f"at={N_ENDED - 1}" in page.url
+
+
+def test_pages_by_keys_keep_run_and_moment(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1&at=110"))
+    page.keyboard.press("g")
+    page.keyboard.press("k")
+    expect(page.locator("h1")).to_have_text("Knobs")
+    assert page.url.endswith("/knobs?run=r1&at=110")
+    link = page.locator(".pw-nav-link[aria-current=page]")
+    expect(link).to_have_attribute("data-pw-path", "/knobs")
+
+
+def test_the_run_picker_changes_the_run(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1&at=110&node=asc:month"))
+    page.get_by_label("Run", exact=True).select_option("r2")
+    expect(page.locator("#pw-run-state")).to_have_text("running")
+    assert page.url.endswith("/plan?run=r2")
+
+
+def test_help_opens_lists_keys_and_closes(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1"))
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Help")
+    expect(dialog).to_be_visible()
+    expect(dialog).to_contain_text("previous, next adaptation")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_share_copies_a_link_to_this_very_moment(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1&at=77&node=asc%3Amonth"))
+    page.keyboard.press("y")
+    expect(page.locator(".pw-toast")).to_contain_text("Permalink copied")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_theme_follows_the_system_then_the_choice(open_page: OpenPage, scheme: str) -> None:
+    page = ready(open_page("/plan?run=r1", scheme=scheme))
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-mantine-color-scheme", scheme)
+    toggle = page.locator("#pw-theme-toggle")
+    expect(toggle).to_have_attribute("data-choice", "system")
+    toggle.click()
+    expect(root).to_have_attribute("data-mantine-color-scheme", "light")
+    toggle.click()
+    expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
+    page.reload()
+    assert root.get_attribute("data-mantine-color-scheme") == "dark"
+    ready(page)
+    expect(toggle).to_have_attribute("data-choice", "dark")
+
+
+def test_an_unknown_page_and_an_unknown_run_say_so(open_page: OpenPage) -> None:
+    page = open_page("/nowhere?run=r1")
+    expect(page.locator("#pw-page")).to_contain_text("There is no such page")
+    page = open_page("/plan?run=none")
+    expect(page.locator("#pw-page")).to_contain_text("There is no such run")
+
+
+_NO_STREAM = """() => {
+  window.EventSource = class {
+    static CLOSED = 2;
+    readyState = 2;
+    constructor() { queueMicrotask(() => this.onerror()); }
+    addEventListener() {}
+    close() {}
+  };
+}"""
+
+
+def test_polling_takes_over_when_the_stream_is_refused(open_page: OpenPage, site: Site) -> None:
+    page = ready(open_page("/plan"))
+    page.evaluate(_NO_STREAM)
+    page.get_by_label("Run", exact=True).select_option("r1")
+    expect(page.locator("#pw-run-state")).to_have_text("ended")
+    page.get_by_label("Run", exact=True).select_option("r2")
+    expect(page.locator("#pw-shell")).to_have_attribute("data-link", "poll")
+    site.feed()
+    newest = str(site.recording.next_batch - 1)
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", newest)
+
+
+def test_a_hidden_tab_closes_its_stream(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan"))
+    expect(page.locator("#pw-shell")).to_have_attribute("data-link", "stream")
+    hide = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true});"
+    page.evaluate(hide % "true" + "document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#pw-shell")).to_have_attribute("data-link", "off")
+    page.evaluate(hide % "false" + "document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("#pw-shell")).to_have_attribute("data-link", "stream")
+
+
+def test_the_skip_link_is_first_and_leads_to_the_page(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1"))
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
