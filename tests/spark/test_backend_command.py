@@ -1,0 +1,95 @@
+"""``run.py backend --once`` on a person's own files: sink, misfits, store, clear refusals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+
+from storage.store import open_reader
+from tests.spark.plans import json_lines
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKLOAD = """
+[streams.S]
+schema = "a int, b string, x double"
+source = { format = "csv", path = "a.csv", header = true }
+[queries]
+early = "Select * From S Where a > 2 and b = 'x'"
+later = "Select * From S Where x <= 1.5 or b in ('y','z')"
+nobody = "Select * From S Where b is null"
+[sink]
+path = "out"
+"""
+ROWS = "a,b,x\n1,x,1.0\n3,x,2.5\nfoo,y,1\n5,,1.5\n6,z,\n7\n8,q,0.5\n9,q,9\n"
+
+
+def backend(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The pipeline as its own process, as the launcher starts it."""
+    code = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
+
+
+def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text(WORKLOAD)
+    (tmp_path / "a.csv").write_text(ROWS)
+    store = tmp_path / "store.db"
+    done = backend(
+        str(tmp_path / "my.toml"), "--once", "--set", "mu=0.2", "--store", str(store)
+    )
+    assert done.returncode == 0, done.stderr
+
+    table = ds.dataset(tmp_path / "out", format="parquet").to_table()
+    assert table.column_names == ["a", "b", "x", "query_ids"]
+    assert [(row["a"], row["query_ids"]) for row in table.to_pylist()] == [
+        (1, ["later"]),
+        (3, ["early"]),
+        (5, ["later", "nobody"]),
+        (6, ["later"]),
+        (8, ["later"]),
+    ]
+    assert [line["raw"] for line in json_lines(tmp_path / "out" / "_misfits")] == ["foo,y,1", "7"]
+
+    with open_reader(str(store)) as reader:
+        (run,) = reader.runs()
+        assert (run.state, run.stream) == ("ended", "S")
+        values = reader.values(run.id)
+        assert values["system"]["tuples_total"] == 6
+        assert values["system"]["matched_total"] == 5
+        assert values["system"]["misfits_total"] == 2
+        assert values["query:later"]["matched_total"] == 4
+        assert {k.name: k.value for k in reader.knobs(run.id)}["mu"] == 0.2
+        assert [m.raw for m in reader.misfits(run.id, 10)] != []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("a.csv", "missing.csv"), "there is no file"),
+        (("a > 2", "aa > 2"), "line 1"),
+        (("a > 2", "a > 'two'"), "line 1"),
+        (("a int", "a integr"), "unknown type"),
+    ],
+)
+def test_what_cannot_run_is_refused_in_one_sentence(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    (tmp_path / "my.toml").write_text(WORKLOAD.replace(*change))
+    (tmp_path / "a.csv").write_text(ROWS)
+    done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(tmp_path / "s.db"))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_knob_and_a_value_out_of_range_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text(WORKLOAD)
+    (tmp_path / "a.csv").write_text(ROWS)
+    for setting, said in (("mue=1", "mu"), ("mu=-1", "0..10")):
+        done = backend(str(tmp_path / "my.toml"), "--once", "--set", setting)
+        assert done.returncode == 2
+        assert said in done.stderr
