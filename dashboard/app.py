@@ -20,13 +20,13 @@ from dashboard.api.registry import install, respond
 from dashboard.pages import PAGES
 from dashboard.security import Guard, Refused, csrf_meta, page_policy, secure_headers
 from dashboard.services import Services
-from dashboard.shell import build_shell, register_shell
+from dashboard.shell import HEADER_PX, NAV_PX, build_shell, register_shell
 from storage.errors import StoreError
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 TITLE = "Planwatch"
 _OPEN_PATHS = ("/healthz", login.PATH)
-LONGEST_BODY_BYTES = 256 * 1024
+LONGEST_BODY_BYTES = 2 * 1024 * 1024
 _INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -122,13 +122,15 @@ def skeleton(pages: tuple[str, ...]) -> str:
 _SKELETON_CSS = (
     ":root{color-scheme:light dark}._dash-loading{position:absolute;clip-path:inset(50%)}"
     ".pw-skeleton{display:none}body:has(._dash-loading) .pw-skeleton{display:grid;"
-    "grid-template:56px 1fr/200px 1fr;position:fixed;inset:0;font:15px/1.5 system-ui,sans-serif;"
-    "background:Canvas;color:CanvasText}.pw-skeleton header{grid-column:1/3;padding:16px 20px;"
-    "font-weight:600;border-bottom:1px solid #8884}.pw-skeleton nav{display:grid;gap:16px;"
-    "align-content:start;padding:20px;border-right:1px solid #8884}.pw-skeleton div{padding:20px}"
+    f"grid-template:{HEADER_PX}px 1fr/{NAV_PX['base']}px 1fr;position:fixed;inset:0;"
+    "font:15px/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}"
+    ".pw-skeleton header{grid-column:1/3;padding:16px 20px;font-weight:600;"
+    "border-bottom:1px solid #8884}.pw-skeleton nav{align-content:start;gap:16px;padding:20px;"
+    "border-right:1px solid #8884}.pw-skeleton span{display:none}.pw-skeleton div{padding:20px}"
     ".pw-skeleton i{display:block;height:22vh;margin-bottom:16px;border-radius:8px;"
-    "background:#8882}@media(max-width:48em){.pw-skeleton{grid-template:56px 1fr/1fr!important}"
-    ".pw-skeleton nav{display:none}}"
+    "background:#8882}@media(min-width:88em){body:has(._dash-loading) .pw-skeleton{"
+    f"grid-template:{HEADER_PX}px 1fr/{NAV_PX['xl']}px 1fr}}.pw-skeleton nav{{display:grid}}"
+    ".pw-skeleton span{display:block}}"
 )
 
 

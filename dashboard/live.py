@@ -117,11 +117,6 @@ class Hub:
         """Open streams now."""
         return self._n_clients
 
-    @property
-    def failure(self) -> str:
-        """Why the store could not be read at the last poll; '' when it could."""
-        return self._failure
-
     def start(self) -> None:
         """Start the poller thread."""
         self._thread = threading.Thread(target=self._run, name="planwatch-poller", daemon=True)
@@ -151,10 +146,10 @@ class Hub:
         with self._lock:
             if self._n_clients >= self.max_clients or self._stopping.is_set():
                 raise HubFull
-            feed, fresh = self._feed(run_id)
+            feed = self._feed(run_id)
+            first = self._since(run_id, feed, since)
             feed.clients.add(client)
             self._n_clients += 1
-            first = fresh if since is None else self._since(run_id, feed, since)
         self._wake.set()
         return client, first
 
@@ -174,9 +169,9 @@ class Hub:
         Raises UnknownRunError, StoreError.
         """
         with self._lock:
-            feed, fresh = self._feed(run_id)
+            feed = self._feed(run_id)
             feed.asked_at = time.monotonic()
-            delta = fresh if cursor is None else self._since(run_id, feed, cursor)
+            delta = self._since(run_id, feed, cursor)
         self._wake.set()
         return [] if delta is None else [delta]
 
@@ -194,20 +189,22 @@ class Hub:
             elif not client.closed:
                 yield b": still here\n\n"
 
-    def _since(self, run_id: str, feed: Feed, cursor: int) -> Delta | None:
+    def _since(self, run_id: str, feed: Feed, cursor: int | None) -> Delta | None:
         """Deltas after a cursor as one; a snapshot with a gap when some are no longer kept."""
+        if cursor is None:
+            return self._snapshot(run_id)[0]
         if not feed.base <= cursor <= sum(self._cursor or ()):
             return self._snapshot(run_id, gap=True)[0]
         deltas = [delta for delta in feed.ring if delta["c"] > cursor]
         return merged(deltas) if deltas else None
 
-    def _feed(self, run_id: str) -> tuple[Feed, Delta | None]:
-        """The run's feed, made when there is none, and a snapshot of now (lock held)."""
-        fresh, known = self._snapshot(run_id)
+    def _feed(self, run_id: str) -> Feed:
+        """The run's feed, made when there is none (lock held)."""
         feed = self._feeds.get(run_id)
         if feed is None:
-            feed = self._feeds[run_id] = Feed(known, fresh["c"], asked_at=time.monotonic())
-        return feed, fresh
+            now, known = self._snapshot(run_id)
+            feed = self._feeds[run_id] = Feed(known, now["c"], asked_at=time.monotonic())
+        return feed
 
     def _snapshot(self, run_id: str, *, gap: bool = False) -> tuple[Delta, Known]:
         run = self._reader.run(run_id)

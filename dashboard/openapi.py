@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from dashboard.api.registry import JSON, Route
@@ -138,8 +137,3 @@ def _implied_errors(route: Route) -> set[int]:
     if route.params or not route.open:
         statuses.add(422)
     return statuses | ({503} if not route.open else set())
-
-
-def rule_of(path: str) -> str:
-    """The Flask rule of a path: ``/runs/{run_id}`` is ``/runs/<run_id>``."""
-    return re.sub(r"{(\w+)}", r"<\1>", path)

@@ -7,6 +7,7 @@ import threading
 from typing import Any, Final
 
 from waitress import create_server, wasyncore
+from waitress.trigger import trigger
 
 from dashboard.app import LONGEST_BODY_BYTES, create_app
 from dashboard.live import Hub
@@ -37,7 +38,7 @@ class Server:
                 port=settings.port,
                 threads=settings.threads,
                 ident=None,
-                max_request_body_size=LONGEST_BODY_BYTES,
+                max_request_body_size=2 * LONGEST_BODY_BYTES,  # the application answers before
                 outbuf_high_watermark=_MOST_BUFFERED_BYTES,
                 clear_untrusted_proxy_headers=True,
             )
@@ -64,6 +65,9 @@ class Server:
     def stop(self) -> None:
         """Make run() return; safe in a signal handler."""
         self._stopping.set()
+        for waiting in tuple(self._sockets.values()):
+            if isinstance(waiting, trigger):
+                waiting.pull_trigger()
 
     def stop_on_signals(self) -> None:
         """Let SIGINT and SIGTERM end ``run()``. For the main thread only."""

@@ -144,3 +144,9 @@ def test_an_unknown_run_is_a_404_as_documented(quiet: Site, route: Route) -> Non
     )
     assert answer.status_code == 404
     assert wrong(answer.get_json(), route, 404) == []
+
+
+def test_the_page_about_the_api_has_every_route_and_no_other() -> None:
+    page = Path(__file__).parents[2] / "docs" / "api.md"
+    told = re.findall(r"^\| `(GET|POST|DELETE) (\S+)` \|", page.read_text("utf-8"), re.MULTILINE)
+    assert sorted(told) == sorted((route.method, route.path) for route in ROUTES)

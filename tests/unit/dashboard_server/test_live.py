@@ -175,3 +175,9 @@ def test_a_quiet_stream_beats(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None
     client, first = hub.join("r1")
     events = hub.stream(client, first)
     assert [next(events)[:6] for _ in range(3)] == [b"retry:", b"id: 4\n", b": stil"]
+
+
+def test_asking_for_the_head_of_a_stream_keeps_no_place(site: Site) -> None:
+    with site.browser().head("/live?run=r1") as answer:
+        assert answer.status_code == 200
+    assert site.services.live.n_clients == 0
