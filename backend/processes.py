@@ -7,6 +7,7 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -44,8 +45,8 @@ Happenings: TypeAlias = "queue.SimpleQueue[Happening]"
 class Child:
     """A child process leading its own session, so that Ctrl-C reaches the parent alone.
 
-    Its standard output is ours; its standard error (Spark is talkative) goes to the file ``log``.
-    Its end is put into ``happenings``. Raises OSError when it cannot be started.
+    Its standard output is passed on to ours; its standard error (Spark is talkative) goes to the
+    file ``log``. Its end is put into ``happenings``. Raises OSError when it cannot be started.
     """
 
     def __init__(
@@ -57,11 +58,13 @@ class Child:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=errors,
                 start_new_session=True,
                 env={**os.environ, LIFELINE: "1", "PYTHONUNBUFFERED": "1"},
             )
-        self._ended = threading.Event()
+        self._ended, self._spoke = threading.Event(), threading.Event()
+        threading.Thread(target=self._echo, daemon=True).start()
         threading.Thread(target=self._watch, args=(happenings,), daemon=True).start()
 
     @property
@@ -73,6 +76,11 @@ class Child:
     def running(self) -> bool:
         """Whether it has not ended yet."""
         return not self._ended.is_set()
+
+    @property
+    def has_spoken(self) -> bool:
+        """Whether it has written a line to its standard output."""
+        return self._spoke.is_set()
 
     def ask_to_stop(self) -> None:
         """Send SIGTERM to the child alone: what it started is its own to stop."""
@@ -95,6 +103,15 @@ class Child:
             handle.seek(max(0, size - _TAIL_BYTES))
             text = handle.read().decode("utf-8", errors="replace")
         return [line for line in text.splitlines() if line.strip()][-n_lines:]
+
+    def _echo(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self._spoke.set()
+                with contextlib.suppress(OSError):  # our reader may be gone; the child goes on
+                    sys.stdout.write(line.decode("utf-8", errors="replace"))
+                    sys.stdout.flush()
 
     def _watch(self, happenings: Happenings) -> None:
         status = self._process.wait()

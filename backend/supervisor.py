@@ -29,8 +29,10 @@ class PageMissing(SetupFailed):
 
 
 class Supervisor:
-    """Runs ``page`` (which must answer /healthz on host:port) and then ``engine`` beside it.
+    """Runs ``page`` and then ``engine`` beside it.
 
+    The page must print a line once it listens on host:port, and then answer /healthz: an answer
+    alone could be that of another server, which was there first.
     page, engine: command lines. logs: the folder for what they write to standard error.
     grace_s: what both together may take to stop.
     """
@@ -83,7 +85,7 @@ class Supervisor:
             try:
                 return happenings.get(timeout=0.05)
             except queue.Empty:
-                if answers(f"{self.address}healthz"):
+                if page.has_spoken and answers(f"{self.address}healthz"):
                     return None
         raise PageMissing(
             f"The dashboard did not answer within {PAGE_WITHIN_S:.0f} s; see {page.log}, or "
