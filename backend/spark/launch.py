@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from backend.engine.knobs import KNOBS
 from backend.engine.loop import Engine, StreamJob
 from backend.model.knobs import KnobSettings
@@ -61,12 +63,9 @@ class Launch:
                 self._end(engine, "failed", f"Spark did not start: {error}")
             raise
         try:
-            threads = []
-            for engine, stream, sink in engines:
-                folder = self.settings.folder / "runs" / engine.run.id
-                cache = self.settings.folder / "cache"
-                args = (session, engine, stream, sink, folder, cache, self.settings.once)
-                threads.append(threading.Thread(target=self._run_one, args=args))
+            threads = [
+                threading.Thread(target=self._run_one, args=(session, *parts)) for parts in engines
+            ]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -121,16 +120,19 @@ class Launch:
             path = f"{path}/{stream.name}"
         return SinkSpec(path, spec.format)
 
-    def _run_one(self, *args: object) -> None:
-        engine = args[1]
-        assert isinstance(engine, Engine)
+    def _run_one(
+        self, session: SparkSession, engine: Engine, stream: StreamSpec, sink: SinkSpec
+    ) -> None:
+        folder = self.settings.folder
+        own = folder / "runs" / engine.run.id
         try:
-            runner = StreamRunner(*args)  # type: ignore[arg-type]  # same tuple, see execute()
+            runner = StreamRunner(
+                session, engine, stream, sink, own, folder / "cache", self.settings.once
+            )
             self._runners.append(runner)
             if self._stopping.is_set():
                 runner.stopping.set()
-            state, note = runner.run()
-            self._end(engine, state, note)
+            self._end(engine, "ended", runner.run())
         except Exception as error:
             self._failed = True
             log.exception("run %s failed", engine.run.id)
@@ -154,6 +156,3 @@ def _source_facts(stream: StreamSpec) -> dict[str, Json]:
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return lines[0][:500] if lines else type(error).__name__
-
-
-__all__ = ["Launch", "LaunchSettings"]

@@ -19,7 +19,6 @@ from backend.spark.sinks import FileSink
 from backend.spark.sources import is_replayed, native, open_replay, spooled
 from backend.workloads.replay import Feeder
 from backend.workloads.spec import SinkSpec, StreamSpec
-from storage.records import RunState
 
 log = logging.getLogger(__name__)
 
@@ -56,8 +55,8 @@ class StreamRunner:
         self._feeder = self._make_feeder(cache) if is_replayed(stream) else None
         self._beat_at = 0.0
 
-    def run(self) -> tuple[RunState, str]:
-        """Run to the end of the stream or a stop; the final state and why. Raises on failure."""
+    def run(self) -> str:
+        """Run to the end of the stream or a stop; why it ended. Raises on failure."""
         query = self._start()
         try:
             while query.isActive and not self._is_over():
@@ -69,8 +68,8 @@ class StreamRunner:
         if failure is not None and not self.stopping.is_set():
             raise failure
         if self.engine.stop_requested.is_set():
-            return "ended", "stopped by command"
-        return "ended", "stopped" if self.stopping.is_set() else "the stream reached its end"
+            return "stopped by command"
+        return "stopped" if self.stopping.is_set() else "the stream reached its end"
 
     def _make_feeder(self, cache: Path) -> Feeder:
         source = open_replay(self.session, self.stream, cache)
