@@ -24,11 +24,11 @@
 
   /* kinds: news that count at once. beats: also follow the batches, at most every two seconds. */
   function keyOf(moment, kinds, beats) {
-    const { run, at, node, frozen, batch } = moment;
+    const { run, at, node, frozen } = moment;
     const live = pw.mode() === "live";
     const news = frozen ? null : [gaps, ...kinds.map((kind) => counts[kind] || 0)];
     const beat = live && beats ? Math.floor(Date.now() / BEAT_MS) : null;
-    return { run, at, node, frozen, begun: batch !== null, news, beat };
+    return { run, at, node, frozen, news, beat };
   }
 
   const unless = (key, last) => (JSON.stringify(key) === JSON.stringify(last) ? window.dash_clientside.no_update : key);

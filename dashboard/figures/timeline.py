@@ -22,6 +22,7 @@ LANE_PX: Final = 22
 BOTTOM_PX: Final = 44
 TOP_PX: Final = 22
 GAP_PX: Final = 24
+FEW: Final = 3  # points that are marked, as a line through them may be too short to see
 
 #: Properties that deltas carry for every batch (dashboard/deltas.py).
 BY_BATCH: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
@@ -121,7 +122,7 @@ def _line(
         x=stamps(trace.times),
         y=trace.values,
         yaxis=axis,
-        mode="lines",
+        mode="lines" if len(trace.times) > FEW else "lines+markers",
         line=line,
         opacity=opacity,
         connectgaps=False,
@@ -227,7 +228,7 @@ def _value_axis(panel: Panel, domain: tuple[float, float]) -> dict[str, Any]:
         "ticklabelstandoff": 4,
         "rangemode": "normal" if panel.key in ("dropping", "visits") else "tozero",
         "fixedrange": True,
-        "tickformat": {"f3": ".3~f", "f2": ".2~f", "si": "~s", "ms": "~f"}.get(panel.form, ""),
+        "tickformat": {"f3": ".3~f", "f2": ".2~f", "si": "~s", "ms": ",~f"}.get(panel.form, ""),
     }
 
 

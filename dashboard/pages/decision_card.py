@@ -25,7 +25,7 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
     """The whole card."""
     parts = [
         _head(card, context),
-        html.P(card.sentence, className="pw-card-sentence"),
+        html.P(card.sentence, className="pw-dcard-sentence"),
         _section("Inequality", [*map(_inequality, card.inequalities), _evidence(card)]),
         _section("Order", _orders(card, context)),
         _section(f"Cost ({card.unit})", _costs(card)),
@@ -34,7 +34,7 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
     ]
     return html.Article(
         [part for part in parts if part is not None],
-        className="pw-card",
+        className="pw-dcard",
         **attrs(data_decision=card.seq, aria_label=f"Decision {card.seq}"),
     )
 
@@ -42,20 +42,20 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
 def _head(card: DecisionCard, context: Context) -> Component:
     at = jump(context, f"batch {card.batch}", at=card.batch, title="show this moment everywhere")
     words = [
-        html.H2(f"Decision {card.seq}", className="pw-card-title"),
+        html.H2(f"Decision {card.seq}", className="pw-dcard-title"),
         html.Span(
             [html.Span(card.sign + " ", **attrs(aria_hidden=True)), card.word],
             className=f"pw-badge pw-tone-{_TONES.get(card.verdict, 'quiet')}",
             title=card.meaning,
         ),
-        html.Span([at, f" · {stamp(card.time)} UTC"], className="pw-card-when"),
-        html.Span(card.algorithm, className="pw-card-when"),
+        html.Span([at, f" · {stamp(card.time)} UTC"], className="pw-dcard-when"),
+        html.Span(card.algorithm, className="pw-dcard-when"),
     ]
-    return html.Header(words, className="pw-card-head")
+    return html.Header(words, className="pw-dcard-head")
 
 
 def _section(title: str, children: Any) -> Component:
-    return html.Section([html.H3(title), *children], className="pw-card-section")
+    return html.Section([html.H3(title), *children], className="pw-dcard-section")
 
 
 def _inequality(one: Inequality) -> Component:
@@ -176,7 +176,7 @@ def _cost(cost: Cost, top: float) -> Component:
     )
     return html.Div(
         [
-            html.Span([cost.label, badge("won", "switch") if cost.chosen else ""]),
+            html.Span([cost.label, " ", badge("won", "switch") if cost.chosen else ""]),
             html.Div(
                 [fill, _whisker(cost, top)], className="pw-cost-bar", **attrs(aria_hidden=True)
             ),
@@ -202,7 +202,7 @@ def _basis(cost: Cost) -> str:
     if cost.interval is None:
         return cost.basis
     low, high = cost.interval
-    return f"{show(low, 'f2')} to {show(high, 'f2')}, {cost.basis}"
+    return f"{cost.basis}, 95 % {show(low, 'f2')} to {show(high, 'f2')}"
 
 
 def _saved(card: DecisionCard) -> list[Component]:

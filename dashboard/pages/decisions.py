@@ -86,7 +86,7 @@ def layout(context: Context, services: Services) -> Component:
                 [_filter(), html.Div(shown[0], id=LIST)],
                 className="pw-decisions-panel",
             ),
-            html.Div(shown[1], id=CARD, className="pw-panel pw-card-panel"),
+            html.Div(shown[1], id=CARD, className="pw-panel pw-dcard-panel"),
         ],
         className="pw-page pw-decisions",
     )

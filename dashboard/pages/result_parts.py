@@ -43,7 +43,11 @@ def draw_queries(view: ResultsView, context: Context, shown: str | None) -> Comp
     marks = [_mark(row, row.name == shown) for row in view.queries]
     keys = [row.name for row in view.queries]
     words = "Queries, most matches first"
-    return RowTable(words, _COLUMNS, rows, keys, marks, className="pw-query-table")
+    body = RowTable(words, _COLUMNS, rows, keys, marks, className="pw-query-table")
+    if not view.sink:
+        return body
+    sink = html.P(["Matched tuples are written to ", html.Code(view.sink)], className="pw-sink")
+    return html.Div([body, sink])
 
 
 def draw_query(
@@ -108,10 +112,10 @@ def draw_requests(view: ResultsView, reason: str) -> Component:
 def draw_misfits(view: ResultsView) -> Component:
     """Tuples kept aside, with their raw text and what is wrong with them."""
     count = show(view.n_misfits, "int")
-    one = view.n_misfits == 1
-    note = f"{count} {'tuple' if one else 'tuples'} kept aside: not of the stream's schema"
+    note = "tuples that do not fit the schema of the stream, kept aside"
     if not view.misfits:
-        words = "None so far." if not view.n_misfits else "None of them is stored at this moment."
+        words = f"{count}; none of them is stored at this moment."
+        words = "None so far." if not view.n_misfits else words
         return panel("Misfits", html.P(words, className="pw-dim"), note=note)
     rows: list[list[CellData]] = [
         [one.batch, {"text": one.raw, "code": True}, one.error] for one in view.misfits

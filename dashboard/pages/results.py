@@ -128,6 +128,9 @@ PAGE: Final = Page(
 )
 
 
+_OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
+
+
 def why_not(context: Context, services: Services) -> str:
     """Why queries cannot be changed here and now; '' when they can."""
     if services.settings.why_no_control:
@@ -157,5 +160,4 @@ def _render(context: Context, run: Run, services: Services) -> tuple[Any, Any, A
 
 
 def _headline(view: ResultsView) -> str:
-    words = f"{len(view.queries)} registered · matches of {show(view.n_tuples, 'int')} tuples"
-    return f"{words} · sink: {view.sink}" if view.sink else words
+    return f"{len(view.queries)} registered · matches of {show(view.n_tuples, 'int')} tuples"

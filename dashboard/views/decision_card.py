@@ -24,10 +24,10 @@ from dashboard.views.decisions import (
     Inequality,
     OrderView,
     Step,
+    inequality_words,
     metric_words,
     saved_per_1000,
     sign_of,
-    inequality_words,
     verdict_words,
 )
 from dashboard.views.orders import compare_orders

@@ -15,7 +15,7 @@ def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[Cost]
     plans = [plan for plan in detail.get("plans") or () if isinstance(plan, Mapping)]
     if plans:
         return [_planned(plan) for plan in plans]
-    basis = _sampled("predicted", decision.n_sample)
+    basis = f"predicted, n = {show(decision.n_sample, 'int')} sampled"
     pairs = (("old order", decision.predicted_old), ("new order", decision.predicted_new))
     return [
         Cost(label, _enough(value, decision.n_sample, "not predicted"), basis, True)
@@ -74,7 +74,7 @@ def _planned(plan: Mapping[str, Any]) -> Cost:
     return Cost(
         label=f"{name}, in force" if incumbent and not early else name,
         cost=_enough(number_of(cost.get("mean")), n, "not predicted"),
-        basis=_sampled("predicted", n),
+        basis=f"predicted, n = {show(n, 'int')} sampled",
         estimated=True,
         interval=interval_of(cost),
         chosen=bool(plan.get("chosen")),

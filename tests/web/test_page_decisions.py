@@ -1,0 +1,79 @@
+"""The Decisions page: list, filters, card, keyboard, and its place in the URL."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.conftest import OpenPage
+from tests.web.site import Site
+
+pytestmark = pytest.mark.web
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"), [("light", 1440, 900), ("dark", 1280, 720)])
+def test_a_switch_is_shown_with_all_its_numbers(
+    open_page: OpenPage, site: Site, scheme: str, width: int, height: int
+) -> None:
+    plan = site.reader.plan_at("r1", 110)
+    assert plan is not None
+    page = open_page(
+        f"/decisions?run=r1&node=decision:{plan.decision}",
+        scheme=scheme,
+        width=width,
+        height=height,
+    )
+    card = page.locator(f"[data-decision='{plan.decision}']")
+    expect(card).to_contain_text("0.310 ≥ 0.100 holds")
+    expect(card.locator(".pw-test-bar")).to_have_attribute(
+        "aria-label", "visits per tuple: 0.310 ≥ 0.100 holds"
+    )
+    expect(card).to_contain_text("saved 850 visits per 1 000 tuples (estimated on 240 sampled")
+    orders = card.locator(".pw-order")
+    expect(orders).to_have_count(2)
+    after = orders.nth(1).locator("li > span:first-child").all_inner_texts()
+    assert [f"asc:{name}" for name in after] == list(plan.order)
+    expect(card.get_by_role("link", name=f"plan {plan.version}")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_list_counts_and_filters(open_page: OpenPage, site: Site) -> None:
+    counts = site.reader.decision_counts("r1")
+    page = open_page("/decisions?run=r1")
+    rows = page.locator(".pw-decision-row")
+    expect(rows).to_have_count(counts.stored)
+    words = page.locator(".pw-decisions-count")
+    expect(words).to_contain_text(f"of {counts.stored} stored")
+    page.get_by_text("▲ Switched").click()
+    expect(rows).to_have_count(4)
+    assert set(rows.evaluate_all("all => all.map(r => r.dataset.verdict)")) == {"switched"}
+
+
+def test_arrows_walk_the_list_and_the_url_keeps_the_choice(open_page: OpenPage) -> None:
+    page = open_page("/decisions?run=r1")
+    rows = page.locator(".pw-decision-row")
+    expect(rows.first).to_have_attribute("aria-current", "true")
+    second = rows.nth(1).get_attribute("data-seq")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(f"[data-decision='{second}']")).to_be_visible()
+    expect(page).to_have_url(re.compile(f"node=decision%3A{second}"))
+    page.keyboard.press("ArrowUp")
+    expect(rows.first).to_have_attribute("aria-current", "true")
+
+
+def test_a_link_with_decision_works_and_the_plan_of_the_moment_is_the_default(
+    open_page: OpenPage, site: Site
+) -> None:
+    plan = site.reader.plan_at("r1", 62)
+    assert plan is not None
+    page = open_page("/decisions?run=r1&at=62")
+    expect(page.locator(f"[data-decision='{plan.decision}']")).to_be_visible()
+    page = open_page("/decisions?run=r1&decision=2")
+    expect(page.locator("[data-decision='2']")).to_be_visible()
+
+
+def test_a_decision_that_was_not_stored_says_so(open_page: OpenPage) -> None:
+    page = open_page("/decisions?run=r1&node=decision:99999")
+    expect(page.locator("#pw-decisions-card")).to_contain_text("is not stored")

@@ -1,0 +1,66 @@
+"""The Matrix page: both matrices, the picker, their table twins, the moment."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web.conftest import OpenPage, until
+
+pytestmark = pytest.mark.web
+SELECTIVITY = "document.querySelector('#pw-matrix-selectivity .js-plotly-plot')"
+REGIONS = "document.querySelector('#pw-matrix-regions .js-plotly-plot')"
+SLOW_S = 40.0  # plotly is large, and test machines are busy
+
+
+def drawn(page: Page) -> Page:
+    """Wait for the upper figure."""
+    until(page, f"!!({SELECTIVITY} && {SELECTIVITY}.data && {SELECTIVITY}.data.length > 2)", SLOW_S)
+    return page
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"), [("light", 1440, 900), ("dark", 1280, 720)])
+def test_both_matrices_are_drawn(open_page: OpenPage, scheme: str, width: int, height: int) -> None:
+    page = drawn(
+        open_page(
+            "/matrix?run=r1&at=120&node=asc:dep_delay", scheme=scheme, width=width, height=height
+        )
+    )
+    assert page.evaluate(f"{SELECTIVITY}.data[1].z.length") == 12
+    until(page, f"{REGIONS}.data.length === 2")
+    assert page.evaluate(f"{REGIONS}.data[0].z.length") == 6
+    labels = page.evaluate(f"{REGIONS}.layout.yaxis.ticktext")
+    assert labels[0] == "NULL"
+    assert labels[1] == "(−∞, 15)"
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_matrices_are_those_of_the_moment(open_page: OpenPage) -> None:
+    page = drawn(open_page("/matrix?run=r1&at=30"))
+    note = page.locator("#pw-matrix-selectivity-note")
+    expect(note).to_contain_text("as of batch 25")
+    page.evaluate("planwatch.go({at: 80})")
+    expect(note).to_contain_text("as of batch 75", timeout=15_000)
+
+
+def test_the_picker_is_reached_by_keyboard_and_kept_in_the_url(open_page: OpenPage) -> None:
+    page = drawn(open_page("/matrix?run=r1&at=30"))
+    picker = page.get_by_role("navigation", name="Constructs in plan order")
+    picker.get_by_role("link").filter(has_text="dep_delay").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("node=asc%3Adep_delay"))
+    chosen = picker.locator("[aria-current]")
+    expect(chosen).to_contain_text("dep_delay", timeout=15_000)
+
+
+def test_tables_have_the_same_numbers(open_page: OpenPage) -> None:
+    page = drawn(open_page("/matrix?run=r1&at=120&node=asc:dep_delay"))
+    until(page, f"{REGIONS}.data.length === 2")
+    bits = page.evaluate(f"{REGIONS}.data[0].z")
+    page.keyboard.press("t")
+    rows = page.locator("#pw-matrix-regions-table tbody tr")
+    expect(rows).to_have_count(6)
+    cells = rows.nth(1).locator("td").all_inner_texts()
+    assert [int(cell) for cell in cells[2:]] == bits[1]
