@@ -41,6 +41,16 @@ def tuples(n: int, seed: int, a: int = 100, b: int = 100) -> Columns:
     return {name: [rng.randrange(bound) for _ in range(n)] for name, bound in bounds.items()}
 
 
+def a_filters(n: int, seed: int = 1) -> Columns:
+    """Tuples of which a < 20 drops four fifths and b < 20 none."""
+    return tuples(n, seed, b=20)
+
+
+def b_filters(n: int, seed: int = 2) -> Columns:
+    """Tuples of which b < 20 drops four fifths and a < 20 none."""
+    return tuples(n, seed, a=20)
+
+
 def settings(**overrides: object) -> KnobSettings:
     """Knobs for small streams: λ = 1000, samples from 100 on, no cool-down, dear no-drop."""
     small: dict[str, object] = {

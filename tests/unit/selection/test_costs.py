@@ -93,6 +93,9 @@ def test_no_early_drop_is_a_plan() -> None:
     )
     assert (back.best.kind, back.best.order) == ("early drop", SCHEMA_ORDER)
     assert [p.kind for p in back.plans] == ["no early drop", "early drop"]
+    other = choose_plan(l12(), regions, ("no early drop", SCHEMA_ORDER), BEST, cheap)
+    assert [p.kind for p in other.plans] == ["no early drop", "early drop", "early drop"]
+    assert not other.switches
 
 
 def test_nothing_is_chosen_from_an_empty_sample() -> None:
