@@ -63,6 +63,8 @@ _BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
     ("no such table", NotAStore),
     ("unable to open database file", StoreMissing),
     ("connection failed", StoreMissing),
+    ("connection is bad", StoreMissing),
+    ("connection timeout", StoreMissing),
 )
 _NEXT_STEP: dict[type[StoreError], str] = {
     StoreFull: "{where}: the disk is full; free some space, then start again",

@@ -77,7 +77,10 @@ def server() -> Iterator[Server]:
     data = f"{home}/data"
     as_user = _unprivileged(home)
     try:
-        _run([folder / "initdb", "-D", data, "-U", "planwatch", "-A", "trust", "-N"], as_user)
+        _run(
+            [folder / "initdb", "-D", data, "-U", "planwatch", "-A", "trust", "-N", "-E", "UTF8"],
+            as_user,
+        )
         options = " ".join([f"-k {home}", *(f"-c {setting}" for setting in _SETTINGS)])
         start = [folder / "pg_ctl", "-D", data, "-w", "-o", options, "-l", f"{home}/log", "start"]
         _run(start, as_user)

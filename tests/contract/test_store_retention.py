@@ -1,0 +1,249 @@
+"""Retention: the old is kept by the second and the minute, what was decided for good."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from storage.database import open_for_reading, parse_url
+from storage.records import Matrix, Sample
+from storage.schema import MatrixRow, RollupRow, SampleRow, SeriesRow
+from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
+from tests.contract.store_builders import START, begin, decision, record
+from tests.oracles.store import roll_up
+
+NUMBERS = count(1)
+NAMES = ("batch_ms", "d_window")
+
+
+@pytest.fixture(scope="module")
+def address(new_store: Callable[[], str]) -> str:
+    return new_store()
+
+
+@pytest.fixture(scope="module")
+def writer(address: str) -> Iterator[EngineWriter]:
+    with open_engine_writer(address) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def reader(address: str, writer: EngineWriter) -> Iterator[Reader]:
+    with open_reader(address) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run_id(writer: EngineWriter) -> str:
+    name = f"run-{next(NUMBERS)}"
+    begin(writer, name)
+    return name
+
+
+def write(writer: EngineWriter, run_id: str, times: list[float]) -> list[float]:
+    """One batch a time (s after the start); batch_ms counts up by 1; the values."""
+    for number, time in enumerate(times):
+        sample = Sample("system", "batch_ms", float(number))
+        writer.write_batch(record(number, sample, run_id=run_id, time=START + time))
+    return [float(number) for number in range(len(times))]
+
+
+def stored(
+    address: str, run_id: str, model: type[SampleRow] | type[RollupRow]
+) -> list[dict[str, Any]]:
+    engine = open_for_reading(parse_url(address))
+    table = model.__table__
+    mine = select(SeriesRow.id).where(SeriesRow.run_id == run_id, SeriesRow.property == "batch_ms")
+    try:
+        with engine.connect() as connection:
+            rows = connection.execute(select(table).where(table.c.series_id.in_(mine)))
+            return [row._asdict() for row in rows]
+    finally:
+        engine.dispose()
+
+
+POINTS = st.lists(
+    st.tuples(
+        st.sampled_from([0.1, 0.3, 0.9, 1.0, 7.0, 59.0]),
+        st.one_of(st.none(), st.floats(-1e3, 1e3)),
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(points=POINTS, stops=st.lists(st.integers(0, 25), max_size=3))
+def test_rollups_are_those_of_the_slow_twin_in_however_many_strokes(
+    address: str, writer: EngineWriter, points: list[tuple[float, float | None]], stops: list[int]
+) -> None:
+    run_id = f"run-{next(NUMBERS)}"
+    begin(writer, run_id)
+    times = (START + np.cumsum([wait for wait, _ in points])).tolist()
+    for number, (time, (_, value)) in enumerate(zip(times, points, strict=True)):
+        writer.write_batch(
+            record(number, Sample("system", "batch_ms", value), run_id=run_id, time=time)
+        )
+    gone = [writer.retention(run_id, times[stop], 0.0) for stop in stops if stop < len(times)]
+    gone.append(writer.roll_up(run_id))
+    assert sum(gone) == len(points)
+    assert stored(address, run_id, SampleRow) == []
+    twin = [(n, t, v) for n, (t, (_, v)) in enumerate(zip(times, points, strict=True))]
+    for length in (1, 60):
+        rows = [r for r in stored(address, run_id, RollupRow) if r["resolution_s"] == length]
+        expected = roll_up(twin, length)
+        assert len(rows) == len(expected)
+        for row, right in zip(sorted(rows, key=lambda r: r["bucket"]), expected, strict=True):
+            assert {k: row[k] for k in right if k != "mean"} == {
+                k: v for k, v in right.items() if k != "mean"
+            }
+            assert row["mean"] == pytest.approx(right["mean"])
+
+
+def test_raw_samples_within_the_horizon_stay(
+    address: str, writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    write(writer, run_id, [0.25 * n for n in range(400)])
+    now = START + 100
+    assert writer.retention(run_id, now, keep_raw_s=50) == 200
+    assert writer.retention(run_id, now, keep_raw_s=50) == 0
+    assert len(stored(address, run_id, SampleRow)) == 200
+    series = reader.series(run_id, "system", "batch_ms")
+    assert series is not None
+    assert series.n.tolist() == [4] * 50 + [1] * 200
+    assert series.value.tolist() == [1.5 + 4 * n for n in range(50)] + list(range(200, 400))
+    assert series.low.tolist()[:2] == [0.0, 4.0]
+    assert series.high.tolist()[:2] == [3.0, 7.0]
+    assert series.thinned
+    assert np.all(np.diff(series.batch) > 0)
+
+
+def test_values_of_rolled_up_batches_are_right_to_the_second(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    write(writer, run_id, [0.25 * n for n in range(400)])
+    newest = reader.values(run_id)
+    exact = {at: reader.values(run_id, at) for at in (3, 7, 103, 303, 399)}
+    writer.roll_up(run_id)
+    assert reader.values(run_id) == newest
+    assert {at: reader.values(run_id, at) for at in exact} == exact
+    assert reader.values(run_id, 102) == {"system": {"batch_ms": 99.0}}
+
+
+def test_old_seconds_become_minutes(
+    address: str, writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    write(writer, run_id, [5.0 * n for n in range(100)])
+    begin_s = START // 60 * 60
+    writer.retention(run_id, START + 500, keep_raw_s=100, keep_seconds_s=200)
+    rows = stored(address, run_id, RollupRow)
+    seconds = [row["bucket"] for row in rows if row["resolution_s"] == 1]
+    assert min(seconds) == (START + 300) // 60 * 60
+    series = reader.series(run_id, "system", "batch_ms")
+    assert series is not None
+    assert int(series.n.sum()) == 100
+    assert np.all(np.diff(series.batch) > 0)
+    assert series.time[0] < begin_s + 60
+    assert reader.values(run_id, 11)["system"]["batch_ms"] == 7.0  # the minute before batch 11's
+
+
+def test_long_ranges_are_thinned_with_their_extremes(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    values = write(writer, run_id, [0.01 * n for n in range(1000)])
+    spike = Sample("system", "batch_ms", 1e6)
+    writer.write_batch(record(1000, spike, run_id=run_id, time=START + 10.5))
+    series = reader.series(run_id, "system", "batch_ms", max_points=100)
+    assert series is not None
+    assert len(series.value) <= 100
+    assert series.high.max() == 1e6
+    assert series.low.min() == 0.0
+    assert series.n.sum() == 1001
+    weighted = float((series.value * series.n).sum() / series.n.sum())
+    assert weighted == pytest.approx((sum(values) + 1e6) / 1001)
+    assert series.batch[-1] == 1000
+
+
+def test_a_long_rolled_up_range_reads_minutes_when_seconds_are_far_too_many(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    write(writer, run_id, [2.0 * n for n in range(300)])
+    writer.roll_up(run_id)
+    coarse = reader.series(run_id, "system", "batch_ms", max_points=20)
+    fine = reader.series(run_id, "system", "batch_ms", max_points=1000)
+    assert coarse is not None
+    assert fine is not None
+    assert len(fine.value) == 300
+    assert len(coarse.value) == 11
+    assert coarse.n.sum() == fine.n.sum() == 300
+    assert (coarse.low[0], coarse.high[-1]) == (0.0, 299.0)
+
+
+def test_unknown_values_stay_unknown_when_thinned(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    for number in range(8):
+        sample = Sample("system", "d_window", None if number < 4 else 0.5)
+        writer.write_batch(record(number, sample, run_id=run_id))
+    series = reader.series(run_id, "system", "d_window", max_points=2)
+    assert series is not None
+    assert np.isnan(series.value[0])
+    assert np.isnan(series.low[0])
+    assert series.value[1] == 0.5
+    assert series.n.tolist() == [0, 4]
+
+
+def test_matrices_are_thinned_to_one_a_minute_decisions_are_not(
+    address: str, writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    for number in range(60):
+        matrix = Matrix("selectivity", "selectivity", ("a",), ("q",), [[number]], n=number)
+        batch = record(number, run_id=run_id, time=START + 4 * number)
+        made = (decision(number + 1, number),)
+        writer.write_batch(replace(batch, matrices=(matrix,), decisions=made))
+    writer.retention(run_id, START + 240, keep_raw_s=60)
+    engine = open_for_reading(parse_url(address))
+    with engine.connect() as connection:
+        mine = select(MatrixRow.batch_id).where(MatrixRow.run_id == run_id)
+        kept = sorted(connection.scalars(mine))
+    engine.dispose()
+    old = [batch for batch in kept if 4 * batch < 180]
+    assert len(old) == math.ceil(180 / 60) + 1  # START is not at a full minute
+    assert kept[len(old) :] == list(range(45, 60))
+    stored_then = reader.matrix(run_id, "selectivity", at=59)
+    assert stored_then is not None
+    assert stored_then.matrix.values == [[59]]
+    assert reader.decision_counts(run_id).stored == 60
+
+
+def test_retention_of_one_run_leaves_the_others_alone(
+    address: str, writer: EngineWriter, run_id: str
+) -> None:
+    begin(writer, f"{run_id}-other")
+    write(writer, run_id, [1.0, 2.0])
+    write(writer, f"{run_id}-other", [1.0, 2.0])
+    writer.roll_up(run_id)
+    assert len(stored(address, f"{run_id}-other", SampleRow)) == 2
+
+
+def test_batches_go_on_after_everything_was_rolled_up(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    write(writer, run_id, [0.0, 0.5])
+    writer.roll_up(run_id)
+    sample = Sample("system", "batch_ms", 7.0)
+    writer.write_batch(record(2, sample, run_id=run_id, time=START + 0.8))
+    writer.roll_up(run_id)
+    series = reader.series(run_id, "system", "batch_ms")
+    assert series is not None
+    assert (series.n.tolist(), series.high.tolist()) == ([3], [7.0])
+    assert reader.values(run_id) == {"system": {"batch_ms": 7.0}}

@@ -1,0 +1,128 @@
+"""Runs whose process is gone are marked at the next start; living ones are left alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from storage.records import Run
+from storage.store import EngineWriter, open_command_writer, open_engine_writer, open_reader
+from tests.contract.store_builders import new_run, record
+
+HERE = socket.gethostname()
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return str(tmp_path / "run.db")
+
+
+@pytest.fixture
+def earlier(address: str) -> Iterator[EngineWriter]:
+    """A writer of an engine that has since died."""
+    with open_engine_writer(address) as writer:
+        yield writer
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    """The id of a process that lives."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process.pid
+        process.kill()
+
+
+@pytest.fixture
+def dead() -> int:
+    """The id of a process that lived."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def run_of(pid: int, host: str = HERE, started_at: float | None = None) -> Run:
+    return replace(new_run(), pid=pid, host=host, started_at=started_at or time.time())
+
+
+def marked(address: str, now: float | None = None) -> list[str]:
+    with open_engine_writer(address) as writer:
+        return writer.mark_interrupted(now)
+
+
+def test_a_run_of_a_dead_process_is_interrupted_at_its_last_sign_of_life(
+    address: str, earlier: EngineWriter, dead: int
+) -> None:
+    run = run_of(dead)
+    earlier.begin_run(run)
+    earlier.write_batch(record(0, time=run.started_at + 5))
+    with open_command_writer(address) as commands:
+        commands.append_command("r1", "stop", {}, "ana", "", 0.0)
+    assert marked(address) == ["r1"]
+    assert marked(address) == []
+    with open_reader(address) as reader:
+        found = reader.run("r1")
+        (command,) = reader.commands("r1")
+    assert found is not None
+    assert (found.state, found.ended_at) == ("interrupted", run.started_at + 5)
+    assert found.note == f"the process {dead} on {HERE} is gone"
+    assert command.answer == "not applied: the run was interrupted before the next batch boundary"
+
+
+def test_a_run_that_never_lived_ends_as_it_began(
+    address: str, earlier: EngineWriter, dead: int
+) -> None:
+    run = run_of(dead)
+    earlier.begin_run(run)
+    assert marked(address) == ["r1"]
+    with open_reader(address) as reader:
+        found = reader.run("r1")
+    assert found is not None
+    assert found.ended_at == run.started_at
+
+
+def test_a_living_run_is_left_alone(address: str, earlier: EngineWriter, sleeper: int) -> None:
+    earlier.begin_run(run_of(sleeper))
+    assert marked(address) == []
+
+
+def test_a_reused_process_id_does_not_keep_a_silent_run_alive(
+    address: str, earlier: EngineWriter, sleeper: int
+) -> None:
+    run = run_of(sleeper)
+    earlier.begin_run(run)
+    earlier.heartbeat("r1", run.started_at + 30)
+    assert marked(address, now=run.started_at + 89) == []
+    assert marked(address, now=run.started_at + 91) == ["r1"]
+
+
+def test_a_run_with_this_process_id_was_begun_by_another_process(
+    address: str, earlier: EngineWriter
+) -> None:
+    earlier.begin_run(run_of(os.getpid()))
+    assert earlier.mark_interrupted() == []
+    assert marked(address) == ["r1"]
+
+
+def test_runs_of_other_hosts_and_ended_runs_are_left_alone(
+    address: str, earlier: EngineWriter, dead: int
+) -> None:
+    earlier.begin_run(run_of(dead, host="elsewhere"))
+    earlier.begin_run(replace(run_of(dead), id="r2"))
+    earlier.set_state("r2", "ended", "end of the stream", time.time())
+    assert marked(address) == []
+
+
+def test_a_process_of_another_user_counts_as_living() -> None:
+    from storage.liveness import process_exists
+
+    assert process_exists(1)
+    assert not process_exists(0)
+    assert not process_exists(-1)
