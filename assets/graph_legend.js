@@ -57,7 +57,7 @@
 
   /** What a card says in full. Purely visual: the same is in the card's label and the table. */
   pw.graphTip = function (node, { place, facts, width, batch }) {
-    const left = Math.min(Math.max(0, place.x), Math.max(0, width - 232));
+    const left = Math.min(Math.max(0, place.x), Math.max(0, width - 276));
     const lines = rows(node, facts).map(([name, value]) => h("tr", { key: name }, h("th", null, name), h("td", null, value)));
     return h(
       "div",

@@ -71,10 +71,10 @@
   pw.sparkPoints = function (numbers, w, h) {
     const kept = (numbers || []).filter(known);
     if (kept.length < 2) return "";
-    const low = Math.min(...kept);
-    const span = Math.max(...kept) - low || 1;
-    const flat = Math.max(...kept) === low;
-    const y = (value) => (flat ? h / 2 : h - ((value - low) / span) * h);
+    const high = Math.max(...kept);
+    const span = Math.max(high - Math.min(...kept), 0.25 * Math.abs(high)) || 1; // noise stays small
+    const low = (high + Math.min(...kept) - span) / 2;
+    const y = (value) => h - ((value - low) / span) * h;
     return kept.map((value, i) => `${((i / (kept.length - 1)) * w).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
   };
 })();

@@ -6,7 +6,7 @@
   "use strict";
   const pw = (window.planwatch = window.planwatch || {});
   const LIMIT = 240;
-  const EDGE = { left: 6, right: 6, top: 8, bottom: 16 };
+  const EDGE = { left: 2, right: 46, top: 8, bottom: 16 };
   const h = (...args) => window.React.createElement(...args);
 
   function read(values, entity, property) {
@@ -39,20 +39,20 @@
   function scales(points, width, height) {
     const known = points.filter((point) => point[1] !== null);
     const numbers = known.map((point) => point[1]);
-    const low = Math.min(...numbers);
+    const low = Math.min(0, ...numbers); // from zero: noise looks as small as it is
     const high = Math.max(...numbers);
     const first = points[0][0];
     const span = points[points.length - 1][0] - first || 1;
     const room = { w: width - EDGE.left - EDGE.right, h: height - EDGE.top - EDGE.bottom };
     const x = (batch) => EDGE.left + ((batch - first) / span) * room.w;
     const y = (value) => EDGE.top + (high === low ? room.h / 2 : room.h - ((value - low) / (high - low)) * room.h);
-    return { known, low, high, first, last: first + span, x, y, room };
+    return { known, low, least: Math.min(...numbers), high, first, last: first + span, x, y, room };
   }
 
   const nearest = (points, batch) =>
     points.reduce((best, point) => (Math.abs(point[0] - batch) < Math.abs(best[0] - batch) ? point : best), points[0]);
 
-  function plot(s, width, height, at, focus) {
+  function plot(s, width, height, at, focus, form) {
     const path = s.known.map(([b, v]) => `${s.x(b).toFixed(1)},${s.y(v).toFixed(1)}`).join(" ");
     const base = height - EDGE.bottom;
     const area = `${s.x(s.known[0][0])},${base} ${path} ${s.x(s.known[s.known.length - 1][0])},${base}`;
@@ -63,6 +63,8 @@
       h("polyline", { key: "line", className: "pw-line", points: path }),
       h("text", { key: "first", className: "pw-tick", x: EDGE.left, y: height - 3 }, `batch ${s.first}`),
       h("text", { key: "last", className: "pw-tick", x: width - EDGE.right, y: height - 3, textAnchor: "end" }, String(s.last)),
+      h("text", { key: "high", className: "pw-tick", x: width - EDGE.right + 6, y: EDGE.top + 8 }, pw.show(s.high, form)),
+      h("text", { key: "low", className: "pw-tick", x: width - EDGE.right + 6, y: base }, pw.show(s.low, form)),
       cursor !== null && h("line", { key: "at", className: "pw-cursor-line", x1: cursor, x2: cursor, y1: EDGE.top, y2: base }),
       focus && h("circle", { key: "focus", className: "pw-dot", cx: s.x(focus[0]), cy: s.y(focus[1]), r: 3.5 }),
     ];
@@ -105,7 +107,7 @@
       event.preventDefault();
       event.stopPropagation();
     };
-    const label = `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${pw.show(s.low, form)}, highest ${pw.show(s.high, form)}`;
+    const label = `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${pw.show(s.least, form)}, highest ${pw.show(s.high, form)}`;
     return shell(
       h(
         "svg",
@@ -122,9 +124,8 @@
           onClick: (event) => pw.go({ at: locate(event)[0] }),
           onKeyDown,
         },
-        plot(s, width, height, props.at, focus)
-      ),
-      h("div", { key: "range", className: "pw-history-range", "aria-hidden": "true" }, h("span", null, pw.show(s.high, form)), h("span", null, pw.show(s.low, form)))
+        plot(s, width, height, props.at, focus, form)
+      )
     );
   }
 

@@ -88,6 +88,7 @@
         "data-value": String(knob.value),
         "data-version": knob.version,
         "aria-label": `Knob ${knob.name}`,
+        title: disabled || null,
         onKeyDown,
       },
       heading(knob, request, compact),
@@ -96,7 +97,6 @@
       !compact && foot(knob),
       overtaken && h("p", { className: "pw-knob-note pw-ink-warning" }, `Changed to ${knob.value} by someone else meanwhile; applying will be refused. Esc takes the new value.`),
       changed && problem && h("p", { className: "pw-knob-note pw-ink-warning" }, problem),
-      off && h("p", { className: "pw-knob-note" }, disabled),
       changed && !off && actions({ knob, reason, setReason, apply, drop, problem, value })
     );
   }

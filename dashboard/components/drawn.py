@@ -83,7 +83,7 @@ class HistoryChart(Drawn):
         unit: str = "",
         form: Format = "f2",
         at: int | None = None,
-        height: int = 92,
+        height: int = 104,
     ) -> None:
         super().__init__(
             id=id,

@@ -104,7 +104,8 @@ def _audit(services: Services, context: Context) -> Component:
         return empty("Nothing was changed so far", "Requests appear here as soon as they are made.")
     locked = knob_cards.is_locked(services, context)
     cells = [_audit_cells(context, row, locked) for row in rows]
-    return table(f"{len(rows)} requests, newest first", _COLUMNS, cells)
+    count = f"{len(rows)} request{'' if len(rows) == 1 else 's'}, newest first"
+    return table(count, _COLUMNS, cells)
 
 
 def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[Any]:

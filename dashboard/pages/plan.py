@@ -13,8 +13,10 @@ from dashboard import ids
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart, PlanGraph
 from dashboard.components.formats import Format
+from dashboard.components.links import jump
 from dashboard.components.panels import panel, twinned
 from dashboard.components.states import empty
+from dashboard.components.static import static
 from dashboard.components.tables import Cell, Column, table
 from dashboard.components.tiles import live_value
 from dashboard.context import Context
@@ -168,10 +170,14 @@ def _graph(context: Context, facts: Facts) -> Component:
     return PlanGraph(GRAPH, *_graph_properties(context, facts))
 
 
-def _headline(context: Context, plan: PlanVersion | None) -> str:
-    if plan is None and context.run is not None and context.run.note:
-        return context.run.note
-    return views.headline(plan)
+def _headline(context: Context, plan: PlanVersion | None) -> Any:
+    if plan is None:
+        return (context.run.note if context.run else "") or views.headline(None)
+    words = html.Span(plan.reason, className="pw-reason", title=plan.reason)
+    parts: list[Any] = [views.headline(plan), " · ", words]
+    if plan.decision is not None:
+        parts += [" ", jump(context, "why?", "/decisions", max(0, plan.batch))]
+    return static(html.Span(parts, className="pw-headline"))
 
 
 def _points(chart: Chart, facts: Facts) -> list[list[Any]]:

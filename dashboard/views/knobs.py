@@ -10,7 +10,7 @@ from storage.records import Command, Entity, Knob
 
 
 class KnobGroup(NamedTuple):
-    """Knobs of one entity, in the order the engine published them."""
+    """Knobs of one entity."""
 
     entity: str
     title: str
@@ -37,13 +37,13 @@ class AuditRow(NamedTuple):
 
 
 def group_knobs(knobs: Sequence[Knob], entities: Mapping[str, Entity]) -> list[KnobGroup]:
-    """Knobs by entity, groups and knobs in published order."""
+    """Knobs by entity, those of the system first, else in the order of ``knobs``."""
     groups: dict[str, list[Knob]] = {}
     for knob in knobs:
         groups.setdefault(knob.entity, []).append(knob)
     return [
         KnobGroup(entity, entities[entity].name if entity in entities else entity, members)
-        for entity, members in groups.items()
+        for entity, members in sorted(groups.items(), key=lambda group: group[0] != "system")
     ]
 
 

@@ -136,9 +136,9 @@ def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> 
 
 
 def headline(plan: PlanVersion | None) -> str:
-    """One line above the graph: which plan, since when, and why."""
+    """One line above the graph: which plan, since when; the reason follows it."""
     if plan is None:
         return "No plan yet: it is chosen with the first batch."
     since = "from the start" if plan.batch <= 0 else f"since batch {plan.batch}"
     kind = "" if plan.kind == "early drop" else f", {plan.kind}"
-    return f"Plan {plan.version}{kind}, {since}: {plan.reason}"
+    return f"Plan {plan.version}{kind}, {since}"

@@ -123,4 +123,6 @@ def pick_events(events: Sequence[StoredEvent]) -> list[StoredEvent]:
 
 
 def _choice(run: Run) -> dict[str, str]:
-    return {"id": run.id, "label": f"{run.workload} · {run.id}", "state": run.state}
+    named = run.workload in run.id
+    label = run.id if named else f"{run.workload} · {run.id}"
+    return {"id": run.id, "label": label, "state": run.state}

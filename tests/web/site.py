@@ -24,6 +24,8 @@ from tests.web.recorded_parts import PERIOD_S
 
 ENDED = "r1"
 RUNNING = "r2"
+STALLED = "r3"
+"""Says it is running, but its engine was last heard of an hour ago."""
 N_ENDED = 200
 N_RUNNING = 120
 
@@ -63,14 +65,20 @@ class Site:
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[Site]:
-    """A store with an ended and a running run in ``folder``, served on a free port."""
+def serve(folder: Path, *, empty: bool = False) -> Iterator[Site]:
+    """A store with an ended, a running and a stalled run in ``folder``, served on a free port.
+
+    empty: without any run; ``site.recording.begin()`` begins the first.
+    """
     path = str(folder / "planwatch.db")
     now = time.time()
     with open_engine_writer(path) as writer:
-        record(writer, ENDED, N_ENDED, now - 9000)
-        started_at = now - 5 - PERIOD_S * N_RUNNING
-        recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
+        recording = Recording(writer, RUNNING, now)
+        if not empty:
+            record(writer, ENDED, N_ENDED, now - 9000)
+            record(writer, STALLED, 20, now - 3600, end=False)
+            started_at = now - 5 - PERIOD_S * N_RUNNING
+            recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
         with open_reader(path) as reader, open_command_writer(path) as commands:
             hub = Hub(reader)
             hub.start()

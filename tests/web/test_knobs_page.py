@@ -38,7 +38,9 @@ def test_knobs_of_an_ended_run_are_locked_and_say_why(open_page: OpenPage) -> No
     page = open_page("/knobs?run=r1")
     mu = page.locator("[data-knob=mu]")
     expect(mu.get_by_label("mu", exact=True)).to_be_disabled()
-    expect(mu).to_contain_text("This run is ended; its knobs are history.")
+    reason = "This run is ended; its knobs are history."
+    expect(page.locator("#knobs-notice")).to_contain_text(reason)
+    expect(mu).to_have_attribute("title", reason)
 
 
 def test_a_turn_is_pending_then_applied_and_audited(open_page: OpenPage, site: Site) -> None:

@@ -52,8 +52,8 @@ def test_registering_a_query_is_a_request_that_the_engine_answers(
     page = open_page("/results")
     button = page.get_by_role("button", name="Register query")
     expect(button).to_be_enabled()
-    page.get_by_label("Name").fill("mine")
-    page.get_by_label("CQL").fill("Select * From Flights Where dep_delay > 5")
+    page.get_by_role("textbox", name="Name").fill("mine")
+    page.get_by_role("textbox", name="CQL").fill("Select * From Flights Where dep_delay > 5")
     button.click()
     requests = page.locator(".pw-requests")
     expect(requests).to_contain_text("requested register mine", timeout=15_000)
@@ -75,10 +75,12 @@ def test_pausing_shows_the_pending_request(open_page: OpenPage, site: Site) -> N
     expect(page.locator(".pw-requests")).to_contain_text("refused pause fog")
 
 
-def test_a_bad_name_is_refused_at_once_with_a_sentence(open_page: OpenPage) -> None:
+def test_a_bad_name_is_refused_at_once_with_a_sentence(open_page: OpenPage, site: Site) -> None:
+    before = site.reader.commands(RUNNING)
     page = open_page("/results")
     expect(page.get_by_role("button", name="Register query")).to_be_enabled()
-    page.get_by_label("Name").fill("9 lives")
-    page.get_by_label("CQL").fill("Select * From Flights")
+    page.get_by_role("textbox", name="Name").fill("9 lives")
+    page.get_by_role("textbox", name="CQL").fill("Select * From Flights")
     page.get_by_role("button", name="Register query").click()
-    expect(page.locator("#pw-query-said")).to_contain_text("Refused: The name '9 lives'")
+    expect(page.locator("#pw-query-said")).to_contain_text("The name '9 lives' is refused")
+    assert site.reader.commands(RUNNING) == before

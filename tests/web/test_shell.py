@@ -7,8 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from dashboard.components.formats import Format, age, show
 from tests.web.conftest import OpenPage, until
-from tests.web.site import N_ENDED, Site
+from tests.web.site import N_ENDED, STALLED, Site
 
 pytestmark = pytest.mark.web
 
@@ -166,6 +167,24 @@ def test_an_unknown_page_and_an_unknown_run_say_so(open_page: OpenPage) -> None:
     expect(page.locator("#pw-page")).to_contain_text("There is no such page")
     page = open_page("/plan?run=none")
     expect(page.locator("#pw-page")).to_contain_text("There is no such run")
+
+
+def test_a_dead_engine_is_called_stopped(open_page: OpenPage) -> None:
+    page = ready(open_page(f"/plan?run={STALLED}"))
+    shown = page.locator("#pw-age")
+    expect(shown).to_contain_text("ENGINE STOPPED")
+    expect(shown).to_have_attribute("data-level", "red")
+
+
+def test_numbers_are_written_alike_on_both_sides(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1"))
+    numbers = [None, 0, 1, 3.0, 0.6133, 9.94, 99.96, 999.4, 999.6, 1234.5, 123456, 2.5e6, 7e9]
+    forms: tuple[Format, ...] = ("int", "si", "pct", "f2", "f3", "ms", "text")
+    cases = [[number, form] for number in numbers for form in forms[:-1]] + [["a", "text"]]
+    written = page.evaluate("cases => cases.map(([n, f]) => planwatch.show(n, f))", cases)
+    assert written == [show(number, form) for number, form in cases]
+    ages = [None, 0.04, 5.0, 9.96, 42.0, 99.6, 600.0, 5970.0, 9000.0, 200000.0]
+    assert page.evaluate("all => all.map(planwatch.age)", ages) == [age(one) for one in ages]
 
 
 _NO_STREAM = """() => {
