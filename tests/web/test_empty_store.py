@@ -1,0 +1,44 @@
+"""A store without runs: every page says what is missing, and fills itself when a run begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from dashboard.pages import PAGES
+from tests.web.conftest import OpenPage
+from tests.web.site import RUNNING, Site, serve
+
+pytestmark = pytest.mark.web
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A served store without runs."""
+    with serve(tmp_path_factory.mktemp("empty"), empty=True) as served:
+        yield served
+
+
+@pytest.mark.parametrize("path", [page.path for page in PAGES])
+def test_every_page_says_that_there_is_no_run(open_page: OpenPage, path: str) -> None:
+    page = open_page(path)
+    expect(page.locator("#pw-page")).to_contain_text("No run")
+    expect(page.locator("#pw-mode-word")).to_have_text("NO RUN")
+
+
+def test_the_plan_appears_with_the_first_run_and_batch(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/plan")
+    expect(page.locator("#pw-page")).to_contain_text("No run")
+    site.recording.begin()
+    expect(page.locator("#pw-run-state")).to_have_text("starting", timeout=10000)
+    expect(page.locator("#plan-graph")).to_contain_text("No plan yet")
+    site.feed()
+    expect(page.locator("#plan-graph .pw-card").first).to_be_visible()
+    expect(page.locator("#pw-run-state")).to_have_text("running")
+    site.feed(3, 0.2)
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "3")
+    site.writer.set_state(RUNNING, "ended", "the input ended", site.recording.started_at + 60)
+    expect(page.locator("#pw-run-state")).to_have_text("ended")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "replay")
