@@ -189,7 +189,10 @@
     return age > 3 * period ? "amber" : "ok";
   }
 
-  pw.on("moment", draw);
+  pw.on("moment", ({ turned }) => {
+    draw();
+    if (turned) pw.announce(pageTitle());
+  });
   pw.on("delta", (delta) => {
     pw.known.state = delta.st || pw.known.state;
     if (pw.mode() === "frozen" || pw.mode() === "replay") drawSince(pw.mode());

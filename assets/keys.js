@@ -14,6 +14,8 @@
     t: () => pw.toggleTwins(),
     y: () => pw.share(),
     ".": () => pw.go({ at: null }),
+    "[": () => pw.emit("heat", -1),
+    "]": () => pw.emit("heat", 1),
     Escape: () => pw.moment.node && pw.go({ node: null }),
   };
 

@@ -11,8 +11,9 @@
   const POLL_MS = 500;
   const PATIENCE = 3; // failures of the stream before polling takes over
   const RETRY_MS = 15000; // how long polling lasts before the stream is tried again
-  /* News that change what a page is made of; the rest (results, matrices…) waits for the slow refresh. */
-  const STRUCTURAL = ["run", "queries", "plans", "decisions", "events", "knobs", "commands"];
+  /* News by how soon they matter; the rest (results, matrices…) comes with the next numbers. */
+  const URGENT = ["run", "queries", "plans", "knobs", "commands"];
+  const NEWS = ["decisions", "events"];
 
   pw.latencies = []; // {b, ms}: record time to painted, while LIVE
   pw.link_state = "off"; // off | stream | poll
@@ -116,8 +117,10 @@
     pw.emit("delta", delta);
     const live = pw.mode() === "live";
     if (live && delta.v) paint(delta, fresh);
-    const structural = ended || delta.gap || (delta.new || []).some((kind) => STRUCTURAL.includes(kind));
-    if (structural || fresh) pw.refresh(Boolean(structural));
+    const told = (kinds) => (delta.new || []).some((kind) => kinds.includes(kind));
+    if (ended || delta.gap || told(URGENT)) pw.refresh("urgent");
+    else if (told(NEWS)) pw.refresh("news");
+    else if (fresh) pw.refresh("numbers");
     if (ended) pw.drawHeader();
   }
 

@@ -6,7 +6,8 @@
 (function () {
   "use strict";
   const pw = (window.planwatch = window.planwatch || {});
-  const SLOW_MS = 2000; // how often plain numbers alone re-render pages while LIVE
+  /* How soon after the last one the server is asked again: a small λ must not make it render all day. */
+  const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
   const RUNNING = ["starting", "running"];
 
   pw.moment = { path: "/", run: null, at: null, node: null, frozen: false };
@@ -15,7 +16,8 @@
   let news = 0;
   let pushed = { run: undefined, news: -1 };
   let lastPush = 0;
-  let waiting = null;
+  let waiting = null; // timer of the next push
+  let due = 0;
 
   function parse(path, search) {
     const fields = new URLSearchParams(search || "");
@@ -83,15 +85,17 @@
     else if (pw.moment.at !== null) pw.resume();
   };
 
-  /** Structural news, or just newer numbers: refresh what the server renders. The page follows
-      while LIVE, the shell unless FROZEN; news missed while frozen are told on resuming. */
-  pw.refresh = function (structural) {
-    if (structural) news += 1;
-    if (pw.mode() === "frozen" || (pw.mode() === "replay" && !structural)) return;
-    const wait = structural ? 0 : Math.max(0, lastPush + SLOW_MS - Date.now());
-    if (waiting !== null && wait > 0) return;
+  /** Refresh what the server renders: "urgent" (or true), "news", or just newer "numbers". The page
+      follows while LIVE, the shell unless FROZEN; news missed while frozen are told on resuming. */
+  pw.refresh = function (what) {
+    const kind = what === true ? "urgent" : what || "numbers";
+    if (kind !== "numbers") news += 1;
+    if (pw.mode() === "frozen" || (pw.mode() === "replay" && kind === "numbers")) return;
+    const at = Math.max(Date.now(), lastPush + GAP_MS[kind]);
+    if (waiting !== null && due <= at) return;
     window.clearTimeout(waiting);
-    waiting = window.setTimeout(push, wait);
+    due = at;
+    waiting = window.setTimeout(push, at - Date.now());
   };
 
   function push() {
@@ -131,7 +135,9 @@
     const behind = pushed.news !== news && !pw.moment.frozen;
     const shell = first || before.run !== pw.moment.run || behind;
     if (shell) pushed = { run: pw.moment.run, news };
-    window.queueMicrotask(() => pw.emit("moment", { before, moved }));
+    const turned = !first && before.path !== pw.moment.path;
+    if (turned) window.scrollTo(0, 0);
+    window.queueMicrotask(() => pw.emit("moment", { before, turned }));
     return [
       data(),
       moved ? { path: pw.moment.path, run: pw.moment.run } : same,

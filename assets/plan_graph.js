@@ -43,11 +43,12 @@
   }
 
   function PlanGraph(props) {
-    const { useState, useMemo } = window.React;
+    const { useState, useMemo, useEffect } = window.React;
     const { plan, selected } = props;
     const [ref, width] = pw.useWidth();
     const [heat, setHeat] = useState("drops");
     const [tip, setTip] = useState(null);
+    useEffect(() => pw.on("heat", (way) => setHeat((name) => nextHeat(name, way))), []);
     const live = useLive(props);
     const layout = useMemo(() => pw.layoutPlan(plan, width), [plan.hash, width]);
     const glide = pw.useGlide(layout.places, `${plan.run} ${plan.hash}`);
@@ -106,6 +107,11 @@
       tip && layout.places[tip.id] && pw.graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
       pw.graphLegend({ heat, setHeat, top })
     );
+  }
+
+  function nextHeat(name, way) {
+    const names = Object.keys(pw.heats);
+    return names[(names.indexOf(name) + way + names.length) % names.length];
   }
 
   function edgesOf(plan, layout, places) {

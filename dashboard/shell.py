@@ -52,6 +52,7 @@ HELP_KEYS: Final = (
     (("shift ←", "shift →"), "one batch back, forward"),
     ((".",), "jump to now"),
     (("t",), "tables instead of figures, and back"),
+    (("[", "]"), "what the bars of the plan mean"),
     (("Esc",), "unpin the node, discard a draft, close"),
     (("y",), "copy a permalink to this very moment"),
     (("?",), "this help"),

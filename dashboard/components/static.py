@@ -53,7 +53,7 @@ def tree_of(node: Any, allow_ids: bool = True) -> Any:
         return node
     if not isinstance(node, Component):
         raise NotStatic(f"{type(node).__name__} cannot be drawn")
-    described = node.to_plotly_json()
+    described = node.to_plotly_json()  # type: ignore[no-untyped-call]  # dash has no types here
     properties = dict(described["props"])
     if "id" in properties and not (allow_ids and isinstance(properties["id"], str)):
         raise NotStatic(f"{described['type']} has the id {properties['id']!r}")
@@ -71,6 +71,7 @@ def _tag(described: dict[str, Any]) -> str:
 
 
 def _listed(children: Any) -> list[Any]:
+    """The children as one flat list."""
     if children is None:
         return []
     if not isinstance(children, list | tuple):

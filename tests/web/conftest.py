@@ -33,7 +33,7 @@ def find_chromium() -> str | None:
 
 
 def until(page: Page, condition: str, timeout_s: float = 10.0) -> None:
-    """Wait until a JavaScript expression is true; the page's policy forbids Playwright's own way."""
+    """Wait until a JavaScript expression is true: the page forbids Playwright's own way (eval)."""
     end = time.monotonic() + timeout_s
     while not page.evaluate(condition):
         assert time.monotonic() < end, f"never true: {condition}"

@@ -184,6 +184,8 @@ def test_the_legend_changes_what_the_bars_mean(open_page: OpenPage) -> None:
     before = page.eval_on_selector_all(".pw-card", heats)
     page.get_by_role("button", name="share of visits (cost)").click()
     assert page.eval_on_selector_all(".pw-card", heats) != before
+    page.keyboard.press("[")
+    assert page.eval_on_selector_all(".pw-card", heats) == before
     expect(page.get_by_role("group", name="Legend")).to_contain_text("tuples still alive")
 
 

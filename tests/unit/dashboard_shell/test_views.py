@@ -1,0 +1,221 @@
+"""Views of the shell, the plan, the inspector and the knobs: records in, plain facts out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard.views import plan as plans
+from dashboard.views.inspector import build_inspector, order_of, reasons
+from dashboard.views.knobs import audit, group_knobs, pending
+from dashboard.views.numbers import form_of, known, shown_unit
+from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
+from storage.records import Command, Entity, Knob
+from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
+
+VALUES: dict[str, dict[str, float | None]] = {
+    "system": {"tuples_per_s": 400.0, "n_tuples": 200, "n_matched": 20, "backlog_tuples": 3},
+    "asc:delay": {"reached_tuples": 200, "survival_prob": 0.4, "drop_prob": 0.6},
+    "asc:origin": {"reached_tuples": 80, "survival_prob": 0.1, "drop_prob": 0.75},
+    "queue:source": {"size_tuples": 3},
+    "queue:origin": {"size_tuples": 80},
+    "query:q1": {"matched_total": 9},
+}
+ENTITIES = {
+    "asc:delay": Entity("asc:delay", "operator", "delay", {"n_regions": 7, "bitmap_bytes": 56}),
+    "system": Entity("system", "system", "Engine"),
+}
+
+
+def test_the_snapshot_is_json_and_has_no_unknown_numbers() -> None:
+    cost = series([3.0, np.nan, 2.0])
+    events = [event(1, -1, "run"), event(2, 1, "suppressed")]
+    shot = build_snapshot(context(now=2), [run()], [plan()], events, cost, ["/plan"])
+    assert shot.cost == [(0, 3.0), (2, 2.0)]
+    assert (shot.first, shot.now, shot.time, shot.period_s) == (0, 2, 101.0, 0.5)
+    assert shot.events[0] == {"b": 0, "kind": "run", "title": "run 1"}
+    assert shot.plans[0]["order"] == ["delay", "origin"]
+    assert shot.runs == [{"id": "r1", "label": "flights · r1", "state": "running"}]
+    json.dumps(asdict(shot), allow_nan=False)
+
+
+def test_the_snapshot_without_a_run_still_lists_the_runs() -> None:
+    nothing = replace(context(), run=None)
+    shot = build_snapshot(nothing, [run("a"), run("flights-b", started_at=200)], [], [], None, [])
+    assert shot.run is None
+    assert [choice["label"] for choice in shot.runs] == ["flights-b", "flights · a"]
+
+
+def test_loud_events_go_before_quiet_ones() -> None:
+    events = [event(i, i, "suppressed" if i % 3 else "rearrangement") for i in range(3000)]
+    picked = pick_events(events)
+    quiet = [found for found in picked if found.event.kind == "suppressed"]
+    assert len(picked) == MOST_EVENTS
+    assert len(quiet) == min(MOST_QUIET, MOST_EVENTS - (len(picked) - len(quiet)))
+    assert [found.id for found in picked] == sorted(found.id for found in picked)
+    assert len(pick_events(events[:30])) == 30
+
+
+def test_the_period_is_the_median_of_the_newest_batches() -> None:
+    assert period([(0, 10.0), (1, 11.0), (2, 11.5), (4, 12.5)]) == 0.5
+    assert period([(3, 1.0)]) == 1.0
+    assert period([(3, 1.0), (3, 2.0)]) == 1.0
+
+
+def test_the_graph_shows_bare_names_in_the_order_of_the_flow() -> None:
+    graph = plans.graph_plan("r1", plan(order=("origin", "delay")))
+    assert [node["label"] for node in graph["nodes"]] == ["Flights", "origin", "delay", "Output"]
+    assert graph["hash"] == "h1"
+    assert plans.graph_plan("r1", None)["nodes"] == []
+
+
+def test_graph_values_have_the_shape_of_the_live_delta() -> None:
+    shaped = plans.graph_values(VALUES)
+    assert shaped["queue:origin"] == 80
+    assert shaped["asc:delay"]["drop_prob"] == 0.6
+    assert "query:q1" not in shaped
+
+
+def test_steps_share_out_drops_and_visits() -> None:
+    first, second = plans.steps(plan(), VALUES, ENTITIES)
+    assert (first.position, first.dropped, first.queue, first.n_regions) == (1, 0.6, 3, 7)
+    assert second.dropped == pytest.approx(0.3)
+    assert first.visits is not None
+    assert second.visits is not None
+    assert first.visits + second.visits == pytest.approx(1.0)
+    assert second.n_regions is None
+
+
+def test_steps_of_a_construct_nothing_reached_are_unknown_not_zero() -> None:
+    nothing: dict[str, float | None] = {"reached_tuples": None, "drop_prob": None}
+    values = {**VALUES, "asc:origin": nothing}
+    second = plans.steps(plan(), values, ENTITIES)[1]
+    assert (second.reached, second.drop, second.dropped, second.visits) == (None,) * 4
+
+
+def test_series_become_points_and_sparks() -> None:
+    found = series([1.0, np.nan, 3.0])
+    assert plans.points(found) == [(0, 1.0), (1, None), (2, 3.0)]
+    assert plans.spark(found) == [1.0, 3.0]
+    assert len(plans.spark(series(list(range(100))))) == plans.SPARK_POINTS
+    assert plans.points(None) == []
+    assert plans.spark(None) == []
+
+
+def test_the_headline_names_what_is_unusual() -> None:
+    assert plans.headline(None).startswith("No plan yet")
+    assert plans.headline(plan()) == "Plan 1, from the start"
+    assert plans.headline(plan(4, 150, kind="no early drop")) == (
+        "Plan 4, no early drop, since batch 150"
+    )
+
+
+def test_the_inspector_of_a_construct() -> None:
+    moved = [decision(3, 20, ["origin", "delay"], ["delay", "origin"])]
+    rows = plans.steps(plan(), VALUES, ENTITIES)
+    view = build_inspector("asc:delay", ENTITIES, VALUES, rows, moved)
+    assert view.summary.startswith("Construct 1 of 2: drops 60.0")
+    assert view.history == ("drop_prob", "pct", "")
+    by_name = {item.name: item for item in view.properties}
+    assert by_name["drop_prob"].live == "asc:delay|drop_prob"
+    assert by_name["bitmap_bytes"].unit == "bytes"
+    assert view.reasons[0].text == "place 2 → 1"
+
+
+@pytest.mark.parametrize(
+    ("entity", "words"),
+    [
+        ("op:source", "400 tuples/s arrive"),
+        ("op:output", "10.0"),
+        ("system", "The engine as a whole"),
+        ("asc:gone", "not part of the plan"),
+        ("nonsense", "has nothing called nonsense"),
+    ],
+)
+def test_every_entity_has_a_summary(entity: str, words: str) -> None:
+    view = build_inspector(entity, ENTITIES, VALUES, [], [])
+    assert words in view.summary
+
+
+def test_the_system_lists_what_operators_ask_first() -> None:
+    view = build_inspector("system", ENTITIES, VALUES, [], [])
+    assert [item.name for item in view.properties][:2] == ["tuples_per_s", "backlog_tuples"]
+
+
+def test_reasons_are_the_newest_that_moved_the_entity() -> None:
+    entries = [decision(i, i, ["a", "b", "c"], ["b", "a", "c"]) for i in range(9)]
+    assert [reason.seq for reason in reasons("asc:a", entries)] == [8, 7, 6, 5]
+    assert reasons("asc:c", entries) == []
+    added = [decision(1, 1, {"order": ["a"]}, {"order": ["asc:a", "b"]})]
+    assert reasons("asc:b", added)[0].text == "moved enough"
+    assert order_of(None) == []
+
+
+KNOBS = (
+    Knob("rate", "float", 5.0, 0.0, "tuples/s", "", entity="op:source", version=2),
+    Knob("mu", "float", 0.3, 0.1, "", "", version=3),
+)
+
+
+def command(number: int, state: Any = "applied", **changes: Any) -> Command:
+    """A knob request."""
+    return replace(
+        Command(
+            number, "r1", "knob", {"knob": "mu", "value": 0.3}, "page", "why", 10.0 * number,
+            state=state, applied_batch=7 if state == "applied" else None, old_value=0.1,
+        ),
+        **changes,
+    )  # fmt: skip
+
+
+def test_knobs_are_grouped_with_the_system_first() -> None:
+    groups = group_knobs(KNOBS, {"system": Entity("system", "system", "Engine")})
+    assert [(group.title, [knob.name for knob in group.knobs]) for group in groups] == [
+        ("Engine", ["mu"]),
+        ("op:source", ["rate"]),
+    ]
+
+
+def test_the_audit_log_is_newest_first_and_offers_reverts() -> None:
+    asked = command(3, "requested", old_value=None)
+    refused = command(2, "refused", answer="allowed 0..1", old_value=None)
+    rows = audit("r1", [command(1), refused, asked], KNOBS)
+    assert [row.id for row in rows] == [3, 2, 1]
+    assert rows[0].outcome == "waiting for a batch boundary"
+    assert rows[1].outcome == "refused: allowed 0..1"
+    assert rows[2].outcome == "applied at batch 7"
+    assert (rows[2].old, rows[2].new) == ("0.1", "0.3")
+    assert rows[2].revert == {
+        "run": "r1", "knob": "mu", "value": 0.1, "version": 3, "command": 1
+    }  # fmt: skip
+    assert rows[0].revert is rows[1].revert is None
+
+
+def test_the_audit_log_of_the_past_knows_no_later_requests() -> None:
+    rows = audit("r1", [command(1), command(2)], KNOBS, until=15.0)
+    assert [row.id for row in rows] == [1]
+
+
+def test_reverting_to_the_value_in_force_is_not_offered() -> None:
+    assert audit("r1", [command(1, old_value=0.3)], KNOBS)[0].revert is None
+
+
+def test_query_requests_are_audited_too() -> None:
+    payload = {"name": "q9", "text": "Select * From Flights"}
+    row = audit("r1", [command(1, kind="query_add", payload=payload)], KNOBS)[0]
+    assert (row.what, row.new, row.revert) == ("query add q9", "Select * From Flights", None)
+
+
+def test_the_newest_unanswered_request_of_a_knob_is_pending() -> None:
+    waiting = pending([command(1, "requested"), command(2, "requested"), command(3)])
+    assert {name: found.id for name, found in waiting.items()} == {"mu": 2}
+
+
+def test_numbers() -> None:
+    assert (known(None), known(float("nan")), known(0.0)) == (False, False, True)
+    assert (form_of("prob"), form_of("parsecs")) == ("pct", "f2")
+    assert (shown_unit("prob"), shown_unit("tuples")) == ("", "tuples")
