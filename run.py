@@ -243,7 +243,8 @@ def explain(error: Exception) -> tuple[str, int] | None:
         return f"The disk is full ({error}). Free some space, then start again.", 1
     store_errors = sys.modules.get("storage.errors")
     if store_errors is not None and isinstance(error, store_errors.StoreError):
-        return str(error).rstrip(".") + ".", 2
+        sentence = str(error).rstrip(".") + "."
+        return sentence[:1].upper() + sentence[1:], 2
     return None
 
 
