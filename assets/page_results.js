@@ -7,6 +7,8 @@
   const pw = (window.planwatch = window.planwatch || {});
   const WORDS = { pause: "Pause", resume: "Resume", remove: "Remove" };
 
+  const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/; // dashboard/api/changing.py
+
   const say = (text) => {
     pw.text("pw-query-said", text);
     pw.announce(text);
@@ -35,7 +37,9 @@
     event.preventDefault();
     const name = pw.byId("pw-query-name").value.trim();
     const text = pw.byId("pw-query-text").value.trim();
-    request("POST", "", { name, text }, `Register ${name}`);
+    if (!NAME.test(name)) say(`The name '${name}' is refused: allowed are a letter or _, then up to 63 letters, digits, _ . and -.`);
+    else if (!text) say("Write the query first: Select * From … Where …");
+    else request("POST", "", { name, text }, `Register ${name}`);
   });
 
   document.addEventListener("click", (event) => {

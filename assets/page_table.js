@@ -16,7 +16,7 @@
   }
 
   function content(cell, form) {
-    if (!rich(cell)) return pw.show(cell, form);
+    if (!rich(cell)) return cell === "" ? "" : pw.show(cell, form);
     const text = cell.text === undefined ? null : pw.show(cell.text, cell.form || form);
     const body = [];
     if (cell.code) body.push(h("code", { key: "code", className: "pw-raw" }, text));

@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard import context as contexts
@@ -19,6 +19,7 @@ from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.decision_card import draw_card
 from dashboard.pages.keys import follow
+from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.rows import DecisionLinks, jump_to
 from dashboard.services import Services
 from dashboard.views.decision_card import build_card
@@ -38,6 +39,7 @@ CARD: Final = "pw-decisions-card"
 KEY: Final = "pw-decisions-key"
 NODE: Final = "decision:"
 LIMIT: Final = 300
+_CARD_CLASS: Final = "pw-panel pw-dcard-panel"
 _WORDS: Final = {
     "all": "All",
     "switched": "▲ Switched",
@@ -83,10 +85,10 @@ def layout(context: Context, services: Services) -> Component:
             dcc.Store(id=KEY),
             panel(
                 "Decisions",
-                [_filter(), html.Div(shown[0], id=LIST)],
+                [_filter(), part(LIST, shown[0])],
                 className="pw-decisions-panel",
             ),
-            html.Div(shown[1], id=CARD, className="pw-panel pw-dcard-panel"),
+            part(CARD, shown[1], _CARD_CLASS),
         ],
         className="pw-page pw-decisions",
     )
@@ -97,8 +99,8 @@ def register(app: Dash, services: Services) -> None:
     follow(app, "decisionsKey", KEY)
 
     @app.callback(
-        Output(LIST, "children"),
-        Output(CARD, "children"),
+        part_output(LIST),
+        part_output(CARD),
         Input(KEY, "data"),
         Input(FILTER, "value"),
         State(ids.MOMENT, "data"),
@@ -107,10 +109,11 @@ def register(app: Dash, services: Services) -> None:
     )
     def _follow(
         key: Any, chosen: str, moment: dict[str, Any] | None, search: str | None
-    ) -> tuple[Component, Component]:
+    ) -> tuple[Any, Any]:
         found = contexts.of(services.reader, moment)
         wanted = wanted_decision(found.moment.node, search)
-        return _render(found, services, chosen, wanted)
+        listed, card = _render(found, services, chosen, wanted)
+        return part_tree(LIST, listed), part_tree(CARD, card, _CARD_CLASS)
 
 
 PAGE: Final = Page(

@@ -25,6 +25,7 @@ from dashboard.figures.matrix import (
 )
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import follow
+from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.rows import CellData, RowTable
 from dashboard.services import Services
 from dashboard.views.matrix import (
@@ -98,7 +99,7 @@ def layout(context: Context, services: Services) -> Component:
                 SELECTIVITIES,
                 "Conditional selectivity of every construct for every query, in plan order",
             ),
-            html.Div(_picker(page, context), id=PICKER),
+            part(PICKER, _picker(page, context)),
             _panel(
                 "Regions", REGIONS, "Regions of the chosen construct and the queries they leave"
             ),
@@ -112,7 +113,7 @@ def register(app: Dash, services: Services) -> None:
     follow(app, "matrixKey", NEWS)
 
     @app.callback(
-        Output(PICKER, "children"),
+        part_output(PICKER),
         Output(KEY, "data"),
         Input(NEWS, "data"),
         State(KEY, "data"),
@@ -123,11 +124,11 @@ def register(app: Dash, services: Services) -> None:
         found = contexts.of(services.reader, moment)
         page = build(found, services)
         key = _key(page, found)
-        return _picker(page, found), no_update if key == last else key
+        return part_tree(PICKER, _picker(page, found)), no_update if key == last else key
 
     @app.callback(
-        *(Output(name, part) for name in (SELECTIVITIES, REGIONS) for part in ("figure", "style")),
-        *(Output(name + part, "children") for name in (SELECTIVITIES, REGIONS) for part in _SIDES),
+        *(Output(name, prop) for name in (SELECTIVITIES, REGIONS) for prop in ("figure", "style")),
+        *(part_output(name + side) for name in (SELECTIVITIES, REGIONS) for side in _SIDES),
         Input(KEY, "data"),
         Input(ids.THEME, "data"),
         State(ids.MOMENT, "data"),
@@ -137,7 +138,7 @@ def register(app: Dash, services: Services) -> None:
         found = contexts.of(services.reader, moment)
         page = build(found, services)
         upper, lower = _selectivity(page, theme), _regions(page, theme)
-        return (*upper[:2], *lower[:2], *upper[2:], *lower[2:])
+        return (*upper[:2], *lower[:2], *_sides(SELECTIVITIES, upper), *_sides(REGIONS, lower))
 
 
 PAGE: Final = Page(
@@ -155,8 +156,13 @@ _SIDES: Final = ("-note", "-table")
 
 
 def _panel(title: str, name: str, label: str) -> Component:
-    note = html.Span(id=name + "-note")
-    return twinned(title, chart(name, label, height=180), html.Div(id=name + "-table"), note=note)
+    note, numbers = part(name + "-note", ""), part(name + "-table", "")
+    return twinned(title, chart(name, label, height=180), numbers, note=note)
+
+
+def _sides(name: str, drawn: tuple[Any, Any, Any, Any]) -> list[Any]:
+    """The note and the table of a drawn matrix, as trees."""
+    return [part_tree(name + side, drawn[2 + i]) for i, side in enumerate(_SIDES)]
 
 
 def _key(page: MatrixPage, context: Context) -> list[Any]:

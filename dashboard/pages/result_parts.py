@@ -57,7 +57,9 @@ def draw_query(
     if row is None or tuples is None:
         return panel("Last tuples", empty("No query", "There is no query at this moment."))
     body = [
-        html.Pre(row.text, className="pw-cql", tabIndex=0, **attrs(aria_label="CQL text")),
+        html.Pre(
+            row.text, className="pw-cql", tabIndex=0, role="region", **attrs(aria_label="Its text")
+        ),
         _facts(row, context),
         _tuples(tuples),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, State, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
@@ -17,6 +17,7 @@ from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import follow
+from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.result_parts import (
     draw_misfits,
     draw_queries,
@@ -39,6 +40,7 @@ QUERIES: Final = "pw-results-queries"
 QUERY: Final = "pw-results-query"
 REQUESTS: Final = "pw-results-requests"
 MISFITS: Final = "pw-results-misfits"
+PARTS: Final = (QUERIES, QUERY, REQUESTS, MISFITS)
 N_TUPLES: Final = 20
 N_MISFITS: Final = 20
 N_COMMANDS: Final = 100
@@ -76,20 +78,20 @@ def layout(context: Context, services: Services) -> Component:
     """The page at a context. The form is not rendered again, so that no text is lost."""
     if context.run is None:
         return empty("No run yet", "Start one with python3 run.py; its results appear here.")
-    queries, query, requests, misfits = _render(context, context.run, services)
+    drawn = _render(context, context.run, services)
     side = [
-        html.Div(query, id=QUERY),
+        part(QUERY, drawn[QUERY]),
         panel(
             "Register a query",
-            [draw_register(context), html.Div(requests, id=REQUESTS)],
+            [draw_register(context), part(REQUESTS, drawn[REQUESTS])],
             note="it joins the plan at the next batch",
         ),
-        html.Div(misfits, id=MISFITS),
+        part(MISFITS, drawn[MISFITS]),
     ]
     return html.Div(
         [
             dcc.Store(id=KEY),
-            html.Div(queries, id=QUERIES, className="pw-results-left"),
+            html.Div(part(QUERIES, drawn[QUERIES]), className="pw-results-left"),
             html.Div(side, className="pw-results-right"),
         ],
         className="pw-page pw-results",
@@ -101,19 +103,17 @@ def register(app: Dash, services: Services) -> None:
     follow(app, "resultsKey", KEY)
 
     @app.callback(
-        Output(QUERIES, "children"),
-        Output(QUERY, "children"),
-        Output(REQUESTS, "children"),
-        Output(MISFITS, "children"),
+        *(part_output(name) for name in PARTS),
         Input(KEY, "data"),
         State(ids.MOMENT, "data"),
         prevent_initial_call=True,
     )
-    def _refresh(key: Any, moment: dict[str, Any] | None) -> tuple[Any, Any, Any, Any]:
+    def _refresh(key: Any, moment: dict[str, Any] | None) -> list[Any]:
         found = contexts.of(services.reader, moment)
         if found.run is None:
             raise PreventUpdate
-        return _render(found, found.run, services)
+        drawn = _render(found, found.run, services)
+        return [part_tree(name, drawn[name]) for name in PARTS]
 
 
 PAGE: Final = Page(
@@ -136,15 +136,15 @@ def why_not(context: Context, services: Services) -> str:
     if services.settings.why_no_control:
         return services.settings.why_no_control
     if not context.running:
-        return (
-            f"This run is {context.run.state if context.run else 'over'}: its queries are history."
-        )
+        state = context.run.state if context.run else "ended"
+        return f"This run {_OVER.get(state, 'is over')}: its queries are history."
     if context.mode == "frozen":
         return "Frozen: resume (space) to change queries."
     return "" if context.mode == "live" else "Showing the past: jump to now (.) to change queries."
 
 
-def _render(context: Context, run: Run, services: Services) -> tuple[Any, Any, Any, Any]:
+def _render(context: Context, run: Run, services: Services) -> dict[str, Component]:
+    """The parts that follow the moment, by id."""
     view, shown, tuples = build(context, run, services)
     reason = why_not(context, services)
     row = next((one for one in view.queries if one.name == shown), None)
@@ -156,7 +156,12 @@ def _render(context: Context, run: Run, services: Services) -> tuple[Any, Any, A
         **attrs(data_why_not=reason),
     )
     query = draw_query(row, tuples, context, reason)
-    return queries, query, draw_requests(view, reason), draw_misfits(view)
+    return {
+        QUERIES: queries,
+        QUERY: query,
+        REQUESTS: draw_requests(view, reason),
+        MISFITS: draw_misfits(view),
+    }
 
 
 def _headline(view: ResultsView) -> str:

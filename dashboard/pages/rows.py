@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dash.development.base_component import Component
-
+from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import UNKNOWN
 from dashboard.components.tables import Column
 from dashboard.context import Context
@@ -21,27 +20,14 @@ CellData: TypeAlias = float | int | str | Mapping[str, Any] | None
 line), parts [[text, class]], code (True: fixed width)."""
 
 
-class _Plain(Component):
-    """What Dash wants to know of a component that no build step described."""
-
-    _namespace = "planwatch_components"
-    _names: tuple[str, ...] = ()
-
-    def __init__(self, **properties: Any) -> None:
-        self._prop_names = list(self._names)
-        self._valid_wildcard_attributes: list[str] = []
-        self.available_properties = list(self._names)
-        self.available_wildcard_properties: list[str] = []
-        super().__init__(**properties)  # type: ignore[no-untyped-call]  # dash's base is untyped
-
-
-class RowTable(_Plain):
+class RowTable(Drawn):
     """A sortable table of plain data. columns: see dashboard.components.tables.Column.
 
     rows: cells by row. keys: what makes a row the same row after an update (default: its place).
     attributes: of each tr. total: when more rows exist than are given, the caption says so.
     """
 
+    _namespace = NAMESPACE
     _type = "RowTable"
     _names = ("id", "caption", "columns", "rows", "total", "className")
 
@@ -76,9 +62,10 @@ class RowTable(_Plain):
         )
 
 
-class DecisionLinks(_Plain):
+class DecisionLinks(Drawn):
     """The list of evaluations: one link each, with sign, verdict, test and place."""
 
+    _namespace = NAMESPACE
     _type = "DecisionList"
     _names = ("id", "label", "items")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard import context as contexts
@@ -17,6 +17,7 @@ from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import follow
+from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.rows import CellData, RowTable, jump_to, known
 from dashboard.services import Services
 from dashboard.views.runs import RunNumbers, RunRow, RunsView, build_runs, headline, numbers_of
@@ -74,7 +75,7 @@ def body(context: Context, services: Services) -> Component:
 
 def layout(context: Context, services: Services) -> Component:
     """The page at a context."""
-    return html.Div([dcc.Store(id=KEY), html.Div(body(context, services), id=BODY)])
+    return html.Div([dcc.Store(id=KEY), part(BODY, body(context, services))])
 
 
 def register(app: Dash, services: Services) -> None:
@@ -82,13 +83,13 @@ def register(app: Dash, services: Services) -> None:
     follow(app, "runsKey", KEY)
 
     @app.callback(
-        Output(BODY, "children"),
+        part_output(BODY),
         Input(KEY, "data"),
         State(ids.MOMENT, "data"),
         prevent_initial_call=True,
     )
-    def _refresh(key: Any, moment: dict[str, Any] | None) -> Component:
-        return body(contexts.of(services.reader, moment), services)
+    def _refresh(key: Any, moment: dict[str, Any] | None) -> Any:
+        return part_tree(BODY, body(contexts.of(services.reader, moment), services))
 
 
 PAGE: Final = Page(

@@ -19,6 +19,7 @@ from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import clientside, follow
+from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.rows import CellData, RowTable, jump_to
 from dashboard.services import Services
 from dashboard.views.timeline import (
@@ -75,7 +76,7 @@ def layout(context: Context, services: Services) -> Component:
     view = build(context, services)
     graph = chart(GRAPH, LABEL, height=timeline_height(view))
     figure = html.Div([_no_batch(view), graph])
-    panel = twinned("Timeline", figure, html.Div(id=TABLES), note=HINT, id=BODY)
+    panel = twinned("Timeline", figure, part(TABLES, ""), note=HINT, id=BODY)
     return html.Div([dcc.Store(id=KEY), dcc.Store(id=CLICK), panel], className="pw-page")
 
 
@@ -87,7 +88,7 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         Output(GRAPH, "figure"),
         Output(GRAPH, "style"),
-        Output(TABLES, "children"),
+        part_output(TABLES),
         Input(KEY, "data"),
         Input(ids.THEME, "data"),
         State(ids.MOMENT, "data"),
@@ -97,7 +98,7 @@ def register(app: Dash, services: Services) -> None:
         found = contexts.of(services.reader, moment)
         view = build(found, services)
         style = {"height": f"{timeline_height(view)}px"}
-        return draw_timeline(view, theme), style, tables(view, found)
+        return draw_timeline(view, theme), style, part_tree(TABLES, tables(view, found))
 
 
 PAGE: Final = Page(

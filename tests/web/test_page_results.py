@@ -84,3 +84,15 @@ def test_a_bad_name_is_refused_at_once_with_a_sentence(open_page: OpenPage, site
     page.get_by_role("button", name="Register query").click()
     expect(page.locator("#pw-query-said")).to_contain_text("The name '9 lives' is refused")
     assert site.reader.commands(RUNNING) == before
+
+
+def test_new_batches_keep_the_focus_and_the_scroll_place(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/results")
+    expect(page.locator("#pw-shell")).to_have_attribute("data-link", "stream")
+    cell = page.locator("tr[data-query=late_jfk] td:nth-child(3)")
+    page.locator("tr[data-query=fog]").get_by_role("link").focus()
+    before = cell.inner_text()
+    with site.feeding():
+        expect(cell).not_to_have_text(before, timeout=15_000)
+    focused = "document.activeElement.closest('tr').dataset.query"
+    assert page.evaluate(focused) == "fog"
