@@ -9,6 +9,8 @@ from typing import Any
 from sqlalchemy import BigInteger, Dialect, ForeignKey, Integer, Text, TypeDecorator
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from storage.errors import BadRecord
+
 BigKey = BigInteger().with_variant(Integer, "sqlite")
 
 
@@ -28,12 +30,14 @@ class JsonText(TypeDecorator[Any]):
 
 
 def dump_json(value: Any) -> str:
-    """Compact strict JSON of ``value``.
+    """Compact strict JSON of ``value``. Raises BadRecord.
 
     Tuples become lists, numpy scalars plain numbers, dates ISO text, NaN and infinities null.
     """
     try:
         return _ENCODER.encode(value)
+    except BadRecord:
+        raise
     except ValueError:
         return _ENCODER.encode(_finite(value))
 
@@ -45,7 +49,7 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    raise TypeError(
+    raise BadRecord(
         f"{type(value).__name__} is no JSON; allowed: dict, list, str, number, bool, None"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 
 
 class StoreError(Exception):
@@ -55,7 +55,6 @@ class BadRecord(StoreError, ValueError):
 _BY_SQLSTATE = {"53100": StoreFull, "55P03": StoreBusy, "40P01": StoreBusy, "25006": StoreReadOnly}
 _BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
     ("disk is full", StoreFull),
-    ("disk i/o error", StoreFull),
     ("database is locked", StoreBusy),
     ("readonly database", StoreReadOnly),
     ("file is not a database", NotAStore),
@@ -92,6 +91,8 @@ def translated(where: str) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
+        if isinstance(error, StatementError) and isinstance(error.orig, StoreError):
+            raise error.orig from error
         kind = classify(error)
         cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         text = _NEXT_STEP.get(kind, "{where} refused: {cause}").format(where=where, cause=cause)

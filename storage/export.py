@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, Table, insert, select
+from sqlalchemy import Connection, Select, Table, Text, insert, select, type_coerce
 
+from storage.columns import JsonText
 from storage.database import describe, open_for_writing, parse_url
 from storage.errors import StoreError, UnknownRun, translated
 from storage.migrations import prepare
@@ -57,27 +57,30 @@ def _write_copy(source: Connection, run_id: str, path: Path) -> None:
         with engine.begin() as target:
             for table in METADATA.sorted_tables:
                 if table.name != MetaRow.__tablename__:
-                    for rows in _chunks(source, _of_run(table, run_id)):
-                        target.execute(insert(table), rows)
+                    _copy(source, target, table, run_id)
         with engine.raw_connection() as raw:
             raw.execute("PRAGMA journal_mode = DELETE")
     finally:
         engine.dispose()
 
 
+def _copy(source: Connection, target: Connection, table: Table, run_id: str) -> None:
+    """Copy rows as the drivers give and take them: texts and numbers, JSON unread."""
+    text = str(insert(table).compile(dialect=target.dialect))
+    result = source.execute(_of_run(table, run_id), execution_options={"yield_per": _ROWS_AT_ONCE})
+    for rows in result.partitions():
+        target.exec_driver_sql(text, [tuple(row) for row in rows])
+
+
 def _of_run(table: Table, run_id: str) -> Select[Any]:
+    unread = [type_coerce(c, Text) if isinstance(c.type, JsonText) else c for c in table.columns]
+    everything = select(*unread)
     if table.name == RunRow.__tablename__:
-        return select(table).where(table.c.id == run_id)
+        return everything.where(table.c.id == run_id)
     if table.name in {model.__tablename__ for model in _BY_SERIES}:
         mine = select(SeriesRow.id).where(SeriesRow.run_id == run_id)
-        return select(table).where(table.c.series_id.in_(mine))
+        return everything.where(table.c.series_id.in_(mine))
     if table.name == AnswerRow.__tablename__:
         mine = select(CommandRow.id).where(CommandRow.run_id == run_id)
-        return select(table).where(table.c.command.in_(mine))
-    return select(table).where(table.c.run_id == run_id)
-
-
-def _chunks(source: Connection, statement: Select[Any]) -> Iterator[list[dict[str, Any]]]:
-    result = source.execution_options(yield_per=_ROWS_AT_ONCE).execute(statement)
-    for part in result.mappings().partitions(_ROWS_AT_ONCE):
-        yield [dict(row) for row in part]
+        return everything.where(table.c.command.in_(mine))
+    return everything.where(table.c.run_id == run_id)

@@ -187,10 +187,13 @@ class Reader:
 
     def time_range(self, run_id: str) -> tuple[float, float] | None:
         """When the first and the last batch were recorded (Unix s), None before the first."""
-        edges = select(func.min(BatchRow.time), func.max(BatchRow.time))
+        edges = [
+            select(edge(BatchRow.time)).where(BatchRow.run_id == run_id).scalar_subquery()
+            for edge in (func.min, func.max)
+        ]
         with self._reading() as connection:
-            row = connection.execute(edges.where(BatchRow.run_id == run_id)).one()
-        return None if row[0] is None else (row[0], row[1])
+            first, last = connection.execute(select(*edges)).one()
+        return None if first is None else (first, last)
 
     def plans(self, run_id: str, until: int | None = None) -> tuple[PlanVersion, ...]:
         """Plan versions in force up to batch ``until``, oldest first."""

@@ -8,9 +8,11 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from storage.records import (
@@ -249,6 +251,27 @@ def test_unknown_numbers_stay_unknown(writer: EngineWriter, reader: Reader) -> N
     assert entry is not None
     assert (entry.decision.lhs, entry.decision.rhs) == (None, float("inf"))
     assert entry.decision.detail == {"ci": [None, 1.0]}
+
+
+def test_a_late_batch_does_not_replace_newer_values(writer: EngineWriter, reader: Reader) -> None:
+    writer.write_batch(record(0, BATCH_MS))
+    writer.write_batch(record(2, Sample("system", "batch_ms", 7.0)))
+    writer.write_batch(record(1, Sample("system", "batch_ms", 6.0)))
+    assert [reader.values("r1", at)["system"]["batch_ms"] for at in (None, 0, 1, 2)] == [7, 5, 6, 7]
+    assert reader.last_batch("r1") == 2
+
+
+def test_what_is_no_json_is_refused(writer: EngineWriter, reader: Reader) -> None:
+    odd = ResultTuple({"a": {1, 2}}, ("q",))
+    with pytest.raises(BadRecord, match="set is no JSON; allowed: dict, list"):
+        writer.write_batch(replace(record(0), results=(odd,)))
+    entity = Entity("query:q", "query", "q", {"a": object()})
+    with pytest.raises(BadRecord, match="object is no JSON"):
+        writer.write_batch(replace(record(0), entities=(entity,)))
+    day = ResultTuple({"day": date(2013, 1, 1), "n": np.int64(3), "x": np.nan}, ("q",))
+    writer.write_batch(replace(record(0), results=(day,)))
+    (result,) = reader.results("r1")
+    assert result.values == {"day": "2013-01-01", "n": 3, "x": None}
 
 
 def test_each_query_keeps_its_last_twenty_results(
