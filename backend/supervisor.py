@@ -119,8 +119,14 @@ def answers(url: str) -> bool:
 
 
 def report(ended: Ended) -> int:
-    """Say how a child ended, with its last lines; the exit status this makes for us."""
+    """Say how a child ended, with its last lines; the exit status this makes for us.
+
+    What it could not do as asked, it has said in a sentence of its own.
+    """
     child = ended.child
+    if ended.status == BAD_REQUEST:
+        print(*child.last_words(), sep="\n", file=sys.stderr, flush=True)
+        return BAD_REQUEST
     how = f"with status {ended.status}" if ended.status >= 0 else f"by signal {-ended.status}"
     print(f"The {child.name} ended {how}:", *child.last_words(), sep="\n  ", file=sys.stderr)
     print(f"(all of it: {child.log})", file=sys.stderr, flush=True)

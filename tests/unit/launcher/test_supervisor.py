@@ -226,8 +226,8 @@ def test_the_page_outlives_a_failed_engine(start: Callable[..., Driven]) -> None
 
 def test_a_refused_request_ends_it(start: Callable[..., Driven]) -> None:
     driven = start("refuse")
-    driven.wait_for("all of it")
     assert driven.wait_for("status") == "status 2"
+    assert driven.said[-2:] == ["a word of Spark's", "status 2"]
     assert not listens(driven.port)
 
 
