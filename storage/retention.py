@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, func, select
 
 from storage.schema import BatchRow, MatrixRow, RollupRow, SampleRow, SeriesRow
 from storage.upsert import put
@@ -160,12 +160,17 @@ def _thin_matrices(connection: Connection, run_id: str, before: float) -> None:
         .order_by(table.name, table.batch_id)
     )
     found = connection.execute(statement).all()
-    for this, later in pairwise(found):
-        if this.name == later.name and this.time // MINUTE == later.time // MINUTE:
-            connection.execute(
-                delete(MatrixRow).where(
-                    MatrixRow.run_id == run_id,
-                    MatrixRow.name == this.name,
-                    MatrixRow.batch_id == this.batch_id,
-                )
-            )
+    superseded = [
+        {"of_run": run_id, "of_name": this.name, "of_batch": this.batch_id}
+        for this, later in pairwise(found)
+        if this.name == later.name and this.time // MINUTE == later.time // MINUTE
+    ]
+    if superseded:
+        connection.execute(_FORGET_MATRIX, superseded)
+
+
+_FORGET_MATRIX: Final = delete(MatrixRow).where(
+    MatrixRow.run_id == bindparam("of_run"),
+    MatrixRow.name == bindparam("of_name"),
+    MatrixRow.batch_id == bindparam("of_batch"),
+)

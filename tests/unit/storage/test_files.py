@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +34,7 @@ from storage.store import (
 from tests.contract.store_builders import START, begin, new_run, record
 from tests.golden import store_v1 as golden
 
+ROOT = Path(__file__).parents[3]
 OPENERS = (open_reader, open_command_writer, open_engine_writer)
 
 
@@ -210,6 +213,38 @@ def test_readers_go_on_while_a_writer_holds_the_store(store: Path) -> None:
         assert reader.last_batch("r1") == 0
         other.execute("ROLLBACK")
         other.close()
+
+
+RECORDING = """
+import sys
+from dataclasses import replace
+from storage.records import Event, Sample
+from storage.store import open_engine_writer
+from tests.contract.store_builders import record
+with open_engine_writer(sys.argv[1]) as writer:
+    for number in range(1, 100_000):
+        full = record(number, Sample("system", "batch_ms", float(number)))
+        writer.write_batch(replace(full, events=(Event("loop", str(number)),)))
+        print(number, flush=True)
+"""
+
+
+def test_a_killed_engine_leaves_whole_batches(store: Path) -> None:
+    command = [sys.executable, "-c", RECORDING, str(store)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as engine:
+        assert engine.stdout is not None
+        while int(engine.stdout.readline()) < 20:
+            pass
+        engine.kill()
+    with open_reader(str(store)) as reader:
+        last = reader.last_batch("r1") or 0
+        assert last >= 20
+        assert [batch.id for batch in reader.batches("r1")] == list(range(last + 1))
+        series = reader.series("r1", "system", "batch_ms")
+        assert series is not None
+        assert series.batch.tolist() == list(range(last + 1))
+        assert [int(e.event.title) for e in reader.events("r1")] == list(range(1, last + 1))
+        assert reader.cursor().commit == last + 2
 
 
 @pytest.fixture

@@ -106,3 +106,5 @@ def test_what_happens_at_every_batch_uses_indexes(stores: tuple[EngineWriter, Re
         writer.write_batch(golden.records()[0])
 
     assert walks(plans_of(writer._engine, work)) == []
+    rolling = plans_of(writer._engine, lambda: writer.retention(RUN, golden.START + 9, 5.0))
+    assert walks(rolling) == []
