@@ -8,16 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from waitress.server import create_server
-
-from dashboard.app import create_app
-from dashboard.live import Hub
-from dashboard.services import Services
+from dashboard.server import Server
 from dashboard.settings import Settings
-from storage.commands import open_command_writer
-from storage.reader import Reader, open_reader
+from storage.reader import Reader
 from storage.writer import EngineWriter, open_engine_writer
 from tests.web.recorded import Recording, record
 from tests.web.recorded_parts import PERIOD_S
@@ -79,18 +73,13 @@ def serve(folder: Path, *, empty: bool = False) -> Iterator[Site]:
             record(writer, STALLED, 20, now - 3600, end=False)
             started_at = now - 5 - PERIOD_S * N_RUNNING
             recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
-        with open_reader(path) as reader, open_command_writer(path) as commands:
-            hub = Hub(reader)
-            hub.start()
-            services = Services(reader, commands, Settings(path, "a-token-for-tests"), hub)
-            server: Any = create_server(
-                create_app(services).server, host="127.0.0.1", port=0, threads=16
-            )
-            thread = threading.Thread(target=server.run, daemon=True)
-            thread.start()
-            try:
-                yield Site(f"http://127.0.0.1:{server.effective_port}", reader, recording, writer)
-            finally:
-                hub.stop()
-                server.close()
-                thread.join(timeout=10)
+        settings = Settings(path, "a-token-for-tests", port=0, threads=16)
+        server = Server(settings)
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.port}"
+            yield Site(url, server.services.reader, recording, writer)
+        finally:
+            server.stop()
+            thread.join(timeout=10)
