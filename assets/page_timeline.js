@@ -79,7 +79,7 @@
     const shapes = gd.layout.shapes || [];
     if ((shapes[0] ? shapes[0].x0 : null) === x) return;
     const line = { color: getComputedStyle(document.documentElement).getPropertyValue("--pw-text").trim(), width: 1.2 };
-    const cursor = { type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line };
+    const cursor = { type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line, layer: "below" };
     window.Plotly.relayout(gd, { shapes: x === null ? [] : [cursor] });
   }
   pw.on("moment", moveCursor);

@@ -104,7 +104,7 @@ def regions_height(view: RegionsView) -> int:
 
 def selectivity_height(view: SelectivityView) -> int:
     """Pixels the selectivity matrix needs."""
-    return _height(len(view.attributes), _top(view.queries), 26) + LEGEND_PX - 12
+    return _height(len(view.attributes), _top(view.queries), 23) + LEGEND_PX - 12
 
 
 def _selectivity_cells(view: SelectivityView, colours: Palette, axes: dict[str, Any]) -> go.Heatmap:
@@ -307,7 +307,7 @@ def _angle(queries: Sequence[QueryColumn]) -> int:
 
 def _top(queries: Sequence[QueryColumn]) -> int:
     longest = min(max((len(query.name) for query in queries), default=0), MAX_LABEL)
-    return {0: 30, -60: 24 + int(longest * 5.6), -90: 24 + int(longest * 6.2)}[_angle(queries)]
+    return {0: 30, -60: 24 + int(longest * 5.6), -90: 18 + int(longest * 6.0)}[_angle(queries)]
 
 
 def _left(labels: Sequence[str]) -> int:

@@ -12,7 +12,10 @@ import plotly.graph_objects as go
 
 Theme: TypeAlias = Literal["light", "dark"]
 
-FONT: Final = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
+FONT: Final = (
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', "
+    "'DejaVu Sans', sans-serif"
+)
 
 
 class Palette(NamedTuple):
@@ -93,6 +96,11 @@ def template(theme: str | None) -> go.layout.Template:
                 "bordercolor": colours.muted,
                 "font": {"family": FONT, "size": 12, "color": colours.text},
                 "align": "left",
+            },
+            "modebar": {
+                "bgcolor": "rgba(0,0,0,0)",
+                "color": colours.muted,
+                "activecolor": colours.text,
             },
             "hovermode": "closest",
             "showlegend": False,

@@ -22,6 +22,7 @@ LANE_PX: Final = 22
 BOTTOM_PX: Final = 44
 TOP_PX: Final = 22
 GAP_PX: Final = 24
+MARKER_WORDS: Final = 90
 FEW: Final = 3  # points that are marked, as a line through them may be too short to see
 
 #: Properties that deltas carry for every batch (dashboard/deltas.py).
@@ -56,7 +57,7 @@ def draw_timeline(view: TimelineView, theme: str | None = None) -> go.Figure:
         domain = _domain(place, len(view.panels), height)
         figure.add_traces(_panel_traces(panel, axis, colours))
         axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
-        notes.append(_title(panel, domain, height, colours))
+        notes.append(_title(panel, domain, colours, place == 0))
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
     figure.add_traces(_lane_traces(view.markers, lane_axis, colours))
     axes["yaxis" + lane_axis[1:]] = _lane_axis(height, view, colours)
@@ -210,7 +211,7 @@ def _lane_traces(markers: Sequence[Marker], axis: str, colours: Palette) -> list
 def _marker_words(marker: Marker) -> str:
     detail = f" · {_safe(marker.detail)}" if marker.detail else ""
     words = f"batch {marker.batch}: {_safe(marker.title)}{detail}"
-    return words if len(words) <= 160 else words[:159] + "…"
+    return words if len(words) <= MARKER_WORDS else words[: MARKER_WORDS - 1] + "…"
 
 
 def _domain(place: int, n_panels: int, height: int) -> tuple[float, float]:
@@ -268,7 +269,7 @@ def _time_axis(view: TimelineView, lowest: str, colours: Palette) -> dict[str, A
 
 
 def _title(
-    panel: Panel, domain: tuple[float, float], height: int, colours: Palette
+    panel: Panel, domain: tuple[float, float], colours: Palette, first: bool
 ) -> dict[str, Any]:
     colour = getattr(colours, _COLOURS[panel.key])
     words = [f"<b>{panel.title}</b> ({panel.unit})"]
@@ -279,8 +280,8 @@ def _title(
         words.append(f"┄ {panel.band.name} {panel.band.property}")
         if any(value is not None for value in panel.band.low):
             words.append("▒ quiet band ±\u03bc")
-    if panel.spot.high:
-        words.append("shade: min to max")
+    if panel.spot.high and first:
+        words.append("shade: min to max of merged batches")
     if panel.note:
         words.append(f"<i>{panel.note}</i>")
     return {
@@ -302,7 +303,7 @@ def _cursor(view: TimelineView, colours: Palette) -> list[dict[str, Any]]:
     x = _stamp(view.cursor)
     line = {"color": colours.text, "width": 1.2}
     edges = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
-    return [{"type": "line", **edges, "line": line}]
+    return [{"type": "line", **edges, "line": line, "layer": "below"}]
 
 
 def _hover(panel: Panel) -> str:

@@ -26,7 +26,7 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
     parts = [
         _head(card, context),
         html.P(card.sentence, className="pw-dcard-sentence"),
-        _section("Inequality", [*map(_inequality, card.inequalities), _evidence(card)]),
+        _section(card.tested, [*map(_inequality, card.inequalities), _evidence(card)]),
         _section("Order", _orders(card, context)),
         _section(f"Cost ({card.unit})", _costs(card)),
         _section("Saved", _saved(card)) if card.verdict == "switched" else None,
@@ -85,7 +85,7 @@ def _inequality(one: Inequality) -> Component:
 
 def _decides(one: Inequality) -> Component | str:
     return (
-        badge("decides", "info") if one.decides else html.Span(" watched only", className="pw-dim")
+        badge("decides", "info") if one.decides else html.Span("watched only", className="pw-dim")
     )
 
 
@@ -180,7 +180,7 @@ def _cost(cost: Cost, top: float) -> Component:
             html.Div(
                 [fill, _whisker(cost, top)], className="pw-cost-bar", **attrs(aria_hidden=True)
             ),
-            html.B(show(value, "f2"), className="pw-cost-number"),
+            html.B(show(value, "f3"), className="pw-cost-number"),
             html.Span(_basis(cost), className="pw-dim"),
         ],
         className="pw-cost",
@@ -199,10 +199,10 @@ def _whisker(cost: Cost, top: float) -> Component:
 def _basis(cost: Cost) -> str:
     if cost.cost.value is None:
         return cost.cost.reason
-    if cost.interval is None:
+    if cost.interval is None or cost.interval[0] == cost.interval[1]:
         return cost.basis
     low, high = cost.interval
-    return f"{cost.basis}, 95 % {show(low, 'f2')} to {show(high, 'f2')}"
+    return f"{cost.basis}, 95 %: {show(low, 'f2')} to {show(high, 'f2')}"
 
 
 def _saved(card: DecisionCard) -> list[Component]:

@@ -168,7 +168,7 @@ def _item(row: DecisionRow, context: Context, here: bool) -> dict[str, Any]:
     saved = ""
     if row.saved.value is not None:
         verb = "saved" if row.saved.value >= 0 else "lost"
-        saved = f"{verb} {show(abs(row.saved.value), 'int')} / 1k"
+        saved = f"{verb} {show(abs(row.saved.value), 'int')} per 1k"
     target = jump_to(context, node=f"{NODE}{row.seq}")
     return {
         "seq": row.seq,

@@ -177,17 +177,20 @@ def _key(page: MatrixPage, context: Context) -> list[Any]:
 
 
 def _picker(page: MatrixPage, context: Context) -> Component:
-    links = [
-        jump(
-            context,
-            choice.label,
-            node=f"asc:{choice.attribute}",
-            className="pw-chip-link",
-            **attrs(aria_current="true" if choice.attribute == page.chosen else None),
-        )
-        for choice in page.choices
-    ]
+    links = [_chip(choice, context, choice.attribute == page.chosen) for choice in page.choices]
     return html.Nav(links, className="pw-chips", **attrs(aria_label="Constructs in plan order"))
+
+
+def _chip(choice: ConstructChoice, context: Context, here: bool) -> Component:
+    place = f"{choice.place}. " if choice.place is not None else ""
+    return jump(
+        context,
+        [place + choice.attribute, html.Span(choice.size, className="pw-chip-size")],
+        node=f"asc:{choice.attribute}",
+        className="pw-chip-link",
+        title=f"{choice.size} (regions × queries)" if choice.size else None,
+        **attrs(aria_current="true" if here else None),
+    )
 
 
 def _selectivity(page: MatrixPage, theme: str | None) -> tuple[Any, Any, Any, Any]:
@@ -209,7 +212,7 @@ def _regions(page: MatrixPage, theme: str | None) -> tuple[Any, Any, Any, Any]:
         return _nothing(), _SMALL, "no bitmap of this construct is recorded at this moment", ""
     note = (
         f"of {view.attribute}: filled = the query stays possible · {len(view.regions)} regions"
-        f" \u00d7 {len(view.queries)} queries · n = {show(view.n, 'int')} sampled tuples,"
+        f" × {len(view.queries)} queries · n = {show(view.n, 'int')} sampled tuples,"
         f" as of batch {page.regions_batch}"
     )
     style = {"height": f"{regions_height(view)}px"}
@@ -245,11 +248,11 @@ def _regions_table(view: RegionsView) -> Component:
 def _selectivity_table(view: SelectivityView) -> Component:
     columns = (
         Column("Query"),
-        Column("CQL"),
         *(Column(f"{place}. {name}", "f3") for place, name in enumerate(view.attributes, start=1)),
+        Column("CQL"),
     )
     rows: list[list[CellData]] = [
-        [query.name, query.text, *(row[place] for row in view.values)]
+        [query.name, *(row[place] for row in view.values), query.text]
         for place, query in enumerate(view.queries)
     ]
     words = f"Conditional selectivity, n = {show(view.n, 'int')} sampled tuples; — = not used"

@@ -193,21 +193,24 @@ def _actions(row: QueryRow, reason: str) -> list[Component]:
 def _tuples(view: TuplesView) -> Component:
     if not view.rows:
         return html.P("No tuple has matched it up to this moment.", className="pw-dim")
+    kinds = zip(view.columns, view.numeric, strict=True)
     columns = [
         Column("Batch", "int"),
-        *(Column(name) for name in view.columns),
+        *(Column(name, "text" if number else None) for name, number in kinds),
         Column("Also satisfies"),
     ]
     rows: list[list[CellData]] = [
-        [batch, *(_value(cell) for cell in cells), ", ".join(also)]
+        [batch, *(_value(*pair) for pair in zip(cells, view.numeric, strict=True)), ", ".join(also)]
         for batch, cells, also in zip(view.batches, view.rows, view.also, strict=True)
     ]
     words = f"Its last {len(rows)} tuples, newest first (the last 20 of a query are kept)"
     return RowTable(words, columns, rows, className="pw-tuples")
 
 
-def _value(cell: str | None) -> CellData:
-    return {"text": "NULL", "mark": "pw-null", "sort": None} if cell is None else cell
+def _value(cell: str | None, numeric: bool) -> CellData:
+    if cell is None:
+        return {"text": "NULL", "mark": "pw-null", "sort": None}
+    return {"text": cell, "sort": float(cell)} if numeric else cell
 
 
 def _request(one: RequestRow) -> list[Any]:

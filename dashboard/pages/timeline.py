@@ -36,7 +36,7 @@ GRAPH: Final = "pw-timeline-graph"
 TABLES: Final = "pw-timeline-tables"
 KEY: Final = "pw-timeline-key"
 CLICK: Final = "pw-timeline-click"
-MAX_POINTS: Final = 800
+MAX_POINTS: Final = 1000
 MAX_EVENTS: Final = 1000
 LABEL: Final = (
     "Tuple dropping ratio, visits per tuple, throughput and batch time over time, with events"

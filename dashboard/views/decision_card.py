@@ -36,9 +36,10 @@ from storage.rows import DecisionEntry
 
 #: detail key -> (what it is, value of the trigger knob that watches it)
 WATCHED: Final = {
-    "visits": ("change of visits per tuple", "visits"),
-    "dropping_ratio": ("change of the dropping ratio", "dropping ratio"),
+    "visits": ("visits per tuple", "visits"),
+    "dropping_ratio": ("dropping ratio d", "dropping ratio"),
 }
+TESTED_CHANGE: Final = "Relative change since the last arrangement, against μ"
 _PLACED: Final = frozenset({*WATCHED, "mu", "cost_unit", "steps", "plans"})
 _METRICS: Final = {
     "selectivity": "conditional selectivity s, least wins",
@@ -72,6 +73,7 @@ def build_card(
         meaning=meaning,
         sentence=decision.explanation,
         inequalities=_inequalities(decision, detail),
+        tested=TESTED_CHANGE if _readings(detail) else "Inequality",
         n=decision.n,
         n_sample=decision.n_sample,
         saving=_saving(detail),
@@ -115,6 +117,10 @@ def _inequalities(decision: Decision, detail: Mapping[str, Any]) -> list[Inequal
     deciding = _deciding(readings, str(detail.get("trigger", "")))
     mu = number_of(detail.get("mu"))
     return [_watched(key, reading, mu, key == deciding) for key, reading in readings.items()]
+
+
+def _readings(detail: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {key: _mapping(detail[key]) for key in WATCHED if isinstance(detail.get(key), Mapping)}
 
 
 def _deciding(readings: Mapping[str, Mapping[str, Any]], trigger: str) -> str | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from dashboard.components.formats import show
 from dashboard.views.decisions import MIN_SAMPLES, Cost, Measured
 from storage.records import Decision, DecisionOutcome
+
+_PREDICTED: Final = ", predicted"
 
 
 def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[Cost]:
@@ -15,10 +17,10 @@ def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[Cost]
     plans = [plan for plan in detail.get("plans") or () if isinstance(plan, Mapping)]
     if plans:
         return [_planned(plan) for plan in plans]
-    basis = f"predicted, n = {show(decision.n_sample, 'int')} sampled"
+    basis = f"on {show(decision.n_sample, 'int')} sampled tuples"
     pairs = (("old order", decision.predicted_old), ("new order", decision.predicted_new))
     return [
-        Cost(label, _enough(value, decision.n_sample, "not predicted"), basis, True)
+        Cost(label + _PREDICTED, _enough(value, decision.n_sample, "not predicted"), basis, True)
         for label, value in pairs
         if value is not None or decision.new is not None
     ]
@@ -72,9 +74,9 @@ def _planned(plan: Mapping[str, Any]) -> Cost:
     incumbent, early = bool(plan.get("incumbent")), plan.get("kind") == "early drop"
     name = ("old order" if incumbent else "new order") if early else "no early drop"
     return Cost(
-        label=f"{name}, in force" if incumbent and not early else name,
+        label=name + _PREDICTED,
         cost=_enough(number_of(cost.get("mean")), n, "not predicted"),
-        basis=f"predicted, n = {show(n, 'int')} sampled",
+        basis=f"on {show(n, 'int')} sampled tuples",
         estimated=True,
         interval=interval_of(cost),
         chosen=bool(plan.get("chosen")),

@@ -116,8 +116,8 @@ class Step(NamedTuple):
 class DecisionCard(NamedTuple):
     """Everything known of one evaluation; dashboard.views.decision_card builds it.
 
-    saving: the predicted saving in words, '' = not predicted. knobs: (name, value, unit) in force.
-    further: numbers of the record that have no place of their own.
+    tested: what the inequalities are about. saving: the predicted saving in words, '' = not
+    predicted. knobs: (name, value, unit) in force. further: numbers without a place of their own.
     """
 
     seq: int
@@ -128,6 +128,7 @@ class DecisionCard(NamedTuple):
     word: str
     meaning: str
     sentence: str
+    tested: str
     inequalities: list[Inequality]
     n: int
     n_sample: int
@@ -228,10 +229,13 @@ def inequality_words(lhs: float | None, relation: str, rhs: float | None) -> str
 
 
 def _summary(decision: Decision) -> str:
-    if decision.lhs is None or decision.rhs is None:
+    """What was found, '0.019 < 0.100 visits per tuple'; the explanation when a side is unknown."""
+    lhs, rhs = decision.lhs, decision.rhs
+    if lhs is None or rhs is None:
         return decision.explanation
-    words = inequality_words(decision.lhs, decision.relation, decision.rhs)
-    return f"{words} {metric_words(decision.metric)}"
+    found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
+    words = metric_words(decision.metric).removeprefix("change of ")
+    return f"{show(lhs, 'f3')} {found} {show(rhs, 'f3')} {words}"
 
 
 def _stored(counts: DecisionCounts, name: str) -> int:

@@ -54,10 +54,14 @@ class SelectivityView(NamedTuple):
 
 
 class ConstructChoice(NamedTuple):
-    """One construct one can pick: '2. dep_delay - 11 regions x 23 queries'."""
+    """One construct one can pick. place: in the plan's order from 1, None = not in the plan.
+
+    size: '38 × 25' (regions and queries), '' when not recorded.
+    """
 
     attribute: str
-    label: str
+    place: int | None
+    size: str
 
 
 def query_columns(entities: Sequence[Entity]) -> dict[str, QueryColumn]:
@@ -108,10 +112,8 @@ def build_choices(entities: Sequence[Entity], order: Sequence[str]) -> list[Cons
     constructs = {entity.id: entity for entity in entities if entity.id.startswith("asc:")}
     ordered = [name for name in order if name in constructs]
     rest = sorted(set(constructs) - set(ordered))
-    numbered = [
-        _choice(constructs[name], f"{place}. ") for place, name in enumerate(ordered, start=1)
-    ]
-    return numbered + [_choice(constructs[name], "") for name in rest]
+    numbered = [_choice(constructs[name], place) for place, name in enumerate(ordered, start=1)]
+    return numbered + [_choice(constructs[name], None) for name in rest]
 
 
 def pick(choices: Sequence[ConstructChoice], wanted: str | None) -> str | None:
@@ -122,17 +124,12 @@ def pick(choices: Sequence[ConstructChoice], wanted: str | None) -> str | None:
     return names[0] if names else None
 
 
-def _choice(entity: Entity, place: str) -> ConstructChoice:
+def _choice(entity: Entity, place: int | None) -> ConstructChoice:
     properties = entity.properties or {}
     attribute = str(properties.get("attribute") or entity.id.removeprefix("asc:"))
-    sizes = [
-        f"{properties[key]} {word}"
-        for key, word in (("n_regions", "regions"), ("n_queries", "queries"))
-        if properties.get(key) is not None
-    ]
-    return ConstructChoice(
-        attribute, place + " · ".join([attribute, " \u00d7 ".join(sizes)]).strip(" ·")
-    )
+    sizes = [properties.get("n_regions"), properties.get("n_queries")]
+    known = [str(size) for size in sizes if size is not None]
+    return ConstructChoice(attribute, place, " × ".join(known) if len(known) == 2 else "")
 
 
 def _columns(matrix: Matrix, queries: Mapping[str, QueryColumn]) -> list[QueryColumn]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -13,6 +14,8 @@ from storage.rows import StoredMisfit, StoredResult
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 
 QUERY: Final = "query:"
+_NUMBERS: Final = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
+_TIMESTAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(\.\d+)?)(\+00:00|Z)?")
 _VERBS: Final = {
     "query_add": "register",
     "query_pause": "pause",
@@ -56,11 +59,13 @@ class RequestRow(NamedTuple):
 class TuplesView(NamedTuple):
     """The last tuples of a query, newest first, as text (None = NULL).
 
-    batches: of each tuple. also: the other queries each satisfies.
+    numeric: which columns hold numbers. batches: of each tuple. also: the other queries each
+    satisfies.
     """
 
     query: str
     columns: list[str]
+    numeric: list[bool]
     rows: list[list[str | None]]
     batches: list[int]
     also: list[list[str]]
@@ -114,12 +119,14 @@ def build_tuples(
 ) -> TuplesView:
     """The query's tuples in schema order. results: newest first; other queries' drop out."""
     mine = [result for result in results if query in result.query_ids]
-    columns = [str(pair[0]) for pair in schema or ()]
+    types = {str(name): str(kind) for name, kind in schema or ()}
+    columns = list(types)
     extra = {key: None for result in mine for key in result.values if key not in columns}
     columns += list(extra)
     return TuplesView(
         query=query,
         columns=columns,
+        numeric=[types.get(column, "") in _NUMBERS for column in columns],
         rows=[[cell_text(result.values.get(column)) for column in columns] for result in mine],
         batches=[result.batch for result in mine],
         also=[[name for name in result.query_ids if name != query] for result in mine],
@@ -167,9 +174,12 @@ def error_place(answer: str) -> tuple[int | None, int | None]:
 
 
 def cell_text(value: Any) -> str | None:
-    """A tuple's value as text; NULL stays None so that it can be shown as such."""
-    if value is None or isinstance(value, str):
-        return value
+    """A tuple's value as text; NULL stays None. Timestamps lose their T and their UTC zone."""
+    if isinstance(value, str):
+        stamp = _TIMESTAMP.fullmatch(value)
+        return f"{stamp[1]} {stamp[2]}" if stamp else value
+    if value is None:
+        return None
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -124,7 +124,7 @@ def test_the_card_tells_orders_plans_and_measured_costs() -> None:
 def test_a_thin_sample_shows_its_reason_instead_of_a_number() -> None:
     card = build_card(an_entry(an_outcome(n_sample=7), n_sample=12), [], [])
     reasons = {cost.label: cost.cost.reason for cost in card.costs}
-    assert reasons["old order"] == "not enough samples (n=12 < 30)"
+    assert reasons["old order, predicted"] == "not enough samples (n=12 < 30)"
     assert reasons["old order, same tuples"] == "not enough samples (n=7 < 30)"
     assert reasons["new order, measured"] == ""
     assert card.saved_words == "not enough samples (n=7 < 30)"
@@ -134,7 +134,7 @@ def test_a_rejected_evaluation_has_no_new_order_and_no_measured_cost() -> None:
     card = build_card(an_entry(verdict="below_threshold", lhs=0.03, new=None), [], [])
     assert card.new is None
     assert card.inequalities[0].holds is False
-    assert [cost.label for cost in card.costs] == ["old order", "new order"]
+    assert [cost.label for cost in card.costs] == ["old order, predicted", "new order, predicted"]
 
 
 def test_without_any_prediction_there_is_no_cost_to_compare() -> None:
@@ -145,8 +145,8 @@ def test_without_any_prediction_there_is_no_cost_to_compare() -> None:
 
 
 def test_the_list_tells_each_test_in_a_line() -> None:
-    view = build_list([an_entry(metric="visits_per_tuple"), an_entry(lhs=None)], COUNTS)
-    assert view.rows[0].summary == "0.310 ≥ 0.100 visits per tuple"
+    view = build_list([an_entry(metric="change of visits_per_tuple"), an_entry(lhs=None)], COUNTS)
+    assert view.rows[0].summary == "0.310 > 0.100 visits per tuple"
     assert view.rows[1].summary == "visits per tuple rose from 3.0 to 3.9"
 
 
@@ -179,9 +179,9 @@ def a_reading(now: float, init: float, change: float | None) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("trigger", "deciding"),
     [
-        ("visits", "change of visits per tuple"),
-        ("dropping ratio", "change of the dropping ratio"),
-        ("either", "change of visits per tuple"),
+        ("visits", "visits per tuple"),
+        ("dropping ratio", "dropping ratio d"),
+        ("either", "visits per tuple"),
     ],
 )
 def test_both_inequalities_are_shown_and_the_deciding_one_is_known(
@@ -218,7 +218,11 @@ def test_all_costed_plans_are_compared_with_their_intervals() -> None:
         "saving": {"mean": 0.4, "low": 0.3, "high": 0.5, "n": 800},
     }
     card = build_card(an_entry(detail=detail), [], [])
-    assert [cost.label for cost in card.costs[:3]] == ["old order", "new order", "no early drop"]
+    assert [cost.label for cost in card.costs[:3]] == [
+        "old order, predicted",
+        "new order, predicted",
+        "no early drop, predicted",
+    ]
     assert [cost.chosen for cost in card.costs[:3]] == [False, True, False]
     assert card.costs[0].interval == (3.0, 3.2)
     assert card.costs[2].cost.reason == "not enough samples (n=9 < 30)"

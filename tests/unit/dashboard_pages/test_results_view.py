@@ -41,6 +41,7 @@ VALUES = {
     "query:few": {"matched_total": 10.0, "matched_tuples": 1.0},
     "query:many": {"matched_total": 50.0, "matched_tuples": 0.0},
 }
+STAMP = "2013-03-25T19:55:00+00:00"
 MISFITS = [StoredMisfit(2, 4, "raw", "a: not an int")]
 
 
@@ -91,6 +92,7 @@ def test_tuples_are_in_schema_order_and_null_stays_null() -> None:
     view = build_tuples("q", results, [["a", "int"], ["b", "string"]])
     assert view.columns == ["a", "b", "x"]
     assert view.rows == [["1", None, "true"]]
+    assert view.numeric == [True, False, False]
     assert (view.also, view.batches) == ([["p"]], [8])
 
 
@@ -109,9 +111,10 @@ def test_the_sink_in_words() -> None:
 
 
 def test_cells_as_text() -> None:
-    assert [cell_text(value) for value in (None, "a", 1, 1.5, False, {"k": 1})] == [
+    assert [cell_text(value) for value in (None, "a", STAMP, 1, 1.5, False, {"k": 1})] == [
         None,
         "a",
+        "2013-03-25 19:55:00",
         "1",
         "1.5",
         "false",
