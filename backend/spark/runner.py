@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 TRIGGER = "200 milliseconds"
 POLL_S = 0.1
 HEARTBEAT_S = 2.0
+#: Old samples are rolled up this often.
+TIDY_S = 60.0
 #: A batch in flight may finish for so long when the run is stopped.
 STOP_GRACE_S = 4.0
 
@@ -53,7 +55,7 @@ class StreamRunner:
         self._sink = FileSink(session, sink.path, sink.format)
         self._executor = SparkExecutor(stream.schema, stream.timestamp, self._sink, seed=1)
         self._feeder = self._make_feeder(cache) if is_replayed(stream) else None
-        self._beat_at = 0.0
+        self._beat_at, self._tidied_at = 0.0, time.time()
 
     def run(self) -> str:
         """Run to the end of the stream or a stop; why it ended. Raises on failure."""
@@ -121,10 +123,13 @@ class StreamRunner:
 
     def _between_batches(self) -> None:
         self.engine.idle()
-        now = time.time()
+        now, run_id = time.time(), self.engine.run.id
         if now - self._beat_at >= HEARTBEAT_S:
             self._beat_at = now
-            self.engine.writer.heartbeat(self.engine.run.id, now)
+            self.engine.writer.heartbeat(run_id, now)
+        if now - self._tidied_at >= TIDY_S:
+            self._tidied_at = now
+            self.engine.writer.retention(run_id, now)
 
     def _stop(self, query: StreamingQuery) -> None:
         if self._feeder is not None:

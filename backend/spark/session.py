@@ -29,6 +29,8 @@ SETTINGS = {
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # no marker files beside what people read
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # a spool holds many small files; each would else count as 4 MB and make tasks of its own
+    "spark.sql.files.openCostInBytes": "65536",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",

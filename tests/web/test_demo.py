@@ -1,0 +1,139 @@
+"""The whole product, for real: the demo started, μ turned, the page frozen, the past opened."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from storage.store import open_reader
+from tests.web.conftest import until
+
+ROOT = Path(__file__).resolve().parents[2]
+#: A cold start on a busy machine; on a quiet one the first batch is there in a quarter of it.
+PATIENCE_S = 240.0
+
+
+class Demo:
+    """``run.py demo`` in a process of its own, with what it prints."""
+
+    def __init__(self, store: Path) -> None:
+        command = [sys.executable, "run.py", "demo", "--store", str(store), "--port", "0"]
+        command += ["--set", "rate=1500", "--set", "lambda_tuples=1000"]
+        environment = {**os.environ, "PLANWATCH_NO_ENVIRONMENT": "1"}
+        self.store = str(store)
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._heard: Queue[str] = Queue()
+        Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            self._heard.put(line)
+
+    def address(self) -> str:
+        """The printed address."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            found = re.search(r"http://127\.0\.0\.1:\d+", self._heard.get(timeout=PATIENCE_S))
+            if found:
+                return found.group()
+        raise AssertionError(f"no address in {self.lines}")
+
+    def batches(self) -> int:
+        """Batches recorded so far."""
+        try:
+            with open_reader(self.store) as reader:
+                runs = reader.runs()
+                return len(reader.batches(runs[0].id)) if runs else 0
+        except OSError:
+            return 0
+
+    def stop(self) -> float:
+        """Ctrl-C; seconds until it was gone."""
+        begun = time.monotonic()
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=60)
+        return time.monotonic() - begun
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[Demo]:
+    started = Demo(tmp_path / "demo.db")
+    yield started
+    if started.process.poll() is None:
+        started.process.kill()
+        started.process.wait()
+
+
+def wait_for_batches(demo: Demo, n: int) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while demo.batches() < n:
+        assert demo.process.poll() is None, "".join(demo.lines)
+        assert time.monotonic() < end, f"fewer than {n} batches: {''.join(demo.lines)}"
+        time.sleep(0.5)
+
+
+def turn_mu(page: Page) -> None:
+    card = page.locator("#pw-page [data-knob='mu']")
+    expect(card).to_be_visible(timeout=60_000)
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live", timeout=60_000)
+    card.get_by_label("mu", exact=True).fill("0.02")
+    card.get_by_role("button", name="Apply 0.02").click()
+    expect(card.locator(".pw-chip")).to_contain_text("applied at batch", timeout=120_000)
+    expect(card).to_have_attribute("data-value", "0.02")
+
+
+@pytest.mark.timeout(900)
+def test_the_demo_from_start_to_stop(browser: Browser, demo: Demo) -> None:
+    address = demo.address()
+    wait_for_batches(demo, 3)
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    page.goto(f"{address}/knobs")
+    turn_mu(page)
+
+    page.goto(f"{address}/plan")
+    page.wait_for_selector("[data-id='asc:dep_delay']", timeout=60_000)
+    page.keyboard.press("Space")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "frozen", timeout=60_000)
+    until(page, "location.search.includes('at=')", 30)
+
+    with open_reader(demo.store) as reader:
+        run_id = reader.runs()[0].id
+    page.goto(f"{address}/plan?run={run_id}&at=1")
+    page.wait_for_selector("[data-id='asc:dep_delay']", timeout=60_000)
+    expect(page.locator("#pw-mode")).not_to_have_attribute("data-mode", "live", timeout=60_000)
+    context.close()
+
+    assert demo.stop() < 15
+    with open_reader(demo.store) as reader:
+        run = reader.runs()[0]
+        assert run.state == "ended", run.note
+        (command,) = reader.commands(run_id)
+        assert command.state == "applied"
+        assert command.applied_batch is not None
+        assert {k.name: k.value for k in reader.knobs(run_id)}["mu"] == 0.02
+    assert errors == []
