@@ -173,6 +173,17 @@ def test_long_ranges_are_thinned_with_their_extremes(
     assert series.batch[-1] == 1000
 
 
+def test_a_thinned_mean_counts_each_sample_once(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    values = write(writer, run_id, [0.1 * n for n in range(10)] + [1.5, 2.5, 3.5])
+    writer.retention(run_id, START + 3, keep_raw_s=1)
+    series = reader.series(run_id, "system", "batch_ms", max_points=1)
+    assert series is not None
+    assert series.n.tolist() == [13]
+    assert series.value.tolist() == [sum(values) / 13]
+
+
 def test_a_long_rolled_up_range_reads_minutes_when_seconds_are_far_too_many(
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
