@@ -187,7 +187,7 @@ class _Lookup:
         name = quote(self.construct.attribute)
         clamped = f"least(greatest(bigint({name}), {sql_long(low)}), {sql_long(high)})"
         found = f"get({self._table(w, rows[regions])}, int({clamped} - {sql_long(low)}))"
-        return f"coalesce({found}, {sql_long(int(rows[0]))})"
+        return f"if({name} IS NULL, {sql_long(int(rows[0]))}, {found})"
 
     def _table(self, w: int, words: Words) -> str:
         name = f"t{self.position}_{w}"
