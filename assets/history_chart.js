@@ -70,33 +70,27 @@
     ];
   }
 
-  function HistoryChart(props) {
-    const { useState } = window.React;
-    const { title, unit, form, height = 96 } = props;
-    const [ref, width] = pw.useWidth();
-    const [focus, setFocus] = useState(null);
-    const points = useSeries(props);
-    const last = points.length ? points[points.length - 1] : null;
-    const reading = focus || last;
-    const number = reading ? pw.show(reading[1], form) : "—";
-    const head = h(
+  function heading({ title, unit }, number, focus) {
+    return h(
       "div",
       { className: "pw-history-head" },
       h("span", { className: "pw-history-title" }, title),
       h("span", { className: "pw-history-value" }, h("b", null, number), unit ? " " + unit : "", focus ? h("small", null, ` batch ${focus[0]}`) : "")
     );
-    const shell = (...body) =>
-      h("div", { id: props.id, className: "pw-history", ref, "data-live-history": `${props.entity}|${props.property}`, "data-points": points.length }, head, body);
-    if (points.length < 2 || width === 0) return shell(h("p", { key: "none", className: "pw-history-none" }, "Not enough batches yet."));
+  }
 
-    const s = scales(points, width, height);
+  const describe = ({ title, unit, form }, number, s) =>
+    `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${pw.show(s.least, form)}, highest ${pw.show(s.high, form)}`;
+
+  /* Reading by pointer or arrows; click or Enter goes to the batch read. */
+  function readingHandlers(points, s, focus, setFocus) {
     const locate = (event) => {
       const box = event.currentTarget.getBoundingClientRect();
       const batch = s.first + ((event.clientX - box.left - EDGE.left) / s.room.w) * (s.last - s.first);
       return nearest(points, batch);
     };
     const step = (by) => {
-      const index = points.indexOf(focus || last);
+      const index = points.indexOf(focus || points[points.length - 1]);
       setFocus(points[Math.min(points.length - 1, Math.max(0, index + by))]);
     };
     const onKeyDown = (event) => {
@@ -107,23 +101,38 @@
       event.preventDefault();
       event.stopPropagation();
     };
-    const label = `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${pw.show(s.least, form)}, highest ${pw.show(s.high, form)}`;
+    return {
+      onMouseMove: (event) => setFocus(locate(event)),
+      onMouseLeave: () => setFocus(null),
+      onBlur: () => setFocus(null),
+      onClick: (event) => pw.go({ at: locate(event)[0] }),
+      onKeyDown,
+    };
+  }
+
+  function HistoryChart(props) {
+    const { useState } = window.React;
+    const { form, height = 96 } = props;
+    const [ref, width] = pw.useWidth();
+    const [focus, setFocus] = useState(null);
+    const points = useSeries(props);
+    const reading = focus || (points.length ? points[points.length - 1] : null);
+    const number = reading ? pw.show(reading[1], form) : "—";
+    const shell = (...body) =>
+      h(
+        "div",
+        { id: props.id, className: "pw-history", ref, "data-live-history": `${props.entity}|${props.property}`, "data-points": points.length },
+        heading(props, number, focus),
+        body
+      );
+    if (points.length < 2 || width === 0) return shell(h("p", { key: "none", className: "pw-history-none" }, "Not enough batches yet."));
+
+    const s = scales(points, width, height);
+    const handlers = readingHandlers(points, s, focus, setFocus);
     return shell(
       h(
         "svg",
-        {
-          key: "plot",
-          width,
-          height,
-          role: "img",
-          tabIndex: 0,
-          "aria-label": label,
-          onMouseMove: (event) => setFocus(locate(event)),
-          onMouseLeave: () => setFocus(null),
-          onBlur: () => setFocus(null),
-          onClick: (event) => pw.go({ at: locate(event)[0] }),
-          onKeyDown,
-        },
+        { key: "plot", width, height, role: "img", tabIndex: 0, "aria-label": describe(props, number, s), ...handlers },
         plot(s, width, height, props.at, focus, form)
       )
     );

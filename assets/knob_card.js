@@ -53,10 +53,10 @@
     return { text: draft ? draft.text : String(knob.value), draft, edit, drop: () => setDraft(null) };
   }
 
-  function KnobCard(props) {
-    const { knob, run, disabled, compact } = props;
+  /* The knob being turned: the request, the draft and its reason, and what can be done with them. */
+  function useTurn({ knob, run, disabled, pending }) {
     const { useState } = window.React;
-    const [request, send, forget] = useRequest(run, knob.name, props.pending);
+    const [request, send, forget] = useRequest(run, knob.name, pending);
     const { text, draft, edit, drop } = useDraft(knob);
     const [reason, setReason] = useState("");
     const problem = pw.knobProblem(knob, text);
@@ -74,16 +74,22 @@
       drop();
       setReason("");
     };
+    const label = knob.name;
+    return { knob, label, request, text, value, reason, problem, changed, overtaken, off, change, setReason, apply, drop };
+  }
+
+  function KnobCard(props) {
+    const { knob, disabled, compact } = props;
+    const turn = useTurn(props);
     const onKeyDown = (event) => {
       event.stopPropagation();
-      if (event.key === "Enter" && event.target.tagName === "INPUT") apply();
-      if (event.key === "Escape") drop();
+      if (event.key === "Enter" && event.target.tagName === "INPUT") turn.apply();
+      if (event.key === "Escape") turn.drop();
     };
-    const control = { knob, text, value, off, change, label: knob.name };
     return h(
       "section",
       {
-        className: "pw-knob" + (compact ? " pw-knob-compact" : "") + (changed ? " pw-knob-draft" : ""),
+        className: "pw-knob" + (compact ? " pw-knob-compact" : "") + (turn.changed ? " pw-knob-draft" : ""),
         "data-knob": knob.name,
         "data-value": String(knob.value),
         "data-version": knob.version,
@@ -91,15 +97,17 @@
         title: disabled || null,
         onKeyDown,
       },
-      heading(knob, request, compact),
+      heading(knob, turn.request, compact),
       !compact && h("p", { className: "pw-knob-help" }, knob.help),
-      h("div", { className: "pw-knob-control" }, pw.knobSlides(knob) && slider(control), box(control), h("span", { className: "pw-knob-unit" }, knob.unit)),
+      h("div", { className: "pw-knob-control" }, pw.knobSlides(knob) && slider(turn), box(turn), h("span", { className: "pw-knob-unit" }, knob.unit)),
       !compact && foot(knob),
-      overtaken && h("p", { className: "pw-knob-note pw-ink-warning" }, `Changed to ${knob.value} by someone else meanwhile; applying will be refused. Esc takes the new value.`),
-      changed && problem && h("p", { className: "pw-knob-note pw-ink-warning" }, problem),
-      changed && !off && actions({ knob, reason, setReason, apply, drop, problem, value })
+      turn.overtaken && warning(`Changed to ${knob.value} by someone else meanwhile; applying will be refused. Esc takes the new value.`),
+      turn.changed && turn.problem && warning(turn.problem),
+      turn.changed && !turn.off && actions(turn)
     );
   }
+
+  const warning = (text) => h("p", { className: "pw-knob-note pw-ink-warning" }, text);
 
   function heading(knob, request, compact) {
     const set = knob.version > 0 ? `set at batch ${knob.batch}` : "start value";

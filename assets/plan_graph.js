@@ -42,71 +42,96 @@
     return grown;
   }
 
-  function PlanGraph(props) {
-    const { useState, useMemo, useEffect } = window.React;
-    const { plan, selected } = props;
-    const [ref, width] = pw.useWidth();
+  /* The heat the cards show; other parts of the page turn it with the event `heat`. */
+  function useHeat() {
+    const { useState, useEffect } = window.React;
     const [heat, setHeat] = useState("drops");
-    const [tip, setTip] = useState(null);
     useEffect(() => pw.on("heat", (way) => setHeat((name) => nextHeat(name, way))), []);
+    return [heat, setHeat];
+  }
+
+  /* All that is drawn: places by the plan and the width, numbers by the newest batch. */
+  function useScene(props, width, heat) {
+    const { useMemo } = window.React;
+    const { plan, selected } = props;
     const live = useLive(props);
     const layout = useMemo(() => pw.layoutPlan(plan, width), [plan.hash, width]);
     const glide = pw.useGlide(layout.places, `${plan.run} ${plan.hash}`);
     const facts = useMemo(() => pw.cardValues(plan, live.values), [plan.hash, live.values]);
     const top = pw.niceTop(Object.values(facts.cards).map(pw.heats[heat].of));
-
-    const pin = (node) => pw.go({ node: selected === node.id ? null : node.id });
-    const handlers = (node) => ({
-      onClick: () => pin(node),
-      onKeyDown: (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        event.stopPropagation();
-        pin(node);
-      },
-      onMouseEnter: () => setTip(node),
-      onMouseLeave: () => setTip(null),
-      onFocus: () => setTip(node),
-      onBlur: () => setTip(null),
-    });
-
     const steps = plan.nodes.filter((node) => node.id.startsWith("asc:"));
-    const card = (node) =>
-      pw.graphCard(node, {
-        place: glide.places[node.id] || layout.places[node.id],
-        facts,
-        spark: live.sparks[node.id],
-        heat: pw.heats[heat],
-        top,
-        selected: selected === node.id,
-        position: steps.indexOf(node) + 1,
-        handlers,
-      });
+    return { plan, selected, width, heat, live, layout, glide, facts, top, steps };
+  }
 
-    const svg = h(
+  function PlanGraph(props) {
+    const { useState } = window.React;
+    const { plan } = props;
+    const [ref, width] = pw.useWidth();
+    const [heat, setHeat] = useHeat();
+    const [tip, setTip] = useState(null);
+    const scene = useScene(props, width, heat);
+    const { layout, facts, live, top } = scene;
+    return h(
+      "div",
+      { id: props.id, className: "pw-graph", ref, ...dataOf(scene) },
+      plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
+      width > 0 && plan.nodes.length > 0 && drawing(scene, setTip),
+      tip && layout.places[tip.id] && pw.graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
+      pw.graphLegend({ heat, setHeat, top })
+    );
+  }
+
+  const dataOf = ({ plan, live, glide, steps }) => ({
+    "data-version": plan.version,
+    "data-hash": plan.hash,
+    "data-kind": plan.kind,
+    "data-batch": live.batch,
+    "data-gliding": glide.gliding ? "1" : "0",
+    "data-order": steps.map((node) => node.id).join(" "),
+  });
+
+  function drawing(scene, setTip) {
+    const { plan, width, live, layout, glide, facts, steps } = scene;
+    return h(
       "svg",
       { width, height: layout.height, role: "group", "aria-label": graphLabel(plan, steps) },
       h("defs", null, arrow()),
       layout.band && pw.graphBand(layout.band),
       edgesOf(plan, layout, glide.places).map(([edge, ends]) => pw.graphEdge(edge, ends, facts, live.values)),
-      plan.nodes.map((node) => layout.places[node.id] && card(node))
+      plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip))
     );
-    const data = {
-      "data-version": plan.version,
-      "data-hash": plan.hash,
-      "data-kind": plan.kind,
-      "data-batch": live.batch,
-      "data-gliding": glide.gliding ? "1" : "0",
-      "data-order": steps.map((node) => node.id).join(" "),
+  }
+
+  function card(scene, node, setTip) {
+    const { selected, heat, live, layout, glide, facts, top, steps } = scene;
+    return pw.graphCard(node, {
+      place: glide.places[node.id] || layout.places[node.id],
+      facts,
+      spark: live.sparks[node.id],
+      heat: pw.heats[heat],
+      top,
+      selected: selected === node.id,
+      position: steps.indexOf(node) + 1,
+      handlers: (own) => cardHandlers(own, selected, setTip),
+    });
+  }
+
+  /* A card is pinned by click, Enter or Space, and explained on hover or focus. */
+  function cardHandlers(node, selected, setTip) {
+    const pin = () => pw.go({ node: selected === node.id ? null : node.id });
+    return {
+      onClick: pin,
+      onKeyDown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        event.stopPropagation();
+        pin();
+      },
+      onMouseEnter: () => setTip(node),
+      onMouseLeave: () => setTip(null),
+      onFocus: () => setTip(node),
+      onBlur: () => setTip(null),
     };
-    return h(
-      "div",
-      { id: props.id, className: "pw-graph", ref, ...data },
-      plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
-      width > 0 && plan.nodes.length > 0 && svg,
-      tip && layout.places[tip.id] && pw.graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
-      pw.graphLegend({ heat, setHeat, top })
-    );
   }
 
   function nextHeat(name, way) {
