@@ -248,7 +248,12 @@ def _steps(card: DecisionCard) -> Component:
     ]
     cover = ", ".join(card.cover_prefix)
     words = "One row per step, as the macro-sequence was built"
-    return RowTable(f"{words}; cover prefix: {cover}" if cover else words, columns, rows)
+    return RowTable(
+        f"{words}; cover prefix: {cover}" if cover else words,
+        columns,
+        rows,
+        className="pw-steps",
+    )
 
 
 def _scores(step: Step) -> CellData:

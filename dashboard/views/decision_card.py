@@ -42,9 +42,9 @@ WATCHED: Final = {
 TESTED_CHANGE: Final = "Relative change since the last arrangement, against μ"
 _PLACED: Final = frozenset({*WATCHED, "mu", "cost_unit", "steps", "plans"})
 _METRICS: Final = {
-    "selectivity": "conditional selectivity s, least wins",
-    "dropping ratio": "tuple dropping ratio d, greatest wins",
-    "last": "nothing: the last one left",
+    "selectivity": "s, least wins",
+    "dropping ratio": "d, greatest wins",
+    "last": "the last one left",
 }
 _RELATIONS: Final = {
     ">=": float.__ge__,

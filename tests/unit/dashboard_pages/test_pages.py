@@ -1,0 +1,109 @@
+"""The pages on a real store: every page lays out with a run, at a moment, and without any run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import plotly
+import pytest
+
+from dashboard import context as contexts
+from dashboard.context import Moment
+from dashboard.live import Hub
+from dashboard.pages import decisions, matrix, results, runs, timeline
+from dashboard.pages.decisions import wanted_decision
+from dashboard.pages.rows import jump_to
+from dashboard.services import Services
+from dashboard.settings import Settings
+from storage.reader import open_reader
+from storage.writer import open_engine_writer
+from tests.web.recorded import record
+
+PAGES = [module.PAGE for module in (runs, timeline, matrix, decisions, results)]
+
+
+def services_on(path: Path, n_batches: int) -> Iterator[Services]:
+    with open_engine_writer(str(path)) as writer:
+        if n_batches:
+            record(writer, "r1", n_batches, 1000.0)
+            record(writer, "r2", n_batches, 2000.0, end=False)
+    with open_reader(str(path)) as reader:
+        yield Services(reader, None, Settings(str(path), "a-token-for-tests"), Hub(reader))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    yield from services_on(tmp_path_factory.mktemp("recorded") / "planwatch.db", 80)
+
+
+@pytest.fixture(scope="module")
+def blank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    yield from services_on(tmp_path_factory.mktemp("blank") / "planwatch.db", 0)
+
+
+def as_text(component: Any) -> str:
+    return json.dumps(component, cls=plotly.utils.PlotlyJSONEncoder, ensure_ascii=False)
+
+
+def laid_out(page: Any, services: Services, moment: Moment) -> str:
+    return as_text(page.layout(contexts.resolve(services.reader, moment), services))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+def test_a_store_without_a_run_says_how_to_get_one(page: Any, blank: Services) -> None:
+    assert "python3 run.py" in laid_out(page, blank, Moment())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+def test_every_page_lays_out_at_any_moment(page: Any, recorded: Services) -> None:
+    for at in (None, 0, 40):
+        assert laid_out(page, recorded, Moment(run="r1", at=at))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+def test_pages_with_records_are_in_the_navigation(page: Any, recorded: Services) -> None:
+    context = contexts.resolve(recorded.reader, Moment(run="r1"))
+    assert page.has_records(context, recorded)
+
+
+def test_a_past_moment_knows_nothing_of_later_records(recorded: Services) -> None:
+    early = laid_out(decisions.PAGE, recorded, Moment(run="r1", at=10))
+    assert "#1 below threshold" in early
+    assert "#2 below threshold" not in early
+
+
+def test_a_replayed_timeline_is_whole_with_a_cursor_and_a_frozen_one_ends_there(
+    recorded: Services,
+) -> None:
+    replayed = contexts.resolve(recorded.reader, Moment(run="r1", at=40))
+    frozen = contexts.resolve(recorded.reader, Moment(run="r2", at=40, frozen=True))
+    whole, held = timeline.build(replayed, recorded), timeline.build(frozen, recorded)
+    assert whole.panels[0].spot.batches[-1] == 79
+    assert whole.cursor == recorded.reader.batches("r1", 40, 40)[0].time
+    assert held.panels[0].spot.batches[-1] == 40
+    assert all(marker.batch <= 40 for marker in held.markers)
+
+
+@pytest.mark.parametrize(
+    ("node", "search", "wanted"),
+    [
+        ("decision:7", "", 7),
+        ("asc:a", "?run=r&decision=3", 3),
+        (None, "?decision=x", None),
+        ("decision:7", "?decision=3", 7),
+        (None, None, None),
+    ],
+)
+def test_the_url_names_a_decision(node: str | None, search: str | None, wanted: int | None) -> None:
+    assert wanted_decision(node, search) == wanted
+
+
+def test_jumps_are_links_that_keep_the_rest_of_the_moment(recorded: Services) -> None:
+    context = contexts.resolve(recorded.reader, Moment(run="r1", at=5, node="asc:origin"))
+    jump = jump_to(context, "/matrix", at=9)
+    assert jump == {"href": "/matrix?run=r1&at=9&node=asc%3Aorigin", "path": "/matrix", "at": "9"}
+    assert jump_to(context, at="now")["href"] == "?run=r1&node=asc%3Aorigin"
+    assert jump_to(context, "/plan", run="r2")["href"] == "/plan?run=r2"
