@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 def frame_of(spark: SparkSession, schema: Schema, rows: Sequence[Row]) -> DataFrame:
     """One partition with the tuples in order and an empty ``_corrupt_record``."""
-    data = [tuple(row[name] for name in schema.names) + (None,) for row in rows]
+    data = [(*(row[name] for name in schema.names), None) for row in rows]
     declared = f"{schema.ddl()}, `{CORRUPT}` string"
     return spark.createDataFrame(data, declared, verifySchema=False).coalesce(1)
 

@@ -38,9 +38,7 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_text(WORKLOAD)
     (tmp_path / "a.csv").write_text(ROWS)
     store = tmp_path / "store.db"
-    done = backend(
-        str(tmp_path / "my.toml"), "--once", "--set", "mu=0.2", "--store", str(store)
-    )
+    done = backend(str(tmp_path / "my.toml"), "--once", "--set", "mu=0.2", "--store", str(store))
     assert done.returncode == 0, done.stderr
 
     table = ds.dataset(tmp_path / "out", format="parquet").to_table()

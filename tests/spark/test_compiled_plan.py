@@ -58,8 +58,7 @@ def random_condition(rng: random.Random, depth: int = 2) -> Condition:
 
 def random_rows(rng: random.Random, n: int) -> list[dict[str, Any]]:
     return [
-        {"id": k}
-        | {a: None if rng.random() < 0.1 else rng.choice(v) for a, v in VALUES.items()}
+        {"id": k} | {a: None if rng.random() < 0.1 else rng.choice(v) for a, v in VALUES.items()}
         for k in range(n)
     ]
 

@@ -16,7 +16,13 @@ from backend.engine.loop import Engine, StreamJob
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from storage.records import Command, Run
-from storage.store import CommandWriter, Reader, open_command_writer, open_engine_writer, open_reader
+from storage.store import (
+    CommandWriter,
+    Reader,
+    open_command_writer,
+    open_engine_writer,
+    open_reader,
+)
 from tests.oracles import selection as oracle
 from tests.oracles.executor import execute
 
