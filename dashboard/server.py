@@ -15,6 +15,8 @@ from dashboard.services import Services
 from dashboard.settings import Settings
 from storage.store import CommandWriter, open_command_writer, open_engine_writer, open_reader
 
+#: Answers below this stay in memory; the largest asset has 5 MB.
+_SPILL_BYTES: Final = 64 * 2**20
 _MOST_BUFFERED_BYTES: Final = 8 * 1024 * 1024
 _STOP_WITHIN_S: Final = 0.5
 #: Threads kept free for pages and the API while all streams are open.
@@ -40,6 +42,7 @@ class Server:
                 ident=None,
                 max_request_body_size=2 * LONGEST_BODY_BYTES,  # the application answers before
                 outbuf_high_watermark=_MOST_BUFFERED_BYTES,
+                outbuf_overflow=_SPILL_BYTES,
                 clear_untrusted_proxy_headers=True,
             )
         except BaseException:

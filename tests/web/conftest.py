@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.web.site import Site, serve
 
@@ -24,6 +24,9 @@ _FLAGS = (
 )
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 OpenPage = Callable[..., Page]
+#: What a page may take on a machine that is busy with other things; a quiet one needs a tenth.
+PATIENCE_S = 45.0
+expect.set_options(timeout=PATIENCE_S * 1000)
 
 
 def find_chromium() -> str | None:
@@ -32,7 +35,7 @@ def find_chromium() -> str | None:
     return named or next((path for path in map(shutil.which, _NAMES) if path), None)
 
 
-def until(page: Page, condition: str, timeout_s: float = 10.0) -> None:
+def until(page: Page, condition: str, timeout_s: float = PATIENCE_S) -> None:
     """Wait until a JavaScript expression is true: the page forbids Playwright's own way (eval)."""
     end = time.monotonic() + timeout_s
     while not page.evaluate(condition):
@@ -80,6 +83,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         )
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(PATIENCE_S * 1000)
         _watch(page, site.url, troubles)
         page.goto(site.url + path)
         return page
