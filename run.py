@@ -14,6 +14,9 @@ if sys.version_info < (3, 11):  # noqa: UP036 - older ones must still read as fa
     found = ".".join(str(number) for number in sys.version_info[:2])
     sys.stderr.write(f"Planwatch needs Python 3.11 or newer, this is {found}. {step}\n")
     raise SystemExit(1)
+if sys.platform == "win32":
+    sys.stderr.write("Planwatch runs on Linux and macOS. Type 'wsl --install', start it in there.\n")
+    raise SystemExit(1)
 
 import argparse
 import errno
