@@ -15,7 +15,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - older ones must still read as fa
     sys.stderr.write(f"Planwatch needs Python 3.11 or newer, this is {found}. {step}\n")
     raise SystemExit(1)
 if sys.platform == "win32":
-    sys.stderr.write("Planwatch runs on Linux and macOS. Type 'wsl --install', start it in there.\n")
+    sys.stderr.write("Planwatch runs on Linux and macOS. Type 'wsl --install', start it there.\n")
     raise SystemExit(1)
 
 import argparse
