@@ -137,6 +137,9 @@ class StreamRunner:
         deadline = time.monotonic() + STOP_GRACE_S
         while query.isActive and self.engine.in_batch and time.monotonic() < deadline:
             time.sleep(0.02)
+        if self.stopping.is_set():
+            # said before Spark is stopped, which a loaded machine may not live to see
+            self.engine.writer.set_state(self.engine.run.id, "ended", "stopped", time.time())
         try:
             if query.isActive:
                 query.stop()
