@@ -112,7 +112,7 @@ def _as_of_rolled() -> Select[Any]:
         select(*columns).join_from(_SERIES, _ROLLUPS, row(resolution)).where(_OF_RUN)
         for resolution in (60, 1)
     )
-    return minutes.union_all(seconds)  # type: ignore[return-value]
+    return minutes.union_all(seconds)  # type: ignore[return-value]  # typed as a wider select
 
 
 _NEWEST: Final = _newest()

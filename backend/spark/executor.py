@@ -26,8 +26,8 @@ from backend.spark.observed import (
     query_ids,
 )
 from backend.spark.sinks import FileSink
+from backend.workloads.contract import CORRUPT
 
-CORRUPT = "_corrupt_record"
 #: Matched tuples sent to the dashboard per batch, about; above it they are sampled.
 RECENT_TUPLES = 200
 MISFITS_SHOWN = 50
@@ -106,7 +106,7 @@ class SparkExecutor:
         return np.array([seed, *(int(share * whole) for share in shares)], dtype=np.int64)
 
     def _prepare(self, session: SparkSession, snapshot: PlanSnapshot) -> _Prepared:
-        key = (id(snapshot.constructs), snapshot.plan, snapshot.stop_rule)
+        key = (snapshot.constructs, snapshot.plan, snapshot.stop_rule)
         if self._prepared is None or self._prepared.key != key:
             compiled = compile_plan(
                 snapshot.constructs, snapshot.plan, snapshot.stop_rule, self._misfit()

@@ -10,11 +10,11 @@ from pyspark.sql import functions as F
 
 from backend.model.schema import Schema
 from backend.spark.literals import quote
+from backend.workloads.contract import CORRUPT
 from backend.workloads.files import FILE_FORMATS
 from backend.workloads.replay import ArrowTableSource, ReplaySource, open_source
 from backend.workloads.spec import BUILT_IN, SourceSpec, StreamSpec, WorkloadError
 
-CORRUPT = "_corrupt_record"
 #: Formats whose reader reports a line that does not fit in a column of our choice.
 SELF_CHECKING = frozenset({"csv", "json", "xml"})
 

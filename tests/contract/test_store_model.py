@@ -88,7 +88,7 @@ class History:
             "decisions": tuple(decision(self._next("seq"), then) for _ in range(step.decided)),
             "knobs": (knob("mu", 0.5, self._next("version"), then + 1),) if step.turned else (),
         }
-        return BatchRecord(self.run_id, batch(number, moment), **new)  # type: ignore[arg-type]
+        return BatchRecord(self.run_id, batch(number, moment), **new)  # type: ignore[arg-type]  # mixed
 
     def _next(self, name: str) -> int:
         setattr(self, name, getattr(self, name) + 1)

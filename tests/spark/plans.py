@@ -13,8 +13,9 @@ from backend.adaptive.selection.constructs import ConstructSet
 from backend.engine.execution import BatchResult, PlanSnapshot
 from backend.model.events import PlanKind, SelectionPlan
 from backend.model.schema import Schema
-from backend.spark.executor import CORRUPT, SparkExecutor
+from backend.spark.executor import SparkExecutor
 from backend.spark.sinks import FileSink
+from backend.workloads.contract import CORRUPT
 
 Row = Mapping[str, Any]
 
