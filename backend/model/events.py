@@ -9,19 +9,37 @@ from typing import Any, Literal, TypeAlias
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings
 
-PlanKind: TypeAlias = Literal["early drop", "no early drop"]
+PlanKind: TypeAlias = Literal["early drop", "no early drop", "hybrid", "ticket"]
+
+
+@dataclass(frozen=True, slots=True)
+class MicroArrow:
+    """After ``region`` of ASC(``attribute``) was hit, ASC(``target``) is visited next. [L12] §4.3
+
+    region: row of the construct's qrb. support: sampled tuples it was decided on. gain: by how
+    much its metric beats the macro-arrow's on the same tuples, >= 0.
+    """
+
+    attribute: str
+    region: int
+    target: str
+    support: int
+    gain: float
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionPlan:
-    """The plan in force for a set of selection queries: visit order and early drop or not.
+    """The plan in force for a set of selection queries: how each tuple visits the constructs.
 
-    order: every p-attribute once. kind: 'no early drop' visits all of them branch-free.
+    order: every p-attribute once. kind: 'early drop' visits in order and stops by the stop rule;
+    'no early drop' visits all of them branch-free; 'hybrid' follows ``arrows`` where they lead to
+    an unvisited construct and the order otherwise; 'ticket' draws each next construct by lottery.
     """
 
     version: int
     kind: PlanKind
     order: tuple[str, ...]
+    arrows: tuple[MicroArrow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,8 @@ class Demo:
         )
         self.lines: list[str] = []
         self._heard: Queue[str] = Queue()
-        Thread(target=self._listen, daemon=True).start()
+        self._listener = Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
@@ -75,14 +76,21 @@ class Demo:
         self.process.wait(timeout=60)
         return time.monotonic() - begun
 
+    def close(self) -> None:
+        """Leave neither process nor pipe behind."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._listener.join(timeout=10)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[Demo]:
     started = Demo(tmp_path / "demo.db")
     yield started
-    if started.process.poll() is None:
-        started.process.kill()
-        started.process.wait()
+    started.close()
 
 
 def wait_for_batches(demo: Demo, n: int) -> None:
