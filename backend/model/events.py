@@ -17,7 +17,8 @@ class MicroArrow:
     """After ``region`` of ASC(``attribute``) was hit, ASC(``target``) is visited next. [L12] §4.3
 
     region: row of the construct's qrb. support: sampled tuples it was decided on. gain: by how
-    much its metric beats the macro-arrow's on the same tuples, >= 0.
+    much its metric (selectivity or tuple dropping ratio) beats the macro-arrow's, >= 0; on the
+    same tuples, unless the two were compared globally.
     """
 
     attribute: str
@@ -50,6 +51,7 @@ class BatchExecuted:
     really did: n per tuple when it does not drop early). n_matched: tuples satisfying >= 1 query.
     reached: attribute -> tuples that visited its construct; None when not counted.
     sample: attribute -> raw values (None = NULL) of the profiled tuples, equal lengths.
+    visit_costs: attribute -> measured time of one visit, in any unit > 0; empty = not measured.
     """
 
     batch_id: int
@@ -59,6 +61,7 @@ class BatchExecuted:
     plan_version: int
     reached: Mapping[str, int]
     sample: Mapping[str, Sequence[Any]]
+    visit_costs: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

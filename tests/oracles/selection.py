@@ -84,7 +84,8 @@ class NaiveConstructs:
 
     def __init__(self, queries: Sequence[ContinuousQuery], schema: Schema) -> None:
         self.schema = schema
-        self.values = {a: self._representatives(a, queries) for a in schema.names}
+        self.constants = {a: self._constants(a, queries) for a in schema.names}
+        self.values = {a: self._representatives(a) for a in schema.names}
         self.tests: list[dict[str, list[Condition]]] = []
         seen = []
         for query in queries:
@@ -104,15 +105,18 @@ class NaiveConstructs:
         self.users = {a: {j for j, t in enumerate(self.tests) if a in t} for a in self.attributes}
         self.covered = set().union(*self.users.values()) if self.users else set()
 
-    def _representatives(self, attribute: str, queries: Sequence[ContinuousQuery]) -> list[Any]:
+    def _constants(self, attribute: str, queries: Sequence[ContinuousQuery]) -> list[Any]:
         atoms = [p for q in queries for p in getattr(q.condition, "parts", ())]
-        found = sorted(
+        return sorted(
             {
                 p.constant
                 for p in atoms
                 if getattr(p, "constant", None) is not None and p.attribute == attribute
             }
         )
+
+    def _representatives(self, attribute: str) -> list[Any]:
+        found = self.constants[attribute]
         middle = [(x + y) / 2 for x, y in pairwise(found)]
         ends = [found[0] - 1, found[-1] + 1] if found else [0]
         return [None, *found, *middle, *ends]
