@@ -63,13 +63,76 @@ def attributes_of(condition: Condition) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ContinuousQuery:
-    """A registered continuous query: ``Select * From stream Where condition``.
+class Reference:
+    """An argument of a function: the value of an attribute."""
 
-    text: the CQL as written. condition: attribute names spelled as in the schema.
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """An argument of a function: a registered table."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """An argument of a function: a constant of the parameter's type."""
+
+    value: Constant
+
+
+Argument: TypeAlias = Reference | TableName | Fixed
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``function(arguments)``, or NOT of it; unknown when an attribute it is given is NULL."""
+
+    function: str
+    arguments: tuple[Argument, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WindowMember:
+    """``attribute [NOT] IN (Select column From stream [Rows rows])``; unknown for NULL.
+
+    The relation holds the last ``rows`` tuples of ``stream`` that had arrived with the tuple.
+    """
+
+    attribute: str
+    stream: str
+    column: str
+    rows: int
+    negated: bool = False
+
+
+#: Filters that are not compiled to expressions.
+Expensive: TypeAlias = Call | WindowMember
+
+
+def reads(filter_: Condition | Expensive) -> tuple[str, ...]:
+    """The attributes any filter looks at, in order of first mention."""
+    if isinstance(filter_, WindowMember):
+        return (filter_.attribute,)
+    if isinstance(filter_, Call):
+        named = [a.attribute for a in filter_.arguments if isinstance(a, Reference)]
+        return tuple(dict.fromkeys(named))
+    return attributes_of(filter_)
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousQuery:
+    """A registered continuous query: ``Select * From stream Where condition and filters``.
+
+    text: the CQL as written. condition: attribute names spelled as in the schema. filters: calls
+    of functions and memberships in windows, all of which must hold, too; in the order written.
     """
 
     name: str
     stream: str
     text: str
     condition: Condition
+    filters: tuple[Expensive, ...] = ()

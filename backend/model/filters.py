@@ -1,0 +1,149 @@
+"""Pipelined filters: one conjunction of commutative filters over a stream, and its plans.
+
+A filter *drops* the tuples it is not true for; a tuple is emitted when none drops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.model.conditions import Condition, Expensive
+from backend.model.events import RecordDecision, RecordOutcome
+
+FilterKind: TypeAlias = Literal["native", "function", "window"]
+ProbeRule: TypeAlias = Literal["all", "one", "next", "none"]
+#: int8[k, n]: one row a profile tuple, one column a filter.
+Outcomes: TypeAlias = NDArray[np.int8]
+
+#: What an outcome says: the filter dropped the tuple, let it pass, or was not asked.
+DROPPED, PASSED, UNKNOWN = 1, 0, -1
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One filter of a query.
+
+    name: unique in the query. text: its CQL. kind: 'native' filters compile to Spark
+    expressions, the others run in Python.
+    """
+
+    name: str
+    text: str
+    kind: FilterKind
+    condition: Condition | Expensive
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPlan:
+    """The order of the filters, by name; the first ``n_native`` are the native ones.
+
+    Those run as one Spark expression, the rest in one Arrow operator behind it: the split.
+    """
+
+    version: int
+    order: tuple[str, ...]
+    n_native: int
+
+    @property
+    def native(self) -> tuple[str, ...]:
+        return self.order[: self.n_native]
+
+    @property
+    def arrow(self) -> tuple[str, ...]:
+        return self.order[self.n_native :]
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """Which filters a profiled tuple is shown to after the one that dropped it.
+
+    rule: 'all' that follow (A-Greedy), only ``filter`` (Sweep), the 'next' one (LocalSwaps), none.
+    """
+
+    rule: ProbeRule
+    filter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CostSample:
+    """One timing: ``n_tuples`` tuples took ``us`` microseconds of a filter, together."""
+
+    n_tuples: int
+    us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Microseconds spent on the five parts of Table 4.2."""
+
+    tuples_us: float = 0.0
+    profile_us: float = 0.0
+    window_us: float = 0.0
+    view_us: float = 0.0
+    violations_us: float = 0.0
+
+    def plus(self, other: Shares) -> Shares:
+        """Part by part."""
+        return Shares(
+            self.tuples_us + other.tuples_us,
+            self.profile_us + other.profile_us,
+            self.window_us + other.window_us,
+            self.view_us + other.view_us,
+            self.violations_us + other.violations_us,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFiltered:
+    """A batch was run under plan ``plan_version``: exact counts, the profile, and times as data.
+
+    evaluated / dropped: filter -> tuples it was asked about, and dropped, in regular execution.
+    filters: the columns of ``outcomes``, which has one row a profiled tuple that was dropped;
+    n_passed: profiled tuples no filter dropped. profile_prob: p they were drawn with.
+    costs: filter -> timings. time_s: when the batch ended, on the clock of time-based windows.
+    spent: what the parts took: of this batch for tuples and profile, of the one before for the
+    others.
+    """
+
+    batch_id: int
+    plan_version: int
+    n_tuples: int
+    n_matched: int
+    evaluated: Mapping[str, int]
+    dropped: Mapping[str, int]
+    filters: tuple[str, ...]
+    outcomes: Outcomes
+    n_passed: int
+    profile_prob: float
+    costs: Mapping[str, Sequence[CostSample]]
+    time_s: float
+    spent: Shares = field(default_factory=Shares)
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptFilters:
+    """Run ``plan`` from ``batch_id`` on. predicted: microseconds per tuple, None if unknown."""
+
+    plan: FilterPlan
+    batch_id: int
+    reason: str
+    decision: int | None = None
+    predicted: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something worth a mark in the event lane that is no decision; detail: more words."""
+
+    kind: str
+    title: str
+    detail: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+FilterInstruction: TypeAlias = AdoptFilters | RecordDecision | RecordOutcome | Remark
