@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, permutations
 from typing import Any
@@ -81,10 +81,54 @@ def unmatched_after(
     return sum(bool(naive.live(attributes, row)) for row in rows)
 
 
-def extreme_orders(naive: NaiveConstructs, rows: Sequence[Tuple]) -> tuple[int, int]:
-    """Visits of the best and worst fixed order under the drop rule, all orders tried."""
-    totals = [
-        sum(len(naive.visits(order, row, "drop")) for row in rows)
+def extreme_order(
+    naive: NaiveConstructs,
+    rows: Sequence[Tuple],
+    stop_rule: str,
+    weights: Mapping[str, float] | None = None,
+    worst: bool = False,
+) -> tuple[tuple[str, ...], float]:
+    """The best (worst) fixed order and its cost per tuple, the first of all permutations."""
+    costs = {
+        order: sum(
+            weights[a] if weights else 1.0
+            for row in rows
+            for a in naive.visits(order, row, stop_rule)
+        )
         for order in permutations(naive.attributes)
-    ]
-    return min(totals), max(totals)
+    }
+    best = (max if worst else min)(costs, key=lambda order: costs[order])
+    return best, costs[best] / len(rows)
+
+
+def joint_selectivity(
+    naive: NaiveConstructs, prefix: Sequence[str], rows: Sequence[Tuple]
+) -> Fraction:
+    """[L07]: passed (query, tuple) pairs after the prefix, among all pairs."""
+    pairs = len(naive.tests) * len(rows)
+    passed = sum(len(naive.live(prefix, row)) for row in rows)
+    return Fraction(passed, pairs) if pairs else Fraction(1)
+
+
+def sas(
+    naive: NaiveConstructs, parts: Sequence[Sequence[str]], periods: Sequence[Sequence[Tuple]]
+) -> list[str]:
+    """Each part ordered by least joint selectivity behind the parts before; one period a choice."""
+    order: list[str] = []
+    waiting = list(periods)
+    for part in parts:
+        left = list(part)
+        while len(left) > 1:
+            rows = waiting.pop(0)
+            scores = [joint_selectivity(naive, [*order, a], rows) for a in left]
+            order.append(left.pop(scores.index(min(scores))))
+        order += left
+    return order
+
+
+def cover_and_rest(
+    naive: NaiveConstructs, rows: Sequence[Tuple]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The minimum cover of least joint selectivity, the first of those, and what it leaves."""
+    cover = min(minimum_covers(naive), key=lambda c: joint_selectivity(naive, c, rows))
+    return cover, [a for a in naive.attributes if a not in cover]

@@ -17,7 +17,8 @@ from backend.adaptive.selection.constructs import ConstructSet, Words
 from backend.adaptive.selection.cover import popcount
 from backend.adaptive.selection.matching import Regions
 
-Phase: TypeAlias = Literal["selectivity", "dropping ratio", "last"]
+#: 'joint selectivity' is that of [L07] (joint.py).
+Phase: TypeAlias = Literal["selectivity", "dropping ratio", "joint selectivity", "last"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,10 @@ class Step:
         """The step for people: ``dep_delay: least selectivity 0.120 (next best origin 0.300)``."""
         if self.phase == "last":
             return f"{self.chosen}: the last one left"
-        is_first_phase = self.phase == "selectivity"
-        word = "least selectivity" if is_first_phase else "greatest dropping ratio"
-        rank = _rank_selectivity if is_first_phase else _rank_dropping
-        text = f"{self.chosen}: {word} {self.winner.score or 0.0:.3f}"
+        is_dropping = self.phase == "dropping ratio"
+        rank = _rank_dropping if is_dropping else _rank_selectivity
+        word = "greatest" if is_dropping else "least"
+        text = f"{self.chosen}: {word} {self.phase} {self.winner.score or 0.0:.3f}"
         others = [c for c in self.candidates if c.attribute != self.chosen]
         if not others:
             return text

@@ -24,13 +24,14 @@ Regions: TypeAlias = NDArray[np.intp]
 class Trace:
     """What early drop did on T tuples with n constructs in a given order.
 
-    grb: uint64[T, W], final. visits: intp[T], constructs visited per tuple. reached: intp[n],
-    tuples that visited the ASC at each place of the order. alive: intp[n], tuples with GRB != 0
-    after that place.
+    grb: uint64[T, W], final. visits: intp[T], constructs visited per tuple. visited: bool[T, n],
+    which, columns in the order given. reached: intp[n], tuples that visited the ASC at each place
+    of the order. alive: intp[n], tuples with GRB != 0 after that place.
     """
 
     grb: Words
     visits: NDArray[np.intp]
+    visited: NDArray[np.bool_]
     reached: NDArray[np.intp]
     alive: NDArray[np.intp]
 
@@ -81,16 +82,14 @@ def trace(
     """
     n_tuples = len(regions)
     grb = np.repeat(constructs.initial[None, :], n_tuples, axis=0)
-    visits = np.zeros(n_tuples, dtype=np.intp)
-    reached = np.zeros(len(order), dtype=np.intp)
+    visited = np.zeros((len(order), n_tuples), dtype=np.bool_)
     alive = np.zeros(len(order), dtype=np.intp)
     columns = {attribute: i for i, attribute in enumerate(constructs.constructs)}
     for place, attribute in enumerate(order):
         construct = constructs.constructs[attribute]
         tested: Words = grb & construct.qub if stop_rule == "resolved" else grb
-        visited = np.any(tested, axis=1)
+        visited[place] = np.any(tested, axis=1)
         grb &= construct.qrb[regions[:, columns[attribute]]]  # a skipped one would clear no bit
-        visits += visited
-        reached[place] = np.count_nonzero(visited)
         alive[place] = np.count_nonzero(grb.any(axis=1))
-    return Trace(grb, visits, reached, alive)
+    visits, reached = visited.sum(axis=0, dtype=np.intp), visited.sum(axis=1, dtype=np.intp)
+    return Trace(grb, visits, visited.T, reached, alive)
