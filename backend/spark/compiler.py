@@ -178,7 +178,7 @@ class _Lookup:
 
     def word(self, w: int) -> str:
         """Bitmap word ``w`` of the region the attribute's value hits."""
-        rows = self.construct.qrb[:, w]
+        rows = self.construct.qrb[:][:, w]
         if self._values is None:
             index = self.region_column if self.is_shared else self.region()
             return f"get({self._table(w, rows)}, {index})"

@@ -16,39 +16,110 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.selection.domains import comparable, constant_text
+from backend.adaptive.selection.interning import TILE_WORDS, Tile, Words, coarser
 from backend.model.conditions import Constant
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES
 
-Words = NDArray[np.uint64]
+__all__ = ["Bitmaps", "Construct", "Words", "bitmap", "slots_in"]
+
 NULL_REGION = 0
+#: Bitmaps of up to so many bytes are laid out whole once they are read.
+_WHOLE_BYTES = 1 << 23
+_FULL = np.uint64(2**64 - 1)
+
+
+class Bitmaps:
+    """uint64[2m+2, W], put together from tiles row by row as they are asked for.
+
+    An index or an array of indices gives rows, a slice a block of them; ``&`` and ``|`` all rows.
+    """
+
+    def __init__(
+        self, constants: tuple[Constant, ...], tiles: tuple[Tile | None, ...], n_words: int
+    ) -> None:
+        self._constants, self._tiles = constants, tiles
+        self.shape = 2 * len(constants) + 2, n_words
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, regions: int | np.integer[Any] | slice | NDArray[np.intp]) -> Words:
+        if self._is_small:
+            found: Words = self._whole[regions]
+            return found
+        if isinstance(regions, int | np.integer):
+            row: Words = self._rows(np.array([regions]))[0]
+            return row
+        return self._rows(np.arange(len(self))[regions])
+
+    def __and__(self, words: Words) -> Words:
+        return self[:] & words
+
+    def __or__(self, words: Words) -> Words:
+        return self[:] | words
+
+    def rows_of(self, tile: int) -> NDArray[np.int32]:
+        """int32[2m+2]: the row of a used tile that holds each region's bitmap."""
+        if tile not in self._row_of:
+            found = self._tiles[tile]
+            assert found is not None
+            local = coarser(self._constants, found.constants)
+            self._row_of[tile] = found.row_of if local is None else found.row_of[local]
+        return self._row_of[tile]
+
+    @property
+    def _is_small(self) -> bool:
+        return self.shape[0] * self.shape[1] * 8 <= _WHOLE_BYTES
+
+    @cached_property
+    def _row_of(self) -> dict[int, NDArray[np.int32]]:
+        return {}
+
+    @cached_property
+    def _whole(self) -> Words:
+        return self._rows(np.arange(len(self)))
+
+    def _rows(self, regions: NDArray[np.intp]) -> Words:
+        found = np.full((len(regions), self.shape[1]), _FULL)
+        for number, tile in enumerate(self._tiles):
+            if tile is not None:
+                first = number * TILE_WORDS
+                rows = tile.rows[self.rows_of(number)[regions]]
+                found[:, first : first + rows.shape[1]] = rows
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class Construct:
     """ASC(A): the regions of attribute A and, per region, the slots it does not refute.
 
-    constants: c_1 < ... < c_m, distinct as numbers (5 and 5.0 are one).
-    qub: uint64[W]; bit j % 64 of word j // 64 = slot j has a condition on A.
-    qrb: uint64[2m+2, W]; row 0 = NULL/NaN, row 2p = constant c_p, odd rows = the open intervals
-    between neighbours; bit 1 = some value of the region satisfies the slot's condition on A, and 1
-    in every column outside qub (F2).
+    constants: c_1 < ... < c_m, distinct as numbers (5 and 5.0 are one). qub: uint64[W]; bit j % 64
+    of word j // 64 = slot j has a condition on A. tiles: the bitmaps of TILE_SLOTS slots each, None
+    where no slot uses A; the constants of a tile are among ``constants``.
     """
 
     attribute: str
     type: str
     constants: tuple[Constant, ...]
     qub: Words
-    qrb: Words
+    tiles: tuple[Tile | None, ...]
+
+    @cached_property
+    def qrb(self) -> Bitmaps:
+        """uint64[2m+2, W]; row 0 = NULL/NaN, row 2p = constant c_p, odd rows = the open intervals
+        between neighbours; bit 1 = some value of the region satisfies the slot's condition on A,
+        and 1 in every column outside qub (F2)."""
+        return Bitmaps(self.constants, self.tiles, len(self.qub))
 
     @property
     def n_regions(self) -> int:
         """2m+2: the NULL region, m points and m+1 open intervals. [L12] T1"""
-        return len(self.qrb)
+        return 2 * len(self.constants) + 2
 
     @property
     def bitmap_bytes(self) -> int:
-        """Bytes of qub and qrb together."""
-        return self.qub.nbytes + self.qrb.nbytes
+        """Bytes of qub and of the tiles: distinct rows and row numbers."""
+        return self.qub.nbytes + sum(tile.n_bytes for tile in self.tiles if tile is not None)
 
     def region_of(self, value: Any) -> int:
         """The row of qrb a value hits; 0 for NULL, NaN and values of another type."""

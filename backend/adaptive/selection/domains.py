@@ -73,14 +73,19 @@ def sorted_constants(attribute: Attribute, constants: Iterable[Constant]) -> tup
     for constant in constants:
         if constant not in found or isinstance(found[constant], float):
             found[constant] = 0.0 if constant == 0 and isinstance(constant, float) else constant
-    zones = {c.tzinfo is None for c in found.values() if isinstance(c, datetime)}
-    if len(zones) > 1:
-        raise QueryError(
-            f"attribute {attribute.name!r} is compared with timestamps both with and without "
-            "a time zone; use one kind"
-        )
+    check_zones(attribute.name, found.values())
     kept = list[Any](found.values())
     return tuple(sorted(kept))
+
+
+def check_zones(attribute: str, constants: Iterable[Constant]) -> None:
+    """Refuse timestamps with and without time zone on one attribute. Raises QueryError."""
+    found = {c.tzinfo is None for c in constants if isinstance(c, datetime)}
+    if len(found) > 1:
+        raise QueryError(
+            f"attribute {attribute!r} is compared with timestamps both with and without a time "
+            "zone; use one kind"
+        )
 
 
 def reachable_regions(type_name: str, constants: tuple[Constant, ...]) -> NDArray[np.bool_]:

@@ -47,7 +47,7 @@ def region_matrices(constructs: ConstructSet, regions: Regions) -> tuple[MatrixD
 def _region_matrix(constructs: ConstructSet, attribute: str, hits: NDArray[np.intp]) -> MatrixData:
     construct = constructs.constructs[attribute]
     names = constructs.users_of(attribute)
-    passed = _alive_by_query(constructs, construct.qrb, names)
+    passed = _alive_by_query(constructs, construct.qrb[:], names)
     counts = np.bincount(hits, minlength=construct.n_regions)
     shares = tuple((counts / len(hits)).tolist()) if len(hits) else (None,) * len(counts)
     return MatrixData(
