@@ -6,16 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from backend.adaptive.selection.cost import Mean, PlanChoice, PlanCost
+from backend.adaptive.selection.constructs import ConstructSet
+from backend.adaptive.selection.cost import CostModel, Mean, PlanChoice, PlanShape
+from backend.adaptive.selection.hybrid import ArrowDecision, HybridSequence
 from backend.adaptive.selection.knobs import Settings
-from backend.adaptive.selection.macro import MacroSequence, Step
+from backend.adaptive.selection.macro import Step
+from backend.adaptive.selection.rearrange import Rearrangement
 from backend.adaptive.selection.trigger import DROPPING, VISITS, Reading
 from backend.model.events import RecordDecision, SelectionPlan
 
 ALGORITHM: Final = "asc"
 COST_UNIT: Final = "visits per tuple"
+#: With measured visit costs.
+WEIGHTED_UNIT: Final = "visits per tuple, weighted"
 #: Metric of evaluations no trigger called for: lhs = predicted new, rhs = predicted old cost.
 PREDICTED: Final = "predicted cost per tuple"
+#: Micro-arrows listed with a decision, those of most support; the matrix ``arrows`` has all.
+_MOST_ARROWS: Final = 40
 _METRICS: Final = {"visits": VISITS, "dropping ratio": DROPPING, "either": VISITS}
 
 Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "thin", "cooldown"]
@@ -42,7 +49,7 @@ def decision_record(
     """The record of an evaluation: ``change >= μ`` when the trigger was read, else
     ``predicted new < predicted old``. old, new: the plan before, and the one adopted if any."""
     reading, choice = found.reading, found.choice
-    challenger = choice.challenger if choice else None
+    challenger = (choice.withheld or choice.challenger) if choice else None
     predicted_new = challenger.cost.value if challenger else None
     predicted_old = choice.incumbent.cost.value if choice else None
     watched = reading.decisive(settings.trigger) if reading else None
@@ -62,8 +69,8 @@ def decision_record(
         n_sample=found.n_sample,
         knob_version=settings.version,
         explanation=found.explanation,
-        old=_plan_detail(old, old.version),
-        new=_plan_detail(challenger, new.version if new else None) if challenger else None,
+        old=_plan_detail(PlanShape.of(old), old.version),
+        new=_plan_detail(challenger.shape, new.version if new else None) if challenger else None,
         predicted_old=predicted_old,
         predicted_new=predicted_new,
         plan_version=new.version if new else None,
@@ -71,9 +78,10 @@ def decision_record(
     )
 
 
-def _plan_detail(plan: SelectionPlan | PlanCost, version: int | None) -> dict[str, Any]:
-    """A plan: its version (None: only proposed), kind and order (attribute names)."""
-    return {"version": version, "kind": plan.kind, "order": list(plan.order)}
+def _plan_detail(shape: PlanShape, version: int | None) -> dict[str, Any]:
+    """A plan: its version (None: only proposed), kind, order (attribute names), micro-arrows."""
+    found = {"version": version, "kind": shape.kind, "order": list(shape.order)}
+    return {**found, "n_arrows": len(shape.arrows)} if shape.kind == "hybrid" else found
 
 
 def mean_detail(mean: Mean) -> dict[str, Any]:
@@ -81,30 +89,77 @@ def mean_detail(mean: Mean) -> dict[str, Any]:
     return {"mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n}
 
 
-def choice_detail(choice: PlanChoice, macro: MacroSequence, source: str) -> dict[str, Any]:
-    """Plans compared, the saving with its interval, and how the candidate order was built.
+def choice_detail(
+    found: Rearrangement, constructs: ConstructSet, model: CostModel, source: str
+) -> dict[str, Any]:
+    """Plans compared, the saving with its interval, and how the candidate was built.
 
     source: which sampled tuples were used, 'last λ tuples' or 'profile window'.
     """
-    return {
+    choice, proposal = found.choice, found.proposal
+    detail: dict[str, Any] = {
         "sample": source,
-        "plans": [
-            {
-                "kind": plan.kind,
-                "order": list(plan.order),
-                "visits": plan.visits,
-                "cost": mean_detail(plan.cost),
-                "incumbent": plan is choice.incumbent,
-                "chosen": plan is choice.best,
-            }
-            for plan in choice.plans
-        ],
+        "ordering": proposal.ordering,
+        "plans": _plans_detail(choice),
         "saving": mean_detail(choice.saving),
+        "min_gain": choice.min_gain,
         "d_init": choice.d_init,
         "visits_init": choice.visits_init,
-        "cover_prefix": list(macro.cover_prefix),
-        "n_comparisons": macro.n_comparisons,
-        "steps": [_step_detail(step) for step in macro.steps],
+        "cover_prefix": list(proposal.cover_prefix),
+        "n_comparisons": proposal.built.n_comparisons,
+        "steps": [_step_detail(step) for step in proposal.steps],
+    }
+    if found.n_periods:
+        detail["n_periods"] = found.n_periods
+    if model.weights:
+        detail |= {"cost_unit": WEIGHTED_UNIT, "weights": dict(model.weights)}
+    if proposal.found:
+        search = proposal.found
+        detail["search"] = {"exact": search.exact, "cost": search.cost, "n": search.n}
+    if proposal.hybrid:
+        detail["arrows"] = _arrows_detail(proposal.hybrid, constructs)
+    return detail
+
+
+def _plans_detail(choice: PlanChoice) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": plan.kind,
+            "order": list(plan.order),
+            "visits": plan.visits,
+            "cost": mean_detail(plan.cost),
+            "incumbent": plan is choice.incumbent,
+            "chosen": plan is choice.best,
+        }
+        for plan in choice.plans
+    ]
+
+
+def _arrows_detail(hybrid: HybridSequence, constructs: ConstructSet) -> dict[str, Any]:
+    """Regions decided and left undecided, and the micro-arrows of most support."""
+    established = [d for d in hybrid.decisions if d.target is not None]
+    shown = sorted(established, key=lambda d: -d.support)[:_MOST_ARROWS]
+    return {
+        "n_established": len(established),
+        "n_decided": len(hybrid.decisions),
+        "n_thin": hybrid.n_thin,
+        "shown": [_arrow_detail(d, constructs) for d in shown],
+    }
+
+
+def _arrow_detail(decision: ArrowDecision, constructs: ConstructSet) -> dict[str, Any]:
+    labels = constructs.constructs[decision.attribute].region_labels()
+    return {
+        "attribute": decision.attribute,
+        "row": decision.region,
+        "region": labels[decision.region],
+        "target": decision.target,
+        "level": decision.level,
+        "metric": decision.metric,
+        "support": decision.support,
+        "score": decision.score,
+        "macro_score": decision.macro_score,
+        "gain": decision.gain,
     }
 
 

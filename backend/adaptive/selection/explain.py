@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from backend.adaptive.selection.cost import PlanChoice, PlanCost
+from backend.adaptive.selection.cost import PlanChoice, PlanCost, PlanShape
 from backend.adaptive.selection.trigger import Watched
 
 
@@ -14,9 +14,16 @@ def arrows(order: Sequence[str]) -> str:
     return " → ".join(order) if order else "(no constructs)"
 
 
-def plan_text(kind: str, order: Sequence[str]) -> str:
-    """A plan in words: its order, or that it drops nothing early."""
-    return arrows(order) if kind == "early drop" else "no early drop"
+def plan_text(shape: PlanShape) -> str:
+    """A plan in words: its order, its micro-arrows, or that it drops nothing early."""
+    if shape.kind == "no early drop":
+        return "no early drop"
+    if shape.kind == "ticket":
+        return "ticket routing"
+    if shape.kind == "hybrid":
+        n = len(shape.arrows)
+        return f"{arrows(shape.order)} with {n} micro-arrow{'' if n == 1 else 's'}"
+    return arrows(shape.order)
 
 
 def count(n: int) -> str:
@@ -61,25 +68,44 @@ def change_sentence(watched: Watched, mu: float, n_tuples: int) -> str:
 
 def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:
     """Which plan won on the sample, and against what."""
-    best, old, other = choice.best, choice.incumbent, choice.challenger
+    best, old, other = choice.best, choice.incumbent, choice.withheld or choice.challenger
     n_sample = f"on {count(best.cost.n)} sampled tuples"
     if other is None:
         return f"plan kept: there is no other, {n_sample}"
     old_number, other_number = numbers(old.cost.value, other.cost.value)
     old_price = old_number + _visits_of(old, no_drop_visit_cost)
     other_price = other_number + _visits_of(other, no_drop_visit_cost)
+    if choice.withheld is not None:
+        return _withheld_sentence(choice, choice.withheld, other_price, old_price, n_sample)
     if not choice.switches:
-        kept = "order" if old.kind == "early drop" else "no early drop"
-        against = f"{other_price} for {plan_text(other.kind, other.order)}"
-        return f"{kept} kept, predicted cheapest at {old_price} against {against} {n_sample}"
-    new = f"new plan: {plan_text(best.kind, best.order)}"
-    if best.kind == old.kind:
-        new = f"new order {arrows(best.order)}"
-    return f"{new} predicted {other_price} against {old_price} for the old {n_sample}"
+        against = f"{other_price} for {plan_text(other.shape)}"
+        return f"{_kept(old)}, predicted cheapest at {old_price} against {against} {n_sample}"
+    same_kind = best.kind == old.kind == "early drop"
+    new = f"new {'order' if same_kind else 'plan:'} {plan_text(best.shape)}"
+    said = f"{new} predicted {other_price} against {old_price} for the old {n_sample}"
+    return f"{said}, as asked for" if choice.asked_for else said
+
+
+def _withheld_sentence(
+    choice: PlanChoice, withheld: PlanCost, price: str, old_price: str, n_sample: str
+) -> str:
+    """``order kept: a → b predicted 2.29 against 2.30, 0.4 % less; min_gain asks for 1 % …``."""
+    old = choice.incumbent
+    saved = 1 - withheld.cost.value / old.cost.value
+    return (
+        f"{_kept(old)}: {plan_text(withheld.shape)} predicted {price} against {old_price}, only "
+        f"{percent(saved)} less where min_gain = {100 * choice.min_gain:g} % is asked for, "
+        f"{n_sample}"
+    )
+
+
+def _kept(plan: PlanCost) -> str:
+    words = {"early drop": "order", "hybrid": "hybrid plan", "ticket": "ticket routing"}
+    return f"{words.get(plan.kind, plan.kind)} kept"
 
 
 def _visits_of(plan: PlanCost, no_drop_visit_cost: float) -> str:
     """Nothing, or for no early drop `` (12 branch-free visits at 0.3 each)``."""
-    if plan.kind == "early drop":
+    if plan.kind != "no early drop":
         return ""
     return f" ({len(plan.order)} branch-free visits at {no_drop_visit_cost:g} each)"

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
 from backend.adaptive.selection.cost import CostModel
+from backend.adaptive.selection.hybrid import Compare, Rules
 from backend.adaptive.selection.matching import StopRule
+from backend.adaptive.selection.orderings import ORDERINGS, Ordering
 from backend.model.knobs import KnobSettings, KnobSpec
 
 _MANY: Final = 100_000_000
 
 SELECTION_KNOBS: Final = (
+    KnobSpec(
+        "ordering",
+        "choice",
+        "macro",
+        "",
+        "How plans are built: macro-sequence, hybrid-sequence (micro-arrows per region), the 2007 "
+        "orders macs, sas and macssas, the best fixed order on the sample, and to compare with the "
+        "worst one and ticket routing, which run as asked. A change leads to a new plan at once.",
+        choices=ORDERINGS,
+    ),
     KnobSpec(
         "mu",
         "float",
@@ -102,6 +115,53 @@ SELECTION_KNOBS: Final = (
         high=10.0,
     ),
     KnobSpec(
+        "min_gain",
+        "float",
+        0.01,
+        "",
+        "Hysteresis: a new plan must be predicted cheaper than the one in force by this share "
+        "(0.01 = 1 %), else the old one is kept.",
+        low=0.0,
+        high=1.0,
+    ),
+    KnobSpec(
+        "visit_costs",
+        "choice",
+        "equal",
+        "",
+        "What a visit costs: equal counts every construct as 1, as the papers do; measured weighs "
+        "each with the time its region search takes (mean 1).",
+        choices=("equal", "measured"),
+    ),
+    KnobSpec(
+        "monitoring",
+        "choice",
+        "one sample",
+        "",
+        "What a new order is measured on: one sample for all its steps, or by period, as in the "
+        "papers: a period of τ sampled tuples for each step, the trigger waiting meanwhile.",
+        choices=("one sample", "by period"),
+    ),
+    KnobSpec(
+        "hybrid_compare",
+        "choice",
+        "local",
+        "",
+        "What a micro-arrow must not be worse than: local, the macro-arrow on the same tuples; "
+        "global, the macro step over all tuples (the literal text).",
+        choices=("local", "global"),
+    ),
+    KnobSpec(
+        "min_support",
+        "int",
+        10,
+        "tuples",
+        "Sampled tuples in a region that a decision on its micro-arrow takes. Fewer over-fit.",
+        low=1,
+        high=1_000_000,
+        scale="log",
+    ),
+    KnobSpec(
         "reject_sample_every",
         "int",
         1,
@@ -127,6 +187,11 @@ class Settings(NamedTuple):
     stop_rule: StopRule
     no_drop_visit_cost: float
     reject_sample_every: int
+    ordering: Ordering
+    min_gain: float
+    visit_costs: str
+    monitoring: str
+    rules: Rules
 
     @classmethod
     def of(cls, knobs: KnobSettings) -> Settings:
@@ -145,9 +210,23 @@ class Settings(NamedTuple):
             stop_rule=cast("StopRule", knobs.word("stop_rule")),
             no_drop_visit_cost=knobs.number("no_drop_visit_cost"),
             reject_sample_every=knobs.whole("reject_sample_every"),
+            ordering=cast("Ordering", knobs.word("ordering")),
+            min_gain=knobs.number("min_gain"),
+            visit_costs=knobs.word("visit_costs"),
+            monitoring=knobs.word("monitoring"),
+            rules=Rules(
+                cast("StopRule", knobs.word("stop_rule")),
+                cast("Compare", knobs.word("hybrid_compare")),
+                knobs.whole("min_support"),
+            ),
         )
 
     @property
-    def cost_model(self) -> CostModel:
-        """How visits turn into cost."""
-        return CostModel(self.stop_rule, self.no_drop_visit_cost)
+    def by_period(self) -> bool:
+        """Whether each step of an order is measured on a period of its own."""
+        return self.monitoring == "by period"
+
+    def cost_model(self, weights: Mapping[str, float] | None) -> CostModel:
+        """How visits turn into cost. weights: as measured, None when they are not (yet)."""
+        used = weights if self.visit_costs == "measured" else None
+        return CostModel(self.stop_rule, self.no_drop_visit_cost, used)

@@ -80,7 +80,7 @@ def affordable(constructs: ConstructSet, stop_rule: StopRule, effort: float = 1.
     """Sampled tuples the search for an order can take, at least 1."""
     n = len(constructs.attributes)
     if n > EXACT_ORDER_UP_TO:
-        return max(_FEW, int(effort * _SEARCH_WORDS / constructs.n_words))
+        return max(_FEW, int(_SEARCH_WORDS / constructs.n_words))
     triples = max(1, _pairs(constructs, stop_rule)[0].size)
     n_words = _LATTICE_WORDS / (max(1, n) << n)
     return max(1, int(effort * min(_BLOCK * n_words, _TRIPLES / triples)))

@@ -6,29 +6,27 @@ sampled tuples (so that they can be compared tuple by tuple).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from backend.adaptive.selection.constructs import ConstructSet
-from backend.adaptive.selection.cost import CostModel
-from backend.adaptive.selection.matching import Regions, trace
-from backend.model.events import RecordOutcome, SelectionPlan
+from backend.adaptive.selection.cost import CostModel, PlanShape, route, tuple_costs
+from backend.adaptive.selection.matching import Regions
+from backend.model.events import BatchExecuted, RecordOutcome
 
 
 class Shadow:
     """The demoted plan, kept beside the new one. Costs in early-drop visits per tuple."""
 
-    def __init__(
-        self, decision: int, old: SelectionPlan, new: SelectionPlan, model: CostModel
-    ) -> None:
+    def __init__(self, decision: int, old: PlanShape, new: PlanShape, model: CostModel) -> None:
         self._decision, self._old, self._new, self._model = decision, old, new, model
         self._actual = self._sample_new = self._sample_old = 0.0
         self._n_sample = 0
         self.n_tuples = 0
 
-    def follow(
-        self, constructs: ConstructSet, n_tuples: int, visits: int, regions: Regions
-    ) -> None:
+    def follow(self, constructs: ConstructSet, event: BatchExecuted, regions: Regions) -> None:
         """Account for one batch run under the new plan; regions: its sample, intp[T, n]."""
-        self.n_tuples += n_tuples
-        self._actual += visits * self._price(self._new)
+        self.n_tuples += event.n_tuples
+        self._actual += self._executed(event.visits, event.reached)
         self._n_sample += len(regions)
         self._sample_new += self._cost(constructs, self._new, regions)
         self._sample_old += self._cost(constructs, self._old, regions)
@@ -50,11 +48,17 @@ class Shadow:
             )
         ]
 
-    def _price(self, plan: SelectionPlan) -> float:
-        return 1.0 if plan.kind == "early drop" else self._model.no_drop_visit_cost
+    def _executed(self, visits: int, reached: Mapping[str, int]) -> float:
+        """What the executor's exact counts cost; weighted when visits per construct are known."""
+        weights, order = self._model.weights, self._new.order
+        if weights and all(a in reached for a in order):
+            spent = sum(weights[a] * reached[a] for a in order)
+        else:
+            spent = float(visits)
+        is_branch_free = self._new.kind == "no early drop"
+        return spent * (self._model.no_drop_visit_cost if is_branch_free else 1.0)
 
-    def _cost(self, constructs: ConstructSet, plan: SelectionPlan, regions: Regions) -> float:
+    def _cost(self, constructs: ConstructSet, shape: PlanShape, regions: Regions) -> float:
         """The plan's cost summed over a sample."""
-        if plan.kind == "no early drop":
-            return len(regions) * len(plan.order) * self._price(plan)
-        return float(trace(constructs, regions, plan.order, self._model.stop_rule).visits.sum())
+        found = route(constructs, regions, shape, self._model.stop_rule)
+        return float(tuple_costs(found, shape, self._model).sum())

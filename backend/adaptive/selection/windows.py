@@ -81,6 +81,19 @@ class ProfileWindow:
         n_attributes = len(self._constructs.attributes)
         return np.concatenate(found) if found else np.zeros((0, n_attributes), dtype=np.intp)
 
+    def recent(self, n: int) -> tuple[list[dict[str, Any]], Regions]:
+        """The last n >= 1 tuples, newest last: raw values of the p-attributes, and regions."""
+        rows: list[dict[str, Any]] = []
+        for chunk in reversed(self._chunks):
+            taken = chunk.last(n - len(rows))
+            columns = [taken.values[a] for a in self._constructs.attributes]
+            found = zip(*columns, strict=True) if columns else [()] * len(taken.regions)
+            names = self._constructs.attributes
+            rows = [*(dict(zip(names, row, strict=True)) for row in found), *rows]
+            if len(rows) >= n:
+                break
+        return rows, self.regions()[self._n - len(rows) :]
+
     def _chunk(self, sample: Mapping[str, Sequence[Any]], end: int) -> _Chunk:
         if any(a not in sample for a in self._constructs.attributes):
             empty = np.zeros((0, len(self._constructs.attributes)), dtype=np.intp)

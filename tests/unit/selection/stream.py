@@ -6,8 +6,9 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from backend.adaptive.selection.cost import PlanShape, route
 from backend.adaptive.selection.knobs import SELECTION_KNOBS, Settings
-from backend.adaptive.selection.matching import sample_regions, trace
+from backend.adaptive.selection.matching import sample_regions
 from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
@@ -77,6 +78,7 @@ class Stream:
         self.instructions: list[Instruction] = self.core.start()
         self._profile_prob = profile_prob
         self._rng = random.Random(20130101)
+        self.visit_costs: dict[str, float] = {}
         self.batch = 0
 
     def run(self, columns: Columns, batch_tuples: int = 250) -> list[Instruction]:
@@ -93,9 +95,10 @@ class Stream:
         """What an executor reports of one batch under the plan in force."""
         core, plan = self.core, self.core.plan
         rule = Settings.of(self.knobs).stop_rule
-        found = trace(core.constructs, sample_regions(core.constructs, part), plan.order, rule)
+        regions = sample_regions(core.constructs, part)
+        found = route(core.constructs, regions, PlanShape.of(plan), rule)
         n = len(part["a"])
-        early = plan.kind == "early drop"
+        early = plan.kind != "no early drop"
         visits = int(found.visits.sum()) if early else n * len(plan.order)
         reached = found.reached.tolist() if early else [n] * len(plan.order)
         chosen = [t for t in range(n) if self._rng.random() < self._profile_prob]
@@ -107,6 +110,7 @@ class Stream:
             plan_version=plan.version,
             reached=dict(zip(plan.order, reached, strict=True)),
             sample={a: [v[t] for t in chosen] for a, v in part.items()},
+            visit_costs=self.visit_costs,
         )
 
     def turn(self, knob: str, value: object) -> list[Instruction]:
@@ -138,6 +142,8 @@ def line(instruction: Instruction) -> str:
     if isinstance(instruction, AdoptPlan):
         plan = instruction.plan
         what = f"PLAN v{plan.version} {plan.kind}: {' '.join(plan.order)}"
+        if plan.arrows:
+            what += " | " + " ".join(f"{a.attribute}[{a.region}]→{a.target}" for a in plan.arrows)
         return f"batch {instruction.batch_id:>3}  {what} | {instruction.reason}"
     if isinstance(instruction, RecordOutcome):
         o = instruction

@@ -12,14 +12,18 @@ from hypothesis import strategies as st
 
 from backend.adaptive.selection.constructs import build_constructs
 from backend.adaptive.selection.cost import (
+    Contest,
     CostModel,
+    PlanShape,
     choose_plan,
     expected_visits,
     mean_of,
 )
-from backend.adaptive.selection.explain import numbers
-from backend.adaptive.selection.matching import StopRule, sample_regions
+from backend.adaptive.selection.explain import choice_sentence, numbers
+from backend.adaptive.selection.lattice import extreme_order
+from backend.adaptive.selection.matching import StopRule, sample_regions, trace
 from backend.adaptive.selection.matrices import region_matrices, selectivity_matrix
+from backend.adaptive.selection.rearrange import normalised
 from backend.model.conditions import ContinuousQuery, Or
 from backend.model.schema import Schema
 from tests.oracles.selection import NaiveConstructs, matches
@@ -56,10 +60,20 @@ def test_a_single_value_has_no_interval_width() -> None:
     assert found.low == found.value == found.high
 
 
+def early(*order: str) -> PlanShape:
+    """Early drop in an order."""
+    return PlanShape("early drop", order)
+
+
+def branch_free(*order: str) -> PlanShape:
+    """No early drop."""
+    return PlanShape("no early drop", order)
+
+
 def test_the_cheapest_plan_is_chosen() -> None:
     regions = sample_regions(l12(), ALL)
-    model = CostModel("drop", 1.0)
-    choice = choose_plan(l12(), regions, ("early drop", SCHEMA_ORDER), BEST, model)
+    contest = Contest(early(*SCHEMA_ORDER), (early(*BEST), branch_free(*BEST)))
+    choice = choose_plan(l12(), regions, contest, CostModel("drop", 1.0))
     assert [(p.kind, p.order) for p in choice.plans] == [
         ("early drop", SCHEMA_ORDER),
         ("early drop", BEST),
@@ -76,7 +90,8 @@ def test_the_cheapest_plan_is_chosen() -> None:
 def test_ties_keep_the_incumbent() -> None:
     regions = sample_regions(l12(), ALL)
     model = CostModel("drop", 24 / 28)
-    choice = choose_plan(l12(), regions, ("early drop", SCHEMA_ORDER), SCHEMA_ORDER, model)
+    contest = Contest(early(*SCHEMA_ORDER), (early(*SCHEMA_ORDER), branch_free(*SCHEMA_ORDER)))
+    choice = choose_plan(l12(), regions, contest, model)
     assert not choice.switches
     assert len(choice.plans) == 2
     assert choice.challenger is choice.plans[1]
@@ -85,23 +100,70 @@ def test_ties_keep_the_incumbent() -> None:
 def test_no_early_drop_is_a_plan() -> None:
     regions = sample_regions(l12(), ALL)
     cheap = CostModel("drop", 0.5)
-    choice = choose_plan(l12(), regions, ("early drop", SCHEMA_ORDER), BEST, cheap)
+    contest = Contest(early(*SCHEMA_ORDER), (early(*BEST), branch_free(*BEST)))
+    choice = choose_plan(l12(), regions, contest, cheap)
     assert (choice.best.kind, choice.best.cost.value, choice.best.visits) == ("no early drop", 2, 4)
     assert choice.visits_init == pytest.approx(23 / 7)  # of its reference order
-    back = choose_plan(
-        l12(), regions, ("no early drop", SCHEMA_ORDER), SCHEMA_ORDER, CostModel("drop", 1.0)
-    )
+    leave = Contest(branch_free(*SCHEMA_ORDER), (early(*SCHEMA_ORDER),))
+    back = choose_plan(l12(), regions, leave, CostModel("drop", 1.0))
     assert (back.best.kind, back.best.order) == ("early drop", SCHEMA_ORDER)
-    assert [p.kind for p in back.plans] == ["no early drop", "early drop"]
-    other = choose_plan(l12(), regions, ("no early drop", SCHEMA_ORDER), BEST, cheap)
-    assert [p.kind for p in other.plans] == ["no early drop", "early drop", "early drop"]
-    assert not other.switches
+    assert not choose_plan(l12(), regions, leave, cheap).switches
+
+
+def test_a_gain_below_the_least_is_not_worth_a_change() -> None:
+    """23 visits against 24 are 4.2 % less."""
+    regions = sample_regions(l12(), ALL)
+    model = CostModel("drop", 1.0)
+    for min_gain, switches in ((0.04, True), (0.05, False)):
+        contest = Contest(early(*SCHEMA_ORDER), (early(*BEST),), min_gain=min_gain)
+        choice = choose_plan(l12(), regions, contest, model)
+        assert choice.switches is switches
+    assert choice.withheld is choice.challenger is choice.plans[1]
+    assert choice.visits_init == pytest.approx(24 / 7)
+    assert choice_sentence(choice, 1.0) == (
+        "order kept: A1 → A4 → A2 → A3 predicted 3.29 against 3.43, only 4.2 % less where "
+        "min_gain = 5 % is asked for, on 7 sampled tuples"
+    )
+
+
+def test_an_incumbent_that_must_leave_leaves_for_a_dearer_plan() -> None:
+    regions = sample_regions(l12(), ALL)
+    contest = Contest(
+        early(*BEST), (early(*SCHEMA_ORDER),), (early("A4", "A3", "A2", "A1"),), 0.5, True
+    )
+    choice = choose_plan(l12(), regions, contest, CostModel("drop", 1.0))
+    assert (choice.best.order, choice.switches, choice.asked_for) == (SCHEMA_ORDER, True, True)
+    assert choice.saving.value == pytest.approx(-1 / 7)
+    assert choice.challenger is choice.best  # never a mere reference
+    same = Contest(early(*BEST), (early(*BEST),), must_leave=True)
+    assert not choose_plan(l12(), regions, same, CostModel("drop", 1.0)).switches
+
+
+def test_weights_are_the_price_of_visits() -> None:
+    """With A1 dear, the best order of equal visits is no longer the cheapest."""
+    regions = sample_regions(l12(), ALL)
+    weights = normalised({"A1": 9.0, "A2": 1.0, "A3": 1.0, "A4": 1.0}, SCHEMA_ORDER)
+    assert weights == {"A1": 3.0, "A2": 1 / 3, "A3": 1 / 3, "A4": 1 / 3}
+    assert normalised({"A1": 9.0}, SCHEMA_ORDER) is None
+    model = CostModel("drop", 1.0, weights)
+    cheap = extreme_order(l12(), regions, "drop", weights).order
+    contest = Contest(early(*BEST), (early(*cheap), branch_free(*BEST)))
+    choice = choose_plan(l12(), regions, contest, model)
+    assert choice.best.order == cheap != BEST
+    plain, weighted, all_of_them = choice.plans
+    assert weighted.visits > plain.visits
+    assert weighted.cost.value < plain.cost.value
+    assert all_of_them.cost.value == pytest.approx(4)  # weights have mean 1
+    reached = trace(l12(), regions, BEST, "drop").reached
+    expected = sum(weights[a] * n for a, n in zip(BEST, reached.tolist(), strict=True)) / 7
+    assert plain.cost.value == pytest.approx(expected)
 
 
 def test_nothing_is_chosen_from_an_empty_sample() -> None:
     nothing = sample_regions(l12(), {name: [] for name in SCHEMA_ORDER})
+    contest = Contest(early(*BEST), (early(*SCHEMA_ORDER),))
     with pytest.raises(ValueError, match="empty sample"):
-        choose_plan(l12(), nothing, ("early drop", BEST), BEST, CostModel("drop", 1.0))
+        choose_plan(l12(), nothing, contest, CostModel("drop", 1.0))
 
 
 def test_mean_of_costs() -> None:
