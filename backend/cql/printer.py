@@ -6,7 +6,19 @@ import re
 from datetime import datetime
 
 from backend.cql.syntax import reserved_words
-from backend.model.conditions import And, Comparison, Condition, Constant, NullTest, Or
+from backend.model.conditions import (
+    And,
+    Argument,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    Expensive,
+    NullTest,
+    Or,
+    Reference,
+    TableName,
+)
 
 
 def format_condition(condition: Condition) -> str:
@@ -22,6 +34,24 @@ def format_condition(condition: Condition) -> str:
     if isinstance(condition, And):
         return " and ".join(_inner(part) for part in condition.parts) or "true"
     return " or ".join(_inner(part) for part in condition.parts) or "false"
+
+
+def format_filter(part: Expensive) -> str:
+    """A call or a membership in a window as CQL."""
+    if isinstance(part, Call):
+        arguments = ", ".join(_argument(a) for a in part.arguments)
+        return f"{'not ' if part.negated else ''}{part.function}({arguments})"
+    word = "not in" if part.negated else "in"
+    relation = f"Select {format_name(part.column)} From {format_name(part.stream)}"
+    return f"{format_name(part.attribute)} {word} ({relation} [Rows {part.rows}])"
+
+
+def _argument(argument: Argument) -> str:
+    if isinstance(argument, Reference):
+        return format_name(argument.attribute)
+    if isinstance(argument, TableName):
+        return format_name(argument.table)
+    return format_constant(argument.value)
 
 
 def _inner(part: Condition) -> str:

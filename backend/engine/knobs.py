@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
+from backend.adaptive.filters.knobs import FILTER_KNOBS
 from backend.adaptive.selection.knobs import SELECTION_KNOBS
 from backend.model.knobs import KnobSpec
 
@@ -26,4 +30,23 @@ AT_END = KnobSpec(
     entity="op:source",
 )
 
-KNOBS: tuple[KnobSpec, ...] = (*SELECTION_KNOBS, RATE, AT_END)
+#: What a run of selection queries has.
+SELECTION_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (*SELECTION_KNOBS, RATE, AT_END)
+
+#: Knobs both kinds of runs have, and where they start for pipelined filters.
+_SHARED: Final = {
+    "profile_prob": 0.01,
+    "min_samples": 100,
+    "cooldown_tuples": 0,
+    "reject_sample_every": 1,
+}
+#: What a run of pipelined filters has.
+FILTER_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (
+    *FILTER_KNOBS,
+    *(replace(k, default=_SHARED[k.name]) for k in SELECTION_KNOBS if k.name in _SHARED),
+    RATE,
+    AT_END,
+)
+
+#: Every knob a workload may set.
+KNOBS: Final[tuple[KnobSpec, ...]] = (*SELECTION_KNOBS, *FILTER_KNOBS, RATE, AT_END)

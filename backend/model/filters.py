@@ -104,7 +104,8 @@ class BatchFiltered:
 
     evaluated / dropped: filter -> tuples it was asked about, and dropped, in regular execution.
     filters: the columns of ``outcomes``, which has one row a profiled tuple that was dropped;
-    n_passed: profiled tuples no filter dropped. profile_prob: p they were drawn with.
+    n_passed: profiled tuples no filter dropped. profile_prob, probing: what they were drawn with,
+    and asked.
     costs: filter -> timings. time_s: when the batch ended, on the clock of time-based windows.
     spent: what the parts took: of this batch for tuples and profile, of the one before for the
     others.
@@ -120,6 +121,7 @@ class BatchFiltered:
     outcomes: Outcomes
     n_passed: int
     profile_prob: float
+    probing: Probing
     costs: Mapping[str, Sequence[CostSample]]
     time_s: float
     spent: Shares = field(default_factory=Shares)

@@ -121,10 +121,9 @@ class MatrixView:
         """
         self.order.insert(target, self.order.pop(source))
 
-    def both(self, pair: Pair, columns: Columns) -> int:
-        """Tuples that reach row i and are dropped by both filters of the pair."""
-        alive = alive_after(columns, self.order[: pair.position])
-        own, other = self.order[pair.position], self.order[pair.challenger]
+    def both(self, row: int, own: int, other: int, columns: Columns) -> int:
+        """Tuples that reach ``row`` and are dropped by the filters ``own`` and ``other``."""
+        alive = alive_after(columns, self.order[:row])
         return int(popcount(alive & columns[own] & columns[other]))
 
     def alive(self, n_tuples: int) -> list[int]:

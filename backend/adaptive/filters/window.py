@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.filters.bits import Columns, pack
-from backend.model.filters import DROPPED, UNKNOWN, Outcomes
+from backend.model.filters import DROPPED, Outcomes
 
 _LEAST_CAPACITY: Final = 64
 
@@ -23,6 +23,7 @@ class _Stretch:
     n_dropped: int
     n_left: int
     n_passed: int
+    is_complete: bool
 
     @property
     def passes_left(self) -> int:
@@ -33,9 +34,9 @@ class _Stretch:
 class ProfileWindow:
     """The last profile tuples, by number of dropped ones or by age; bits by filter, not position.
 
-    A ring of slots holds, per dropped tuple, what every filter says of it; filters that were not
-    asked (Sweep, LocalSwaps) count as passed and the tuple as incomplete. Passes are counted
-    only: they add nothing to V and give the absolute selectivities. n_filters columns.
+    A ring of slots holds, per dropped tuple, which filters drop it; filters that were not asked
+    (Sweep, LocalSwaps) count as passed. Passes are counted only: they add nothing to V and give the
+    absolute selectivities. n_filters columns.
     """
 
     def __init__(self, n_filters: int) -> None:
@@ -59,29 +60,31 @@ class ProfileWindow:
 
     @property
     def is_complete(self) -> bool:
-        """Every filter was asked about every tuple."""
-        return bool(self._complete[self._slots(self._head, self._tail)].all())
+        """Every filter was to be asked about every tuple."""
+        return all(stretch.is_complete for stretch in self._stretches)
 
     def drops(self) -> NDArray[np.bool_]:
         """bool[k, n]: the window's dropped tuples, oldest first."""
         found: NDArray[np.bool_] = self._ring[:, self._slots(self._head, self._tail)].T
         return found
 
-    def add(self, outcomes: Outcomes, n_passed: int, time_s: float) -> Columns:
+    def add(
+        self, outcomes: Outcomes, n_passed: int, time_s: float, is_complete: bool = True
+    ) -> Columns:
         """Insert the profile tuples of one batch; their drops as bitsets.
 
-        outcomes: int8[k, n], each row with at least one drop.
+        outcomes: int8[k, n], each row with at least one drop. is_complete: all filters were asked
+        about all of them, not only about those that happen to have no gap.
         """
         k = len(outcomes)
         self._make_room(k)
         slots = self._slots(self._tail, self._tail + k)
         drops = (outcomes == DROPPED).T
         self._ring[:, slots] = drops
-        self._complete[slots] = ~(outcomes == UNKNOWN).any(axis=1)
         self._tail += k
         self._repack(slots)
         if k or n_passed:
-            self._stretches.append(_Stretch(time_s, k, k, n_passed))
+            self._stretches.append(_Stretch(time_s, k, k, n_passed, is_complete))
         return pack(drops)
 
     def expire(self, keep: int | None, since_s: float | None = None) -> Columns:
@@ -109,31 +112,34 @@ class ProfileWindow:
         self._vacate_all()
 
     def keep_complete(self) -> int:
-        """Forget the tuples not every filter was asked about; returns how many."""
-        slots = self._slots(self._head, self._tail)
-        kept = self._complete[slots]
-        gone = int((~kept).sum())
-        if gone:
-            rows = self._ring[:, slots[kept]].T.astype(np.int8)
-            time_s = self._stretches[-1].time_s
-            n_passed = self.n_passed * len(rows) // len(slots)
-            self.clear()
-            self.add(rows, n_passed, time_s)
-        return gone
+        """Forget the tuples of batches that were not asked everything; returns how many.
+
+        All of such a batch goes: its tuples without a gap are no fair sample.
+        """
+        held = len(self)
+        if not self.is_complete:
+            kept = self._kept(list(range(self.n_filters)))
+            self.__dict__.update(kept.__dict__)
+        return held - len(self)
 
     def without(self, kept: list[int]) -> ProfileWindow:
         """The window of a query that has only the filters ``kept`` left, as if it always had.
 
-        Tuples that only filters now gone dropped have become passes. Complete tuples only.
+        Tuples that only filters now gone dropped have become passes.
         """
-        found = ProfileWindow(len(kept))
+        return self._kept(kept)
+
+    def _kept(self, filters: list[int]) -> ProfileWindow:
+        """The complete batches, with these filters only."""
+        found = ProfileWindow(len(filters))
         start = self._head
         for stretch in self._stretches:
-            rows = self._ring[:, self._slots(start, start + stretch.n_left)][kept].T
+            rows = self._ring[:, self._slots(start, start + stretch.n_left)][filters].T
             start += stretch.n_left
-            dropped = rows.any(axis=1)
-            n_passed = stretch.passes_left + int((~dropped).sum())
-            found.add(rows[dropped].astype(np.int8), n_passed, stretch.time_s)
+            if stretch.is_complete:
+                dropped = rows.any(axis=1)
+                n_passed = stretch.passes_left + int((~dropped).sum())
+                found.add(rows[dropped].astype(np.int8), n_passed, stretch.time_s)
         return found
 
     def _is_stale(self, stretch: _Stretch, since_s: float | None, keep: int | None) -> bool:
@@ -149,7 +155,6 @@ class ProfileWindow:
         self._capacity = capacity
         self._ring = np.zeros((self.n_filters, capacity), dtype=np.bool_)
         self._packed = np.zeros((self.n_filters, capacity // 8), dtype=np.uint8)
-        self._complete = np.zeros(capacity, dtype=np.bool_)
 
     def _make_room(self, k: int) -> None:
         """Let the ring take k more tuples; it doubles until they fit."""
@@ -157,11 +162,11 @@ class ProfileWindow:
         if needed <= capacity:
             return
         slots = self._slots(self._head, self._tail)
-        ring, complete, n = self._ring[:, slots], self._complete[slots], len(self)
+        ring, n = self._ring[:, slots], len(self)
         while capacity < needed:
             capacity *= 2
         self._allocate(capacity)
-        self._ring[:, :n], self._complete[:n] = ring, complete
+        self._ring[:, :n] = ring
         self._head, self._tail = 0, n
         self._repack(self._slots(0, n))
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.adaptive.filters.bits import pack, row_of, view_of
-from backend.adaptive.filters.exact import Pair, best, fraction, ranks_below
+from backend.adaptive.filters.exact import best, fraction, ranks_below
 from backend.adaptive.filters.view import MatrixView
 from tests.oracles import filters as oracle
 from tests.unit.filters.cases import Case, cases, packed
@@ -145,8 +145,8 @@ def test_a_pair_knows_what_both_drop() -> None:
     columns = packed(drops, 3)
     view = MatrixView([2, 0, 1])
     view.rebuild(columns)
-    assert view.both(Pair(0, 1), columns) == 1
-    assert view.both(Pair(1, 2), columns) == 1
+    assert view.both(0, 2, 0, columns) == 1
+    assert view.both(1, 0, 1, columns) == 1
     assert view.alive(5) == [5, 3, 2, 2]
 
 

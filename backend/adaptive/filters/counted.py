@@ -1,0 +1,77 @@
+"""Execution by counting: what a batch comes to when it is known which filter drops which tuple.
+
+For experiments and races: the counts and profile tuples the executor would report, without
+evaluating anything. Operation counts are exact; times are counts times prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.model.filters import DROPPED, PASSED, UNKNOWN, Outcomes, Probing
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """evaluated / dropped: tuples by filter, in regular execution. outcomes, n_passed: the
+    profile, columns in plan order. probed: evaluations by filter that only the profile made."""
+
+    n_matched: int
+    evaluated: Mapping[str, int]
+    dropped: Mapping[str, int]
+    outcomes: Outcomes
+    n_passed: int
+    probed: Mapping[str, int]
+
+
+def run_counted(
+    drops: NDArray[np.bool_],
+    names: Sequence[str],
+    order: Sequence[str],
+    probing: Probing,
+    profiled: NDArray[np.bool_],
+) -> Counted:
+    """One batch. drops: bool[m, n], columns as ``names``; profiled: bool[m], the sampled tuples."""
+    place = {name: i for i, name in enumerate(names)}
+    ordered = drops[:, [place[name] for name in order]]
+    is_dropped = ordered.any(axis=1)
+    first = np.full(len(drops), len(order))
+    if order:
+        first = np.where(is_dropped, np.argmax(ordered, axis=1), first)
+    stops = np.bincount(first, minlength=len(order) + 1)
+    reached = len(drops) - np.concatenate(([0], np.cumsum(stops)[:-1]))
+    sampled = profiled & is_dropped
+    outcomes = probe(ordered[sampled], first[sampled], order, probing)
+    after = np.arange(len(order))[None, :] > first[sampled][:, None]
+    extra = ((outcomes != UNKNOWN) & after).sum(axis=0)
+    return Counted(
+        n_matched=int((~is_dropped).sum()),
+        evaluated={name: int(reached[i]) for i, name in enumerate(order)},
+        dropped={name: int(stops[i]) for i, name in enumerate(order)},
+        outcomes=outcomes,
+        n_passed=int((profiled & ~is_dropped).sum()),
+        probed={name: int(extra[i]) for i, name in enumerate(order)},
+    )
+
+
+def probe(
+    ordered: NDArray[np.bool_], first: NDArray[np.intp], order: Sequence[str], probing: Probing
+) -> Outcomes:
+    """int8[k, n]: what is known of dropped tuples after probing; columns in plan order.
+
+    first: position of the filter that dropped the tuple; those before it let it pass.
+    """
+    places = np.arange(len(order))[None, :]
+    asked = places <= first[:, None]
+    if probing.rule == "all":
+        asked = np.ones_like(asked)
+    elif probing.rule == "next":
+        asked = places <= first[:, None] + 1
+    elif probing.rule == "one":
+        asked = asked | (places == list(order).index(str(probing.filter)))
+    known = np.where(ordered, DROPPED, PASSED)
+    return np.where(asked, known, UNKNOWN).astype(np.int8)
