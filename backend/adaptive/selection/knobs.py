@@ -130,7 +130,8 @@ SELECTION_KNOBS: Final = (
         "equal",
         "",
         "What a visit costs: equal counts every construct as 1, as the papers do; measured weighs "
-        "each with the time its region search takes (mean 1).",
+        "each with the time its region search takes (mean 1) when plans are compared; best and "
+        "worst order by it, too.",
         choices=("equal", "measured"),
     ),
     KnobSpec(
