@@ -24,6 +24,29 @@ def drift_stream() -> Stream:
     return stream
 
 
+def hybrid_stream() -> Stream:
+    """Micro-arrows while the selective attribute moves, then other orderings and queries."""
+    knobs = settings(ordering="hybrid", stop_rule="drop", min_support=25, cooldown_tuples=1000)
+    stream = Stream(knobs)
+    stream.run(tuples(3000, seed=1, b=20))  # a filters
+    stream.run(tuples(4000, seed=2, a=20))  # b filters, as many match
+    queries = (*QUERIES[1:], query("q5", C("a", "<", 15), C("c", "=", 50)))
+    stream.register(queries, "query q1 removed, query q5 registered")
+    stream.run(tuples(2000, seed=3, a=20))
+    stream.turn("hybrid_compare", "global")
+    stream.run(tuples(1000, seed=4, a=20))
+    stream.turn("ordering", "ticket")
+    stream.run(tuples(1000, seed=5, a=20))
+    stream.turn("ordering", "best")
+    stream.run(tuples(2000, seed=6, b=20))
+    return stream
+
+
+def test_the_hybrid_trace() -> None:
+    lines = [line(instruction) for instruction in hybrid_stream().instructions]
+    check_golden("selection_hybrid_trace.txt", "\n".join(lines) + "\n")
+
+
 def test_the_drift_trace() -> None:
     lines = [line(instruction) for instruction in drift_stream().instructions]
     check_golden("selection_drift_trace.txt", "\n".join(lines) + "\n")
