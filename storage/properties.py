@@ -46,6 +46,28 @@ PROPERTIES: Final[dict[str, Property]] = {
     "decisions_total": Property(
         "decisions", ("system",), "trigger evaluations since the run began, stored or not"
     ),
+    "regret_running": Property(
+        "visits/tuple", ("system",), "cost of the plan in force, on the last stretch's sample"
+    ),
+    "regret_previous": Property(
+        "visits/tuple", ("system",), "what the plan before the last switch would have cost there"
+    ),
+    "regret_best": Property(
+        "visits/tuple", ("system",), "what the best fixed order in hindsight would have cost there"
+    ),
+    "regret_first": Property(
+        "visits/tuple", ("system",), "what the order the run began with would have cost there"
+    ),
+    "regret_saved_total": Property(
+        "visits", ("system",), "saved against the first order since the run began; negative: lost"
+    ),
+    "regret_saved_se": Property("visits", ("system",), "standard error of regret_saved_total"),
+    "micro_ratio": Property(
+        "prob", ("system",), "xi: micro-arrows among all arrows followed, under a hybrid plan"
+    ),
+    "relative_cost": Property(
+        "", ("system",), "omega: cost of the hybrid plan over that of its macro order"
+    ),
     "reached_tuples": Property("tuples", ("operator",), "tuples of the batch that visited it"),
     "survival_prob": Property(
         "prob", ("operator",), "share of the batch's tuples alive after it, in the running order"

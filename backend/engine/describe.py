@@ -41,8 +41,9 @@ def plan_graph(plan: SelectionPlan, stream: str) -> Json:
 
 
 def plan_hash(plan: SelectionPlan) -> str:
-    """12 hex digits that change exactly when the kind, the operators or their order change."""
-    text = json.dumps([plan.kind, list(plan.order)])
+    """12 hex digits that change exactly when kind, operators, order or micro-arrows change."""
+    arrows = [[a.attribute, a.region, a.target] for a in plan.arrows]
+    text = json.dumps([plan.kind, list(plan.order), *([arrows] if arrows else [])])
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

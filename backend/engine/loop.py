@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from backend.adaptive.selection.arrows import arrow_matrices
 from backend.adaptive.selection.matrices import region_matrices, selectivity_matrix
 from backend.adaptive.selection.normal_form import QueryError
 from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
@@ -21,6 +22,7 @@ from backend.engine.control import (
 )
 from backend.engine.describe import plan_entities, query_entities
 from backend.engine.execution import BatchResult, PlanSnapshot
+from backend.engine.visit_costs import VisitCostMeter
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
     BatchExecuted,
@@ -92,6 +94,7 @@ class Engine:
         self._totals = {"tuples": 0, "matched": 0, "misfits": 0, "decisions": 0}
         self._query_totals: dict[str, int] = {}
         self._commit_ms: float | None = None
+        self._visit_costs = VisitCostMeter()
 
     def start(self) -> None:
         """Record the run with its first plan, entities and knobs. Raises StoreError."""
@@ -123,7 +126,8 @@ class Engine:
         """Feed the decision core and record everything of the batch in one transaction."""
         with self._lock:
             before = time.perf_counter()
-            decided = self.core.handle(_executed(result, self._ran.version))
+            costs = self._visit_costs.read(self.settings, self.core.constructs, result.sample)
+            decided = self.core.handle(_executed(result, self._ran.version, costs))
             core_us = (time.perf_counter() - before) * 1e6
             self._count(result, decided)
             record = self._batch_record(result, decided, core_us)
@@ -274,6 +278,7 @@ class Engine:
             "decisions_total": (self._totals["decisions"], "decisions"),
             "backlog_tuples": (result.backlog_tuples, "tuples"),
             "commit_ms": (self._commit_ms, "ms"),
+            **monitor.regret.samples(),
         }
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
@@ -288,11 +293,14 @@ class Engine:
         found = [
             *region_matrices(constructs, regions),
             selectivity_matrix(constructs, regions, self.core.plan.order),
+            *arrow_matrices(constructs, regions, self.core.plan, self.core.stop_rule),
         ]
         return tuple(Matrix(**asdict(data)) for data in found)
 
 
-def _executed(result: BatchResult, plan_version: int) -> BatchExecuted:
+def _executed(
+    result: BatchResult, plan_version: int, visit_costs: Mapping[str, float]
+) -> BatchExecuted:
     return BatchExecuted(
         batch_id=result.batch_id,
         n_tuples=result.n_tuples,
@@ -301,4 +309,5 @@ def _executed(result: BatchResult, plan_version: int) -> BatchExecuted:
         plan_version=plan_version,
         reached=result.reached,
         sample=result.sample,
+        visit_costs=visit_costs,
     )

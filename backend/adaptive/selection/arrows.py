@@ -14,7 +14,7 @@ from backend.adaptive.selection.cost import PlanShape
 from backend.adaptive.selection.matching import Regions, StopRule
 from backend.adaptive.selection.matrices import MatrixData
 from backend.adaptive.selection.walk import walk_plan
-from backend.model.events import MicroArrow
+from backend.model.events import MicroArrow, SelectionPlan
 
 #: Of more regions only those with a micro-arrow or a sampled tuple are shown.
 _MOST_ROWS: Final = 1000
@@ -64,6 +64,15 @@ def arrow_matrix(
             "followed_prob": tuple(stats[i][4] for i in kept),
         },
     )
+
+
+def arrow_matrices(
+    constructs: ConstructSet, regions: Regions, plan: SelectionPlan, stop_rule: StopRule
+) -> tuple[MatrixData, ...]:
+    """The matrix ``arrows`` of a hybrid plan; nothing of another."""
+    if plan.kind != "hybrid":
+        return ()
+    return (arrow_matrix(constructs, regions, PlanShape.of(plan), stop_rule),)
 
 
 def _cells(shape: PlanShape, arrow: MicroArrow | None) -> tuple[float | None, ...]:

@@ -49,6 +49,20 @@ class Regret(NamedTuple):
     micro_ratio: float | None = None
     relative_cost: float | None = None
 
+    def samples(self) -> dict[str, tuple[float | None, str]]:
+        """The entry as properties of the system, with units; all unknown before the first one."""
+        known = self.n_sample > 0
+        return {
+            "regret_running": (self.running, "visits/tuple"),
+            "regret_previous": (self.previous, "visits/tuple"),
+            "regret_best": (self.best, "visits/tuple"),
+            "regret_first": (self.first, "visits/tuple"),
+            "regret_saved_total": (self.saved_total if known else None, "visits"),
+            "regret_saved_se": (self.saved_se if known else None, "visits"),
+            "micro_ratio": (self.micro_ratio, "prob"),
+            "relative_cost": (self.relative_cost, ""),
+        }
+
 
 class RegretLedger:
     """Collects the sampled tuples of a stretch under one plan; ``settle`` makes an entry of it."""

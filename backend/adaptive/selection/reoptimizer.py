@@ -28,7 +28,7 @@ from backend.adaptive.selection.explain import (
     plan_text,
 )
 from backend.adaptive.selection.knobs import Settings
-from backend.adaptive.selection.matching import Regions
+from backend.adaptive.selection.matching import Regions, StopRule
 from backend.adaptive.selection.monitoring import Monitoring
 from backend.adaptive.selection.orderings import NAMES, Ordering
 from backend.adaptive.selection.paths import N_PATHS, tuple_paths
@@ -94,6 +94,11 @@ class SelectionReOptimizer:
     def constructs(self) -> ConstructSet:
         """The constructs of the active queries."""
         return self._constructs
+
+    @property
+    def stop_rule(self) -> StopRule:
+        """The stop rule in force."""
+        return self._settings.stop_rule
 
     @property
     def profile_regions(self) -> Regions:

@@ -1,0 +1,68 @@
+"""What a visit of each construct takes on this machine: measured here, used by the decision core.
+
+The core has no clock; it is told the times with a batch (BatchExecuted.visit_costs).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from backend.adaptive.selection.constructs import ConstructSet
+from backend.model.knobs import KnobSettings
+
+#: Sampled tuples a measurement takes, at most and at least, and how often it is repeated.
+_MOST: Final = 2000
+_FEWEST: Final = 50
+_ROUNDS: Final = 5
+#: Batches between two measurements of the same constructs.
+_EVERY: Final = 50
+
+
+def measure_visit_costs(
+    constructs: ConstructSet, sample: Mapping[str, Sequence[Any]], rounds: int = _ROUNDS
+) -> dict[str, float]:
+    """Microseconds per tuple of a visit: region search and AND, the least of several rounds.
+
+    sample: attribute -> values of the same tuples. Nothing for a sample that lacks an attribute or
+    has fewer than 50 tuples.
+    """
+    columns = {a: sample.get(a, ())[:_MOST] for a in constructs.attributes}
+    if not columns or min(map(len, columns.values())) < _FEWEST:
+        return {}
+    times = {a: [_visit_us(constructs, a, v) for _ in range(rounds)] for a, v in columns.items()}
+    return {a: min(found) for a, found in times.items()}
+
+
+def _visit_us(constructs: ConstructSet, attribute: str, values: Sequence[Any]) -> float:
+    construct = constructs.constructs[attribute]
+    grb = np.repeat(constructs.initial[None, :], len(values), axis=0)
+    before = time.perf_counter()
+    grb &= construct.qrb[construct.regions_of(values)]
+    return max(time.perf_counter() - before, 1e-9) * 1e6 / len(values)
+
+
+class VisitCostMeter:
+    """Measures now and then while the knob ``visit_costs`` asks for it."""
+
+    def __init__(self) -> None:
+        self._of: ConstructSet | None = None
+        self._batches = 0
+
+    def read(
+        self, settings: KnobSettings, constructs: ConstructSet, sample: Mapping[str, Sequence[Any]]
+    ) -> dict[str, float]:
+        """Times for one batch's event; empty when none are wanted, due or possible."""
+        if settings.word("visit_costs") != "measured":
+            self._of = None
+            return {}
+        self._batches += 1
+        if self._of is constructs and self._batches < _EVERY:
+            return {}
+        found = measure_visit_costs(constructs, sample)
+        if found:
+            self._of, self._batches = constructs, 0
+        return found
