@@ -1,13 +1,19 @@
-"""An executor without Spark: the scalar matcher, tuple by tuple. Slow, obvious, exact."""
+"""An executor without Spark: the scalar matcher, tuple by tuple. Slow, obvious, exact.
+
+Hybrid plans and lotteries run as the decision core simulates them.
+"""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from backend.adaptive.selection.matching import StopRule, match_tuple
+from backend.adaptive.selection.constructs import Words
+from backend.adaptive.selection.cost import PlanShape, route
+from backend.adaptive.selection.matching import StopRule, match_tuple, sample_regions
+from backend.adaptive.selection.walk import Routed
 from backend.engine.execution import BatchResult, Match, PlanSnapshot
 
 Row = Mapping[str, Any]
@@ -20,8 +26,7 @@ def execute(
     constructs, order = snapshot.constructs, snapshot.plan.order
     reached, dropped, by_query = Counter[str](), Counter[str](), Counter[str]()
     matches: list[Match] = []
-    for row in rows:
-        grb, visited = match_tuple(constructs, order, row, stop_rule)
+    for row, (grb, visited) in zip(rows, _routes(rows, snapshot, stop_rule), strict=True):
         reached.update(order if snapshot.plan.kind == "no early drop" else visited)
         names = constructs.names_of(grb)
         if grb.any():
@@ -29,7 +34,7 @@ def execute(
             matches.append(Match(row, names))
         elif visited:
             dropped[visited[-1]] += 1
-    drops = snapshot.plan.kind == "early drop"
+    drops = snapshot.plan.kind != "no early drop"
     rng = random.Random(seed * 1_000_003 + snapshot.batch_id)
     profiled = [row for row in rows if rng.random() < snapshot.profile_prob]
     return BatchResult(
@@ -45,3 +50,21 @@ def execute(
         recent=tuple(matches),
         duration_ms=100.0,
     )
+
+
+def _routes(
+    rows: Sequence[Row], snapshot: PlanSnapshot, stop_rule: StopRule
+) -> Iterator[tuple[Words, list[str]]]:
+    """The final GRB of each tuple and the constructs it visited, the one that dropped it last."""
+    constructs, plan = snapshot.constructs, snapshot.plan
+    if plan.kind not in ("hybrid", "ticket"):
+        for row in rows:
+            yield match_tuple(constructs, plan.order, row, stop_rule)
+        return
+    for row in rows:
+        regions = sample_regions(constructs, {a: [row.get(a)] for a in constructs.attributes})
+        found = route(constructs, regions, PlanShape.of(plan), stop_rule)
+        assert isinstance(found, Routed)
+        died = [a for a, n in zip(plan.order, found.dropped, strict=True) if n]
+        ways = [a for a, v in zip(plan.order, found.visited[0], strict=True) if v and a not in died]
+        yield found.grb[0], [*ways, *died]
