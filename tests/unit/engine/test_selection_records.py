@@ -16,7 +16,11 @@ from backend.model.events import MicroArrow, SelectionPlan
 from tests.unit.engine.test_loop import KNOB_VALUES, RUN_ID, SCHEMA, TEXTS, Bench
 
 QUERIES = [parse_query(name, text, {"S": SCHEMA}) for name, text in TEXTS.items()]
-SAMPLE: dict[str, list[Any]] = {"a": [1, 50, 97] * 40, "b": [2, 95, 60] * 40, "c": ["x", None, "y"] * 40}
+SAMPLE: dict[str, list[Any]] = {
+    "a": [1, 50, 97] * 40,
+    "b": [2, 95, 60] * 40,
+    "c": ["x", None, "y"] * 40,
+}
 
 
 @pytest.fixture
