@@ -56,17 +56,19 @@ def extreme_order(
     worst: bool = False,
     starts: Sequence[Sequence[str]] = (),
     effort: float = 1.0,
+    exact_up_to: int = EXACT_ORDER_UP_TO,
 ) -> OrderFound:
     """The cheapest (worst: the dearest) fixed order on a sample, regions intp[T, n].
 
     weights: attribute -> cost of a visit, 1 each when None. Ties: the first in schema order, place
     by place. starts: orders the local search begins with, when it is needed. effort: share of the
     usual work; a sample too large for it is thinned evenly to the ``n`` of the answer.
+    exact_up_to: constructs up to which the subsets are gone through, however many they are.
     """
     price = np.array([weights[a] if weights else 1.0 for a in constructs.attributes])
     sign = -1.0 if worst else 1.0
-    exact = len(constructs.attributes) <= EXACT_ORDER_UP_TO
-    used = thinned(regions, affordable(constructs, stop_rule, effort))
+    exact = len(constructs.attributes) <= exact_up_to
+    used = thinned(regions, affordable(constructs, stop_rule, effort, exact_up_to))
     if exact:
         columns, total = _least_path(survivors(constructs, used, stop_rule) * price * sign)
     else:
@@ -76,13 +78,18 @@ def extreme_order(
     return OrderFound(order, sign * total / len(used) if len(used) else 0.0, len(used), exact)
 
 
-def affordable(constructs: ConstructSet, stop_rule: StopRule, effort: float = 1.0) -> int:
+def affordable(
+    constructs: ConstructSet,
+    stop_rule: StopRule,
+    effort: float = 1.0,
+    exact_up_to: int = EXACT_ORDER_UP_TO,
+) -> int:
     """Sampled tuples the search for an order can take, at least 1."""
     n = len(constructs.attributes)
-    if n > EXACT_ORDER_UP_TO:
+    if n > exact_up_to:
         return max(_FEW, int(_SEARCH_WORDS / constructs.n_words))
     triples = max(1, _pairs(constructs, stop_rule)[0].size)
-    n_words = _LATTICE_WORDS / (max(1, n) << n)
+    n_words = _LATTICE_WORDS / ((1 if stop_rule == "drop" else max(1, n)) << n)
     return max(1, int(effort * min(_BLOCK * n_words, _TRIPLES / triples)))
 
 

@@ -31,6 +31,10 @@ class Monitoring:
             self._full.append(together[:tau])
             self._open = [together[tau:]]
 
+    def n_missing(self, tau: int) -> int:
+        """Tuples until the last period is full, with periods of ``tau``."""
+        return (self.n_periods - len(self._full)) * tau - sum(map(len, self._open))
+
     @property
     def is_complete(self) -> bool:
         """Whether every step has its period."""

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.adaptive.selection import lattice
 from backend.adaptive.selection.constructs import build_constructs
 from backend.adaptive.selection.lattice import (
     OrderFound,
@@ -111,7 +110,7 @@ def test_a_large_sample_is_thinned_evenly() -> None:
     assert extreme_order(l12(), seven, "drop", effort=1e-7).n == 1
 
 
-def test_above_fourteen_constructs_a_local_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_above_fourteen_constructs_a_local_search() -> None:
     """16 constructs, each dropping its own share, alone: the best order is by that share."""
     names = [f"A{i:02}" for i in range(16)]
     schema = Schema.parse(", ".join(f"{name} int" for name in names))
@@ -128,8 +127,8 @@ def test_above_fourteen_constructs_a_local_search(monkeypatch: pytest.MonkeyPatc
     assert found.cost == pytest.approx(own)
     by_share = trace(constructs, regions, names[::-1], "resolved").visits.mean()
     assert found.cost <= by_share < worst.cost
-    monkeypatch.setattr(lattice, "EXACT_ORDER_UP_TO", 16)
-    exact = extreme_order(constructs, regions[:256], "resolved")
+    exact = extreme_order(constructs, regions, "drop", exact_up_to=16)
+    assert exact.exact
     assert found.cost <= 1.05 * trace(constructs, regions, exact.order, "resolved").visits.mean()
 
 
