@@ -8,8 +8,10 @@ from lark import Token, Transformer
 
 from backend.cql.nodes import (
     Between,
+    Call,
     Compare,
     Constant,
+    InRelation,
     IsNull,
     Logic,
     Member,
@@ -17,8 +19,10 @@ from backend.cql.nodes import (
     Node,
     Not,
     Selection,
+    SelectList,
     Source,
     Unsupported,
+    Window,
 )
 
 
@@ -109,8 +113,15 @@ class TreeBuilder(Transformer[Token, Any]):
     def arithmetic(self, children: list[Any]) -> Unsupported:
         return Unsupported(children[1], "arithmetic")
 
-    def call(self, children: list[Any]) -> Unsupported:
-        return Unsupported(children[0], f"the function {children[0]}(…)")
+    def call(self, children: list[Any]) -> Call | Unsupported:
+        name, *arguments = children
+        if any(isinstance(part, Token) for part in arguments):  # count(*), count(Distinct a)
+            return Unsupported(name, f"the function {name}(…)")
+        return Call(name, str(name), tuple(arguments))
+
+    def in_relation(self, children: list[Any]) -> InRelation:
+        subject, relation = children[0], children[-1]
+        return InRelation(subject.at, subject, relation, children[1].type == "NOT")
 
     def subquery(self, children: list[Any]) -> Unsupported:
         return Unsupported(_first_token(children), "a subquery")
@@ -122,8 +133,9 @@ class TreeBuilder(Transformer[Token, Any]):
         token: Token = children[0]
         return token
 
-    def projection(self, children: list[Any]) -> Unsupported:
-        return Unsupported(_first_token(children), "a select list other than *")
+    def projection(self, children: list[Any]) -> SelectList:
+        nodes = tuple(child for child in children if not isinstance(child, Token))
+        return SelectList(_first_token(children), "a select list other than *", nodes)
 
     def item(self, children: list[Any]) -> Any:
         return children[0]
@@ -141,9 +153,9 @@ class TreeBuilder(Transformer[Token, Any]):
         token: Token = children[0]
         return token
 
-    def window(self, children: list[Any]) -> Unsupported:
-        inside = " ".join(str(child) for child in children[1:])
-        return Unsupported(children[0], f"the window [{inside}]")
+    def window(self, children: list[Any]) -> Window:
+        words = tuple(str(child) for child in children[1:])
+        return Window(children[0], f"the window [{' '.join(words)}]", words)
 
     def source(self, children: list[Any]) -> tuple[Source, list[Unsupported]]:
         alias = next((child for child in children if type(child) is str), None)

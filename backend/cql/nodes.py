@@ -95,7 +95,52 @@ class Unsupported:
     what: str
 
 
-Node: TypeAlias = Name | Constant | Compare | Member | Between | IsNull | Not | Logic | Unsupported
+@dataclass(frozen=True, slots=True)
+class Window(Unsupported):
+    """``[words]`` after a stream; what is allowed only in the relation of a membership."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectList(Unsupported):
+    """A select list other than ``*``; allowed only in the relation of a membership."""
+
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``name(arguments)``."""
+
+    at: Token
+    name: str
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InRelation:
+    """``subject [NOT] IN (selection)``; Unsupported for another statement than a selection."""
+
+    at: Token
+    subject: Node
+    relation: Selection | Unsupported
+    negated: bool
+
+
+Node: TypeAlias = (
+    Name
+    | Constant
+    | Compare
+    | Member
+    | Between
+    | IsNull
+    | Not
+    | Logic
+    | Call
+    | InRelation
+    | Unsupported
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,231 +1,51 @@
 """CQL text to a typed, negation-free continuous query.
 
 ``Select * From Stream [Where condition]``: names are looked up, constants are typed, NOT is removed
-by De Morgan's laws (exact in SQL's three-valued logic), IN and BETWEEN become comparisons.
+by De Morgan's laws (exact in SQL's three-valued logic), IN and BETWEEN become comparisons. Calls of
+registered functions and memberships in windows are set apart (see backend.cql.filters).
 Valid CQL beyond selections is refused by name, at its place. Every refusal is a CqlError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final, NoReturn
+from collections.abc import Mapping
 
-from lark import Token
-
-from backend.cql.constants import ConstantError, constant_for
-from backend.cql.errors import CqlError, did_you_mean, listed
-from backend.cql.nodes import (
-    Between,
-    Compare,
-    Constant,
-    IsNull,
-    Logic,
-    Member,
-    Name,
-    Node,
-    Not,
-    Selection,
-    Source,
-    Unsupported,
-)
-from backend.cql.syntax import COMPARISON_WORDS, parse_text
-from backend.model.conditions import (
-    TRUE,
-    And,
-    Comparison,
-    Condition,
-    ContinuousQuery,
-    NullTest,
-    Op,
-    Or,
-)
-from backend.model.schema import Attribute, Schema
-
-MAX_DEPTH: Final = 200
-#: The empty disjunction: false for every tuple.
-FALSE: Final = Or(())
-_NEGATION: Final[dict[str, Op]] = {
-    "=": "<>",
-    "<>": "=",
-    "<": ">=",
-    ">=": "<",
-    ">": "<=",
-    "<=": ">",
-}
-_MIRROR: Final[dict[str, Op]] = {
-    "=": "=",
-    "<>": "<>",
-    "<": ">",
-    ">=": "<=",
-    ">": "<",
-    "<=": ">=",
-}
-_ADVICE: Final = "this system runs selections: Select * From Stream Where condition"
+from backend.cql.conditions import ConditionBuilder, find_stream, refuse_unsupported
+from backend.cql.filters import FilterBuilder
+from backend.cql.nodes import Selection, Unsupported
+from backend.cql.syntax import parse_text
+from backend.model.conditions import TRUE, Condition, ContinuousQuery
+from backend.model.functions import Functions
+from backend.model.schema import Schema
 
 
-def parse_query(name: str, text: str, streams: Mapping[str, Schema]) -> ContinuousQuery:
+def parse_query(
+    name: str, text: str, streams: Mapping[str, Schema], functions: Functions | None = None
+) -> ContinuousQuery:
     """The continuous query ``name`` that ``text`` writes over one of ``streams``.
 
-    Keywords, stream and attribute names are read without regard to case; the result spells the
-    stream as the mapping and attributes as the schema. Raises CqlError.
+    Keywords, stream, attribute and function names are read without regard to case; the result
+    spells the stream as the mapping, attributes as the schema and functions as registered.
+    functions: those that may be called; None: none. Raises CqlError.
     """
     statement = parse_text(text, "query_text")
     if isinstance(statement, Unsupported):
-        _refuse_unsupported(statement, text)
+        refuse_unsupported(statement, text)
     selection: Selection = statement
     for problem in sorted(selection.unsupported, key=lambda p: p.at.start_pos or 0):
-        _refuse_unsupported(problem, text)
+        refuse_unsupported(problem, text)
     assert selection.source is not None  # a missing source is always among the unsupported
-    stream = _find_stream(selection.source, streams, text)
+    stream = find_stream(selection.source, streams, text)
     names = {stream.lower(), (selection.source.alias or stream).lower()}
-    builder = _ConditionBuilder(streams[stream], stream, names, text)
-    condition = TRUE if selection.where is None else builder.build(selection.where)
-    return ContinuousQuery(name, stream, text, condition)
+    builder = ConditionBuilder(streams[stream], stream, names, text, functions)
+    if selection.where is None:
+        return ContinuousQuery(name, stream, text, TRUE)
+    condition, filters = FilterBuilder(builder, streams).conjuncts(selection.where)
+    return ContinuousQuery(name, stream, text, condition, filters)
 
 
 def parse_condition(text: str, schema: Schema) -> Condition:
     """The condition ``text`` writes, as it would stand after Where. Raises CqlError."""
-    return _ConditionBuilder(schema, "the stream", set(), text).build(
+    return ConditionBuilder(schema, "the stream", set(), text).build(
         parse_text(text, "condition_text")
     )
-
-
-def _refuse(message: str, at: Token, text: str) -> NoReturn:
-    raise CqlError(message, at.line or 1, at.column or 1, text, len(at))
-
-
-def _refuse_unsupported(problem: Unsupported, text: str) -> NoReturn:
-    _refuse(f"{problem.what} is not run by this system yet; {_ADVICE}", problem.at, text)
-
-
-def _find_stream(source: Source, streams: Mapping[str, Schema], text: str) -> str:
-    wanted = ".".join(source.name.parts)
-    for name in streams:
-        if name.lower() == wanted.lower():
-            return name
-    known = f"; the streams are {listed(sorted(streams), 'and')}" if streams else ""
-    _refuse(
-        f"unknown stream {wanted!r}{did_you_mean(wanted, streams) or known}", source.name.at, text
-    )
-
-
-class _ConditionBuilder:
-    """Builds the condition of one query; ``qualifiers`` are the stream's names, lower case."""
-
-    def __init__(self, schema: Schema, stream: str, qualifiers: set[str], text: str) -> None:
-        self.schema, self.stream, self.qualifiers, self.text = schema, stream, qualifiers, text
-
-    def build(self, node: Node, negate: bool = False, depth: int = 0) -> Condition:
-        """The condition of ``node``, or of NOT ``node``. Raises CqlError."""
-        if depth > MAX_DEPTH:
-            _refuse(f"nested deeper than {MAX_DEPTH} levels", node.at, self.text)
-        if isinstance(node, Not):
-            return self.build(node.part, not negate, depth + 1)
-        if isinstance(node, Logic):
-            return self._logic(node, negate, depth)
-        if isinstance(node, Compare):
-            return self._compare(node, negate)
-        if isinstance(node, Member):
-            return self._member(node, negate)
-        if isinstance(node, Between):
-            return self._between(node, negate)
-        if isinstance(node, IsNull):
-            attribute = self._attribute(node.subject, "IS NULL")
-            return NullTest(attribute.name, node.negated != negate)
-        return self._bare(node, negate)
-
-    def _logic(self, node: Logic, negate: bool, depth: int) -> Condition:
-        kind = And if (node.word == "and") != negate else Or
-        parts = (self.build(part, negate, depth + 1) for part in node.parts)
-        flat = tuple(_flattened(parts, kind))
-        return flat[0] if len(flat) == 1 else kind(flat)
-
-    def _compare(self, node: Compare, negate: bool) -> Condition:
-        op: Op = _NEGATION[_NEGATION[node.op]]
-        subject, constant = node.left, node.right
-        if isinstance(subject, Constant):
-            subject, constant, op = constant, subject, _MIRROR[op]
-        attribute = self._attribute(subject, op)
-        return self._comparison(attribute, _NEGATION[op] if negate else op, constant)
-
-    def _member(self, node: Member, negate: bool) -> Condition:
-        attribute = self._attribute(node.subject, "IN")
-        excluded = node.negated != negate
-        op: Op = "<>" if excluded else "="
-        parts = tuple(dict.fromkeys(self._comparison(attribute, op, i) for i in node.items))
-        if len(parts) == 1:
-            return parts[0]
-        return And(parts) if excluded else Or(parts)
-
-    def _between(self, node: Between, negate: bool) -> Condition:
-        attribute = self._attribute(node.subject, "BETWEEN")
-        if node.negated != negate:
-            low = self._comparison(attribute, "<", node.low)
-            return Or((low, self._comparison(attribute, ">", node.high)))
-        low = self._comparison(attribute, ">=", node.low)
-        return And((low, self._comparison(attribute, "<=", node.high)))
-
-    def _bare(self, node: Node, negate: bool) -> Condition:
-        if isinstance(node, Unsupported):
-            _refuse_unsupported(node, self.text)
-        if isinstance(node, Constant) and node.kind == "boolean":
-            return TRUE if (node.text == "true") != negate else FALSE
-        if isinstance(node, Name):
-            attribute = self._attribute(node, "")
-            if attribute.type == "boolean":
-                return Comparison(attribute.name, "<>" if negate else "=", True)
-        _refuse(
-            f"{str(node.at)!r} alone is no condition; expected {COMPARISON_WORDS}",
-            node.at,
-            self.text,
-        )
-
-    def _attribute(self, node: Node, use: str) -> Attribute:
-        if isinstance(node, Unsupported):
-            _refuse_unsupported(node, self.text)
-        if isinstance(node, Constant):
-            _refuse("both sides are constants; one side must be an attribute", node.at, self.text)
-        if not isinstance(node, Name):
-            _refuse(f"found a condition beside {use}, expected an attribute", node.at, self.text)
-        *qualifier, name = node.parts
-        if qualifier and ".".join(qualifier).lower() not in self.qualifiers:
-            wrong = ".".join(qualifier)
-            _refuse(f"unknown stream {wrong!r}; this query reads {self.stream}", node.at, self.text)
-        attribute = self.schema.find(name)
-        if attribute is None:
-            hint = did_you_mean(name, self.schema.names) or (
-                f"; {self.stream} has {listed(self.schema.names, 'and')}"
-            )
-            _refuse(f"unknown attribute {name!r}{hint}", node.at, self.text)
-        return attribute
-
-    def _refuse_bare_word(self, node: Name, attribute: Attribute) -> None:
-        word = node.parts[-1]
-        if len(node.parts) == 1 and attribute.type == "string" and not self.schema.find(word):
-            message = f"unknown attribute {word!r}; a string is written in single quotes: '{word}'"
-            _refuse(message, node.at, self.text)
-
-    def _comparison(self, attribute: Attribute, op: Op, node: Node) -> Comparison:
-        if isinstance(node, Unsupported):
-            _refuse_unsupported(node, self.text)
-        if isinstance(node, Name):
-            self._refuse_bare_word(node, attribute)
-            other = self._attribute(node, op)
-            what = f"comparing two attributes ({attribute.name} and {other.name})"
-            _refuse(
-                f"{what} is not run by this system yet; compare with a constant", node.at, self.text
-            )
-        if not isinstance(node, Constant):
-            _refuse(f"found a condition beside {op}, expected a constant", node.at, self.text)
-        try:
-            return Comparison(attribute.name, op, constant_for(node, attribute))
-        except ConstantError as error:
-            _refuse(str(error), node.at, self.text)
-
-
-def _flattened(parts: Iterator[Condition], kind: type[And] | type[Or]) -> Iterator[Condition]:
-    for part in parts:
-        if isinstance(part, kind):
-            yield from part.parts
-        else:
-            yield part

@@ -56,7 +56,7 @@ def flights_table(cache: Path) -> pa.Table:
 
 def build_flights() -> pa.Table:
     """Read, join and sort the package's files; one row a flight. Raises DataMissing."""
-    folder = _data_folder()
+    folder = data_folder()
     flights = _read(folder / "flights.csv.zip")
     weather = _read(folder / "weather.csv").select(
         ["origin", "time_hour", "temp", "wind_speed", "visib", "precip", "pressure"]
@@ -114,8 +114,11 @@ def _content(path: Path) -> bytes:
         return archive.read(path.stem)
 
 
-def _data_folder() -> Path:
-    """Found without importing the package, whose import needs setuptools."""
+def data_folder() -> Path:
+    """Where the package's files are, found without importing it, which needs setuptools.
+
+    Raises DataMissing.
+    """
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise DataMissing(f"the flights need the package {PACKAGE}; pip install {PACKAGE}")

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from backend.model.schema import Schema
+from backend.workloads.built_in import DEFAULT_SEED
 from backend.workloads.contract import CORRUPT, arrow_schema, fit_rows, fit_table
+from backend.workloads.correlated import (
+    DEFAULT_TUPLES as CORRELATED_TUPLES,
+)
+from backend.workloads.correlated import (
+    CorrelatedSource,
+    selectivities_from_json,
+)
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, phases_from_json
 from backend.workloads.flights import FLIGHTS_SCHEMA, flights_table
-from backend.workloads.spec import StreamSpec
+from backend.workloads.packets import (
+    DEFAULT_TUPLES as PACKET_TUPLES,
+)
+from backend.workloads.packets import (
+    PacketSource,
+    SuspectSource,
+    attacks_from_json,
+)
+from backend.workloads.spec import SourceSpec, StreamSpec
 
 __all__ = [
     "ArrowTableSource",
@@ -22,8 +38,6 @@ __all__ = [
     "ReplaySource",
     "open_source",
 ]
-
-DEFAULT_SEED: Final = 7
 
 
 class ReplaySource(Protocol):
@@ -83,6 +97,27 @@ class FlightsSource(ArrowTableSource):
         self._table = table.select([*schema.names, CORRUPT]).combine_chunks()
 
 
+class Chosen:
+    """Some of the attributes of another source, in the order of ``schema``."""
+
+    def __init__(self, source: ReplaySource, schema: Schema) -> None:
+        self._source, self._schema = source, schema
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes of its tuples."""
+        return self._schema
+
+    @property
+    def n_tuples(self) -> int | None:
+        """As many as the source has."""
+        return self._source.n_tuples
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        """Tuples ``start`` .. ``start + count - 1`` of the source."""
+        return self._source.slice(start, count).select(arrow_schema(self._schema).names)
+
+
 class DriftSource:
     """The synthetic stream, as long as its schedule of phases. Raises DriftError."""
 
@@ -118,7 +153,29 @@ def open_source(stream: StreamSpec, cache: Path) -> ReplaySource | None:
         return FlightsSource(cache, stream.schema)
     if source.format == "memory":
         return MemorySource(source.rows or (), stream.schema)
-    if source.format != "drift":
+    return _generated(source, stream.schema)
+
+
+def _generated(source: SourceSpec, schema: Schema) -> ReplaySource | None:
+    """A source whose tuples are drawn; None when Spark reads the stream itself."""
+    options = source.options
+    seed = int(options.get("seed", DEFAULT_SEED))
+    if source.format == "drift":
+        return DriftSource(seed, phases_from_json(options["phases"]), schema)
+    made: ReplaySource
+    if source.format == "packets":
+        attacks = attacks_from_json(options.get("attacks", "[]"))
+        made = PacketSource(seed, attacks, int(options.get("n_tuples", PACKET_TUPLES)))
+    elif source.format == "suspects":
+        made = SuspectSource(seed)
+    elif source.format == "correlated":
+        made = CorrelatedSource(
+            seed,
+            selectivities_from_json(options["selectivities"]),
+            int(options.get("gamma", 2)),
+            int(options.get("period", 0)),
+            int(options.get("n_tuples", CORRELATED_TUPLES)),
+        )
+    else:
         return None
-    phases = phases_from_json(source.options["phases"])
-    return DriftSource(int(source.options.get("seed", DEFAULT_SEED)), phases, stream.schema)
+    return made if schema == made.schema else Chosen(made, schema)

@@ -11,15 +11,17 @@ from typing import Any, Final
 
 from backend.cql import CqlError, parse_query
 from backend.cql.errors import did_you_mean, listed
-from backend.model.conditions import ContinuousQuery
+from backend.model.conditions import ContinuousQuery, WindowMember
+from backend.model.functions import Functions
 from backend.model.knobs import KnobRefused, KnobSettings, KnobSpec
 from backend.model.schema import Schema, SchemaError
-from backend.workloads.drift import DRIFT_SCHEMA, DriftError, phases_from_json
+from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
 from backend.workloads.files import FILE_FORMATS, beside, check_header, existing_path
-from backend.workloads.flights import FLIGHTS_SCHEMA
+from backend.workloads.functions import FunctionError, load_functions
 from backend.workloads.tables import Table, WorkloadError, kind_of, read_toml
 
 __all__ = [
+    "BUILT_IN",
     "SinkSpec",
     "SourceSpec",
     "StreamSpec",
@@ -31,17 +33,11 @@ __all__ = [
 
 SINK_FORMATS: Final = ("parquet", "json", "csv")
 TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
-#: Formats replayed from Python, and the options each takes.
-BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
-    "memory": (),
-    "flights": (),
-    "drift": ("seed", "phases"),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
-    """Where a stream comes from: a Spark source format, or 'memory', 'flights', 'drift'.
+    """Where a stream comes from: a Spark source format, or one of BUILT_IN.
 
     options: as Spark takes them, all strings (lists and tables as JSON). rows: for 'memory', each a
     list in schema order or a table by attribute, as TOML has them; None otherwise.
@@ -77,7 +73,8 @@ class SinkSpec:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Everything one workload file says. knobs: overrides already laid over the file's."""
+    """Everything one workload file says. knobs: overrides already laid over the file's. functions:
+    those queries may call."""
 
     name: str
     path: Path
@@ -85,6 +82,7 @@ class Workload:
     queries: tuple[ContinuousQuery, ...]
     knobs: Mapping[str, Any]
     sink: SinkSpec
+    functions: Functions = field(default_factory=Functions)
 
     @property
     def schemas(self) -> dict[str, Schema]:
@@ -109,17 +107,26 @@ def load_workload(
     """
     path = Path(path)
     document = Table(path, "", read_toml(path))
-    document.only(("name", "streams", "queries", "knobs", "sink"), "table or key")
+    allowed = ("name", "functions", "streams", "queries", "knobs", "sink")
+    document.only(allowed, "table or key")
     streams = _streams(document.table("streams"))
-    schemas = {stream.name: stream.schema for stream in streams}
+    functions = _functions(document)
     return Workload(
         name=document.text("name") or path.stem,
         path=path,
         streams=streams,
-        queries=_queries(document.table("queries"), schemas),
+        queries=_queries(document.table("queries"), streams, functions),
         knobs=_knobs(document.table("knobs"), overrides or {}, tuple(knob_specs)),
         sink=_sink(document.table("sink")),
+        functions=functions,
     )
+
+
+def _functions(document: Table) -> Functions:
+    try:
+        return load_functions(document.text("functions"), document.path)
+    except FunctionError as error:
+        raise document.refuse(f"functions: {error}") from error
 
 
 def _streams(table: Table) -> tuple[StreamSpec, ...]:
@@ -152,7 +159,7 @@ def _stream(name: str, table: Table) -> StreamSpec:
 
 def _schema(table: Table, source: SourceSpec) -> Schema:
     text = table.text("schema")
-    built_in = _built_in_schema(source.format)
+    built_in = built_in_schema(source.format, source.options)
     if text is None and built_in is not None:
         return built_in
     if text is None:
@@ -171,10 +178,6 @@ def _schema(table: Table, source: SourceSpec) -> Schema:
     return schema
 
 
-def _built_in_schema(format_name: str) -> Schema | None:
-    return {"flights": FLIGHTS_SCHEMA, "drift": DRIFT_SCHEMA}.get(format_name)
-
-
 def _source(table: Table) -> SourceSpec:
     format_name = table.text("format")
     if format_name is None:
@@ -188,21 +191,11 @@ def _source(table: Table) -> SourceSpec:
         allowed = ("format", *BUILT_IN[format_name], *(("rows",) if rows is not None else ()))
         table.only(allowed)
     options = {key: _option(table, key, value) for key, value in values.items()}
-    if format_name == "drift":
-        _check_drift(table, options)
+    if format_name in BUILT_IN:
+        check_options(table, format_name, options)
     if format_name in FILE_FORMATS:
         options["path"] = existing_path(table)
     return SourceSpec(format_name, options, rows)
-
-
-def _check_drift(table: Table, options: Mapping[str, str]) -> None:
-    seed = options.get("seed", "0")
-    if not seed.isdecimal() or int(seed) >= 1 << 64:
-        raise table.refuse(f"seed must be a whole number of 0 or more, not {seed}")
-    try:
-        phases_from_json(options.get("phases", ""))
-    except DriftError as error:
-        raise table.refuse(str(error)) from error
 
 
 def _rows(table: Table, rows: Any) -> tuple[Any, ...]:
@@ -256,7 +249,10 @@ def _rate(table: Table) -> float | None:
     return float(value)
 
 
-def _queries(table: Table, schemas: Mapping[str, Schema]) -> tuple[ContinuousQuery, ...]:
+def _queries(
+    table: Table, streams: tuple[StreamSpec, ...], functions: Functions
+) -> tuple[ContinuousQuery, ...]:
+    schemas = {stream.name: stream.schema for stream in streams}
     queries = []
     for name, text in table.values.items():
         if not name.strip():
@@ -264,11 +260,27 @@ def _queries(table: Table, schemas: Mapping[str, Schema]) -> tuple[ContinuousQue
         if not isinstance(text, str):
             raise table.refuse(f"query {name!r} must be CQL text in a string, not {kind_of(text)}")
         try:
-            queries.append(parse_query(name, text, schemas))
+            query = parse_query(name, text, schemas, functions)
         except CqlError as error:
             message = f"query {name!r}, {error.sentence}"
             raise WorkloadError(table.path, message) from error
+        _check_windows(table, query, {stream.name: stream for stream in streams})
+        queries.append(query)
     return tuple(queries)
+
+
+def _check_windows(table: Table, query: ContinuousQuery, streams: Mapping[str, StreamSpec]) -> None:
+    """A window of another stream is looked into by arrival number, so both must be replayed."""
+    for member in query.filters:
+        if not isinstance(member, WindowMember):
+            continue
+        for stream in (streams[query.stream], streams[member.stream]):
+            if stream.source.format not in BUILT_IN and stream.rate is None:
+                message = "needs a built-in source or a rate: windows go by arrival number"
+                raise table.refuse(f"query {query.name!r}: stream {stream.name} {message}")
+            if stream.timestamp is not None:
+                message = "has a timestamp; windows go by arrival number, leave it out"
+                raise table.refuse(f"query {query.name!r}: stream {stream.name} {message}")
 
 
 def _knobs(

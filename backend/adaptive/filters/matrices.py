@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,13 @@ VIEWS: Final = {
     "view": "tuples",
     "view_drop_prob": "prob",
     "view_rank": "1/us",
+}
+
+#: Name prefix -> a cell from count, cost (picoseconds) and tuples that reach the row.
+_CELLS: Final[Mapping[str, Callable[[int, int, int], float | None]]] = {
+    "view": lambda count, cost, n_row: float(count),
+    "view_drop_prob": lambda count, cost, n_row: count / n_row if n_row else None,
+    "view_rank": lambda count, cost, n_row: finite(rank(count, cost) / n_row) if n_row else None,
 }
 
 
@@ -41,12 +48,9 @@ def view_matrices(
     by_place = [costs[x] for x in view.order]
     reached = view.alive(n_tuples)[:-1]
     shown = np.triu(kept)
-    cells: dict[str, Callable[[int, int, int], float | None]] = {
-        "view": lambda count, cost, n_row: float(count),
-        "view_drop_prob": lambda count, cost, n_row: count / n_row if n_row else None,
-        "view_rank": lambda count, cost, n_row: (
-            finite(rank(count, cost) / n_row) if n_row else None
-        ),
+    column_stats = {
+        "cost_us": tuple(cost / PS_PER_US for cost in by_place),
+        "native": tuple(float(j < view.n_native) for j in range(view.n)),
     }
     return tuple(
         MatrixData(
@@ -64,10 +68,7 @@ def view_matrices(
             unit=VIEWS[prefix],
             n=n_tuples,
             row_stats={"reached": tuple(float(r) for r in reached)},
-            column_stats={
-                "cost_us": tuple(cost / PS_PER_US for cost in by_place),
-                "native": tuple(float(j < view.n_native) for j in range(view.n)),
-            },
+            column_stats=column_stats,
         )
-        for prefix, cell in cells.items()
+        for prefix, cell in _CELLS.items()
     )

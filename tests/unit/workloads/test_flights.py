@@ -66,7 +66,7 @@ def test_null_stays_null(table: pa.Table) -> None:
 
 
 def test_rows_are_joined_as_a_slow_reader_joins_them(table: pa.Table) -> None:
-    folder = flights._data_folder()
+    folder = flights.data_folder()
     weather = {(r["origin"], r["time_hour"]): r for r in _rows(folder / "weather.csv")}
     planes = {r["tailnum"]: r for r in _rows(folder / "planes.csv")}
     airlines = {r["carrier"]: r["name"] for r in _rows(folder / "airlines.csv")}

@@ -163,7 +163,7 @@ def test_a_missing_unreadable_or_invalid_file(tmp_path: Path) -> None:
         ("streams = 5", "streams must be a table, not an integer"),
         ("[streams]\nCars = 5", "[streams] Cars must be a table [streams.Cars], not an integer"),
         (CARS + "[querys]\n", "has an unknown table or key 'querys'; did you mean 'queries'?"),
-        (CARS + "[zzz]\n", "allowed: name, streams, queries, knobs and sink"),
+        (CARS + "[zzz]\n", "allowed: name, functions, streams, queries, knobs and sink"),
         (CARS + "rates = 5", "[streams.Cars] has an unknown key 'rates'; did you mean 'rate'?"),
     ],
 )
@@ -282,8 +282,8 @@ def test_built_in_streams_may_leave_out_or_narrow_their_schema(tmp_path: Path) -
 
 def test_the_shipped_workloads_load() -> None:
     shipped = shipped_workloads()
-    assert set(shipped) == {"drift", "flights"}
-    for path in shipped.values():
+    assert set(shipped) == {"correlated", "drift", "flight_filters", "flights", "packets"}
+    for name, path in shipped.items():
         workload = load_workload(path)
-        assert len(workload.queries) == 50
-        assert len(workload.streams) == 1
+        assert len(workload.queries) == (50 if name in ("drift", "flights") else 1)
+        assert len(workload.streams) == (2 if name == "packets" else 1)

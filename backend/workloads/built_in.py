@@ -1,0 +1,78 @@
+"""The sources that come with the program: their options, checked, and their schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from backend.model.schema import Schema
+from backend.workloads.correlated import (
+    CorrelatedError,
+    correlated_schema,
+    selectivities_from_json,
+)
+from backend.workloads.drift import DRIFT_SCHEMA, DriftError, phases_from_json
+from backend.workloads.flights import FLIGHTS_SCHEMA
+from backend.workloads.packets import (
+    PACKETS_SCHEMA,
+    SUSPECTS_SCHEMA,
+    PacketsError,
+    attacks_from_json,
+)
+from backend.workloads.tables import Table
+
+#: Formats replayed from Python, and the options each takes.
+BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "memory": (),
+    "flights": (),
+    "drift": ("seed", "phases"),
+    "packets": ("seed", "attacks", "n_tuples"),
+    "suspects": ("seed",),
+    "correlated": ("seed", "selectivities", "gamma", "period", "n_tuples"),
+}
+DEFAULT_SEED: Final = 7
+#: Options that are whole numbers: the least and the greatest, exclusive.
+_WHOLE: Final = {
+    "seed": (0, 1 << 63),
+    "n_tuples": (1, 1 << 40),
+    "gamma": (1, 1000),
+    "period": (0, 1 << 40),
+}
+
+
+def built_in_schema(format_name: str, options: Mapping[str, str]) -> Schema | None:
+    """The schema a built-in source has by itself; options checked."""
+    if format_name == "correlated":
+        return correlated_schema(len(selectivities_from_json(options["selectivities"])))
+    schemas = {
+        "flights": FLIGHTS_SCHEMA,
+        "drift": DRIFT_SCHEMA,
+        "packets": PACKETS_SCHEMA,
+        "suspects": SUSPECTS_SCHEMA,
+    }
+    return schemas.get(format_name)
+
+
+def check_options(table: Table, format_name: str, options: Mapping[str, str]) -> None:
+    """Raises WorkloadError when an option of a built-in source cannot be."""
+    for name in BUILT_IN[format_name]:
+        if name in _WHOLE and name in options:
+            _check_whole(table, name, options[name])
+    checks: dict[str, tuple[str, Callable[[str], object]]] = {
+        "drift": ("phases", phases_from_json),
+        "packets": ("attacks", attacks_from_json),
+        "correlated": ("selectivities", selectivities_from_json),
+    }
+    if format_name not in checks:
+        return
+    name, check = checks[format_name]
+    try:
+        check(options.get(name, "[]" if name == "attacks" else ""))
+    except (DriftError, PacketsError, CorrelatedError) as error:
+        raise table.refuse(str(error)) from error
+
+
+def _check_whole(table: Table, name: str, text: str) -> None:
+    low, high = _WHOLE[name]
+    if not text.isdecimal() or not low <= int(text) < high:
+        raise table.refuse(f"{name} must be a whole number of {low} or more, not {text}")
