@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Final
 from backend.environment import DEV, RUN, Environment, SetupFailed
 from backend.ports import DEFAULT_PORT, PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
+from backend.spark.archive import prepare as prepare_classes
 from backend.spark.java import JavaMissing
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ DEFAULT_STORE: Final = f"sqlite:///{STATE / 'planwatch.db'}"
 ENTERING: Final = "PLANWATCH_ENTERING"
 #: Use the packages of the running Python (a container's, say) instead of an own environment.
 NO_ENVIRONMENT: Final = "PLANWATCH_NO_ENVIRONMENT"
+
+#: Verbs that are quicker once Java's classes are prepared.
+STARTS_SPARK: Final = frozenset({"demo", "backend", "bench", "test"})
 
 VERBS: Final = {
     "demo": "run a workload and show it (this is what 'run.py' alone does)",
@@ -206,6 +210,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if options.verb != "doctor" or Environment(ROOT).is_ready(RUN):
             enter_environment((RUN, DEV) if options.verb == "test" else (RUN,), arguments)
+        if options.verb in STARTS_SPARK and not os.environ.get(NO_ENVIRONMENT):
+            prepare_classes(ROOT)
         return ACTIONS[options.verb](options, rest)
     except KeyboardInterrupt:
         return 130

@@ -29,7 +29,7 @@ class PageMissing(SetupFailed):
 
 
 class Supervisor:
-    """Runs ``page`` and then ``engine`` beside it.
+    """Runs ``page`` and ``engine`` side by side; both take seconds to start.
 
     The page must print a line once it listens on host:port, and then answer /healthz: an answer
     alone could be that of another server, which was there first.
@@ -62,14 +62,17 @@ class Supervisor:
         try:
             page = self._start("dashboard", self._page, happenings)
             children.append(page)
-            instead = self._wait_for_page(page, happenings)
+            engine = self._start("backend", self._engine, happenings)
+            children.insert(0, engine)
+            instead = self._wait_for_page(engine, page, happenings)
+            if isinstance(instead, Ended) and instead.child is engine:
+                return report(instead)
             if isinstance(instead, Ended):
                 return None if bound_port(self._host, self._port) is None else report(instead)
             if instead is not None:
+                print("Stopping ...", flush=True)
                 return 0
             print(f"Planwatch is at {self.address} (Ctrl-C stops it)", flush=True)
-            engine = self._start("backend", self._engine, happenings)
-            children.insert(0, engine)
             return self._watch(engine, happenings)
         finally:
             if not stop_all(children, happenings, self._grace_s):
@@ -78,15 +81,28 @@ class Supervisor:
     def _start(self, name: str, command: Sequence[str], happenings: Happenings) -> Child:
         return Child(name, command, self._logs / f"{name}-{self._port}.log", happenings)
 
-    def _wait_for_page(self, page: Child, happenings: Happenings) -> Happening | None:
-        """None once the page answers, or what happened before it did."""
+    def _wait_for_page(
+        self, engine: Child, page: Child, happenings: Happenings
+    ) -> Happening | None:
+        """None once the page answers, or what happened instead.
+
+        An engine that has ended is seen to when the page is up, unless it was asked wrongly.
+        """
+        ended: Happening | None = None
         deadline = time.monotonic() + PAGE_WITHIN_S
         while time.monotonic() < deadline:
             try:
-                return happenings.get(timeout=0.05)
+                happening = happenings.get(timeout=0.05)
             except queue.Empty:
-                if page.has_spoken and answers(f"{self.address}healthz"):
-                    return None
+                if not (page.has_spoken and answers(f"{self.address}healthz")):
+                    continue
+                if ended is not None:
+                    happenings.put(ended)
+                return None
+            is_engine = isinstance(happening, Ended) and happening.child is engine
+            if not is_engine or happening.status == BAD_REQUEST:
+                return happening
+            ended = happening
         raise PageMissing(
             f"The dashboard did not answer within {PAGE_WITHIN_S:.0f} s; see {page.log}, or "
             "type 'python3 run.py doctor'."

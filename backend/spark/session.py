@@ -11,8 +11,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from backend.spark.archive import java_options
 from backend.spark.java import find_java
 
+#: A deep expression tree needs stack where the query is planned.
+STACK = "-Xss8m"
 SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
     "spark.sql.adaptive.enabled": "false",
@@ -34,8 +37,6 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
-    # a deep expression tree needs stack where the query is planned
-    "spark.driver.extraJavaOptions": "-Xss8m",
     "spark.driver.memory": "2g",
 }
 
@@ -45,7 +46,8 @@ def build_session(master: str, name: str, scratch: Path) -> SparkSession:
 
     Raises backend.spark.java.JavaMissing when no Java of a fitting version is found.
     """
-    os.environ["JAVA_HOME"] = str(find_java().home)
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java.home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -55,6 +57,8 @@ def build_session(master: str, name: str, scratch: Path) -> SparkSession:
     builder = SparkSession.builder.master(master).appName(name)
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
+    driver = f"{STACK} {java_options(java)}".strip()
+    builder = builder.config("spark.driver.extraJavaOptions", driver)
     for key, value in SETTINGS.items():
         if key != "spark.driver.bindAddress" or master.startswith("local"):
             builder = builder.config(key, value)

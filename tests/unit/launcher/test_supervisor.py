@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -89,20 +90,37 @@ class Driven:
     process: subprocess.Popen[str]
     logs: Path
     port: int
-    said: list[str]
+
+    def __post_init__(self) -> None:
+        self.said: list[str] = []
+        self._new: list[str] = []
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line.strip())
+            self._new.append(line.strip())
 
     def wait_for(self, text: str, timeout_s: float = 20.0) -> str:
-        """The line holding the text; everything said until then is kept."""
+        """The first line holding the text that was not waited for yet; two programs speak here."""
         deadline = time.monotonic() + timeout_s
-        assert self.process.stdout is not None
         while time.monotonic() < deadline:
-            line = self.process.stdout.readline()
-            if not line:
-                break
-            self.said.append(line.strip())
-            if text in line:
-                return line.strip()
+            found = next((line for line in self._new if text in line), None)
+            if found is not None:
+                self._new.remove(found)
+                return found
+            time.sleep(0.02)
         raise AssertionError(f"{text!r} was not said, but {self.said}")
+
+    def close(self) -> None:
+        """Leave neither process nor pipe behind."""
+        self.process.kill()
+        self.process.wait()
+        self._listener.join(timeout=10)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
 
     def helper(self) -> int:
         """The process id of the engine's helper."""
@@ -126,13 +144,12 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Driven]]:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        started.append(Driven(process, tmp_path / "logs", number, []))
+        started.append(Driven(process, tmp_path / "logs", number))
         return started[-1]
 
     yield go
     for driven in started:
-        driven.process.kill()
-        driven.process.communicate()
+        driven.close()
 
 
 def unused_port() -> int:
@@ -237,6 +254,6 @@ def test_a_port_lost_to_another_is_reported_as_such(start: Callable[..., Driven]
     first.wait_for("engine is ready")
     second = start(port=first.port)
     second.wait_for("status None")
-    assert not any("engine" in line for line in second.said)
+    wait_until_gone(second.helper(), 5)
     first.process.send_signal(signal.SIGINT)
     first.wait_for("status 0")

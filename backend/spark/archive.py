@@ -1,0 +1,111 @@
+"""Java's classes, laid out once so that later starts need not load them one by one.
+
+Spark loads some twenty thousand classes before its first batch. Java can write those a run has
+loaded into an archive and map it into memory from then on (class data sharing): ADR 7.
+Standard library only at import: the launcher asks whether there is an archive.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from backend.progress import ProgressLine, follow
+from backend.spark.java import JavaFound, JavaMissing, find_java
+
+#: Set in the one run whose classes are written to the archive this names.
+RECORDING: Final = "PLANWATCH_RECORD_CLASSES"
+#: Java writes the archive after the pipeline has ended; a slow disk takes a while over it.
+WRITTEN_WITHIN_S: Final = 300
+_TRAINING: Final = """\
+[streams.Training]
+schema = "a1 int, a2 int, a3 int, a4 int"
+rate = 20000
+[streams.Training.source]
+format = "drift"
+seed = 1
+phases = [{ distribution = "uniform", n_tuples = 40000, selective = ["a1"] },
+          { distribution = "bell", n_tuples = 40000, selective = ["a3"] }]
+[knobs]
+lambda_tuples = 4000
+at_end = "stop"
+[queries]
+low = "Select * From Training Where a1 < 10 and a2 < 50 and a3 = 7"
+high = "Select * From Training Where a1 > 90 and a4 >= 20"
+far = "Select * From Training Where a2 between 3 and 5 and a3 <> 9 or a4 is null"
+"""
+
+
+def archive_of(java: JavaFound) -> Path | None:
+    """Where the archive of this Java and this Spark belongs; None when that cannot be written."""
+    try:
+        spark = version("pyspark")
+    except PackageNotFoundError:
+        return None
+    folder = Path(sys.prefix)
+    name = f"classes-spark-{spark}-java-{java.version}.jsa"
+    return folder / "share" / "planwatch" / name if os.access(folder, os.W_OK) else None
+
+
+def java_options(java: JavaFound) -> str:
+    """Options for Spark's driver: use the archive, write it, or nothing when there is none.
+
+    An archive that does not fit (another class path) is passed over by Java, without a word.
+    """
+    recording = os.environ.get(RECORDING)
+    if recording:
+        return f"-XX:ArchiveClassesAtExit={recording} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    archive = archive_of(java)
+    if archive is None or not archive.exists():
+        return ""
+    return f"-XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
+
+
+def prepare(root: Path) -> bool:
+    """Make the archive unless there is one; whether there is one now. root: the project's folder.
+
+    Costs a minute once. Without an archive everything works, only the start takes longer.
+    """
+    try:
+        archive = archive_of(find_java())
+    except JavaMissing:
+        return False
+    if archive is None or archive.exists():
+        return archive is not None
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "backend.spark.archive", str(archive)]
+    with ProgressLine("Preparing Java (once, takes about a minute)") as line:
+        follow(command, line, 0, env={**os.environ, "PYTHONPATH": str(root)})
+    return archive.exists()
+
+
+def record(archive: Path) -> int:
+    """Run a small workload to its end and have Java write down the classes it used."""
+    from pyspark import SparkContext
+
+    from backend.cli import main as run_backend
+
+    scratch = archive.with_name(f".{archive.name}.{os.getpid()}")
+    os.environ[RECORDING] = str(scratch)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "training.toml").write_text(_TRAINING, encoding="utf-8")
+        workload, store = str(folder / "training.toml"), str(folder / "training.db")
+        status = run_backend([workload, "--store", store])
+        gateway = SparkContext._gateway
+        process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+            process.wait(timeout=WRITTEN_WITHIN_S)
+    if scratch.exists():
+        scratch.replace(archive)
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(record(Path(sys.argv[1])))
