@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from backend.cql import CqlError, parse_query
 from backend.model.conditions import ContinuousQuery
+from backend.model.functions import Functions
 from backend.model.knobs import KnobRefused, KnobSettings
 from backend.model.schema import Schema
 from storage.records import Command, CommandAnswer, Event, Json
@@ -40,12 +41,19 @@ class Carried:
 
 
 def carry_out(
-    command: Command, settings: KnobSettings, registry: Registry, schemas: Mapping[str, Schema]
+    command: Command,
+    settings: KnobSettings,
+    registry: Registry,
+    schemas: Mapping[str, Schema],
+    functions: Functions | None = None,
 ) -> Carried:
-    """The state after ``command``. Raises Refused; nothing is changed in place."""
+    """The state after ``command``. Raises Refused; nothing is changed in place.
+
+    functions: those a new query may call.
+    """
     handlers: dict[str, Callable[[], Carried]] = {
         "knob": lambda: _turn_knob(command, settings, registry),
-        "query_add": lambda: _add_query(command, settings, registry, schemas),
+        "query_add": lambda: _add_query(command, settings, registry, schemas, functions),
         "query_pause": lambda: _pause(command, settings, registry, True),
         "query_resume": lambda: _pause(command, settings, registry, False),
         "query_remove": lambda: _remove(command, settings, registry),
@@ -88,13 +96,17 @@ def _turn_knob(command: Command, settings: KnobSettings, registry: Registry) -> 
 
 
 def _add_query(
-    command: Command, settings: KnobSettings, registry: Registry, schemas: Mapping[str, Schema]
+    command: Command,
+    settings: KnobSettings,
+    registry: Registry,
+    schemas: Mapping[str, Schema],
+    functions: Functions | None,
 ) -> Carried:
     name, text = str(command.payload.get("name")), str(command.payload.get("text"))
     if name in registry.queries:
         raise Refused(f"a query named {name!r} is registered already")
     try:
-        query = parse_query(name, text, schemas)
+        query = parse_query(name, text, schemas, functions)
     except CqlError as error:
         raise Refused(str(error)) from error
     added = Registry({**registry.queries, name: query}, registry.paused)

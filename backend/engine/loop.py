@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-from backend.adaptive.selection.arrows import arrow_matrices
-from backend.adaptive.selection.matrices import region_matrices, selectivity_matrix
 from backend.adaptive.selection.normal_form import QueryError
 from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
 from backend.engine import recorder
@@ -20,19 +18,11 @@ from backend.engine.control import (
     answer_refused,
     carry_out,
 )
-from backend.engine.describe import plan_entities, query_entities
+from backend.engine.deciding import Deciding, Recorded, StreamJob
 from backend.engine.execution import BatchResult, PlanSnapshot
-from backend.engine.visit_costs import VisitCostMeter
-from backend.model.conditions import ContinuousQuery
-from backend.model.events import (
-    BatchExecuted,
-    Instruction,
-    KnobsChanged,
-    QueriesChanged,
-    RecordDecision,
-)
+from backend.engine.selection import SelectionDeciding
+from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.knobs import KnobSettings
-from backend.model.schema import Schema
 from storage.records import (
     Batch,
     BatchRecord,
@@ -40,36 +30,28 @@ from storage.records import (
     CommandAnswer,
     Entity,
     Event,
-    Json,
-    Matrix,
     Run,
     Sample,
 )
 from storage.writer import EngineWriter
 
+__all__ = ["Engine", "Loop", "StreamJob"]
 
-@dataclass(frozen=True, slots=True)
-class StreamJob:
-    """What a run executes: a stream, its queries, and facts about source and sink to show."""
-
-    stream: str
-    schema: Schema
-    queries: tuple[ContinuousQuery, ...]
-    source: Mapping[str, Json]
-    sink: Mapping[str, Json]
+SnapshotT = TypeVar("SnapshotT")
+ResultT = TypeVar("ResultT", bound=BatchResult)
 
 
 @dataclass
 class _Boundary:
     """What a batch boundary brought, to be recorded with the batch that follows it."""
 
-    instructions: list[Instruction]
-    answers: list[CommandAnswer]
-    events: list[Event]
-    knobs: list[str]
+    recorded: Recorded = field(default_factory=Recorded)
+    answers: list[CommandAnswer] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    knobs: list[str] = field(default_factory=list)
 
 
-class Engine:
+class Loop(Generic[SnapshotT, ResultT]):
     """Runs one stream's decisions and records. ``start`` first; batches come one at a time.
 
     begin_batch and end_batch are called by the runner around each micro-batch; idle by another
@@ -77,64 +59,58 @@ class Engine:
     """
 
     def __init__(
-        self, run: Run, job: StreamJob, settings: KnobSettings, writer: EngineWriter
+        self,
+        run: Run,
+        job: StreamJob,
+        settings: KnobSettings,
+        writer: EngineWriter,
+        deciding: Deciding[SnapshotT, ResultT],
     ) -> None:
         self.run, self.job, self.writer = run, job, writer
-        self.settings = settings
+        self.settings, self._deciding = settings, deciding
         self.registry = Registry({q.name: q for q in job.queries})
-        self.core = SelectionReOptimizer(job.queries, job.schema, settings)
         self.stop_requested = threading.Event()
-        self._ran = self.core.plan
+        self._ran_version = deciding.plan_version
         self._last_end: float | None = None
         self._ledger = recorder.EntityLedger()
         self._lock = threading.Lock()
         self._in_batch = False
         self._next_batch = 0
-        self._boundary = _Boundary([], [], [], [])
+        self._boundary = _Boundary()
         self._totals = {"tuples": 0, "matched": 0, "misfits": 0, "decisions": 0}
         self._query_totals: dict[str, int] = {}
         self._commit_ms: float | None = None
-        self._visit_costs = VisitCostMeter()
 
     def start(self) -> None:
         """Record the run with its first plan, entities and knobs. Raises StoreError."""
         knobs = recorder.knob_rows(self.settings, 0, self.settings.values)
         self.writer.begin_run(self.run, self._entity_changes(0), knobs)
-        self._record_boundary(_Boundary(self.core.start(), [], [], []))
+        self._record_boundary(_Boundary(self._deciding.start()))
 
     @property
     def in_batch(self) -> bool:
         """A batch is between its begin and its end."""
         return self._in_batch
 
-    def begin_batch(self, batch_id: int) -> PlanSnapshot:
+    def begin_batch(self, batch_id: int) -> SnapshotT:
         """Take in commands, then fix what the batch runs."""
         with self._lock:
             self._in_batch = True
             self._next_batch = batch_id
             self._take_commands(batch_id)
-            self._ran = self.core.plan
-            return PlanSnapshot(
-                batch_id,
-                self.core.constructs,
-                self._ran,
-                self.settings.word("stop_rule"),
-                self.settings.number("profile_prob"),
-            )
+            self._ran_version = self._deciding.plan_version
+            return self._deciding.snapshot(batch_id, self.settings)
 
-    def end_batch(self, result: BatchResult) -> None:
+    def end_batch(self, result: ResultT) -> None:
         """Feed the decision core and record everything of the batch in one transaction."""
         with self._lock:
-            before = time.perf_counter()
-            costs = self._visit_costs.read(self.settings, self.core.constructs, result.sample)
-            decided = self.core.handle(_executed(result, self._ran.version, costs))
-            core_us = (time.perf_counter() - before) * 1e6
+            decided = self._deciding.executed(result)
             self._count(result, decided)
-            record = self._batch_record(result, decided, core_us)
+            record = self._batch_record(result, decided)
             written = time.perf_counter()
             self.writer.write_batch(record)
             self._commit_ms = (time.perf_counter() - written) * 1e3
-            self._boundary = _Boundary([], [], [], [])
+            self._boundary = _Boundary()
             self._next_batch = result.batch_id + 1
             self._in_batch = False
 
@@ -145,7 +121,7 @@ class Engine:
                 return
             self._take_commands(self._next_batch)
             if self._boundary.answers:
-                boundary, self._boundary = self._boundary, _Boundary([], [], [], [])
+                boundary, self._boundary = self._boundary, _Boundary()
                 self._record_boundary(boundary)
 
     def abandon_batch(self) -> None:
@@ -170,47 +146,47 @@ class Engine:
         if command.id in answered:
             raise Refused("answered already")
         schemas = {self.job.stream: self.job.schema}
-        carried = carry_out(command, self.settings, self.registry, schemas)
+        functions = self.job.functions
+        carried = carry_out(command, self.settings, self.registry, schemas, functions)
         if carried.registry is not self.registry:
             title = carried.event.title
             changed = QueriesChanged(carried.registry.active, batch_id, title)
-            self._boundary.instructions += self.core.handle(changed)
+            self._bring(changed)
         if carried.settings is not self.settings:
             turned = KnobsChanged(carried.settings, batch_id)
-            self._boundary.instructions += self.core.handle(turned)
+            self._bring(turned)
             self._boundary.knobs.append(str(command.payload["knob"]))
         self.settings, self.registry = carried.settings, carried.registry
         return carried
 
-    def _count(self, result: BatchResult, decided: list[Instruction]) -> None:
+    def _bring(self, event: KnobsChanged | QueriesChanged) -> None:
+        self._boundary.recorded = self._boundary.recorded.then(self._deciding.changed(event))
+
+    def _count(self, result: ResultT, decided: Recorded) -> None:
         self._totals["tuples"] += result.n_tuples
         self._totals["matched"] += result.n_matched
         self._totals["misfits"] += result.n_misfits
-        for instruction in decided:
-            if isinstance(instruction, RecordDecision):
-                self._totals["decisions"] = max(self._totals["decisions"], instruction.seq)
+        seqs = (decision.seq for decision in decided.decisions)
+        self._totals["decisions"] = max(self._totals["decisions"], *seqs, 0)
         for name, n in result.matched_by_query.items():
             self._query_totals[name] = self._query_totals.get(name, 0) + n
 
-    def _batch_record(
-        self, result: BatchResult, decided: list[Instruction], core_us: float
-    ) -> BatchRecord:
+    def _batch_record(self, result: ResultT, decided: Recorded) -> BatchRecord:
         boundary = self._boundary
-        plans, decisions, outcomes, events = recorder.instructed(
-            [*boundary.instructions, *decided], self.job.stream
-        )
+        found = boundary.recorded.then(decided)
+        events = found.events
         if result.n_misfits:
             title = f"{result.n_misfits} tuples kept aside"
             events = (*events, Event("misfit", title, result.misfits[0].error, "warning"))
         return BatchRecord(
             run_id=self.run.id,
-            batch=recorder.batch_row(result, self._ran.version),
+            batch=recorder.batch_row(result, self._ran_version),
             entities=self._entity_changes(result.batch_id),
-            samples=tuple(self._samples(result, core_us)),
-            plans=plans,
-            decisions=decisions,
-            outcomes=outcomes,
-            matrices=self._matrices() if plans or decisions else (),
+            samples=tuple(self._samples(result)),
+            plans=found.plans,
+            decisions=found.decisions,
+            outcomes=found.outcomes,
+            matrices=self._deciding.matrices() if found.plans or found.decisions else (),
             events=(*boundary.events, *events),
             knobs=recorder.knob_rows(self.settings, result.batch_id, dict.fromkeys(boundary.knobs)),
             answers=tuple(boundary.answers),
@@ -220,43 +196,34 @@ class Engine:
 
     def _record_boundary(self, boundary: _Boundary) -> None:
         """A record without data: the start of the run, or commands carried out while idle."""
-        now = time.time()
-        plans, decisions, outcomes, events = recorder.instructed(
-            boundary.instructions, self.job.stream
-        )
-        batch = Batch(None, now, 0.0, 0, 0, 0, self.core.plan.version)
+        found = boundary.recorded
+        batch = Batch(None, time.time(), 0.0, 0, 0, 0, self._deciding.plan_version)
+        knobs = dict.fromkeys(boundary.knobs)
         self.writer.write_batch(
             BatchRecord(
                 run_id=self.run.id,
                 batch=batch,
                 entities=self._entity_changes(self._next_batch),
-                plans=plans,
-                decisions=decisions,
-                outcomes=outcomes,
-                matrices=self._matrices() if plans else (),
-                events=(*boundary.events, *events),
-                knobs=recorder.knob_rows(
-                    self.settings, self._next_batch, dict.fromkeys(boundary.knobs)
-                ),
+                plans=found.plans,
+                decisions=found.decisions,
+                outcomes=found.outcomes,
+                matrices=self._deciding.matrices() if found.plans else (),
+                events=(*boundary.events, *found.events),
+                knobs=recorder.knob_rows(self.settings, self._next_batch, knobs),
                 answers=tuple(boundary.answers),
             )
         )
 
-    def _samples(self, result: BatchResult, core_us: float) -> list[Sample]:
-        n_sampled = len(next(iter(result.sample.values()), ()))
-        monitor = self.core.monitor
-        samples = recorder.asc_samples(result, self._ran)
+    def _samples(self, result: ResultT) -> list[Sample]:
+        samples = self._deciding.samples(result)
         samples += recorder.query_samples(result, self._query_totals)
-        samples += recorder.profile_samples(n_sampled, monitor.window_tuples, core_us)
-        samples += recorder.system_samples(self._system_values(result, n_sampled))
+        samples += recorder.system_samples(self._system_values(result))
         if result.backlog_tuples is not None:
             samples.append(Sample("queue:source", "size_tuples", result.backlog_tuples, "tuples"))
         return samples
 
-    def _system_values(
-        self, result: BatchResult, n_sampled: int
-    ) -> dict[str, tuple[float | None, str]]:
-        n, monitor = result.n_tuples, self.core.monitor
+    def _system_values(self, result: ResultT) -> dict[str, tuple[float | None, str]]:
+        n = result.n_tuples
         now, before = time.monotonic(), self._last_end
         self._last_end = now
         seconds = result.duration_ms / 1e3 if before is None else now - before
@@ -267,47 +234,25 @@ class Engine:
             "batch_ms": (result.duration_ms, "ms"),
             "dropping_ratio": (1 - result.n_matched / n if n else None, "prob"),
             "visits_per_tuple": (result.visits / n if n else None, "visits/tuple"),
-            "d_window": (monitor.d_window, "prob"),
-            "visits_window": (monitor.visits_window, "visits/tuple"),
-            "d_init": (monitor.d_init, "prob"),
-            "visits_init": (monitor.visits_init, "visits/tuple"),
-            "profile_share": (n_sampled / n if n else None, "prob"),
             "tuples_total": (self._totals["tuples"], "tuples"),
             "matched_total": (self._totals["matched"], "tuples"),
             "misfits_total": (self._totals["misfits"], "tuples"),
             "decisions_total": (self._totals["decisions"], "decisions"),
             "backlog_tuples": (result.backlog_tuples, "tuples"),
             "commit_ms": (self._commit_ms, "ms"),
-            **monitor.regret.samples(),
+            **self._deciding.watched(result),
         }
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
-        constructs = self.core.constructs
-        paused = dict.fromkeys(self.registry.paused)
-        now = plan_entities(constructs, self.job.stream, self.job.source, self.job.sink)
-        now += query_entities(self.registry.queries.values(), constructs, paused)
-        return self._ledger.changes(now, batch)
-
-    def _matrices(self) -> tuple[Matrix, ...]:
-        constructs, regions = self.core.constructs, self.core.profile_regions
-        found = [
-            *region_matrices(constructs, regions),
-            selectivity_matrix(constructs, regions, self.core.plan.order),
-            *arrow_matrices(constructs, regions, self.core.plan, self.core.stop_rule),
-        ]
-        return tuple(Matrix(**asdict(data)) for data in found)
+        return self._ledger.changes(self._deciding.entities(self.job, self.registry), batch)
 
 
-def _executed(
-    result: BatchResult, plan_version: int, visit_costs: Mapping[str, float]
-) -> BatchExecuted:
-    return BatchExecuted(
-        batch_id=result.batch_id,
-        n_tuples=result.n_tuples,
-        n_matched=result.n_matched,
-        visits=result.visits,
-        plan_version=plan_version,
-        reached=result.reached,
-        sample=result.sample,
-        visit_costs=visit_costs,
-    )
+class Engine(Loop[PlanSnapshot, BatchResult]):
+    """The loop around the selection queries of one stream."""
+
+    def __init__(
+        self, run: Run, job: StreamJob, settings: KnobSettings, writer: EngineWriter
+    ) -> None:
+        deciding = SelectionDeciding(job, settings)
+        super().__init__(run, job, settings, writer, deciding)
+        self.core: SelectionReOptimizer = deciding.core
