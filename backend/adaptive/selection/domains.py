@@ -113,7 +113,7 @@ def reachable_regions(type_name: str, constants: tuple[Constant, ...]) -> NDArra
 
 def _integer_between(low: float, high: float) -> bool:
     """Whether an integer lies strictly between two numbers."""
-    if math.isinf(low) or math.isinf(high):
+    if abs(low) == math.inf or abs(high) == math.inf:
         return True
     return math.floor(low) + 1 < high
 

@@ -1,0 +1,32 @@
+"""What all kernels are made with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+
+from numba import njit, types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: Without numba's reference counts (no kernel makes an array): they are atomic, and cost more than
+#: the work between them.
+_OPTIONS: Final[Any] = {"nogil": True, "cache": True, "_nrt": False}
+
+
+def kernel(function: Function) -> Function:
+    """Compile at the first call; later processes find the machine code beside the module."""
+    return cast("Function", njit(**_OPTIONS)(function))
+
+
+def _trailing_zeros(context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        is_never_zero = context.get_constant(types.boolean, True)
+        return builder.cttz(arguments[0], is_never_zero)
+
+    return types.int64(types.uint64), generate
+
+
+#: The place of the lowest set bit of a uint64 that is not 0.
+trailing_zeros: Callable[[Any], int] = cast("Any", intrinsic(_trailing_zeros))

@@ -1,0 +1,107 @@
+"""The kernels of backend.kernels.walks for bitmaps of one word, which stays in a register.
+
+words: uint64[regions in all], the bitmap of each region, as region_starts counts them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from backend.kernels.bits import kernel, trailing_zeros
+from backend.kernels.layout import Counts, Found, HitRegions, Layout, Words
+
+
+@kernel
+def walk_word(
+    layout: Layout,
+    words: Words,
+    regions: HitRegions,
+    resolved: bool,
+    first: int,
+    counts: Counts,
+    found: Found,
+) -> int:
+    """As ``walk``: early drop in the plan's order, along micro-arrows where there are any."""
+    n = len(layout.qub)
+    for t in range(first, regions.shape[1]):
+        grb = layout.initial[0]
+        seen = np.uint64(0)
+        last = target = -1
+        place = 0
+        while grb != 0:
+            at = target
+            if at < 0 or not _is_useful(layout, grb, seen, at, resolved):
+                while place < n and not _is_useful(layout, grb, seen, place, resolved):
+                    place += 1
+                if place == n:
+                    break
+                at = place
+            region = layout.region_starts[at] + regions[at, t]
+            grb &= words[region]
+            seen |= np.uint64(1) << np.uint64(at)
+            last = at
+            target = layout.arrows[region]
+        if not _emit(grb, t, found):
+            return t
+        while seen != 0:
+            counts.reached[trailing_zeros(seen)] += 1
+            seen &= seen - np.uint64(1)
+        if grb == 0 and last >= 0:
+            counts.dropped[last] += 1
+    return int(regions.shape[1])
+
+
+@kernel
+def visit_all_words(
+    layout: Layout,
+    words: Words,
+    block: Words,
+    regions: HitRegions,
+    resolved: bool,
+    first: int,
+    counts: Counts,
+    found: Found,
+) -> int:
+    """As ``visit_all``: no early drop, construct by construct over blocks of tuples.
+
+    block: room for the bitmaps of as many tuples as are to go together.
+    """
+    n, n_tuples = len(layout.qub), int(regions.shape[1])
+    for start in range(first, n_tuples, len(block)):
+        grbs = block[: min(len(block), n_tuples - start)]
+        for i in range(len(grbs)):
+            grbs[i] = layout.initial[0]
+        for place in range(n):
+            own = words[layout.region_starts[place] :]
+            hit = regions[place, start : start + len(grbs)]
+            for i in range(len(grbs)):
+                grbs[i] &= own[np.uintp(hit[i])]
+        for i in range(len(grbs)):
+            if grbs[i] != 0 and not _emit(grbs[i], start + i, found):
+                for place in range(n):
+                    counts.reached[place] += start + i - first
+                return start + i
+    for place in range(n):
+        counts.reached[place] += n_tuples - first
+    return n_tuples
+
+
+@kernel
+def _is_useful(layout: Layout, grb: np.uint64, seen: np.uint64, place: int, resolved: bool) -> bool:
+    if seen >> np.uint64(place) & np.uint64(1):
+        return False
+    return not resolved or grb & layout.qub[place, 0] != 0
+
+
+@kernel
+def _emit(grb: np.uint64, t: int, found: Found) -> bool:
+    n = found.n[0]
+    while grb != 0:
+        if n == len(found.slots):
+            return False
+        found.tuples[n] = t
+        found.slots[n] = trailing_zeros(grb)
+        n += 1
+        grb &= grb - np.uint64(1)
+    found.n[0] = n
+    return True
