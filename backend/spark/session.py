@@ -30,10 +30,14 @@ SETTINGS = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     # generated methods beyond the JIT's limit would run interpreted
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # a task's files go to their place at once: the staging folder is ours to publish or to discard
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     # no marker files beside what people read
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    # a spool holds many small files; each would else count as 4 MB and make tasks of its own
+    # a small batch is one task, however many files it comes in: each task makes its code anew
     "spark.sql.files.openCostInBytes": "65536",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.files.maxPartitionBytes": "4m",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",

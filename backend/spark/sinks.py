@@ -7,6 +7,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 STAGING = "_staging"
 MISFITS = "_misfits"
+#: Characters that Hadoop's file patterns give a meaning to.
+GLOB_SIGNS = frozenset("*?[]{}\\")
 
 
 class FileSink:
@@ -38,16 +40,16 @@ class FileSink:
 
     def publish(self, batch_id: int, n_matched: int) -> None:
         """Move the staged files into place. The first batch is published even when it is empty."""
-        folder = self._path(f"{self.path}/{STAGING}/{batch_id}")
-        for old in self._listed(self._path(self.path), f"{batch_name(batch_id)}-"):
+        staging = f"{self.path}/{STAGING}/{batch_id}"
+        for old in self._listed(self.path, f"{batch_name(batch_id)}-"):
             self._files.delete(old, False)
         if n_matched or not self._published:
-            for number, staged in enumerate(self._listed(folder, "part-")):
+            for number, staged in enumerate(self._listed(staging, "part-")):
                 suffix = staged.getName().partition(".")[2]
                 name = f"{batch_name(batch_id)}-{number:05d}.{suffix}"
                 self._files.rename(staged, self._path(f"{self.path}/{name}"))
             self._published = True
-        self._files.delete(folder, True)
+        self._files.delete(self._path(staging), True)
 
     def keep_aside(self, misfits: DataFrame, batch_id: int) -> None:
         """Write the raw text of tuples that do not fit as JSON lines under ``_misfits``."""
@@ -58,11 +60,11 @@ class FileSink:
         """Remove the staging folder."""
         self._files.delete(self._path(f"{self.path}/{STAGING}"), True)
 
-    def _listed(self, folder: JavaObject, prefix: str) -> list[JavaObject]:
-        if not self._files.exists(folder):
-            return []
-        found = [status.getPath() for status in self._files.listStatus(folder)]
-        return sorted((p for p in found if p.getName().startswith(prefix)), key=str)
+    def _listed(self, folder: str, prefix: str) -> list[JavaObject]:
+        """Paths in a folder by the start of their name; Java looks, the folder may hold many."""
+        escaped = "".join(f"\\{c}" if c in GLOB_SIGNS else c for c in folder)
+        found = self._files.globStatus(self._path(f"{escaped}/{prefix}*")) or ()
+        return [status.getPath() for status in found]
 
 
 def batch_name(batch_id: int) -> str:

@@ -1,0 +1,196 @@
+"""The live demo, measured from outside: its start, record to pixel, knobs, and five open tabs.
+
+Starts ``run.py demo flights`` on a store of its own and opens it in Chromium.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from backend.doctor import find_chromium
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+TOKEN: Final = "bench-token"
+WATCHED_S: Final = 60.0
+#: Throughput is measured in turns of so many seconds, without tabs and with five.
+TURN_S: Final = 20.0
+TURNS: Final = 4
+PATHS: Final = ("plan", "timeline", "matrix", "decisions", "knobs")
+TABS: Final = len(PATHS)
+KNOB_VALUES: Final = (0.11, 0.12, 0.13, 0.14, 0.15)
+_CHROMIUM: Final = ("--no-sandbox", "--disable-gpu", "--no-first-run")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A demo under way: its address, store file and moment of starting."""
+
+    address: str
+    store: Path
+    started: float
+
+    def rows(self, query: str) -> list[Any]:
+        """Rows of the store, read beside the engine; none while there is no table."""
+        if not self.store.exists():
+            return []
+        connection = sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)
+        try:
+            return connection.execute(query).fetchall()
+        except sqlite3.OperationalError:
+            return []
+        finally:
+            connection.close()
+
+    def ask(self, path: str, body: object | None = None) -> Any:
+        """An answer of the API."""
+        request = urllib.request.Request(
+            f"{self.address}/api/v1{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+
+def main() -> None:
+    """Print what was measured."""
+    chromium = find_chromium()
+    if chromium is None:
+        print("live: no Chromium here; 'run.py test' installs one")
+        return
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=str(chromium), args=list(_CHROMIUM))
+        with running_demo() as demo:
+            page = first_page(browser, demo)
+            watch(page, demo)
+            turn_knobs(demo)
+            page.close()
+        with running_demo("--set", "rate=0", "--set", "at_end=loop") as demo:
+            tabs(browser, demo)
+        browser.close()
+
+
+@contextmanager
+def running_demo(*options: str) -> Iterator[Demo]:
+    """``run.py demo flights`` until the block is left."""
+    with TemporaryDirectory() as name:
+        store = Path(name) / "live.db"
+        started = time.time()
+        with (Path(name) / "said.txt").open("w+", encoding="utf-8") as said:
+            process = subprocess.Popen(
+                [sys.executable, "run.py", "demo", "--store", str(store), "--port", "0", *options],
+                cwd=ROOT,
+                env={**os.environ, "PLANWATCH_TOKEN": TOKEN},
+                stdout=said,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                yield Demo(_address(process, Path(said.name)), store, started)
+            finally:
+                process.send_signal(signal.SIGINT)
+                process.wait(timeout=30)
+
+
+def _address(process: subprocess.Popen[bytes], said: Path) -> str:
+    while process.poll() is None:
+        found = re.search(r"Planwatch is at (http://[^/]+)/", said.read_text(encoding="utf-8"))
+        if found:
+            return found.group(1)
+        time.sleep(0.05)
+    raise RuntimeError(said.read_text(encoding="utf-8"))
+
+
+def first_page(browser: Browser, demo: Demo) -> Page:
+    """Open the plan page; print when it answered and when the first live batch was painted."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{demo.address}/plan")
+    opened = time.time() - demo.started
+    while not page.evaluate("window.planwatch.latencies.length"):
+        page.wait_for_timeout(50)
+    live = time.time() - demo.started
+    print(f"start to the page {opened:.1f} s, to the first live batch painted {live:.1f} s")
+    return page
+
+
+def watch(page: Page, demo: Demo) -> None:
+    """Record to pixel, size of a delta and duration of a batch over a minute."""
+    page.evaluate("window.planwatch.latencies.length = 0")
+    page.evaluate(
+        "() => { const sizes = (window.planwatch.sizes = []);"
+        "window.planwatch.on('delta', (d) => sizes.push(JSON.stringify(d).length)); }"
+    )
+    since = time.time()
+    page.wait_for_timeout(1000 * WATCHED_S)
+    latencies = page.evaluate("window.planwatch.latencies.map(one => one.ms)")
+    sizes = page.evaluate("window.planwatch.sizes")
+    batches = demo.rows(f"select duration_ms, n_tuples from batches where time > {since}")
+    print(f"record to pixel {_spread(latencies, 'ms')}")
+    print(f"delta {_spread(sizes, 'bytes')}")
+    print(f"batch {_spread([ms for ms, _ in batches], 'ms')}, {sum(n for _, n in batches)} tuples")
+
+
+def turn_knobs(demo: Demo) -> None:
+    """Batches between the request of a knob's value and its taking effect."""
+    (run,) = demo.ask("/runs")
+    waits = []
+    for value in KNOB_VALUES:
+        before = demo.rows("select max(id) from batches")[0][0]
+        asked = demo.ask(f"/runs/{run['id']}/commands", {"knob": "mu", "value": value})
+        while asked["state"] == "requested":
+            time.sleep(0.1)
+            asked = demo.ask(f"/runs/{run['id']}/commands/{asked['id']}")
+        waits.append(asked["applied_batch"] - before)
+    print(f"knob applied {_spread(waits, 'batches after the newest recorded one')}")
+
+
+def tabs(browser: Browser, demo: Demo) -> None:
+    """Tuples/s as fast as possible, in turns without a tab and with five."""
+    while len(demo.rows("select id from batches limit 9")) < 9:
+        time.sleep(0.5)
+    speeds: dict[int, list[float]] = {0: [], TABS: []}
+    for _ in range(TURNS):
+        for n in speeds:
+            pages = [browser.new_page() for _ in range(n)]
+            for page, path in zip(pages, PATHS, strict=False):
+                page.goto(f"{demo.address}/{path}")
+            speeds[n].append(_speed(demo))
+            for page in pages:
+                page.close()
+    alone, watched = (statistics.median(found) for found in speeds.values())
+    print(f"as fast as possible, no tab: {_spread(speeds[0], 'tuples/s')}")
+    print(
+        f"{TABS} tabs {_spread(speeds[TABS], 'tuples/s')}; ratio of medians {watched / alone:.3f}"
+    )
+
+
+def _speed(demo: Demo) -> float:
+    """Tuples per second of batch time: what the engine needs, whatever the source's pace."""
+    since = time.time()
+    time.sleep(TURN_S)
+    found = demo.rows(f"select sum(n_tuples), sum(duration_ms) from batches where time > {since}")
+    n_tuples, ms = found[0]
+    return float(n_tuples / ms * 1e3)
+
+
+def _spread(values: Sequence[float], unit: str) -> str:
+    ordered = sorted(values)
+    high = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+    middle = statistics.median(ordered)
+    return f"p50 {middle:.0f}, p95 {high:.0f}, max {ordered[-1]:.0f} {unit} (n = {len(ordered)})"
