@@ -11,25 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.selection.constructs import ConstructSet, Words
+from backend.adaptive.selection.construct import slots_in
+from backend.adaptive.selection.constructs import ConstructSet
 from backend.adaptive.selection.matching import Regions, StopRule
 
 #: Up to this many constructs the order is the exact best.
 EXACT_ORDER_UP_TO: Final = 14
 #: Work allowed for one order: words of the subset lattice, and (tuple, slot, construct) triples.
-_LATTICE_WORDS: Final = 1 << 22
-_TRIPLES: Final = 1 << 25
+_LATTICE_WORDS: Final = 1 << 21
+_TRIPLES: Final = 1 << 26
 #: The same for the local search: words of all tuples' GRB (but _FEW tuples at least), and the
 #: subsets looked at.
 _SEARCH_WORDS: Final = 1 << 10
 _FEW: Final = 32
 _SUBSETS: Final = 4000
-_BLOCK: Final = 64
+#: What a call on an array takes at least, in the steps of ``work``.
+_CALL_STEPS: Final = 8000
+_WORD: Final = 64
 #: Sums this close (relative) are equal: rounding of weights must not change an order.
 _TIE: Final = 1e-12
 
@@ -90,7 +94,17 @@ def affordable(
         return max(_FEW, int(_SEARCH_WORDS / constructs.n_words))
     triples = max(1, _pairs(constructs, stop_rule)[0].size)
     n_words = _LATTICE_WORDS / ((1 if stop_rule == "drop" else max(1, n)) << n)
-    return max(1, int(effort * min(_BLOCK * n_words, _TRIPLES / triples)))
+    return max(1, int(effort * min(_WORD * n_words, _TRIPLES / triples)))
+
+
+def work(constructs: ConstructSet, stop_rule: StopRule, n_tuples: int, effort: float = 1.0) -> int:
+    """What extreme_order does on so many tuples, in steps of roughly 3 ns each."""
+    n = len(constructs.attributes)
+    if n > EXACT_ORDER_UP_TO:
+        return int(effort * _SUBSETS) * n * (n_tuples * constructs.n_words + _CALL_STEPS)
+    slots, _ = _pairs(constructs, stop_rule)
+    n_users = n if stop_rule == "resolved" else 1
+    return n_tuples * ((n_users << n) + (n + 1) * len(slots))
 
 
 def thinned(regions: Regions, n: int) -> Regions:
@@ -100,31 +114,40 @@ def thinned(regions: Regions, n: int) -> Regions:
     return regions[np.linspace(0, len(regions) - 1, n).astype(np.intp)]
 
 
-def survivors(
-    constructs: ConstructSet, regions: Regions, stop_rule: StopRule
-) -> NDArray[np.float64]:
-    """w, float64[2^n, n]: tuples that would visit construct a after the set P of bits a' of the
-    row (both in schema order); nothing is said for a in P.
+def survivors(constructs: ConstructSet, regions: Regions, stop_rule: StopRule) -> NDArray[np.int64]:
+    """w, int64[2^n, n]: tuples that would visit construct a after the set P of bits a' of the row
+    (both in schema order); nothing is said for a in P.
 
-    A slot keeps a tuple alive after P when none of P clears it, so w counts, per row, the tuples
-    with such a slot: marked at the full set of constructs that leave the slot alone, and handed
-    down to all subsets, 64 tuples a word.
+    A slot outlives P when none of P clears it. Per tuple it is marked at the set of all constructs
+    that leave it alone, and the marks, 64 tuples a word, are handed down to all subsets.
     """
     n = len(constructs.attributes)
     slots, users = _pairs(constructs, stop_rule)
-    n_users = 1 if stop_rule == "drop" else max(1, n)
-    found = np.zeros((1 << n, n_users))
-    for start in range(0, len(regions), _BLOCK):
-        block = regions[start : start + _BLOCK]
-        spared = _spared(constructs, block)[:, slots]
-        marks = np.zeros((1 << n, n_users, _BLOCK), dtype=np.bool_)
-        marks[spared, users[None, :], np.arange(len(block))[:, None]] = True
-        words = np.packbits(marks, axis=2).view(np.uint64)[:, :, 0]
+    n_users = n if stop_rule == "resolved" else 1
+    found = np.zeros((1 << n, n_users), dtype=np.int64)
+    for start in range(0, len(regions), _WORD):
+        spared = _spared(constructs, regions[start : start + _WORD], slots)
+        marks = np.zeros((n_users << n, _WORD), dtype=np.bool_)
+        marks[spared * n_users + users, np.arange(len(spared))[:, None]] = True
+        words = np.packbits(marks, axis=1).view(np.uint64)
         for bit in range(n):
             halves = words.reshape(-1, 2, n_users << bit)
             halves[:, 0] |= halves[:, 1]
-        found += np.bitwise_count(words)
-    return np.broadcast_to(found, (1 << n, n)) if n_users != n else found
+        found += np.bitwise_count(words).reshape(1 << n, n_users)
+    return np.broadcast_to(found, (1 << n, n))
+
+
+def _spared(
+    constructs: ConstructSet, regions: Regions, slots: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """int64[T, len(slots)]: the constructs (bits, schema order) that do not clear the slot."""
+    used, back = np.unique(slots, return_inverse=True)
+    found = np.zeros((len(regions), len(used)), dtype=np.int64)
+    places = used // _WORD, (used % _WORD).astype(np.uint64)
+    for column, construct in enumerate(constructs.constructs.values()):
+        words = construct.qrb[regions[:, column]][:, places[0]]
+        found |= ((words >> places[1]) & np.uint64(1)).astype(np.int64) << column
+    return found[:, back]
 
 
 def _pairs(
@@ -132,44 +155,22 @@ def _pairs(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """(slot, construct using it) for live slots; under 'drop' each live slot once, with 0."""
     if stop_rule == "drop":
-        slots = _bits(constructs.initial[None, :])[0].nonzero()[0]
+        slots = np.array(slots_in(constructs.initial), dtype=np.intp)
         return slots, np.zeros_like(slots)
-    usage = [c.qub & constructs.initial for c in constructs.constructs.values()]
-    if not usage:
-        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
-    users, slots = _bits(np.array(usage)).nonzero()
-    return slots, users
-
-
-def _bits(words: Words) -> NDArray[np.bool_]:
-    """bool[rows, 64 W] from uint64[rows, W], slot by slot."""
-    raw = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
-    found: NDArray[np.bool_] = np.unpackbits(raw, axis=1, bitorder="little").view(np.bool_)
-    return found
-
-
-def _spared(constructs: ConstructSet, regions: Regions) -> NDArray[np.intp]:
-    """intp[T, slots]: the constructs (bits, schema order) that do not clear the slot."""
-    found = np.zeros((len(regions), 64 * constructs.n_words), dtype=np.intp)
-    for column, construct in enumerate(constructs.constructs.values()):
-        rows, inverse = np.unique(regions[:, column], return_inverse=True)
-        found |= _bits(construct.qrb[rows])[inverse].astype(np.intp) << column
-    return found
+    usage = [slots_in(c.qub & constructs.initial) for c in constructs.constructs.values()]
+    slots = np.array([slot for found in usage for slot in found], dtype=np.intp)
+    users = np.repeat(np.arange(len(usage)), [len(found) for found in usage])
+    order = np.argsort(slots, kind="stable")
+    return slots[order], users[order]
 
 
 def _least_path(steps: NDArray[np.float64]) -> tuple[list[int], float]:
     """The cheapest way from the empty to the full set, steps float[2^n, n]; first among equals."""
     n = steps.shape[1]
-    sets = np.arange(1 << n)
-    size = np.bitwise_count(sets)
     rest = np.zeros(1 << n)
-    for length in range(n - 1, -1, -1):
-        at = sets[size == length]
-        options = np.full((len(at), n), np.inf)
-        for a in range(n):
-            free = (at >> a) & 1 == 0
-            options[free, a] = steps[at[free], a] + rest[at[free] | 1 << a]
-        rest[at] = options.min(axis=1)
+    for at, following in _layers(n):
+        options = steps[at] + rest[following]
+        rest[at] = options.min(axis=1, where=following != at[:, None], initial=np.inf)
     order: list[int] = []
     done = 0
     while len(order) < n:
@@ -179,6 +180,16 @@ def _least_path(steps: NDArray[np.float64]) -> tuple[list[int], float]:
         order.append(next(a for a in left if costs[a] <= min(costs.values()) + slack))
         done |= 1 << order[-1]
     return order, float(rest[0])
+
+
+@cache
+def _layers(n: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """The proper subsets by falling size, and intp[sets, n], each with one more construct (itself
+    where it has it already)."""
+    sets = np.arange(1 << n)
+    size = np.bitwise_count(sets)
+    layers = [sets[size == length] for length in range(n - 1, -1, -1)]
+    return [(at, at[:, None] | (1 << np.arange(n))) for at in layers]
 
 
 class _Search:

@@ -17,40 +17,49 @@ from backend.adaptive.selection.walk import NOWHERE, Walk, jump_tables
 N_PATHS: Final = 6
 
 
-def tuple_paths(
-    constructs: ConstructSet,
-    shape: PlanShape,
-    stop_rule: StopRule,
-    values: Sequence[Mapping[str, Any]],
-    regions: Regions,
-) -> list[dict[str, Any]]:
-    """JSON of each tuple's way under a plan; values: raw, regions: intp[T, n] of the same tuples.
+class PathFinder:
+    """Follows single tuples through plans over one set of constructs; keeps their region labels."""
 
-    One object a tuple: ``values`` (p-attributes), ``steps`` in the order made, ``end`` ('dropped':
-    no query is left; 'matched') and ``queries``, the number it satisfies. A step: ``attribute``;
-    ``row``, the region's row of qrb, and ``region``, its label; ``left``, live slots after it;
-    ``by``, the arrow that led there: 'first', 'macro' or 'micro'. Under 'no early drop' every
-    construct is a macro step. A lottery has no ways to show: no tuples under 'ticket'.
-    """
-    if shape.kind == "ticket" or not len(regions):
-        return []
-    everything = shape.kind == "no early drop"
-    steps = _all_steps if everything else _walked_steps
-    found = steps(constructs, shape, stop_rule, regions)
-    labels = {a: c.region_labels() for a, c in constructs.constructs.items()}
-    paths = []
-    for row, way in zip(values, found, strict=True):
+    def __init__(self, constructs: ConstructSet) -> None:
+        self._constructs = constructs
+        self._labels: dict[str, tuple[str, ...]] = {}
+
+    def paths(
+        self,
+        shape: PlanShape,
+        stop_rule: StopRule,
+        values: Sequence[Mapping[str, Any]],
+        regions: Regions,
+    ) -> list[dict[str, Any]]:
+        """JSON of each tuple's way under a plan; values: raw, regions: intp[T, n] of them.
+
+        One object a tuple: ``values`` (p-attributes), ``steps`` in the order made and ``end``
+        ('dropped': no query is left; 'matched'). A step: ``attribute``; ``row``, the region's row
+        of qrb, and ``region``, its label; ``left``, live slots after it; ``by``, the arrow that
+        led there: 'first', 'macro' or 'micro'. Under 'no early drop' every construct is a macro
+        step. A lottery has no ways to show: no tuples under 'ticket'.
+        """
+        if shape.kind == "ticket" or not len(regions):
+            return []
+        steps = _all_steps if shape.kind == "no early drop" else _walked_steps
+        found = steps(self._constructs, shape, stop_rule, regions)
+        return [self._path(row, way) for row, way in zip(values, found, strict=True)]
+
+    def _path(self, row: Mapping[str, Any], way: list[dict[str, Any]]) -> dict[str, Any]:
         for step in way:
-            step["region"] = labels[step["attribute"]][step["row"]]
-        n_left = way[-1]["left"] if way else 0
-        paths.append(
-            {
-                "values": {a: plain(row.get(a)) for a in constructs.attributes},
-                "steps": way,
-                "end": "matched" if n_left or not way else "dropped",
-            }
-        )
-    return paths
+            step["region"] = self._label(step["attribute"], step["row"])
+        is_dropped = bool(way) and not way[-1]["left"]
+        return {
+            "values": {a: plain(row.get(a)) for a in self._constructs.attributes},
+            "steps": way,
+            "end": "dropped" if is_dropped else "matched",
+        }
+
+    def _label(self, attribute: str, region: int) -> str:
+        if attribute not in self._labels:
+            construct = self._constructs.constructs[attribute]
+            self._labels[attribute] = construct.region_labels()
+        return self._labels[attribute][region]
 
 
 def plain(value: Any) -> Any:

@@ -2,8 +2,10 @@
 
 At every evaluation (each λ) the plan in force, the plan before it, the order the run began with
 and the best fixed order in hindsight are followed through the same sampled tuples since the last
-entry. What the first order would have cost more is summed over all tuples of the stream; its
-variance is that of the sample in each stretch (stretches are independent). Ours, not the papers'.
+entry. The best order is looked for as often as a bounded share of the work allows; between two
+searches the last one found stands, or a known one that does better. What the first order would
+have cost more is summed over all tuples of the stream; its variance is that of the sample in each
+stretch (stretches are independent). Ours, not the papers'.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from numpy.typing import NDArray
 
 from backend.adaptive.selection.constructs import ConstructSet
 from backend.adaptive.selection.cost import CostModel, PlanShape, route, tuple_costs
-from backend.adaptive.selection.lattice import affordable, extreme_order, thinned
+from backend.adaptive.selection.lattice import affordable, extreme_order, thinned, work
 from backend.adaptive.selection.matching import Regions, Trace
 from backend.adaptive.selection.walk import Routed, Walked
 
-#: Share of a rearrangement's work the best order in hindsight may take, the sampled tuples it is
-#: looked for on at most, and those below which it is not.
-_EFFORT: Final = 0.06
+#: Share of a rearrangement's work one search for the best order in hindsight may take, and the
+#: steps of all searches together per tuple of the stream (of about 3 ns: half a microsecond).
+_EFFORT: Final = 0.12
+_STEPS_PER_TUPLE: Final = 150
+#: The sampled tuples it is looked for on at most, and those below which it is not.
 _MOST: Final = 256
 _FEWEST: Final = 64
 #: Words of all tuples' GRB, times constructs, a plan may be followed through.
@@ -34,7 +38,7 @@ class Regret(NamedTuple):
     """The last entry of the ledger. Costs in early-drop visits per tuple on ``n_sample`` tuples.
 
     running, previous, best, first: plan in force, plan before the last switch, best fixed order in
-    hindsight, order the run began with; None = there is none, or too few samples. saved_total:
+    hindsight, order the run began with; None = there is none, or not known yet. saved_total:
     visits saved since the run began against its first order (negative: lost); saved_se: its
     standard error. micro_ratio ξ, relative_cost ω: of a hybrid plan, else None.
     """
@@ -72,33 +76,32 @@ class RegretLedger:
         self.previous: PlanShape | None = None
         self.entry = Regret()
         self._variance = 0.0
+        self._best: tuple[str, ...] | None = None
+        self._credit = math.inf
         self._n_tuples = 0
         self._sample: list[Regions] = []
 
     def add(self, n_tuples: int, regions: Regions) -> None:
         """A batch ran under the plan in force; regions: its sample, intp[T, n]."""
         self._n_tuples += n_tuples
+        self._credit += n_tuples * _STEPS_PER_TUPLE
         if len(regions):
             self._sample.append(regions)
 
-    def settle(
-        self, constructs: ConstructSet, running: PlanShape, model: CostModel, search: bool
-    ) -> Regret:
-        """Close the stretch. search: look for the best order, too (costs most).
-
-        A stretch of fewer than two sampled tuples stays open.
-        """
+    def settle(self, constructs: ConstructSet, running: PlanShape, model: CostModel) -> Regret:
+        """Close the stretch; one of fewer than two sampled tuples stays open."""
         if sum(map(len, self._sample)) < 2:
             return self.entry
         limit = _WORDS // max(1, constructs.n_words * len(constructs.attributes))
         regions = thinned(np.concatenate(self._sample), max(_FEWEST, limit))
         found = _Costs(constructs, regions, model)
         costs = {shape: found.of(shape) for shape in {running, self.first, self.previous} if shape}
+        self._search(found, constructs, regions, model)
         self._save(costs[self.first] - costs[running], self._n_tuples)
         self.entry = Regret(
             running=float(costs[running].mean()),
             previous=float(costs[self.previous].mean()) if self.previous else None,
-            best=found.best(list(costs)) if search else None,
+            best=found.least([shape.order for shape in costs], self._best),
             first=float(costs[self.first].mean()),
             saved_total=self.entry.saved_total,
             saved_se=math.sqrt(self._variance),
@@ -116,7 +119,22 @@ class RegretLedger:
     def rebuild(self, first: PlanShape, previous: PlanShape | None) -> None:
         """Queries changed: the plans over other constructs; the open stretch is given up."""
         self.first, self.previous = first, previous
+        self._best, self._credit = None, math.inf
         self._n_tuples, self._sample = 0, []
+
+    def _search(
+        self, found: _Costs, constructs: ConstructSet, regions: Regions, model: CostModel
+    ) -> None:
+        """Look for the best fixed order, when enough tuples allow and the work is due."""
+        rule = model.stop_rule
+        sample = thinned(regions, min(_MOST, affordable(constructs, rule, _EFFORT)))
+        needed = work(constructs, rule, len(sample), _EFFORT)
+        if len(sample) < _FEWEST or self._credit < needed:
+            return
+        self._credit = 0.0
+        starts = [shape.order for shape in found.known]
+        best = extreme_order(constructs, sample, rule, model.weights, starts=starts, effort=_EFFORT)
+        self._best = best.order
 
     def _save(self, saved: NDArray[np.float64], n_tuples: int) -> None:
         """Add a stretch: the sample's mean times all its tuples, without replacement."""
@@ -138,20 +156,19 @@ class _Costs:
         """float64[T]: the cost of each tuple."""
         return tuple_costs(self._route(shape), shape, self._model)
 
-    def best(self, known: Sequence[PlanShape]) -> float | None:
-        """The cost of the best fixed order in hindsight; None when too few tuples allow a search.
+    @property
+    def known(self) -> list[PlanShape]:
+        """The plans followed so far."""
+        return list(self._routes)
 
-        Found on at most _MOST tuples, costed on all, and never above the order of a known plan.
-        """
-        rule, weights = self._model.stop_rule, self._model.weights
-        regions = thinned(self._regions, min(_MOST, affordable(self._constructs, rule, _EFFORT)))
-        if len(regions) < _FEWEST:
+    def least(
+        self, orders: Sequence[tuple[str, ...]], best: tuple[str, ...] | None
+    ) -> float | None:
+        """The least cost of the best order found and the orders known, as fixed orders; None when
+        none was found yet."""
+        if best is None:
             return None
-        orders = [shape.order for shape in known]
-        found = extreme_order(
-            self._constructs, regions, rule, weights, starts=orders, effort=_EFFORT
-        )
-        shapes = [PlanShape("early drop", order) for order in dict.fromkeys([*orders, found.order])]
+        shapes = {PlanShape("early drop", order) for order in (*orders, best)}
         return min(float(self.of(shape).mean()) for shape in shapes)
 
     def micro_ratio(self, shape: PlanShape) -> float | None:

@@ -31,7 +31,7 @@ from backend.adaptive.selection.knobs import Settings
 from backend.adaptive.selection.matching import Regions, StopRule
 from backend.adaptive.selection.monitoring import Monitoring
 from backend.adaptive.selection.orderings import NAMES, Ordering
-from backend.adaptive.selection.paths import N_PATHS, tuple_paths
+from backend.adaptive.selection.paths import N_PATHS, PathFinder
 from backend.adaptive.selection.rearrange import (
     UNTRIGGERED,
     Rearrangement,
@@ -79,6 +79,7 @@ class SelectionReOptimizer:
         self._built_by: Ordering = "macro"
         self._watch = Watch(self._constructs)
         self._ledger = RegretLedger(PlanShape.of(self._plan))
+        self._finder = PathFinder(self._constructs)
         self._pending: str | None = "initial order"
         self._monitoring: Monitoring | None = None
         self._shadow: Shadow | None = None
@@ -180,10 +181,9 @@ class SelectionReOptimizer:
         shadow, self._shadow = self._shadow, None
         return list(shadow.outcome(batch_id)) if shadow else []
 
-    def _settle(self, search: bool = True) -> None:
+    def _settle(self) -> None:
         """An entry of the regret ledger."""
-        shape = PlanShape.of(self._plan)
-        self._ledger.settle(self._constructs, shape, self._cost_model(), search)
+        self._ledger.settle(self._constructs, PlanShape.of(self._plan), self._cost_model())
 
     def _cost_model(self) -> CostModel:
         weights = normalised(self._measured, self._constructs.attributes)
@@ -236,8 +236,8 @@ class SelectionReOptimizer:
     def _paths(self) -> list[dict[str, object]]:
         """Ways of the last sampled tuples under the plan in force."""
         values, regions = self._watch.profile.recent(N_PATHS)
-        rule = self._settings.stop_rule
-        return tuple_paths(self._constructs, PlanShape.of(self._plan), rule, values, regions)
+        shape, rule = PlanShape.of(self._plan), self._settings.stop_rule
+        return self._finder.paths(shape, rule, values, regions)
 
     # ------------------------------------------------------------------ a new plan
 
@@ -306,7 +306,7 @@ class SelectionReOptimizer:
     def _on_knobs(self, event: KnobsChanged) -> list[Instruction]:
         before, now = self._settings, Settings.of(event.settings)
         if before.stop_rule != now.stop_rule:
-            self._settle(search=False)
+            self._settle()
         self._settings = now
         self._watch.profile.trim(now.tau_tuples)
         if before.monitoring != now.monitoring and self._monitoring is not None:
@@ -336,9 +336,10 @@ class SelectionReOptimizer:
 
     def _on_queries(self, event: QueriesChanged) -> list[Instruction]:
         old, constructs = self._constructs, build_constructs(event.queries, self._schema)
-        self._settle(search=False)
+        self._settle()
         found = self._end_shadow(event.batch_id)
         self._constructs = constructs
+        self._finder = PathFinder(constructs)
         self._watch.rebuild(constructs)
         shape, appended = _carried(PlanShape.of(self._plan), old, constructs)
         first = _carried(self._ledger.first, old, constructs)[0]

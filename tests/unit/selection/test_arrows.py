@@ -15,7 +15,7 @@ from backend.adaptive.selection.arrows import arrow_matrix, carried_arrows
 from backend.adaptive.selection.constructs import build_constructs
 from backend.adaptive.selection.cost import PlanShape
 from backend.adaptive.selection.matching import StopRule, sample_regions
-from backend.adaptive.selection.paths import plain, tuple_paths
+from backend.adaptive.selection.paths import PathFinder, plain
 from backend.adaptive.selection.walk import jump_tables, walk_plan
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import MicroArrow
@@ -112,7 +112,7 @@ def test_carried_arrows_lead_values_where_they_led(
 
 def test_the_way_of_t6() -> None:
     """Example 7: A1, then A2 and A4 along micro-arrows, where it is dropped."""
-    (path,) = tuple_paths(l12(), HYBRID, "drop", [L12_ROWS[5]], ALL[5:6])
+    (path,) = PathFinder(l12()).paths(HYBRID, "drop", [L12_ROWS[5]], ALL[5:6])
     assert path["values"] == L12_ROWS[5]
     assert path["end"] == "dropped"
     assert path["steps"] == [
@@ -120,7 +120,7 @@ def test_the_way_of_t6() -> None:
         {"attribute": "A2", "row": 5, "left": 1, "by": "micro", "region": "(60, +inf)"},
         {"attribute": "A4", "row": 3, "left": 0, "by": "micro", "region": "(10, 40)"},
     ]
-    (seventh,) = tuple_paths(l12(), HYBRID, "drop", [L12_ROWS[6]], ALL[6:])
+    (seventh,) = PathFinder(l12()).paths(HYBRID, "drop", [L12_ROWS[6]], ALL[6:])
     assert [s["by"] for s in seventh["steps"]] == ["first", "micro", "macro", "macro"]
     assert seventh["end"] == "matched"
 
@@ -138,7 +138,7 @@ def test_ways_are_those_of_the_plan(
     regions = sample_regions(constructs, columns(rows))
     shape = PlanShape("hybrid", constructs.attributes, some_arrows(constructs, seed))
     walked = walk_plan(constructs, regions, shape.order, shape.arrows, rule)
-    for t, path in enumerate(tuple_paths(constructs, shape, rule, rows, regions)):
+    for t, path in enumerate(PathFinder(constructs).paths(shape, rule, rows, regions)):
         ways = [step["attribute"] for step in path["steps"]]
         was = {a for a, v in zip(shape.order, walked.visited[t], strict=True) if v}
         assert len(ways) == len(was) == walked.visits[t]
@@ -147,7 +147,7 @@ def test_ways_are_those_of_the_plan(
         left = [step["left"] for step in path["steps"]]
         assert left == sorted(left, reverse=True)
     free = PlanShape("no early drop", constructs.attributes)
-    for path in tuple_paths(constructs, free, rule, rows, regions):
+    for path in PathFinder(constructs).paths(free, rule, rows, regions):
         assert [step["attribute"] for step in path["steps"]] == list(free.order)
 
 

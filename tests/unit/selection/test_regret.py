@@ -35,7 +35,7 @@ def test_an_entry_compares_four_plans_on_the_same_tuples() -> None:
     ledger.add(4000, REGIONS[:150])
     ledger.switched(FIRST)
     ledger.add(1000, REGIONS[150:])
-    found = ledger.settle(CONSTRUCTS, OTHER, MODEL, search=True)
+    found = ledger.settle(CONSTRUCTS, OTHER, MODEL)
     assert found.running == pytest.approx(visits(OTHER))
     assert found.first == found.previous == pytest.approx(visits(FIRST))
     best = extreme_order(CONSTRUCTS, REGIONS, "drop").cost
@@ -57,12 +57,11 @@ def test_stretches_add_up_and_their_variances_do() -> None:
     entries = []
     for part in (REGIONS[:200], REGIONS[200:]):
         ledger.add(2000, part)
-        entries.append(ledger.settle(CONSTRUCTS, OTHER, MODEL, search=False))
+        entries.append(ledger.settle(CONSTRUCTS, OTHER, MODEL))
     one, both = entries
     alone = RegretLedger(FIRST)
     alone.add(2000, REGIONS[200:])
-    second = alone.settle(CONSTRUCTS, OTHER, MODEL, search=False)
-    assert both.best is None
+    second = alone.settle(CONSTRUCTS, OTHER, MODEL)
     assert both.saved_total == pytest.approx(one.saved_total + second.saved_total)
     assert both.saved_se**2 == pytest.approx(one.saved_se**2 + second.saved_se**2)
 
@@ -70,25 +69,25 @@ def test_stretches_add_up_and_their_variances_do() -> None:
 def test_the_first_order_saves_nothing_against_itself() -> None:
     ledger = RegretLedger(FIRST)
     ledger.add(1000, REGIONS)
-    found = ledger.settle(CONSTRUCTS, FIRST, MODEL, search=True)
+    found = ledger.settle(CONSTRUCTS, FIRST, MODEL)
     assert (found.saved_total, found.saved_se, found.previous) == (0.0, 0.0, None)
 
 
 def test_when_every_tuple_is_sampled_nothing_is_uncertain() -> None:
     ledger = RegretLedger(FIRST)
     ledger.add(400, REGIONS)
-    assert ledger.settle(CONSTRUCTS, OTHER, MODEL, search=False).saved_se == 0.0
+    assert ledger.settle(CONSTRUCTS, OTHER, MODEL).saved_se == 0.0
 
 
 def test_a_stretch_without_samples_stays_open() -> None:
     ledger = RegretLedger(FIRST)
     ledger.add(1000, REGIONS[:0])
-    assert ledger.settle(CONSTRUCTS, OTHER, MODEL, search=True) == Regret()
+    assert ledger.settle(CONSTRUCTS, OTHER, MODEL) == Regret()
     ledger.add(1000, REGIONS[:1])
-    assert ledger.settle(CONSTRUCTS, OTHER, MODEL, search=True) == Regret()
+    assert ledger.settle(CONSTRUCTS, OTHER, MODEL) == Regret()
     ledger.add(1000, REGIONS[1:2])
     each = [trace(CONSTRUCTS, REGIONS[:2], s.order, "drop").visits.mean() for s in (FIRST, OTHER)]
-    found = ledger.settle(CONSTRUCTS, OTHER, MODEL, search=True)
+    found = ledger.settle(CONSTRUCTS, OTHER, MODEL)
     assert found.saved_total == pytest.approx(3000 * (each[0] - each[1]))
     assert found.best is None  # too few to look for it
 
@@ -105,7 +104,7 @@ def test_the_band_covers_what_was_saved() -> None:
         ledger = RegretLedger(FIRST)
         chosen = np.array([t for t in range(5000) if rng.random() < 0.1])
         ledger.add(5000, regions[chosen])
-        found = ledger.settle(CONSTRUCTS, OTHER, MODEL, search=False)
+        found = ledger.settle(CONSTRUCTS, OTHER, MODEL)
         covered += abs(found.saved_total - truth) <= 2 * found.saved_se
     assert covered >= 180
 
@@ -115,7 +114,7 @@ def test_micro_ratio_and_relative_cost_of_a_hybrid_plan() -> None:
     shape = PlanShape("hybrid", FIRST.order, hybrid.arrows)
     ledger = RegretLedger(FIRST)
     ledger.add(1000, REGIONS)
-    found = ledger.settle(CONSTRUCTS, shape, MODEL, search=True)
+    found = ledger.settle(CONSTRUCTS, shape, MODEL)
     assert found.micro_ratio is not None
     assert 0 < found.micro_ratio <= 1
     assert found.relative_cost == pytest.approx(visits(shape) / visits(FIRST))
@@ -131,7 +130,7 @@ def test_thinning_a_large_sample_keeps_the_total_in_proportion() -> None:
     ledger = RegretLedger(PlanShape("early drop", ("x", "y")))
     ledger.add(10_000, regions)
     running = PlanShape("early drop", ("y", "x"))
-    found = ledger.settle(constructs, running, MODEL, search=False)
+    found = ledger.settle(constructs, running, MODEL)
     assert found.n_sample < 6000
     truth = 10_000 * trace(constructs, regions, ("x", "y"), "drop").visits.mean() - 10_000
     assert abs(found.saved_total - truth) < 4 * found.saved_se
