@@ -128,6 +128,16 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         help="start with this value of a knob; may be given again",
     )
     parser.add_argument("--master", metavar="URL", help="Spark master (default: local[2])")
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of Spark's, before ours; may be given again",
+    )
+    parser.add_argument(
+        "--packages", metavar="LIST", help="Maven packages Spark is to fetch, Kafka's for instance"
+    )
 
 
 def add_once(parser: argparse.ArgumentParser) -> None:
@@ -190,6 +200,10 @@ def pipeline_arguments(options: argparse.Namespace) -> list[str]:
     words += ["--store", options.store]
     for setting in options.set:
         words += ["--set", setting]
+    for setting in options.conf:
+        words += ["--conf", setting]
+    if options.packages:
+        words += ["--packages", options.packages]
     if options.master:
         words += ["--master", options.master]
     return words + (["--once"] if getattr(options, "once", False) else [])

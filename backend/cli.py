@@ -39,6 +39,18 @@ def parser() -> argparse.ArgumentParser:
         metavar="KNOB=VALUE",
         help="start with this knob value; repeatable",
     )
+    found.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of Spark's, before ours; repeatable",
+    )
+    found.add_argument(
+        "--packages",
+        metavar="COORDINATES",
+        help="Maven packages Spark is to fetch, Kafka's for instance",
+    )
     return found
 
 
@@ -69,14 +81,26 @@ def _workload(name: str, settings: list[str]) -> Workload:
     return load_workload(path, overrides, KNOBS)
 
 
+def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
+    """Spark settings from the command line. Raises WorkloadError for one without a value."""
+    found = {"spark.jars.packages": packages} if packages else {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.startswith("spark."):
+            raise WorkloadError("--conf", f"{setting!r} is not of the form spark.KEY=VALUE")
+        found[key] = value
+    return found
+
+
 def _execute(workload: Workload, options: argparse.Namespace) -> int:
     from backend.spark.launch import Launch, LaunchSettings
 
-    folder = _folder_of(options.store)
+    folder, conf = _folder_of(options.store), _conf(options.conf, options.packages)
     with open_engine_writer(options.store) as writer:
         for run_id in writer.mark_interrupted():
             logging.info("run %s was killed; it is marked interrupted", run_id)
-        launch = Launch(workload, writer, LaunchSettings(options.master, folder, options.once))
+        settings = LaunchSettings(options.master, folder, options.once, conf)
+        launch = Launch(workload, writer, settings)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: launch.stop())
         return 0 if launch.execute() else EXIT_FAILED

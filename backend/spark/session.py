@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -16,6 +17,7 @@ from backend.spark.java import find_java
 
 #: A deep expression tree needs stack where the query is planned.
 STACK = "-Xss8m"
+DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
     "spark.sql.adaptive.enabled": "false",
@@ -45,8 +47,12 @@ SETTINGS = {
 }
 
 
-def build_session(master: str, name: str, scratch: Path) -> SparkSession:
+def build_session(
+    master: str, name: str, scratch: Path, conf: Mapping[str, str] | None = None
+) -> SparkSession:
     """A session on ``master``; ``scratch`` takes the warehouse and spill files.
+
+    conf: settings that come before ours; options for the driver's Java are added to ours.
 
     Raises backend.spark.java.JavaMissing when no Java of a fitting version is found.
     """
@@ -61,9 +67,10 @@ def build_session(master: str, name: str, scratch: Path) -> SparkSession:
     builder = SparkSession.builder.master(master).appName(name)
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
-    driver = f"{STACK} {java_options(java)}".strip()
-    builder = builder.config("spark.driver.extraJavaOptions", driver)
-    for key, value in SETTINGS.items():
+    own = dict(conf or {})
+    driver = [STACK, java_options(java), own.pop(DRIVER_OPTIONS, "")]
+    builder = builder.config(DRIVER_OPTIONS, " ".join(filter(None, driver)))
+    for key, value in {**SETTINGS, **own}.items():
         if key != "spark.driver.bindAddress" or master.startswith("local"):
             builder = builder.config(key, value)
     on_interrupt = signal.getsignal(signal.SIGINT)
