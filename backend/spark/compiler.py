@@ -29,6 +29,9 @@ VISIT_BITS = 62
 #: Widest integer domain (between the least and the greatest constant) that gets a value table.
 TABLE_LIMIT = 4096
 
+#: Most (constructs x bitmap words) of a plan that is compiled; docs/adr/0007 has what it costs.
+EXPRESSION_LIMIT = 160
+
 #: Columns that one projection adds or replaces: (name, expression).
 Step: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -87,6 +90,13 @@ class CompiledPlan:
             return "1"
         word, bit = divmod(position, VISIT_BITS)
         return f"(shiftright(_v{word}, {bit}) & 1)"
+
+
+def fits_expressions(constructs: ConstructSet, plan: SelectionPlan) -> bool:
+    """Whether the plan is run as expressions, and not by the kernels."""
+    if plan.kind not in ("early drop", "no early drop"):
+        return False
+    return len(plan.order) * constructs.n_words <= EXPRESSION_LIMIT
 
 
 def compile_plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,29 +61,28 @@ def _mask(constructs: ConstructSet, slots: tuple[int, ...]) -> dict[int, int]:
     return {w: int(word) for w, word in enumerate(words) if word}
 
 
-def everything_observed(
-    compiled: CompiledPlan, misfit: str, timestamp: str | None
-) -> tuple[Column, ...]:
-    """Counters over all tuples: rows, misfits, visits and drops per construct, the sample."""
+def tuples_observed(order: Sequence[str], misfit: str, timestamp: str | None) -> tuple[Column, ...]:
+    """Counters over all tuples: rows, misfits, the sampled values of the order's attributes."""
+    names = ", ".join(quote(attribute) for attribute in order)
+    sampled = f"struct({names or '1 as one'})"
     columns = [
         F.expr("count(1)").alias("n_rows"),
         F.expr(f"count_if({misfit})").alias("n_misfits"),
-        F.expr(f"collect_list(if(_profiled AND NOT {misfit}, {_sampled(compiled)}, null))").alias(
-            "sample"
-        ),
+        F.expr(f"collect_list(if(_profiled AND NOT {misfit}, {sampled}, null))").alias("sample"),
     ]
     if timestamp is not None:
         columns.append(F.expr(f"max({quote(timestamp)})").alias("stream_time"))
+    return tuple(columns)
+
+
+def visits_observed(compiled: CompiledPlan) -> tuple[Column, ...]:
+    """Counters over all tuples: visits and drops per construct; none when nothing drops early."""
+    columns: list[Column] = []
     if compiled.n_visit_words:
         for i in range(len(compiled.plan.order)):
             columns.append(F.expr(f"count_if({compiled.visited(i)} = 1)").alias(f"reached_{i}"))
             columns.append(F.expr(f"count_if({_dropped(compiled, i)})").alias(f"dropped_{i}"))
     return tuple(columns)
-
-
-def _sampled(compiled: CompiledPlan) -> str:
-    names = ", ".join(quote(a) for a in compiled.plan.order)
-    return f"struct({names or '1 as one'})"
 
 
 def _dropped(compiled: CompiledPlan, position: int) -> str:
@@ -94,13 +93,18 @@ def _dropped(compiled: CompiledPlan, position: int) -> str:
     return " AND ".join([*last, f"NOT ({compiled.matched})"])
 
 
-def matches_observed(groups: Groups, schema: Schema) -> tuple[Column, ...]:
-    """Counters over matched tuples: all, per group of queries, and some of the tuples."""
+def matches_observed(schema: Schema) -> tuple[Column, ...]:
+    """Counters over matched tuples: all of them, and some of the tuples with their queries."""
     names = ", ".join(quote(name) for name in schema.names)
-    columns = [
+    return (
         F.expr("count(1)").alias("n_matched"),
         F.expr(f"collect_list(if(_recent, struct({names}, query_ids), null))").alias("recent"),
-    ]
+    )
+
+
+def groups_observed(groups: Groups) -> tuple[Column, ...]:
+    """Counters over matched tuples, one per group of queries."""
+    columns: list[Column] = []
     for i, mask in enumerate(groups.masks):
         terms = [f"(_g{w} & {sql_long(bits)}) != 0L" for w, bits in mask.items()]
         columns.append(F.expr(f"count_if({' OR '.join(terms)})").alias(f"group_{i}"))

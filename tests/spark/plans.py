@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from backend.adaptive.selection.constructs import ConstructSet
 from backend.engine.execution import BatchResult, PlanSnapshot
-from backend.model.events import PlanKind, SelectionPlan
+from backend.model.events import MicroArrow, PlanKind, SelectionPlan
 from backend.model.schema import Schema
 from backend.spark.executor import SparkExecutor
 from backend.spark.sinks import FileSink
@@ -37,10 +37,11 @@ def execute(
     kind: PlanKind = "early drop",
     stop_rule: str = "resolved",
     profile_prob: float = 1.0,
+    arrows: Sequence[MicroArrow] = (),
 ) -> BatchResult:
     """One batch, written to ``folder``."""
     executor = SparkExecutor(schema, None, FileSink(spark, str(folder), "parquet"), seed=3)
-    plan = SelectionPlan(1, kind, tuple(order))
+    plan = SelectionPlan(1, kind, tuple(order), tuple(arrows))
     return executor.execute(frame, PlanSnapshot(0, constructs, plan, stop_rule, profile_prob))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,19 @@ WHOLE_BYTES: Final = 1 << 26
 TABLE_SPAN: Final = 1 << 16
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _EPOCH_DAY, _EPOCH = date(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Texts(NamedTuple):
+    """The constants of a string attribute, ascending by code point."""
+
+    constants: tuple[str, ...]
+
+    def region_of(self, text: str | None) -> int:
+        """The region a string hits; 0 for NULL."""
+        if text is None:
+            return 0
+        below = bisect_left(self.constants, text)
+        return below + bisect_right(self.constants, text, below) + 1
 
 
 def layout_of(
@@ -72,12 +86,14 @@ def _whole_rows(construct: Construct) -> ConstructRows:
     return ConstructRows(construct.n_regions, construct.qub, [tile])
 
 
-def search_of(construct: Construct) -> Search:
+def search_of(construct: Construct) -> Search | Texts:
     """How the attribute's values find their regions.
 
-    Values are given as int64 (booleans as 0 and 1, dates in days, timestamps in microseconds since
-    1970 UTC) or float64. Not for strings, which are looked up by ``region_of``.
+    Values are given as strings, as int64 (booleans as 0 and 1, dates in days, timestamps in
+    microseconds since 1970 UTC) or as float64.
     """
+    if construct.type == "string":
+        return Texts(cast("tuple[str, ...]", construct.constants))
     if construct.type in FLOAT_TYPES:
         found = [t for c in construct.constants for t in _real_thresholds(cast("float", c))]
         return ByThresholds(np.array(found, dtype=np.float64))

@@ -1,0 +1,120 @@
+"""A plan run by the numba kernels in Spark's Python workers, through Arrow.
+
+For plans that expressions are too small for: see backend.spark.executor. The job reads a batch,
+counts and samples natively, lets the workers match, and writes; the workers' counts come back as
+one more row of each task, taken out again before the sink. Spark adds up such observed rows once a
+task that succeeded, so a retried task counts once, as with native counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import Broadcast, TaskContext
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from backend.adaptive.selection.constructs import ConstructSet
+from backend.adaptive.selection.layouts import layout_of, search_of
+from backend.engine.execution import PlanSnapshot
+from backend.spark.arrow_worker import (
+    QUERY_IDS,
+    RECENT,
+    TALLY,
+    Names,
+    ShippedPlan,
+    Tally,
+    match_part,
+)
+from backend.spark.observed import SAMPLING_FLAGS, matches_observed, tuples_observed
+from backend.spark.plan_run import Observed, Stream, named
+from backend.workloads.contract import CORRUPT
+
+Batches = Iterator[pa.RecordBatch]
+
+
+class ArrowRun:
+    """One plan version: flat arrays, sent to each worker once."""
+
+    def __init__(self, session: SparkSession, snapshot: PlanSnapshot, stream: Stream) -> None:
+        self._plan, self._stream = snapshot.plan, stream
+        plan = shipped_plan(snapshot, stream)
+        self._names = plan.names
+        self._shipped: Broadcast[ShippedPlan] = session.sparkContext.broadcast(plan)
+        self._on_tuples = tuples_observed(self._plan.order, stream.misfit, stream.timestamp)
+        self._on_matches = matches_observed(stream.schema)
+
+    def plan_batch(
+        self, batch: DataFrame, batch_id: int, sampling: Column
+    ) -> tuple[DataFrame, Callable[[], Observed]]:
+        table = f"_batch_{id(self)}"
+        batch.createOrReplaceTempView(table)
+        columns = ", ".join([*self._stream.columns, CORRUPT])
+        rows = f"SELECT {columns}, monotonically_increasing_id() AS _row FROM {table}"
+        staged = f"SELECT {columns}, {SAMPLING_FLAGS} FROM ({rows})"
+        frame = batch.sparkSession.sql(staged, args={"sampling": sampling})
+        everything, tallies, matches = Observation(), Observation(), Observation()
+        frame = frame.observe(everything, *self._on_tuples)
+        frame = frame.filter(f"NOT {self._stream.misfit}")
+        frame = frame.selectExpr(*self._stream.columns, RECENT)
+        result = f"{self._stream.schema.ddl()}, {RECENT} boolean"
+        result += f", {QUERY_IDS} array<string>, {TALLY} binary"
+        frame = frame.mapInArrow(_matching(self._shipped, batch_id), result)
+        frame = frame.observe(tallies, F.expr(f"collect_list({TALLY})").alias("tallies"))
+        frame = frame.filter(f"{TALLY} IS NULL").observe(matches, *self._on_matches)
+        wanted = frame.selectExpr(*self._stream.columns, QUERY_IDS)
+        return wanted, lambda: self._observed(everything.get, tallies.get, matches.get)
+
+    def close(self) -> None:
+        """Free the workers' copies of the plan."""
+        self._shipped.unpersist()
+
+    def _observed(
+        self, counts: Mapping[str, Any], tallies: Mapping[str, Any], found: Mapping[str, Any]
+    ) -> Observed:
+        order, names = self._plan.order, self._names.sorted
+        tally = Tally.unpacked(tallies["tallies"], len(order), len(names))
+        drops = self._plan.kind != "no early drop"
+        return Observed(
+            {**counts, **found},
+            named(order, tally.reached.tolist()),
+            named(order, tally.dropped.tolist()) if drops else {},
+            {names[rank]: int(tally.matched[rank]) for rank in np.flatnonzero(tally.matched)},
+        )
+
+
+def shipped_plan(snapshot: PlanSnapshot, stream: Stream) -> ShippedPlan:
+    """What workers need to run the snapshot's plan."""
+    constructs, plan = snapshot.constructs, snapshot.plan
+    chosen = [constructs.constructs[attribute] for attribute in plan.order]
+    return ShippedPlan(
+        attributes=stream.schema.names,
+        version=plan.version,
+        kind=plan.kind,
+        resolved=snapshot.stop_rule == "resolved",
+        order=tuple((c.attribute, c.type) for c in chosen),
+        searches=tuple(search_of(c) for c in chosen),
+        layout=layout_of(constructs, plan.order, plan.arrows),
+        names=_names(constructs),
+    )
+
+
+def _names(constructs: ConstructSet) -> Names:
+    ordered = tuple(sorted(constructs.names))
+    rank_of = {name: rank for rank, name in enumerate(ordered)}
+    counts = [len(names) for names in constructs.slot_names]
+    ranks = [rank_of[name] for names in constructs.slot_names for name in names]
+    starts = np.cumsum([0, *counts], dtype=np.int64)
+    return Names(ordered, starts, np.array(ranks, dtype=np.int32))
+
+
+def _matching(shipped: Broadcast[ShippedPlan], batch_id: int) -> Callable[[Batches], Batches]:
+    def match(batches: Batches) -> Batches:
+        context = TaskContext.get()
+        partition = 0 if context is None else context.partitionId()
+        return match_part(shipped.value, batch_id, partition, batches)
+
+    return match
