@@ -73,6 +73,16 @@ PROPERTIES: Final[dict[str, Property]] = {
         "prob", ("operator",), "share of the batch's tuples alive after it, in the running order"
     ),
     "drop_prob": Property("prob", ("operator",), "P(dropped given reached); selectivity is 1 - it"),
+    "cost_us": Property(
+        "us/tuple", ("operator",), "what the filter costs per tuple, robust median"
+    ),
+    "rank": Property("1/us", ("operator",), "drops per microsecond: drop_prob / cost_us"),
+    "window_drop_prob": Property(
+        "prob", ("operator",), "share of all tuples the filter would drop, on the profile window"
+    ),
+    "raised_total": Property(
+        "tuples", ("operator",), "tuples the filter raised an exception for since the run began"
+    ),
     "size_tuples": Property("tuples", ("queue",), "tuples waiting in, or handed over by, it"),
     "matched_tuples": Property(
         "tuples", ("query",), "tuples of the batch that satisfy the query", absent_is_zero=True
@@ -80,6 +90,31 @@ PROPERTIES: Final[dict[str, Property]] = {
     "n_sampled": Property("tuples", ("monitor",), "tuples profiled in the batch"),
     "window_tuples": Property("tuples", ("monitor",), "tuples in the profile window"),
     "sample_us_per_tuple": Property("us/tuple", ("monitor",), "cost of profiling one tuple"),
+    "window_passed_tuples": Property(
+        "tuples", ("monitor",), "tuples no filter drops that were sampled with those of the window"
+    ),
+    "profile_prob_used": Property(
+        "prob", ("monitor",), "probability the batch's tuples were sampled with"
+    ),
+    "share_tuples": Property("prob", ("monitor",), "share of the time spent on filtering tuples"),
+    "share_profile": Property("prob", ("monitor",), "share spent on creating profile tuples"),
+    "share_window": Property("prob", ("monitor",), "share spent on upkeep of the profile window"),
+    "share_view": Property("prob", ("monitor",), "share spent on updating the matrix view"),
+    "share_violations": Property(
+        "prob", ("monitor",), "share spent on detecting and correcting violations"
+    ),
+    "break_even_prob": Property(
+        "prob", ("monitor",), "profile probability at which adapting costs what it saves"
+    ),
+    "expected_cost_us": Property(
+        "us/tuple", ("monitor",), "cost per tuple of the order in force, on the profile window"
+    ),
+    "first_cost_us": Property(
+        "us/tuple", ("monitor",), "cost per tuple of the first order, on the profile window"
+    ),
+    "order_gap": Property(
+        "", ("monitor",), "how much dearer the order is than the best on the window; 0.1 = 10 %"
+    ),
 }
 
 ABSENT_IS_ZERO: Final = frozenset(name for name, p in PROPERTIES.items() if p.absent_is_zero)

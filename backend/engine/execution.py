@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from backend.adaptive.selection.constructs import ConstructSet
 from backend.model.events import SelectionPlan
+from backend.model.filters import CostSample, Filter, FilterPlan, Outcomes, Probing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +69,41 @@ class BatchResult:
     duration_ms: float = 0.0
     backlog_tuples: int | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSnapshot:
+    """What one batch of pipelined filters runs. query: its name, None when no query is active and
+    nothing is emitted. filters: in any order; plan.order names each of them.
+    """
+
+    batch_id: int
+    query: str | None
+    filters: tuple[Filter, ...]
+    plan: FilterPlan
+    probing: Probing
+    profile_prob: float
+
+
+@dataclass(frozen=True, slots=True)
+class FilterBatchResult(BatchResult):
+    """What a batch of pipelined filters did; ``reached`` are evaluations, ``visits`` their sum.
+
+    Tuples a filter raised an exception for, and no other dropped, are in n_misfits. n_evaluated:
+    tuples the first filter was asked about. outcomes, n_passed: the profile, columns in plan
+    order. costs: filter -> timings. raised: filter -> exceptions. tuples_us, profile_us: time
+    spent on filters in regular execution, and on profile tuples.
+    """
+
+    n_evaluated: int = 0
+    outcomes: Outcomes = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int8))
+    n_passed: int = 0
+    costs: Mapping[str, Sequence[CostSample]] = field(default_factory=dict)
+    raised: Mapping[str, int] = field(default_factory=dict)
+    tuples_us: float = 0.0
+    profile_us: float = 0.0
+
+    @property
+    def n_profiled(self) -> int:
+        """Profile tuples, dropped and passed."""
+        return len(self.outcomes) + self.n_passed

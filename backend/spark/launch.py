@@ -8,16 +8,25 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
-from backend.engine.knobs import KNOBS
-from backend.engine.loop import Engine, StreamJob
+from backend.engine.filters import FilterEngine
+from backend.engine.knobs import FILTER_RUN_KNOBS, SELECTION_RUN_KNOBS
+from backend.engine.loop import Engine, Loop, StreamJob
+from backend.model.conditions import WindowMember
 from backend.model.knobs import KnobSettings
-from backend.spark.runner import StreamRunner
+from backend.spark.executor import SparkExecutor
+from backend.spark.filter_executor import FilterExecutor
+from backend.spark.parts import Part, parts_of
+from backend.spark.runner import Executor, StreamRunner
 from backend.spark.session import build_session
+from backend.spark.sinks import FileSink
+from backend.spark.sources import open_replay
+from backend.workloads.relations import SlidingRelation
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from storage.records import Json, Run, RunState
 from storage.writer import EngineWriter
@@ -29,11 +38,12 @@ VERSION = "0.1.0"
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
     """master: Spark's. folder: where runs keep checkpoint, spool and default sink. once: see
-    StreamRunner."""
+    StreamRunner. conf: further settings of Spark, which come before ours."""
 
     master: str
     folder: Path
     once: bool
+    conf: Mapping[str, str] = field(default_factory=dict)
 
 
 class Launch:
@@ -42,7 +52,8 @@ class Launch:
     def __init__(self, workload: Workload, writer: EngineWriter, settings: LaunchSettings) -> None:
         self.workload, self.writer, self.settings = workload, writer, settings
         self._stopping = threading.Event()
-        self._runners: list[StreamRunner] = []
+        self._runners: list[StreamRunner[Any, Any]] = []
+        self._parts = parts_of(workload)
         self._failed = False
 
     def stop(self) -> None:
@@ -53,10 +64,13 @@ class Launch:
 
     def execute(self) -> bool:
         """Run everything to its end; False when a run failed. Records are written throughout."""
-        engines = [self._begin(stream) for stream in self._streams()]
+        engines = [self._begin(part) for part in self._parts]
         try:
             session = build_session(
-                self.settings.master, f"planwatch {self.workload.name}", self.settings.folder
+                self.settings.master,
+                f"planwatch {self.workload.name}",
+                self.settings.folder,
+                self.settings.conf,
             )
         except BaseException as error:
             for engine, _, _ in engines:
@@ -64,7 +78,7 @@ class Launch:
             raise
         try:
             threads = [
-                threading.Thread(target=self._run_one, args=(session, *parts)) for parts in engines
+                threading.Thread(target=self._run_one, args=(session, *begun)) for begun in engines
             ]
             for thread in threads:
                 thread.start()
@@ -75,18 +89,9 @@ class Launch:
             session.stop()
         return not self._failed
 
-    def _streams(self) -> list[StreamSpec]:
-        used = {query.stream for query in self.workload.queries}
-        chosen = [stream for stream in self.workload.streams if stream.name in used]
-        return chosen or list(self.workload.streams[:1])
-
-    def _begin(self, stream: StreamSpec) -> tuple[Engine, StreamSpec, SinkSpec]:
-        run_id = self._run_id(stream)
-        sink = self._sink(stream, run_id)
-        knobs: dict[str, object] = dict(self.workload.knobs)
-        if stream.rate is not None:
-            knobs.setdefault("rate", stream.rate)
-        settings = KnobSettings.defaults(KNOBS, knobs)
+    def _begin(self, part: Part) -> tuple[Loop[Any, Any], Part, SinkSpec]:
+        run_id, stream = self._run_id(part), part.stream
+        sink = self._sink(part, run_id)
         source = _source_facts(stream)
         sink_facts: dict[str, Json] = {"path": sink.path, "format": sink.format}
         run = Run(
@@ -102,32 +107,54 @@ class Launch:
             version=VERSION,
             note="starting Spark",
         )
-        queries = tuple(q for q in self.workload.queries if q.stream == stream.name)
-        job = StreamJob(stream.name, stream.schema, queries, source, sink_facts)
-        engine = Engine(run, job, settings, self.writer)
+        functions = self.workload.functions
+        job = StreamJob(stream.name, stream.schema, part.queries, source, sink_facts, functions)
+        make = FilterEngine if part.is_pipeline else Engine
+        engine: Loop[Any, Any] = make(run, job, self._knobs(part), self.writer)
         engine.start()
-        return engine, stream, sink
+        return engine, part, sink
 
-    def _run_id(self, stream: StreamSpec) -> str:
+    def _knobs(self, part: Part) -> KnobSettings:
+        """The knobs of the run's kind; those of the other kind are for other runs."""
+        specs = FILTER_RUN_KNOBS if part.is_pipeline else SELECTION_RUN_KNOBS
+        known = {spec.name for spec in specs}
+        chosen = {name: v for name, v in self.workload.knobs.items() if name in known}
+        if part.stream.rate is not None:
+            chosen.setdefault("rate", part.stream.rate)
+        return KnobSettings.defaults(specs, chosen)
+
+    def _run_id(self, part: Part) -> str:
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        several = len(self._streams()) > 1
-        return "-".join([self.workload.name, *([stream.name] if several else []), stamp])
+        several = len(self._parts) > 1
+        return "-".join([self.workload.name, *([part.label] if several else []), stamp])
 
-    def _sink(self, stream: StreamSpec, run_id: str) -> SinkSpec:
+    def _sink(self, part: Part, run_id: str) -> SinkSpec:
         spec = self.workload.sink
         path = spec.path or str(self.settings.folder / "runs" / run_id / "matches")
-        if spec.path and len(self._streams()) > 1:
-            path = f"{path}/{stream.name}"
+        if spec.path and len(self._parts) > 1:
+            path = f"{path}/{part.label}"
         return SinkSpec(path, spec.format)
 
     def _run_one(
-        self, session: SparkSession, engine: Engine, stream: StreamSpec, sink: SinkSpec
+        self, session: SparkSession, engine: Loop[Any, Any], part: Part, sink: SinkSpec
     ) -> None:
         folder = self.settings.folder
-        own = folder / "runs" / engine.run.id
+        own, cache = folder / "runs" / engine.run.id, folder / "cache"
+        assert sink.path is not None
         try:
+            files = FileSink(session, sink.path, sink.format)
+            relations = self._relations(session, part, cache)
+            executor = self._executor(session, part, files, relations)
             runner = StreamRunner(
-                session, engine, stream, sink, own, folder / "cache", self.settings.once
+                session,
+                engine,
+                part.stream,
+                files,
+                executor,
+                own,
+                cache,
+                self.settings.once,
+                bool(relations),
             )
             self._runners.append(runner)
             if self._stopping.is_set():
@@ -138,7 +165,33 @@ class Launch:
             log.exception("run %s failed", engine.run.id)
             self._end(engine, "failed", _first_line(error))
 
-    def _end(self, engine: Engine, state: RunState, note: str) -> None:
+    def _executor(
+        self,
+        session: SparkSession,
+        part: Part,
+        sink: FileSink,
+        relations: dict[WindowMember, SlidingRelation],
+    ) -> Executor[Any, Any]:
+        schema, timestamp = part.stream.schema, part.stream.timestamp
+        if not part.is_pipeline:
+            return SparkExecutor(schema, timestamp, sink, seed=1)
+        functions = self.workload.functions
+        return FilterExecutor(session, schema, timestamp, sink, functions, relations, seed=1)
+
+    def _relations(
+        self, session: SparkSession, part: Part, cache: Path
+    ) -> dict[WindowMember, SlidingRelation]:
+        """What the windows of a run's queries look into: streams replayed beside its own."""
+        streams = {stream.name: stream for stream in self.workload.streams}
+        members = (f for q in part.queries for f in q.filters if isinstance(f, WindowMember))
+        return {
+            member: SlidingRelation(
+                open_replay(session, streams[member.stream], cache), member.column, member.rows
+            )
+            for member in members
+        }
+
+    def _end(self, engine: Loop[Any, Any], state: RunState, note: str) -> None:
         self.writer.set_state(engine.run.id, state, note, time.time())
         log.info("run %s %s: %s", engine.run.id, state, note)
 

@@ -7,18 +7,19 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from backend.engine.loop import Engine
-from backend.spark.executor import SparkExecutor
+from backend.engine.execution import BatchResult
+from backend.engine.loop import Loop
 from backend.spark.sinks import FileSink
 from backend.spark.sources import is_replayed, native, open_replay, spooled
 from backend.workloads.replay import Feeder
-from backend.workloads.spec import SinkSpec, StreamSpec
+from backend.workloads.spec import StreamSpec
 
 log = logging.getLogger(__name__)
 
@@ -32,28 +33,42 @@ TIDY_S = 60.0
 STOP_GRACE_S = 4.0
 
 
-class StreamRunner:
+SnapshotT_contra = TypeVar("SnapshotT_contra", contravariant=True)
+ResultT_co = TypeVar("ResultT_co", bound=BatchResult, covariant=True)
+SnapshotT = TypeVar("SnapshotT")
+ResultT = TypeVar("ResultT", bound=BatchResult)
+
+
+class Executor(Protocol[SnapshotT_contra, ResultT_co]):
+    """What runs a micro-batch."""
+
+    def execute(self, batch: DataFrame, snapshot: SnapshotT_contra) -> ResultT_co:
+        """The batch under the plan of its snapshot, written to the sink."""
+
+
+class StreamRunner(Generic[SnapshotT, ResultT]):
     """Executes one run. folder: the run's own, for checkpoint and spool; cache: prepared data.
 
-    once: take what is there, as fast as possible, and end.
+    once: take what is there, as fast as possible, and end. keep_arrival: the executor wants the
+    arrival numbers of a replayed stream.
     """
 
     def __init__(
         self,
         session: SparkSession,
-        engine: Engine,
+        engine: Loop[SnapshotT, ResultT],
         stream: StreamSpec,
-        sink: SinkSpec,
+        sink: FileSink,
+        executor: Executor[SnapshotT, ResultT],
         folder: Path,
         cache: Path,
         once: bool,
+        keep_arrival: bool = False,
     ) -> None:
         self.session, self.engine, self.stream = session, engine, stream
-        self.folder, self.once = folder, once
+        self.folder, self.once, self._keep_arrival = folder, once, keep_arrival
         self.stopping = threading.Event()
-        assert sink.path is not None
-        self._sink = FileSink(session, sink.path, sink.format)
-        self._executor = SparkExecutor(stream.schema, stream.timestamp, self._sink, seed=1)
+        self._sink, self._executor = sink, executor
         self._feeder = self._make_feeder(cache) if is_replayed(stream) else None
         self._beat_at, self._tidied_at = 0.0, time.time()
 
@@ -88,7 +103,8 @@ class StreamRunner:
         if self._feeder is None:
             frame = native(self.session, self.stream)
         else:
-            frame = spooled(self.session, self.stream.schema, self.folder / "spool")
+            spool = self.folder / "spool"
+            frame = spooled(self.session, self.stream.schema, spool, self._keep_arrival)
             self._feeder.start()
         writer = frame.writeStream.foreachBatch(self._batch).queryName(self.engine.run.id)
         writer = writer.option("checkpointLocation", str(self.folder / "checkpoint"))

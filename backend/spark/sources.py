@@ -40,12 +40,15 @@ def open_replay(session: SparkSession, stream: StreamSpec, cache: Path) -> Repla
     return ArrowTableSource(table, stream.schema)
 
 
-def spooled(session: SparkSession, schema: Schema, spool: Path) -> DataFrame:
-    """The stream of files a feeder publishes, oldest first."""
+def spooled(
+    session: SparkSession, schema: Schema, spool: Path, keep_arrival: bool = False
+) -> DataFrame:
+    """The stream of files a feeder publishes, oldest first; with ``_arrival`` if asked for."""
     spool.mkdir(parents=True, exist_ok=True)
     reader = session.readStream.schema(f"{_declared(schema)}, `_arrival` bigint")
     reader = reader.option("maxFilesPerTrigger", "1000").option("fileNameOnly", "true")
-    return reader.format("parquet").load(str(spool)).drop("_arrival")
+    frame = reader.format("parquet").load(str(spool))
+    return frame if keep_arrival else frame.drop("_arrival")
 
 
 def native(session: SparkSession, stream: StreamSpec) -> DataFrame:
@@ -73,10 +76,15 @@ def native(session: SparkSession, stream: StreamSpec) -> DataFrame:
 
 
 def parse_json(frame: DataFrame, schema: Schema) -> DataFrame:
-    """Messages whose ``value`` is a JSON object, as tuples of the schema."""
+    """Messages whose ``value`` is a JSON object, as tuples of the schema.
+
+    What does not parse, and a message without a value, carries its reason in ``_corrupt_record``.
+    """
     settings = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
     parsed = F.from_json(F.col("value").cast("string"), _declared(schema), settings)
-    return frame.select(parsed.alias("tuple")).select("tuple.*")
+    frame = frame.select("value", parsed.alias("tuple")).select("value", "tuple.*")
+    missing = F.when(F.col("value").isNull(), F.lit("a message without a value"))
+    return frame.withColumn(CORRUPT, F.coalesce(missing, F.col(CORRUPT))).drop("value")
 
 
 def _declared(schema: Schema) -> str:

@@ -1,0 +1,244 @@
+"""Runs one micro-batch of pipelined filters: expression, operator and sink in one Spark job."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import Broadcast
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from backend.engine.execution import FilterBatchResult, FilterSnapshot, KeptAside, Match
+from backend.model.conditions import Call, WindowMember
+from backend.model.functions import Functions
+from backend.model.schema import Schema
+from backend.spark.filter_compiler import native_stage
+from backend.spark.filter_evaluators import make_evaluator
+from backend.spark.filter_operator import (
+    ALIVE,
+    FIRST,
+    MISFIT,
+    PROFILED,
+    RECENT,
+    REPORT,
+    FilterOperator,
+    Report,
+    by_name,
+    merged,
+)
+from backend.spark.jvm import long_array
+from backend.spark.literals import quote, text
+from backend.spark.observed import HASH_BITS
+from backend.spark.shipping import ship_code, ship_module
+from backend.spark.sinks import FileSink
+from backend.workloads.contract import CORRUPT
+from backend.workloads.relations import SlidingRelation
+
+#: Matched tuples sent to the dashboard per batch, about; above it they are sampled.
+RECENT_TUPLES = 200
+MISFITS_SHOWN = 50
+Relations = Mapping[WindowMember, SlidingRelation]
+Batches = Iterator[pa.RecordBatch]
+
+
+class FilterExecutor:
+    """Executes batches of one stream under plans of pipelined filters.
+
+    timestamp: the event-time attribute, or None. relations: what windows in filters look into;
+    ``batch`` then has to have ``_arrival``, the arrival number.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        schema: Schema,
+        timestamp: str | None,
+        sink: FileSink,
+        functions: Functions,
+        relations: Relations,
+        seed: int,
+    ) -> None:
+        self.schema, self.timestamp, self.sink, self.seed = schema, timestamp, sink, seed
+        self._functions = functions
+        self._relations: Broadcast[Relations] = session.sparkContext.broadcast(dict(relations))
+        self._has_windows = bool(relations)
+        self._recent_share = 1.0
+        ship_code(session)
+
+    def execute(self, batch: DataFrame, snapshot: FilterSnapshot) -> FilterBatchResult:
+        """Contract: ``batch`` has the schema's columns and ``_corrupt_record``; one row a tuple."""
+        started = time.perf_counter()
+        emitted, everything, reports, matches = self.plan_batch(batch, snapshot)
+        planned = time.perf_counter()
+        self.sink.stage(emitted, snapshot.batch_id)
+        ran = time.perf_counter()
+        report = merged(reports.get["reports"], len(snapshot.plan.order))
+        self._keep_aside(batch.sparkSession, report, snapshot.batch_id)
+        found = matches.get
+        self.sink.publish(snapshot.batch_id, found["n_matched"])
+        done = time.perf_counter()
+        timings = {
+            "plan_ms": (planned - started) * 1e3,
+            "job_ms": (ran - planned) * 1e3,
+            "publish_ms": (done - ran) * 1e3,
+        }
+        self._recent_share = min(1.0, RECENT_TUPLES / max(1, found["n_matched"]))
+        return self._result(snapshot, everything.get, report, found, timings)
+
+    def plan_batch(
+        self, batch: DataFrame, snapshot: FilterSnapshot
+    ) -> tuple[DataFrame, Observation, Observation, Observation]:
+        """The emitted tuples as the sink wants them; counters of the native stage, the operator's
+        reports, and the matches."""
+        everything, reports, matches = Observation(), Observation(), Observation()
+        frame = self._staged(batch, snapshot).observe(everything, *self._counters(snapshot))
+        through = f"{FIRST} IN ({ALIVE}, {MISFIT}) OR {PROFILED}"
+        if snapshot.query is None:  # a plain 'false' would take the counters out of the plan, too
+            through = f"{FIRST} < {MISFIT}"
+        schema = f"{self.schema.ddl()}, `{RECENT}` boolean, `{REPORT}` binary"
+        frame = frame.filter(through).mapInArrow(self._runner(snapshot), schema)
+        listed = F.expr(f"collect_list({REPORT})").alias("reports")
+        frame = frame.observe(reports, listed).filter(f"{REPORT} IS NULL")
+        frame = frame.observe(matches, *self._matches())
+        ids = f"array({text(snapshot.query or '')}) as query_ids"
+        return frame.selectExpr(*self._names(), ids), everything, reports, matches
+
+    def operator(self, snapshot: FilterSnapshot) -> Callable[[Relations], FilterOperator]:
+        """The operator of a plan, once the relations its windows look into are at hand."""
+        by_filter = {f.name: f for f in snapshot.filters}
+        behind = [by_filter[name] for name in snapshot.plan.arrow]
+        functions = self._needed(behind)
+        attributes, plan, probing = self.schema.names, snapshot.plan, snapshot.probing
+
+        def make(relations: Relations) -> FilterOperator:
+            evaluators = tuple(make_evaluator(f, functions, relations) for f in behind)
+            return FilterOperator(attributes, plan.order, plan.n_native, evaluators, probing)
+
+        return make
+
+    def _runner(self, snapshot: FilterSnapshot) -> Callable[[Batches], Batches]:
+        make, relations = self.operator(snapshot), self._relations
+
+        def run(batches: Batches) -> Batches:
+            return make(relations.value).run(batches)
+
+        return run
+
+    def _needed(self, behind: list[Any]) -> Functions:
+        """What the filters call, so that no more is sent to the workers."""
+        calls = [f.condition for f in behind if isinstance(f.condition, Call)]
+        named = {call.function for call in calls}
+        for name in named:
+            ship_module(sys.modules[self._functions.functions[name].call.__module__])
+        functions = {n: f for n, f in self._functions.functions.items() if n in named}
+        tables = {a.table for call in calls for a in call.arguments if hasattr(a, "table")}
+        return Functions(
+            functions, {n: t for n, t in self._functions.tables.items() if n in tables}
+        )
+
+    def _staged(self, batch: DataFrame, snapshot: FilterSnapshot) -> DataFrame:
+        session = batch.sparkSession
+        table = f"_batch_{id(self)}"
+        batch.createOrReplaceTempView(table)
+        stage = native_stage(
+            self.schema,
+            snapshot.filters,
+            snapshot.plan,
+            table,
+            self._misfit(),
+            self._flaw(),
+            self._has_windows,
+        )
+        return session.sql(stage, args={"sampling": self._sampling(session, snapshot)})
+
+    def _names(self) -> list[str]:
+        return [quote(name) for name in self.schema.names]
+
+    def _misfit(self) -> str:
+        if self.timestamp is None:
+            return f"{CORRUPT} IS NOT NULL"
+        return f"({CORRUPT} IS NOT NULL OR {quote(self.timestamp)} IS NULL)"
+
+    def _flaw(self) -> str:
+        fits_not = "'does not fit the schema'"
+        if self.timestamp is None:
+            return fits_not
+        absent = text(f"{self.timestamp} is NULL, and it is the timestamp")
+        return f"if({CORRUPT} IS NULL, {absent}, {fits_not})"
+
+    def _sampling(self, session: SparkSession, snapshot: FilterSnapshot) -> Column:
+        """Seed of the batch and the thresholds of profiling and of recent matches."""
+        whole = 1 << HASH_BITS
+        seed = (self.seed * 1_000_003 + snapshot.batch_id) % 2**62
+        shares = (snapshot.profile_prob, self._recent_share)
+        values = [seed, *(int(share * whole) for share in shares)]
+        return long_array(session, np.array(values, dtype=np.int64))
+
+    def _counters(self, snapshot: FilterSnapshot) -> list[Column]:
+        """Over all tuples: rows, and drops of each native filter."""
+        found = [F.expr("count(1)").alias("n_rows")]
+        for place in range(snapshot.plan.n_native):
+            found.append(F.expr(f"count_if({FIRST} = {place})").alias(f"dropped_{place}"))
+        found.append(F.expr(f"count_if({FIRST} = {MISFIT})").alias("n_misfits"))
+        if self.timestamp is not None:
+            found.append(F.expr(f"max({quote(self.timestamp)})").alias("stream_time"))
+        return found
+
+    def _matches(self) -> list[Column]:
+        row = f"struct({', '.join(self._names())})"
+        recent = F.expr(f"collect_list(if({RECENT}, {row}, null))").alias("recent")
+        return [F.expr("count(1)").alias("n_matched"), recent]
+
+    def _keep_aside(self, session: SparkSession, report: Report, batch_id: int) -> None:
+        """Another job, but only for batches that have tuples to keep aside."""
+        if report.errors:
+            kept = session.createDataFrame(report.errors, "raw string, error string")
+            self.sink.keep_aside(kept.coalesce(1), batch_id)
+
+    def _result(
+        self,
+        snapshot: FilterSnapshot,
+        counts: Mapping[str, Any],
+        report: Report,
+        found: Mapping[str, Any],
+        timings: Mapping[str, float],
+    ) -> FilterBatchResult:
+        order, n_native = snapshot.plan.order, snapshot.plan.n_native
+        fitting = counts["n_rows"] - counts["n_misfits"]
+        alive = fitting
+        for place in range(n_native):
+            report.evaluated[place], report.dropped[place] = alive, counts[f"dropped_{place}"]
+            alive -= report.dropped[place]
+        latest = counts.get("stream_time")
+        query = snapshot.query or ""
+        return FilterBatchResult(
+            batch_id=snapshot.batch_id,
+            n_tuples=counts["n_rows"] - len(report.errors),
+            n_matched=found["n_matched"],
+            n_misfits=len(report.errors),
+            visits=sum(report.evaluated),
+            reached=by_name(order, report.evaluated),
+            dropped=by_name(order, report.dropped),
+            sample={},
+            matched_by_query={query: found["n_matched"]} if found["n_matched"] else {},
+            recent=tuple(self._match(row, query) for row in found["recent"]),
+            misfits=tuple(KeptAside(*error) for error in report.errors[:MISFITS_SHOWN]),
+            stream_time="" if latest is None else str(latest),
+            duration_ms=sum(timings.values()),
+            timings_ms=timings,
+            n_evaluated=fitting,
+            outcomes=report.profile(),
+            n_passed=report.n_passed,
+            costs={name: report.costs[place] for place, name in enumerate(order)},
+            raised=by_name(order, report.raised),
+            tuples_us=report.tuples_us,
+            profile_us=report.profile_us,
+        )
+
+    def _match(self, row: Any, query: str) -> Match:
+        return Match({name: row[name] for name in self.schema.names}, (query,))

@@ -1,0 +1,243 @@
+"""The operator of pipelined filters: Arrow batches in, surviving tuples and a report out.
+
+Runs in Spark's Python workers, and without Spark in tests; no pyspark here. The order lives inside:
+each filter is asked, with a selection vector, about the tuples the ones before let pass.
+
+A filter that raises an exception for a tuple decides nothing about it: if another filter drops the
+tuple, it is dropped; if none does, it is kept aside with the error. So which tuples are emitted and
+which are kept aside does not depend on the order, nor on what is profiled.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from backend.model.filters import DROPPED, PASSED, UNKNOWN, CostSample, Outcomes, Probing
+from backend.spark.filter_evaluators import Evaluator, Verdicts
+
+#: Columns the native stage adds; see backend.spark.filter_compiler.
+FIRST, BITS, PROFILED, RECENT = "_first", "_bits", "_profiled", "_recent"
+RAW, FLAW, ARRIVAL, REPORT = "_raw", "_flaw", "_arrival", "_report"
+#: In ``_first``: no native filter dropped the tuple; the tuple does not fit its schema.
+ALIVE, MISFIT = -1, -2
+
+Rows = NDArray[np.intp]
+
+
+@dataclass
+class Report:
+    """What one task, or a whole batch, did. Lists are by position of the order."""
+
+    n_filters: int
+    evaluated: list[int] = field(default_factory=list)
+    dropped: list[int] = field(default_factory=list)
+    raised: list[int] = field(default_factory=list)
+    costs: list[list[CostSample]] = field(default_factory=list)
+    outcomes: list[Outcomes] = field(default_factory=list)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+    n_passed: int = 0
+    tuples_us: float = 0.0
+    profile_us: float = 0.0
+
+    def __post_init__(self) -> None:
+        for counts in (self.evaluated, self.dropped, self.raised):
+            counts.extend([0] * (self.n_filters - len(counts)))
+        self.costs.extend([] for _ in range(self.n_filters - len(self.costs)))
+
+    def profile(self) -> Outcomes:
+        """int8[k, n]: the profile tuples, columns by position."""
+        empty = np.zeros((0, self.n_filters), dtype=np.int8)
+        return np.concatenate([empty, *self.outcomes])
+
+    def packed(self) -> bytes:
+        """The report as bytes, for the way from a worker to the driver."""
+        fields = dict(self.__dict__)
+        fields["outcomes"] = base64.b64encode(self.profile().tobytes()).decode()
+        fields["costs"] = [[(c.n_tuples, c.us) for c in found] for found in self.costs]
+        return zlib.compress(json.dumps(fields).encode(), 1)
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Report:
+        """The report again."""
+        fields = json.loads(zlib.decompress(data))
+        bits = np.frombuffer(base64.b64decode(fields["outcomes"]), dtype=np.int8)
+        fields["outcomes"] = [bits.reshape(-1, fields["n_filters"] or 1)]
+        if not fields["n_filters"]:
+            fields["outcomes"] = []
+        fields["costs"] = [[CostSample(n, us) for n, us in found] for found in fields["costs"]]
+        fields["errors"] = [(raw, error) for raw, error in fields["errors"]]
+        return cls(**fields)
+
+    def add(self, other: Report) -> None:
+        """Take in another task's report."""
+        for place in range(self.n_filters):
+            self.evaluated[place] += other.evaluated[place]
+            self.dropped[place] += other.dropped[place]
+            self.raised[place] += other.raised[place]
+            self.costs[place] += other.costs[place]
+        self.outcomes += other.outcomes
+        self.errors += other.errors
+        self.n_passed += other.n_passed
+        self.tuples_us += other.tuples_us
+        self.profile_us += other.profile_us
+
+
+@dataclass(frozen=True)
+class FilterOperator:
+    """One plan, ready to run. evaluators: of the filters behind the native ones, in plan order.
+
+    attributes: the stream's, in order. order: all filters, by name, native ones first.
+    """
+
+    attributes: tuple[str, ...]
+    order: tuple[str, ...]
+    n_native: int
+    evaluators: tuple[Evaluator, ...]
+    probing: Probing
+
+    def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of attributes and stage columns -> batches of attributes, RECENT and REPORT.
+
+        REPORT is NULL in emitted tuples; one more row at the end holds the report alone.
+        """
+        report, schema = Report(len(self.order)), None
+        for batch in batches:
+            schema = schema or self._output(batch.schema)
+            yield self.filter(batch, report)
+        if schema is not None:
+            cells = [pa.nulls(1, f.type) for f in schema]
+            cells[-1] = pa.array([report.packed()], pa.binary())
+            yield pa.RecordBatch.from_arrays(cells, schema=schema)
+
+    def filter(self, batch: pa.RecordBatch, report: Report) -> pa.RecordBatch:
+        """The tuples of one batch that every filter lets pass; what was done goes to the report."""
+        started = time.perf_counter()
+        run = _Run(self, batch, report)
+        run.filter()
+        filtered = time.perf_counter()
+        run.profile()
+        report.profile_us += (time.perf_counter() - filtered) * 1e6
+        kept = run.finish()
+        report.tuples_us += (filtered - started) * 1e6
+        schema = self._output(batch.schema)
+        columns = [batch.column(name).take(kept) for name in schema.names[:-1]]
+        return pa.RecordBatch.from_arrays(
+            [*columns, pa.nulls(len(kept), pa.binary())], schema=schema
+        )
+
+    def _output(self, schema: pa.Schema) -> pa.Schema:
+        fields = [schema.field(name) for name in (*self.attributes, RECENT)]
+        return pa.schema([*fields, pa.field(REPORT, pa.binary())])
+
+    def asked(self, first: NDArray[np.int64], position: int) -> NDArray[np.bool_]:
+        """Which of the profile tuples dropped at ``first`` are to be shown to ``position``."""
+        after: NDArray[np.bool_] = first < position
+        if self.probing.rule == "all":
+            return after
+        if self.probing.rule == "next":
+            after &= first + 1 == position
+            return after
+        is_chosen = self.probing.rule == "one" and self.order[position] == self.probing.filter
+        return after if is_chosen else np.zeros_like(after)
+
+
+class _Run:
+    """One Arrow batch on its way through the filters."""
+
+    def __init__(self, operator: FilterOperator, batch: pa.RecordBatch, report: Report) -> None:
+        self.operator, self.batch, self.report = operator, batch, report
+        self.first = np.array(batch.column(FIRST), dtype=np.int64)
+        self.alive: Rows = np.flatnonzero(self.first == ALIVE)
+        self.errors: dict[int, list[tuple[int, str]]] = {}
+        for evaluator in operator.evaluators:
+            evaluator.prepare(batch)
+
+    def filter(self) -> None:
+        """Regular execution: each filter on the tuples still alive."""
+        for place, evaluator in enumerate(self.operator.evaluators, self.operator.n_native):
+            if not len(self.alive):
+                break
+            verdicts = self._timed(place, evaluator, self.alive)
+            self.report.evaluated[place] += len(self.alive)
+            self.report.raised[place] += len(verdicts.errors)
+            for at, text in verdicts.errors.items():
+                self.errors.setdefault(int(self.alive[at]), []).append((place, text))
+            is_dropped = verdicts.values == DROPPED
+            self.first[self.alive[is_dropped]] = place
+            self.report.dropped[place] += int(is_dropped.sum())
+            self.alive = self.alive[~is_dropped]
+
+    def profile(self) -> None:
+        """Show sampled tuples that were dropped to filters behind the one that did it."""
+        sampled = np.array(self.batch.column(PROFILED), dtype=np.bool_)
+        rows: Rows = np.flatnonzero(sampled & (self.first >= 0))
+        self.report.n_passed += int((sampled & (self.first == ALIVE)).sum())
+        if not len(rows):
+            return
+        operator, first = self.operator, self.first[rows]
+        outcomes = np.full((len(rows), len(operator.order)), UNKNOWN, dtype=np.int8)
+        self._native_outcomes(outcomes, rows, first)
+        for place, evaluator in enumerate(operator.evaluators, operator.n_native):
+            outcomes[first > place, place] = PASSED
+            outcomes[first == place, place] = DROPPED
+            asked = np.flatnonzero(operator.asked(first, place))
+            if len(asked):
+                values = self._timed(place, evaluator, rows[asked]).values
+                outcomes[asked, place] = np.where(values == DROPPED, DROPPED, PASSED)
+        self.report.outcomes.append(outcomes)
+
+    def _native_outcomes(self, outcomes: Outcomes, rows: Rows, first: NDArray[np.int64]) -> None:
+        """Native filters have looked at all sampled tuples; what was not asked stays unknown."""
+        bits = np.array(self.batch.column(BITS), dtype=np.int64)[rows]
+        for place in range(self.operator.n_native):
+            known = (first >= place) | self.operator.asked(first, place)
+            dropped = (bits >> place & 1).astype(np.int8)
+            outcomes[:, place] = np.where(known, dropped, UNKNOWN)
+
+    def finish(self) -> Rows:
+        """The rows to emit; tuples to keep aside are reported."""
+        aside = {row: found for row, found in self.errors.items() if self.first[row] == ALIVE}
+        for row, found in sorted(aside.items()):
+            text = "; ".join(f"{self.operator.order[place]}: {error}" for place, error in found)
+            self.report.errors.append((self._raw(row), text))
+        for row in np.flatnonzero(self.first == MISFIT).tolist():
+            cells = (self.batch.column(name)[row].as_py() for name in (RAW, FLAW))
+            raw, flaw = (str(cell) for cell in cells)
+            self.report.errors.append((raw, flaw))
+        if not aside:
+            return self.alive
+        return self.alive[~np.isin(self.alive, list(aside))]
+
+    def _raw(self, row: int) -> str:
+        names = self.operator.attributes
+        values = {name: self.batch.column(name)[row].as_py() for name in names}
+        return json.dumps(values, default=str, ensure_ascii=False)
+
+    def _timed(self, place: int, evaluator: Evaluator, rows: Rows) -> Verdicts:
+        started = time.perf_counter()
+        verdicts = evaluator.evaluate(self.batch, rows)
+        us = (time.perf_counter() - started) * 1e6
+        self.report.costs[place].append(CostSample(len(rows), us))
+        return verdicts
+
+
+def merged(reports: Sequence[bytes], n_filters: int) -> Report:
+    """The reports of all tasks of a batch as one."""
+    whole = Report(n_filters)
+    for data in reports:
+        whole.add(Report.unpacked(data))
+    return whole
+
+
+def by_name(order: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
+    """Counts by position as counts by filter."""
+    return dict(zip(order, counts, strict=True))
