@@ -64,7 +64,7 @@ class Supervisor:
             children.append(page)
             engine = self._start("backend", self._engine, happenings)
             children.insert(0, engine)
-            instead = self._wait_for_page(engine, page, happenings)
+            instead = self._wait_for_page(page, happenings)
             if isinstance(instead, Ended) and instead.child is engine:
                 return report(instead)
             if isinstance(instead, Ended):
@@ -81,9 +81,7 @@ class Supervisor:
     def _start(self, name: str, command: Sequence[str], happenings: Happenings) -> Child:
         return Child(name, command, self._logs / f"{name}-{self._port}.log", happenings)
 
-    def _wait_for_page(
-        self, engine: Child, page: Child, happenings: Happenings
-    ) -> Happening | None:
+    def _wait_for_page(self, page: Child, happenings: Happenings) -> Happening | None:
         """None once the page answers, or what happened instead.
 
         An engine that has ended is seen to when the page is up, unless it was asked wrongly.
@@ -99,8 +97,9 @@ class Supervisor:
                 if ended is not None:
                     happenings.put(ended)
                 return None
-            is_engine = isinstance(happening, Ended) and happening.child is engine
-            if not is_engine or happening.status == BAD_REQUEST:
+            if not isinstance(happening, Ended) or happening.child is page:
+                return happening
+            if happening.status == BAD_REQUEST:
                 return happening
             ended = happening
         raise PageMissing(

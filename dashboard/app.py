@@ -103,6 +103,9 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
     app.layout = lambda: shell.layout(services)
     shell.register(app, services)
     _dress_responses(server, app, guard, services.settings.loopback)
+    # Dash would do this within the first request; a second one beside it got a page without scripts
+    with server.test_request_context("/"):
+        app._setup_server()  # type: ignore[no-untyped-call]  # dash has no types here
     return app
 
 

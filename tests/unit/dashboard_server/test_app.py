@@ -32,6 +32,15 @@ def test_two_applications_share_nothing(site: Site, shown: dash.Dash) -> None:
     assert other.callback_map.keys() == shown.callback_map.keys()
 
 
+def test_a_page_is_whole_whoever_asks_first(site: Site) -> None:
+    """Two browsers may ask at once, before any request was answered."""
+    app = create_app(site.services)
+    with app.server.test_request_context("/plan"):
+        html = app.index()  # type: ignore[no-untyped-call]  # dash has no types here
+    assert "assets/a_core.js" in html
+    assert "assets/hooks.js" in html
+
+
 def test_developer_tools_and_mcp_are_off(shown: dash.Dash) -> None:
     browser = shown.server.test_client()
     assert shown.server.debug is False
