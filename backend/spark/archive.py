@@ -8,7 +8,6 @@ Standard library only at import: the launcher asks whether there is an archive.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
@@ -20,8 +19,6 @@ from backend.spark.java import JavaFound, JavaMissing, find_java
 
 #: Set in the one run whose classes are written to the archive this names.
 RECORDING: Final = "PLANWATCH_RECORD_CLASSES"
-#: Java writes the archive after the pipeline has ended; a slow disk takes a while over it.
-WRITTEN_WITHIN_S: Final = 300
 _TRAINING: Final = """\
 [streams.Training]
 schema = "a1 int, a2 int, a3 int, a4 int"
@@ -78,34 +75,21 @@ def prepare(root: Path) -> bool:
     if archive is None or archive.exists():
         return archive is not None
     archive.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "backend.spark.archive", str(archive)]
     with ProgressLine("Preparing Java (once, takes about a minute)") as line:
-        follow(command, line, 0, env={**os.environ, "PYTHONPATH": str(root)})
+        _record(root, archive, line)
     return archive.exists()
 
 
-def record(archive: Path) -> int:
+def _record(root: Path, archive: Path, line: ProgressLine) -> None:
     """Run a small workload to its end and have Java write down the classes it used."""
-    from pyspark import SparkContext
-
-    from backend.cli import main as run_backend
-
     scratch = archive.with_name(f".{archive.name}.{os.getpid()}")
-    os.environ[RECORDING] = str(scratch)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "training.toml").write_text(_TRAINING, encoding="utf-8")
-        workload, store = str(folder / "training.toml"), str(folder / "training.db")
-        status = run_backend([workload, "--store", store])
-        gateway = SparkContext._gateway
-        process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
-        if process is not None and process.stdin is not None:
-            process.stdin.close()
-            process.wait(timeout=WRITTEN_WITHIN_S)
+        workload = folder / "training.toml"
+        workload.write_text(_TRAINING, encoding="utf-8")
+        command = [sys.executable, str(root / "run.py"), "backend", str(workload)]
+        command += ["--store", str(folder / "training.db")]
+        settings = {RECORDING: str(scratch), "PLANWATCH_NO_ENVIRONMENT": "1"}
+        follow(command, line, 0, env={**os.environ, **settings})
     if scratch.exists():
         scratch.replace(archive)
-    return status
-
-
-if __name__ == "__main__":
-    raise SystemExit(record(Path(sys.argv[1])))

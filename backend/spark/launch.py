@@ -23,7 +23,7 @@ from backend.spark.executor import SparkExecutor
 from backend.spark.filter_executor import FilterExecutor
 from backend.spark.parts import Part, parts_of
 from backend.spark.runner import Executor, StreamRunner
-from backend.spark.session import build_session
+from backend.spark.session import build_session, close_session
 from backend.spark.sinks import FileSink
 from backend.spark.sources import open_replay
 from backend.workloads.relations import SlidingRelation
@@ -86,7 +86,7 @@ class Launch:
                 while thread.is_alive():
                     thread.join(timeout=0.2)
         finally:
-            session.stop()
+            close_session(session)
         return not self._failed
 
     def _begin(self, part: Part) -> tuple[Loop[Any, Any], Part, SinkSpec]:

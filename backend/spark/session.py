@@ -12,11 +12,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from backend.spark.archive import java_options
+from backend.spark.archive import RECORDING, java_options
 from backend.spark.java import find_java
 
 #: A deep expression tree needs stack where the query is planned.
 STACK = "-Xss8m"
+#: Java writes the archive of its classes when it ends; a slow disk takes a while over it.
+WRITTEN_WITHIN_S = 300
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
@@ -79,3 +81,13 @@ def build_session(
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into running batches
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def close_session(session: SparkSession) -> None:
+    """Stop Spark; in the run that prepares Java's classes, wait until they are written down."""
+    gateway = session.sparkContext._gateway
+    session.stop()
+    java = getattr(gateway, "proc", None)
+    if RECORDING in os.environ and java is not None:
+        java.stdin.close()
+        java.wait(timeout=WRITTEN_WITHIN_S)
