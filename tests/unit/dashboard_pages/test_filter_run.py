@@ -1,0 +1,45 @@
+"""The pages on a recorded run of pipelined filters: every page lays out, now and at a moment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import plotly
+import pytest
+
+from dashboard import context as contexts
+from dashboard.context import Moment
+from dashboard.live import Hub
+from dashboard.pages import PAGES
+from dashboard.services import Services
+from dashboard.settings import Settings
+from storage.reader import open_reader
+from tests.unit.engine.test_filter_loop import RUN_ID, Bench
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    path = tmp_path_factory.mktemp("filters") / "planwatch.db"
+    bench = Bench(path)
+    for turn in range(6):
+        if turn == 4:
+            bench.ask("knob", {"knob": "filter_algorithm", "value": "sweep"})
+        bench.batch()
+    for end in (bench.reader, bench.commands, bench.engine.writer):
+        end.close()
+    with open_reader(str(path)) as reader:
+        yield Services(reader, None, Settings(str(path), "a-token-for-tests"), Hub(reader))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("at", [None, 3])
+@pytest.mark.parametrize("node", [None, "filter:busy", "queue:rare"])
+def test_every_page_lays_out(
+    page: Any, at: int | None, node: str | None, recorded: Services
+) -> None:
+    moment = Moment(run=RUN_ID, at=at, node=node)
+    page.has_records(contexts.resolve(recorded.reader, moment), recorded)
+    found = page.layout(contexts.resolve(recorded.reader, moment), recorded)
+    assert json.dumps(found, cls=plotly.utils.PlotlyJSONEncoder)
