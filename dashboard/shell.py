@@ -24,6 +24,7 @@ from dashboard.context import Context
 from dashboard.pages import PAGES
 from dashboard.pages.contract import Page
 from dashboard.services import Services
+from dashboard.views.events import titled
 from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
 
@@ -254,8 +255,9 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
         return build_snapshot(found, runs, (), (), None, pages)
     run = found.run.id
     cost = reader.series(run, "system", "visits_per_tuple", max_points=STRIP_POINTS)
-    events = reader.events(run, limit=_EVENTS_READ)
-    return build_snapshot(found, runs, reader.plans(run), events, cost, pages)
+    plans = reader.plans(run)
+    events = titled(reader.events(run, limit=_EVENTS_READ), plans)
+    return build_snapshot(found, runs, plans, events, cost, pages)
 
 
 def with_theme_boot(index: str, url: str) -> str:

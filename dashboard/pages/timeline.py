@@ -17,11 +17,13 @@ from dashboard.components.states import empty
 from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
+from dashboard.pages import ledger
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import clientside, follow
 from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.rows import CellData, RowTable, jump_to
 from dashboard.services import Services
+from dashboard.views.events import titled
 from dashboard.views.timeline import (
     SYSTEM,
     Marker,
@@ -59,7 +61,7 @@ def build(context: Context, services: Services) -> TimelineView:
         mu_steps,
         knobs.get("trigger"),
         int(window) if isinstance(window, int | float) else None,
-        reader.events(run, until=until, limit=MAX_EVENTS),
+        titled(reader.events(run, until=until, limit=MAX_EVENTS), reader.plans(run, until)),
         shown.time if shown is not None and context.moment.at is not None else None,
     )
 
@@ -77,13 +79,15 @@ def layout(context: Context, services: Services) -> Component:
     graph = chart(GRAPH, LABEL, height=timeline_height(view))
     figure = html.Div([_no_batch(view), graph])
     panel = twinned("Timeline", figure, part(TABLES, ""), note=HINT, id=BODY)
-    return html.Div([dcc.Store(id=KEY), dcc.Store(id=CLICK), panel], className="pw-page")
+    stores = [dcc.Store(id=KEY), dcc.Store(id=CLICK)]
+    return html.Div([*stores, panel, ledger.layout()], className="pw-page")
 
 
 def register(app: Dash, services: Services) -> None:
     """Redraw on structural news; plain numbers extend the traces in the browser."""
     follow(app, "timelineKey", KEY)
     clientside(app, "timelineClick", Output(CLICK, "data"), Input(GRAPH, "clickData"))
+    ledger.register(app, services, KEY)
 
     @app.callback(
         Output(GRAPH, "figure"),

@@ -38,6 +38,7 @@ from tests.web.recorded_parts import (
     QUERIES,
     entities,
     matrices,
+    regret,
     results,
 )
 
@@ -197,6 +198,7 @@ class Recording:
         self.matched_total += n_matched
         samples += self._system(b, rng, alive, visits, n_matched)
         samples.append(Sample("queue:output", "size_tuples", n_matched, "tuples"))
+        samples += regret(b)
         for name in list(QUERIES)[: 1 + b % 3]:
             samples.append(Sample(f"query:{name}", "matched_tuples", 1 + b % 4, "tuples"))
             samples.append(Sample(f"query:{name}", "matched_total", b + 1, "tuples"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from storage.records import Entity, Knob, Matrix, ResultTuple
+from storage.records import Entity, Knob, Matrix, ResultTuple, Sample
 
 ATTRIBUTES: Final = {
     "dep_delay": "int",
@@ -143,6 +143,27 @@ def matrices(order: list[str], rng: random.Random) -> tuple[Matrix, ...]:
         Matrix("selectivity", "selectivity", tuple(order), names, values, "prob", 240),
         Matrix("regions:dep_delay", "regions", regions, names, bits, "", 240, {"hit_prob": shares}),
     )
+
+
+def regret(b: int) -> list[Sample]:
+    """The ledger as of batch b: an entry each 25 batches, no previous plan before batch 60."""
+    entry = b // 25
+    rng = random.Random(entry)
+    best = 2.9 + 0.2 * rng.random()
+    costs = {
+        "regret_running": best + 0.05 + 0.1 * rng.random(),
+        "regret_previous": best + 0.5 if b >= 60 else None,
+        "regret_best": best,
+        "regret_first": best + (0.05 if b < 60 else 0.8),
+    }
+    saved = max(0, entry - 2) * 25 * N_TUPLES * 0.7
+    totals = {"regret_saved_total": saved, "regret_saved_se": 120.0 * entry}
+    if b < 25:
+        return []
+    return [
+        *(Sample("system", name, value, "visits/tuple") for name, value in costs.items()),
+        *(Sample("system", name, value, "visits") for name, value in totals.items()),
+    ]
 
 
 def results(rng: random.Random, n: int) -> tuple[ResultTuple, ...]:

@@ -111,6 +111,19 @@ def turn_mu(page: Page) -> None:
     expect(card).to_have_attribute("data-value", "0.02")
 
 
+def register_and_pause(page: Page) -> None:
+    """A query of one's own, from the page to the engine and back; then it rests."""
+    expect(page.get_by_role("button", name="Register query")).to_be_enabled(timeout=60_000)
+    page.get_by_role("textbox", name="Name").fill("mine")
+    page.get_by_role("textbox", name="CQL").fill("Select * From Flights Where dep_delay > 5")
+    page.get_by_role("button", name="Register query").click()
+    requests = page.locator(".pw-requests")
+    expect(requests).to_contain_text("applied register mine", timeout=120_000)
+    page.locator("tr[data-query=mine]").click(timeout=60_000)
+    page.get_by_role("button", name="Pause").click(timeout=60_000)
+    expect(requests).to_contain_text("applied pause mine", timeout=120_000)
+
+
 @pytest.mark.timeout(900)
 def test_the_demo_from_start_to_stop(browser: Browser, demo: Demo) -> None:
     address = demo.address()
@@ -122,6 +135,9 @@ def test_the_demo_from_start_to_stop(browser: Browser, demo: Demo) -> None:
 
     page.goto(f"{address}/knobs")
     turn_mu(page)
+
+    page.goto(f"{address}/results")
+    register_and_pause(page)
 
     page.goto(f"{address}/plan")
     page.wait_for_selector("[data-id='asc:dep_delay']", timeout=60_000)
@@ -140,8 +156,8 @@ def test_the_demo_from_start_to_stop(browser: Browser, demo: Demo) -> None:
     with open_reader(demo.store) as reader:
         run = reader.runs()[0]
         assert run.state == "ended", run.note
-        (command,) = reader.commands(run_id)
-        assert command.state == "applied"
-        assert command.applied_batch is not None
+        commands = reader.commands(run_id)
+        assert [c.kind for c in commands] == ["query_pause", "query_add", "knob"], "newest first"
+        assert all(c.state == "applied" and c.applied_batch is not None for c in commands)
         assert {k.name: k.value for k in reader.knobs(run_id)}["mu"] == 0.02
     assert errors == []

@@ -1,0 +1,73 @@
+"""Words of events: a rearrangement is named by what moved in the plan it made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from dashboard.views.orders import compare_orders
+from storage.records import PlanVersion
+from storage.rows import StoredEvent
+
+_UNNAMED: Final = "plan changed"
+
+
+def titled(events: Sequence[StoredEvent], plans: Sequence[PlanVersion]) -> list[StoredEvent]:
+    """The events; a rearrangement without a title of its own gets its plan's."""
+    titles = plan_titles(plans)
+    return [_titled(event, titles) for event in events]
+
+
+def plan_titles(plans: Sequence[PlanVersion]) -> dict[int, str]:
+    """Decision -> title of the plan it made; plans: all versions, in any order."""
+    ordered = sorted(plans, key=lambda plan: plan.version)
+    return {
+        plan.decision: plan_title(ordered[place - 1] if place else None, plan)
+        for place, plan in enumerate(ordered)
+        if plan.decision is not None
+    }
+
+
+def plan_title(old: PlanVersion | None, new: PlanVersion) -> str:
+    """'Plan 3: temp before dep_delay', or what else tells it from the plan before."""
+    return f"Plan {new.version}: {_difference(old, new)}"
+
+
+def names(plan: PlanVersion) -> list[str]:
+    """The attributes or filters of a plan, in order."""
+    return [entity.partition(":")[2] or entity for entity in plan.order]
+
+
+def _difference(old: PlanVersion | None, new: PlanVersion) -> str:
+    order = names(new)
+    if old is None:
+        return f"{order[0]} first" if order else new.kind
+    if old.kind != new.kind:
+        return new.kind
+    before = names(old)
+    if set(before) != set(order):
+        return _other_members(before, order)
+    if before == order:
+        return "other micro-arrows" if new.kind == "hybrid" else "the same order"
+    risen = max(compare_orders(before, order)[1], key=lambda item: item.moved).attribute
+    overtaken = before[: before.index(risen)]
+    following = order[order.index(risen) + 1 :]
+    return f"{risen} before {next(name for name in following if name in overtaken)}"
+
+
+def _other_members(before: Sequence[str], order: Sequence[str]) -> str:
+    added = [name for name in order if name not in before]
+    gone = [name for name in before if name not in order]
+    words = [f"with {name}" for name in added[:2]] + [f"without {name}" for name in gone[:2]]
+    more = len(added[2:]) + len(gone[2:])
+    return ", ".join([*words, f"{more} more"] if more else words)
+
+
+def _titled(stored: StoredEvent, titles: dict[int, str]) -> StoredEvent:
+    event = stored.event
+    if event.kind != "rearrangement" or event.title != _UNNAMED:
+        return stored
+    decision = (event.ref or {}).get("decision")
+    title = titles.get(decision, "") if isinstance(decision, int) else ""
+    return replace(stored, event=replace(event, title=title)) if title else stored

@@ -1,0 +1,45 @@
+"""Titles of plan changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.views.events import plan_title, titled
+from storage.records import Event, PlanVersion
+from storage.rows import StoredEvent
+
+
+def a_plan(version: int, order: str, kind: str = "early drop") -> PlanVersion:
+    entities = tuple(f"asc:{name}" for name in order.split())
+    return PlanVersion(version, version, kind, entities, {}, f"{kind}{order}", "", version * 10)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "title"),
+    [
+        (None, a_plan(1, "a b"), "Plan 1: a first"),
+        (a_plan(1, "a b c d"), a_plan(2, "d a b c"), "Plan 2: d before a"),
+        (a_plan(1, "a b c"), a_plan(2, "b c a"), "Plan 2: b before a"),
+        (a_plan(1, "a b"), a_plan(2, "b a", "no early drop"), "Plan 2: no early drop"),
+        (a_plan(1, "a b", "hybrid"), a_plan(2, "a b", "hybrid"), "Plan 2: other micro-arrows"),
+        (a_plan(1, "a b"), a_plan(2, "a c"), "Plan 2: with c, without b"),
+        (a_plan(1, "a b"), a_plan(2, "c d e a b"), "Plan 2: with c, with d, 1 more"),
+    ],
+)
+def test_a_plan_is_named_by_what_changed(
+    old: PlanVersion | None, new: PlanVersion, title: str
+) -> None:
+    assert plan_title(old, new) == title
+
+
+def test_only_rearrangements_without_a_title_of_their_own_get_one() -> None:
+    plans = [a_plan(2, "b a"), a_plan(1, "a b")]
+    events = [
+        Event("rearrangement", "plan changed", ref={"decision": 20}),
+        Event("rearrangement", "plan changed", ref={"decision": 99}),
+        Event("rearrangement", "named", ref={"decision": 20}),
+        Event("knob", "plan changed", ref={"decision": 20}),
+    ]
+    stored = [StoredEvent(i, 0, 0.0, event) for i, event in enumerate(events)]
+    titles = [one.event.title for one in titled(stored, plans)]
+    assert titles == ["Plan 2: b before a", "plan changed", "named", "plan changed"]
