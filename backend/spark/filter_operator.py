@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from backend.model.filters import DROPPED, PASSED, UNKNOWN, CostSample, Outcomes, Probing
 from backend.spark.filter_evaluators import Evaluator, Verdicts
+from backend.spark.filter_timing import Stopwatch
 
 #: Columns the native stage adds; see backend.spark.filter_compiler.
 FIRST, BITS, PROFILED, RECENT = "_first", "_bits", "_profiled", "_recent"
@@ -120,14 +120,14 @@ class FilterOperator:
 
     def filter(self, batch: pa.RecordBatch, report: Report) -> pa.RecordBatch:
         """The tuples of one batch that every filter lets pass; what was done goes to the report."""
-        started = time.perf_counter()
+        watch = Stopwatch()
         run = _Run(self, batch, report)
         run.filter()
-        filtered = time.perf_counter()
+        report.tuples_us += watch.us()
+        watch = Stopwatch()
         run.profile()
-        report.profile_us += (time.perf_counter() - filtered) * 1e6
+        report.profile_us += watch.us()
         kept = run.finish()
-        report.tuples_us += (filtered - started) * 1e6
         schema = self._output(batch.schema)
         columns = [batch.column(name).take(kept) for name in schema.names[:-1]]
         return pa.RecordBatch.from_arrays(
@@ -223,10 +223,9 @@ class _Run:
         return json.dumps(values, default=str, ensure_ascii=False)
 
     def _timed(self, place: int, evaluator: Evaluator, rows: Rows) -> Verdicts:
-        started = time.perf_counter()
+        watch = Stopwatch()
         verdicts = evaluator.evaluate(self.batch, rows)
-        us = (time.perf_counter() - started) * 1e6
-        self.report.costs[place].append(CostSample(len(rows), us))
+        self.report.costs[place].append(CostSample(len(rows), watch.us()))
         return verdicts
 
 

@@ -236,7 +236,6 @@ class FiltersReOptimizer:
         finding = self._policy.find(situation)
         if finding is None:
             return []
-        self._gap = order_gap(situation)
         verdict = self._verdict(finding.is_violated)
         names, settings = self._profiler.names, self._settings
         examined = examine(
@@ -260,6 +259,7 @@ class FiltersReOptimizer:
         self._since_check = 0
         switched = verdict == "switched"
         found = self._switch(check, order) if switched else self._reject(check)
+        self._gap = order_gap(situation)
         if self._policy.settle(self._profiler.view, n_new, switched) is not None:
             self._profiler.empty()
         return found

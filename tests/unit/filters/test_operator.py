@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ from backend.spark.filter_operator import (
     Report,
     merged,
 )
+from backend.spark.filter_timing import Stopwatch
 from backend.workloads.functions import PrefixTable
 from backend.workloads.library import lookup, probe
 from backend.workloads.relations import SlidingRelation
@@ -263,3 +265,12 @@ def test_costs_are_timed_by_selection() -> None:
     assert all(c.us > 0 for costs in report.costs for c in costs)
     assert report.tuples_us > 0
     assert report.profile_us > 0
+
+
+def test_work_is_timed_by_the_processor_and_waiting_by_the_clock() -> None:
+    watch = Stopwatch()
+    time.sleep(0.02)
+    assert watch.us() >= 20_000
+    watch, started = Stopwatch(), time.perf_counter()
+    assert sum(range(200_000)) > 0
+    assert 0 < watch.us() <= (time.perf_counter() - started) * 1e6
