@@ -32,6 +32,7 @@ from backend.ports import DEFAULT_PORT, PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
 from backend.spark.archive import prepare as prepare_classes
 from backend.spark.java import JavaMissing
+from bench.experiments.options import add_experiment
 
 if TYPE_CHECKING:
     from backend.doctor import Finding
@@ -53,6 +54,7 @@ VERBS: Final = {
     "backend": "the queries alone: Spark and the store; the way onto a cluster, too",
     "replay": "open a recorded run, read-only; needs neither Java nor Spark",
     "bench": "measure against the peers, all in one run",
+    "experiment": "run a paper's experiments again and write a report",
     "export": "copy one run to a file of its own",
     "doctor": "say what is here, what is missing and what to type",
     "test": "install what the checks need and run them all; with arguments: pytest with these",
@@ -167,6 +169,7 @@ OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]]
     "backend": (add_pipeline, add_once, add_store),
     "replay": (add_recording, add_server),
     "bench": (add_bench,),
+    "experiment": (add_experiment,),
     "export": (add_export, add_store),
     "doctor": (add_store, add_server),
     "test": (),
@@ -317,6 +320,13 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
+def experiment(options: argparse.Namespace, rest: list[str]) -> int:
+    """A paper's figures again."""
+    from bench.experiments.asc import main as run_experiment
+
+    return run_experiment(options, STATE)
+
+
 def export(options: argparse.Namespace, rest: list[str]) -> int:
     """One run into a file of its own."""
     from storage.store import UnknownRun, open_reader
@@ -371,6 +381,7 @@ ACTIONS: Final[dict[str, Callable[[argparse.Namespace, list[str]], int]]] = {
     "backend": backend,
     "replay": replay,
     "bench": bench,
+    "experiment": experiment,
     "export": export,
     "doctor": doctor,
     "test": test,

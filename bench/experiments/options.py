@@ -1,0 +1,46 @@
+"""Options of ``run.py experiment``. Standard library only: help is shown before set-up."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_experiment(parser: argparse.ArgumentParser) -> None:
+    """Which experiment, how large, on what."""
+    parser.add_argument(
+        "name", metavar="NAME", choices=["asc"], help="asc: the papers of 2007, 2012"
+    )
+    parser.add_argument("--figure", metavar="N", help="one figure: 2012-6, or 6 of both (all)")
+    parser.add_argument(
+        "--scale",
+        type=scale_number,
+        default=1.0,
+        metavar="S",
+        help="share of the papers' numbers of tuples, above 0 (default: %(default)g)",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=3,
+        metavar="N",
+        help="query sets a bar averages (%(default)s)",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="same seed, same numbers (%(default)s)")
+    parser.add_argument(
+        "--census", type=Path, metavar="FILE", help="the US census of 1990, CSV (default: flights)"
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="HTML file to write (default: .planwatch/)"
+    )
+
+
+def scale_number(text: str) -> float:
+    """A share above 0, 1 at most. Raises ArgumentTypeError."""
+    try:
+        scale = float(text)
+    except ValueError:
+        scale = 0.0
+    if not 0 < scale <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no scale; allowed: above 0, 1 at most")
+    return scale
