@@ -77,10 +77,11 @@
     if (!gd || !gd.layout || !window.Plotly) return;
     const x = pw.moment.at === null ? null : timeOf(gd, pw.moment.at);
     const shapes = gd.layout.shapes || [];
-    if ((shapes[0] ? shapes[0].x0 : null) === x) return;
+    const shown = shapes.find((shape) => shape.name === "cursor");
+    if ((shown ? shown.x0 : null) === x) return;
     const line = { color: getComputedStyle(document.documentElement).getPropertyValue("--pw-text").trim(), width: 1.2 };
-    const cursor = { type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line, layer: "below" };
-    window.Plotly.relayout(gd, { shapes: x === null ? [] : [cursor] });
+    const cursor = { type: "line", name: "cursor", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line, layer: "below" };
+    window.Plotly.relayout(gd, { shapes: [...(x === null ? [] : [cursor]), ...shapes.filter((shape) => shape !== shown)] });
   }
   pw.on("moment", moveCursor);
 })();

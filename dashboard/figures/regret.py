@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
+from dashboard.figures.boxes import stamps
 from dashboard.figures.theme import Palette, palette, template
-from dashboard.figures.timeline import stamps
 from dashboard.views.regret import LINES, RegretView
 
 HEIGHT: Final = 330

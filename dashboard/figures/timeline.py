@@ -9,12 +9,13 @@ point for every batch, and edges of quiet bands, ``{"band": "system|...", "edge"
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import plotly.graph_objects as go
 
+from dashboard.figures.boxes import loop_boxes, loop_numbers, stamp, stamps
 from dashboard.figures.theme import Palette, palette, template
+from dashboard.views.thrash import Loop
 from dashboard.views.timeline import LANES, SYSTEM, Band, Marker, Panel, TimelineView, Trace
 
 PANEL_PX: Final = 86
@@ -45,8 +46,10 @@ _COLOURS: Final = {
 }
 
 
-def draw_timeline(view: TimelineView, theme: str | None = None) -> go.Figure:
-    """The whole figure; its height follows the number of panels."""
+def draw_timeline(
+    view: TimelineView, theme: str | None = None, loops: Sequence[Loop] = ()
+) -> go.Figure:
+    """The whole figure, loops boxed; its height follows the number of panels."""
     colours = palette(theme)
     height = timeline_height(view)
     figure = go.Figure()
@@ -68,8 +71,8 @@ def draw_timeline(view: TimelineView, theme: str | None = None) -> go.Figure:
         xaxis=_time_axis(view, lane_axis, colours),
         hovermode="x unified",
         hoversubplots="axis",
-        annotations=notes,
-        shapes=_cursor(view, colours),
+        annotations=[*notes, *loop_numbers(loops, _lanes_top(height), colours)],
+        shapes=[*_cursor(view, colours), *loop_boxes(loops, colours)],
         uirevision="timeline",
         meta=_clock(view),
         **axes,
@@ -81,16 +84,6 @@ def timeline_height(view: TimelineView) -> int:
     """Pixels for all panels, the lanes and the margins."""
     panels = max(1, len(view.panels)) * (PANEL_PX + GAP_PX)
     return TOP_PX + panels + len(LANES) * LANE_PX + BOTTOM_PX
-
-
-def stamps(times: Sequence[float]) -> list[str]:
-    """Unix seconds as ISO 8601, UTC, in milliseconds: what assets/charts.js appends."""
-    return [_stamp(time) for time in times]
-
-
-def _stamp(time: float) -> str:
-    moment = datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
-    return moment.replace("+00:00", "Z")
 
 
 def _clock(view: TimelineView) -> dict[str, Any]:
@@ -233,10 +226,14 @@ def _value_axis(panel: Panel, domain: tuple[float, float]) -> dict[str, Any]:
     }
 
 
+def _lanes_top(height: int) -> float:
+    """Where the lanes end, as a share of the plot area."""
+    return len(LANES) * LANE_PX / (height - TOP_PX - BOTTOM_PX)
+
+
 def _lane_axis(height: int, view: TimelineView, colours: Palette) -> dict[str, Any]:
-    inner = height - TOP_PX - BOTTOM_PX
     return {
-        "domain": [0, len(LANES) * LANE_PX / inner],
+        "domain": [0, _lanes_top(height)],
         "range": [len(LANES) - 0.5, -0.5],
         "tickvals": list(range(len(LANES))),
         "ticktext": [MARKS[lane][0] for lane in LANES],
@@ -300,10 +297,10 @@ def _title(
 def _cursor(view: TimelineView, colours: Palette) -> list[dict[str, Any]]:
     if view.cursor is None:
         return []
-    x = _stamp(view.cursor)
+    x = stamp(view.cursor)
     line = {"color": colours.text, "width": 1.2}
     edges = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
-    return [{"type": "line", **edges, "line": line, "layer": "below"}]
+    return [{"type": "line", "name": "cursor", **edges, "line": line, "layer": "below"}]
 
 
 def _hover(panel: Panel) -> str:

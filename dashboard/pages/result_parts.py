@@ -55,7 +55,8 @@ def draw_query(
 ) -> Component:
     """The chosen query: its text, what can be done with it, and its last tuples."""
     if row is None or tuples is None:
-        return panel("Last tuples", empty("No query", "There is no query at this moment."))
+        said = "There is no such query at this moment; those there are stand in the list."
+        return panel("Last tuples", empty("No query", said))
     body = [
         html.Pre(
             row.text, className="pw-cql", tabIndex=0, role="region", **attrs(aria_label="Its text")

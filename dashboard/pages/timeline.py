@@ -17,7 +17,7 @@ from dashboard.components.states import empty
 from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
-from dashboard.pages import ledger
+from dashboard.pages import ledger, loops
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import clientside, follow
 from dashboard.pages.parts import part, part_output, part_tree
@@ -80,7 +80,7 @@ def layout(context: Context, services: Services) -> Component:
     figure = html.Div([_no_batch(view), graph])
     panel = twinned("Timeline", figure, part(TABLES, ""), note=HINT, id=BODY)
     stores = [dcc.Store(id=KEY), dcc.Store(id=CLICK)]
-    return html.Div([*stores, panel, ledger.layout()], className="pw-page")
+    return html.Div([*stores, panel, ledger.layout(), loops.layout()], className="pw-page")
 
 
 def register(app: Dash, services: Services) -> None:
@@ -88,6 +88,7 @@ def register(app: Dash, services: Services) -> None:
     follow(app, "timelineKey", KEY)
     clientside(app, "timelineClick", Output(CLICK, "data"), Input(GRAPH, "clickData"))
     ledger.register(app, services, KEY)
+    loops.register(app, services, KEY)
 
     @app.callback(
         Output(GRAPH, "figure"),
@@ -102,7 +103,8 @@ def register(app: Dash, services: Services) -> None:
         found = contexts.of(services.reader, moment)
         view = build(found, services)
         style = {"height": f"{timeline_height(view)}px"}
-        return draw_timeline(view, theme), style, part_tree(TABLES, tables(view, found))
+        figure = draw_timeline(view, theme, loops.build(found, services))
+        return figure, style, part_tree(TABLES, tables(view, found))
 
 
 PAGE: Final = Page(

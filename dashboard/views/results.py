@@ -134,10 +134,16 @@ def build_tuples(
 
 
 def pick(view: ResultsView, wanted: str | None) -> str | None:
-    """The query to show: the wanted one (name or entity id), else the one with most matches."""
+    """The query to show: the wanted one (name or entity id), else the one with most matches.
+
+    None when the wanted query does not exist at this moment: its buttons must not act on another.
+    """
     names = [row.name for row in view.queries]
     name = (wanted or "").removeprefix(QUERY)
-    return name if name in names else (names[0] if names else None)
+    if name in names:
+        return name
+    is_query = (wanted or "").startswith(QUERY)
+    return names[0] if names and not is_query else None
 
 
 def sink_words(settings: Any) -> str:

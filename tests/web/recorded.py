@@ -24,6 +24,7 @@ from storage.records import (
     DecisionOutcome,
     Event,
     Knob,
+    Matrix,
     Misfit,
     PlanVersion,
     Run,
@@ -104,7 +105,7 @@ class Recording:
             plans=plans,
             decisions=decisions,
             outcomes=_outcomes(b, decisions),
-            matrices=matrices(self.order, rng) if b % 25 == 0 else (),
+            matrices=self._matrices(rng) if b % 25 == 0 else (),
             events=events,
             knobs=knobs,
             answers=answers,
@@ -161,6 +162,9 @@ class Recording:
             self.seq, b, "asc.macro_sequence", "rearrange", verdict, "visits_per_tuple",
             lhs, ">=", 0.1, 5000, 240, self.settings_version, words, old, new, *predicted,
         )  # fmt: skip
+
+    def _matrices(self, rng: random.Random) -> tuple[Matrix, ...]:
+        return matrices(self.order, rng)
 
     def _plan(self, b: int, kind: str, reason: str, decision: int | None) -> PlanVersion:
         order = tuple(f"asc:{name}" for name in self.order)

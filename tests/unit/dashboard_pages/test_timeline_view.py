@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.figures.timeline import draw_timeline, stamps, timeline_height
+from dashboard.figures.boxes import stamps
+from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.views.timeline import TimelineView, build_numbers, build_timeline, mu_at, properties
 from storage.records import Event
 from storage.rows import SeriesData, StoredEvent

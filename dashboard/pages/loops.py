@@ -1,0 +1,156 @@
+"""The thrash detector on the Timeline page: loops among the plans, with what would avoid them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash import Dash, Input, Output, State, html
+from dash.development.base_component import Component
+
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.badges import badge
+from dashboard.components.formats import clock, show
+from dashboard.components.panels import panel
+from dashboard.components.tables import Column
+from dashboard.context import Context
+from dashboard.pages.parts import part, part_output, part_tree
+from dashboard.pages.rows import CellData, RowTable, jump_to, known
+from dashboard.services import Services
+from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, Loop, find_loops
+from storage.records import PlanVersion
+from storage.rows import DecisionEntry
+
+BOX: Final = "pw-loops-box"
+LIST: Final = "pw-loops"
+#: Plan versions looked at, newest ones.
+MAX_PLANS: Final = 200
+TOTAL: Final = "tuples_total"
+
+
+def build(context: Context, services: Services) -> list[Loop]:
+    """The loops; while frozen, only what was known at the frozen moment."""
+    reader, run = services.reader, context.run_id
+    until = context.batch if context.mode == "frozen" else None
+    plans = reader.plans(run, until)[-MAX_PLANS:]
+    entries = reader.decisions(run, until=until, verdicts=("switched",), limit=MAX_PLANS)
+    size = {knob.name: knob.value for knob in reader.knobs(run, until)}.get("lambda_tuples")
+    window = WINDOW_LAMBDAS * int(size) if isinstance(size, int | float) else DEFAULT_WINDOW
+    totals = _totals(services, run, plans)
+    return find_loops(plans, totals.get, _by_seq(entries), window)
+
+
+def layout() -> Component:
+    """The frame, hidden while there is no loop."""
+    note = "the plan came back to one it had left; numbers are estimates"
+    found = panel("Back and forth", part(LIST, ""), note=note)
+    return html.Div(found, id=BOX, hidden=True, className="pw-box")
+
+
+def register(app: Dash, services: Services, key: str) -> None:
+    """Redraw with the store ``key`` of the page."""
+
+    @app.callback(
+        Output(BOX, "hidden"),
+        part_output(LIST),
+        Input(key, "data"),
+        State(ids.MOMENT, "data"),
+        prevent_initial_call=True,
+    )
+    def _draw(key: Any, moment: dict[str, Any] | None) -> tuple[bool, Any]:
+        found = contexts.of(services.reader, moment)
+        loops = build(found, services)
+        return not loops, part_tree(LIST, [_loop(i, one, found) for i, one in _numbered(loops)])
+
+
+def _numbered(loops: list[Loop]) -> list[tuple[int, Loop]]:
+    """Newest first, each with its number on the timeline."""
+    return list(enumerate(loops, start=1))[::-1]
+
+
+def _by_seq(entries: tuple[DecisionEntry, ...]) -> dict[int, DecisionEntry]:
+    return {entry.decision.seq: entry for entry in entries}
+
+
+def _totals(services: Services, run: str, plans: tuple[PlanVersion, ...]) -> dict[int, int | None]:
+    """First batch of each plan -> tuples filtered before it."""
+    found: dict[int, int | None] = {}
+    for plan in plans:
+        if plan.batch <= 0:
+            found[plan.batch] = 0
+            continue
+        before = plan.batch - 1
+        data = services.reader.series(
+            run, "system", TOTAL, since_batch=before, until_batch=before, max_points=2
+        )
+        value = data.value[-1] if data is not None and len(data.value) else None
+        found[plan.batch] = None if value is None or value != value else int(value)
+    return found
+
+
+def _loop(number: int, loop: Loop, context: Context) -> Component:
+    head: list[Any] = [
+        badge(f"↻ {number}", "warning"),
+        html.B(f" {loop.route} "),
+        _cost_words(loop),
+    ]
+    return html.Section(
+        [html.P(head, className="pw-loop-head"), html.P(_advice(loop)), _flips(loop, context)],
+        className="pw-loop",
+    )
+
+
+def _cost_words(loop: Loop) -> str:
+    flips = f"{len(loop.flips)} flips"
+    if loop.cost is None:
+        return f"{flips}; what they cost together is not known"
+    verb = "cost" if loop.cost > 0 else "saved"
+    return f"{flips} that together {verb} {show(abs(loop.cost), 'si')} visits"
+
+
+def _advice(loop: Loop) -> str:
+    ways = []
+    if loop.mu is not None:
+        ways.append(f"a μ above {loop.mu:.3g}")
+    if loop.cooldown is not None:
+        ways.append(f"a cool-down above {show(loop.cooldown, 'int')} tuples")
+    if not ways:
+        return "The record does not tell what would have avoided it."
+    words = " or ".join(ways)
+    return f"{words[0].upper()}{words[1:]} would have avoided it (estimated from the record)."
+
+
+def _flips(loop: Loop, context: Context) -> Component:
+    columns = (
+        Column("Batch", "int"),
+        Column("Time", "text", "UTC"),
+        Column("Plan", "int"),
+        Column("Change", "f3", "", "left side of the trigger's inequality"),
+        Column("μ", "f3", "", "right side of the trigger's inequality"),
+        Column("Since last flip", "int", "tuples"),
+        Column("In force for", "int", "tuples"),
+        Column("Cost", "si", "visits", "against the plan it replaced, while it was in force"),
+        Column("n", "int", "sampled"),
+        Column("Why"),
+    )
+    words = f"Flips of {loop.route}; negative cost = saved"
+    return RowTable(words, columns, [_flip(flip, context) for flip in loop.flips])
+
+
+def _flip(flip: Flip, context: Context) -> list[CellData]:
+    why: CellData = ""
+    if flip.decision is not None:
+        target = jump_to(context, "/decisions", at=flip.batch, node=f"decision:{flip.decision}")
+        why = {"text": "decision", "jump": target}
+    return [
+        {"text": flip.batch, "jump": jump_to(context, at=flip.batch)},
+        {"text": clock(flip.time), "sort": flip.time},
+        flip.plan,
+        flip.change,
+        flip.mu,
+        known(flip.waited, "the first flip of the loop"),
+        known(flip.lasted, "still in force"),
+        known(flip.cost, flip.why),
+        flip.n,
+        why,
+    ]

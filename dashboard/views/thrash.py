@@ -1,0 +1,194 @@
+"""The thrash detector: plans left and returned to within a window, and what each flip cost.
+
+A loop is a chain of plan versions that comes back to a plan given up no more than ``window``
+tuples before; loops that share a flip are one. What would have avoided it is read off the record:
+a mu above every flip's change, or a cool-down longer than the longest wait between its flips. Both
+are estimates: another mu or cool-down would have made another run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from dashboard.components.formats import show
+from dashboard.views.decisions import MIN_SAMPLES
+from dashboard.views.events import names
+from storage.records import PlanVersion
+from storage.rows import DecisionEntry
+
+#: A plan returned to within so many lambdas counts as a loop.
+WINDOW_LAMBDAS: Final = 10
+DEFAULT_WINDOW: Final = 100_000
+_CHANGES: Final = (">=", ">")
+_Number = TypeVar("_Number", int, float)
+
+
+class Flip(NamedTuple):
+    """One switch of a loop. plan: its version; first: the attribute the new order begins with.
+
+    change, mu: the inequality's sides, None = unknown. waited: tuples since the flip before it in
+    the loop. lasted: tuples until the next switch, None while it lasts. cost: visits it cost over
+    the plan it replaced in that time (negative: saved), estimated on n sampled tuples; why: why
+    there is no number.
+    """
+
+    plan: int
+    batch: int
+    time: float | None
+    first: str
+    decision: int | None
+    change: float | None
+    mu: float | None
+    waited: int | None
+    lasted: int | None
+    cost: float | None
+    n: int
+    why: str
+
+
+class Loop(NamedTuple):
+    """Flips oldest first. since, until: Unix s of the first and the last of them.
+
+    route: the first attributes of the plans, 'A → B → A'. mu: all flips changed by less than or
+    equal to it; cooldown: the longest wait, in tuples; None = cannot be told.
+    """
+
+    flips: list[Flip]
+    since: float | None
+    until: float | None
+    route: str
+    mu: float | None
+    cooldown: int | None
+    cost: float | None
+
+
+class Step(NamedTuple):
+    """A plan version with the tuples filtered before it took effect (None = unknown)."""
+
+    plan: PlanVersion
+    tuples: int | None
+
+
+def find_loops(
+    plans: Sequence[PlanVersion],
+    tuples_before: Callable[[int], int | None],
+    decisions: Mapping[int, DecisionEntry],
+    window: int,
+) -> list[Loop]:
+    """The loops among the plan versions, oldest first.
+
+    tuples_before: how many tuples the run had filtered before a batch. decisions: by seq, those
+    that made the plans (of others the costs are unknown). window: tuples.
+    """
+    steps = _changes(plans, tuples_before)
+    spans: list[tuple[int, int]] = []
+    for here in range(2, len(steps)):
+        left = _left_at(steps, here, window)
+        if left is None:
+            continue
+        if spans and left <= spans[-1][1]:
+            left = min(spans.pop()[0], left)
+        spans.append((left, here))
+    return [_loop(steps, first, last, decisions) for first, last in spans]
+
+
+def _changes(
+    plans: Sequence[PlanVersion], tuples_before: Callable[[int], int | None]
+) -> list[Step]:
+    """The versions that differ from the one before."""
+    ordered = sorted(plans, key=lambda plan: plan.version)
+    kept = [
+        plan
+        for place, plan in enumerate(ordered)
+        if place == 0 or _state(plan) != _state(ordered[place - 1])
+    ]
+    return [Step(plan, tuples_before(plan.batch)) for plan in kept]
+
+
+def _state(plan: PlanVersion) -> tuple[str, tuple[str, ...]]:
+    return plan.kind, plan.order
+
+
+def _left_at(steps: Sequence[Step], here: int, window: int) -> int | None:
+    """The step that left the plan of step ``here``, when it did so within the window."""
+    for place in range(here - 2, -1, -1):
+        away = _between(steps[place + 1], steps[here])
+        if away is None or away > window:
+            return None
+        if _state(steps[place].plan) == _state(steps[here].plan):
+            return place + 1
+    return None
+
+
+def _between(one: Step, other: Step) -> int | None:
+    return None if one.tuples is None or other.tuples is None else other.tuples - one.tuples
+
+
+def _loop(
+    steps: Sequence[Step], first: int, last: int, decisions: Mapping[int, DecisionEntry]
+) -> Loop:
+    places = range(first, last + 1)
+    flips = [_flip(steps, place, place == first, decisions) for place in places]
+    changes = [flip.change for flip in flips]
+    waits = [flip.waited for flip in flips[1:]]
+    costs = [flip.cost for flip in flips]
+    return Loop(
+        flips=flips,
+        since=flips[0].time,
+        until=flips[-1].time,
+        route=" → ".join(_first(steps[place].plan) for place in range(first - 1, last + 1)),
+        mu=_largest(changes),
+        cooldown=_largest(waits),
+        cost=None if any(cost is None for cost in costs) else sum(c for c in costs if c),
+    )
+
+
+def _largest(values: Sequence[_Number | None]) -> _Number | None:
+    known = [value for value in values if value is not None]
+    return max(known) if known and len(known) == len(values) else None
+
+
+def _flip(
+    steps: Sequence[Step], place: int, begins: bool, decisions: Mapping[int, DecisionEntry]
+) -> Flip:
+    plan = steps[place].plan
+    entry = None if plan.decision is None else decisions.get(plan.decision)
+    decision = entry.decision if entry else None
+    compared = decision is not None and decision.relation in _CHANGES
+    lasted = _between(steps[place], steps[place + 1]) if place + 1 < len(steps) else None
+    cost, n, why = _cost(entry, lasted, place + 1 < len(steps))
+    return Flip(
+        plan=plan.version,
+        batch=max(0, plan.batch),
+        time=plan.recorded_at,
+        first=_first(plan),
+        decision=plan.decision,
+        change=decision.lhs if decision and compared else None,
+        mu=decision.rhs if decision and compared else None,
+        waited=None if begins else _between(steps[place - 1], steps[place]),
+        lasted=lasted,
+        cost=cost,
+        n=n,
+        why=why,
+    )
+
+
+def _first(plan: PlanVersion) -> str:
+    order = names(plan)
+    return order[0] if order else plan.kind
+
+
+def _cost(
+    entry: DecisionEntry | None, lasted: int | None, over: bool
+) -> tuple[float | None, int, str]:
+    """Visits the new plan cost over the old one while it lasted; n; why there is no number."""
+    outcome = entry.outcome if entry else None
+    if outcome is None or outcome.sample_new is None or outcome.counterfactual_old is None:
+        return None, 0, "not measured"
+    if outcome.n_sample < MIN_SAMPLES:
+        words = f"not enough samples (n={show(outcome.n_sample, 'int')} < {MIN_SAMPLES})"
+        return None, outcome.n_sample, words
+    if lasted is None:
+        return None, outcome.n_sample, "unknown" if over else "still in force"
+    return (outcome.sample_new - outcome.counterfactual_old) * lasted, outcome.n_sample, ""

@@ -1,0 +1,81 @@
+"""Loops among plan versions: which there are, what they cost, what would have avoided them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.figures.boxes import loop_boxes, loop_numbers
+from dashboard.figures.theme import palette
+from dashboard.views.thrash import Loop, find_loops
+from storage.records import Decision, DecisionOutcome, PlanVersion
+from storage.rows import DecisionEntry
+
+
+def plans_of(orders: str, gap: int = 10) -> list[PlanVersion]:
+    """A plan each ``gap`` batches, its order the letters of a word; decision 10 x version."""
+    return [
+        PlanVersion(
+            i + 1, i * gap, "early drop", tuple(f"asc:{a}" for a in word), {}, word, "",
+            10 * (i + 1), recorded_at=1000.0 + i,
+        )
+        for i, word in enumerate(orders.split())
+    ]  # fmt: skip
+
+
+def an_entry(seq: int, lhs: float, new: float, old: float, n_sample: int = 100) -> DecisionEntry:
+    decision = Decision(
+        seq, 0, "asc", "rearrangement", "switched", "visits", lhs, ">=", 0.1, 5000, 100, 1, ""
+    )
+    outcome = DecisionOutcome(seq, 0, new, 1000, new, old, n_sample)
+    return DecisionEntry(decision, 0.0, outcome)
+
+
+def loops_of(orders: str, window: int = 10_000, *entries: DecisionEntry) -> list[Loop]:
+    known = {entry.decision.seq: entry for entry in entries}
+    return find_loops(plans_of(orders), lambda batch: 100 * batch, known, window)
+
+
+@pytest.mark.parametrize(
+    ("orders", "flips"),
+    [
+        ("ab ba", []),
+        ("ab ba ab", [[2, 3]]),
+        ("ab ba ab ba", [[2, 3, 4]]),
+        ("abc bca cab abc", [[2, 3, 4]]),
+        ("ab ab ba ba ab", [[3, 5]]),
+        ("abc bca abc cab cba cab", [[2, 3], [5, 6]]),
+    ],
+)
+def test_loops_are_chains_that_return(orders: str, flips: list[list[int]]) -> None:
+    assert [[flip.plan for flip in loop.flips] for loop in loops_of(orders)] == flips
+
+
+def test_a_return_after_the_window_is_no_loop() -> None:
+    assert loops_of("ab ba ab", 1000)
+    assert not loops_of("ab ba ab", 999)
+
+
+def test_costs_and_what_would_have_avoided_it() -> None:
+    loop = loops_of(
+        "ab ba ab ba", 9999, an_entry(20, 0.3, 3.5, 3.0), an_entry(30, 0.4, 2.9, 3.0),
+        an_entry(40, 0.2, 3.0, 3.0),
+    )[0]  # fmt: skip
+    assert [flip.cost for flip in loop.flips[:2]] == [pytest.approx(500), pytest.approx(-100)]
+    assert (loop.flips[2].cost, loop.flips[2].why) == (None, "still in force")
+    assert (loop.mu, loop.cooldown) == (0.4, 1000)
+    assert [flip.waited for flip in loop.flips] == [None, 1000, 1000]
+    assert loop.route == "a → b → a → b"
+
+
+def test_numbers_on_thin_samples_or_without_a_record_are_withheld() -> None:
+    loop = loops_of("ab ba ab", 9999, an_entry(20, 0.3, 3.5, 3.0, n_sample=7))[0]
+    assert loop.flips[0].why == "not enough samples (n=7 < 30)"
+    assert loop.flips[1].why == "not measured"
+    assert (loop.mu, loop.cost) == (None, None)
+
+
+def test_each_loop_has_a_numbered_box() -> None:
+    loops = loops_of("ab ba ab")
+    box = loop_boxes(loops, palette("light"))[0]
+    assert (box["x0"], box["x1"]) == ("1970-01-01T00:16:41.000Z", "1970-01-01T00:16:42.000Z")
+    assert "1" in loop_numbers(loops, 0.2, palette("light"))[0]["text"]
