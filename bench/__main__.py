@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from bench import selection
+from bench import live, selection
 
-BENCHES: dict[str, Callable[[], None]] = {"selection": selection.main}
+BENCHES: dict[str, Callable[[], None]] = {"selection": selection.main, "live": live.main}
 
 
 def main(names: list[str]) -> int:

@@ -31,6 +31,7 @@ from backend.spark.arrow_worker import (
 )
 from backend.spark.observed import SAMPLING_FLAGS, matches_observed, tuples_observed
 from backend.spark.plan_run import Observed, Stream, named
+from backend.spark.shipping import ship_code
 from backend.workloads.contract import CORRUPT
 
 Batches = Iterator[pa.RecordBatch]
@@ -41,6 +42,7 @@ class ArrowRun:
 
     def __init__(self, session: SparkSession, snapshot: PlanSnapshot, stream: Stream) -> None:
         self._plan, self._stream = snapshot.plan, stream
+        ship_code(session)
         plan = shipped_plan(snapshot, stream)
         self._names = plan.names
         self._shipped: Broadcast[ShippedPlan] = session.sparkContext.broadcast(plan)

@@ -15,8 +15,14 @@ _ARCHIVE: Final = "planwatch_backend.zip"
 
 
 def ship_code(session: SparkSession) -> None:
-    """Make the backend importable in the workers of this session; once is enough."""
+    """Make the backend importable in the workers of this session; once is enough.
+
+    On this machine from where it is, so that compiled kernels are kept beside their modules.
+    """
     context = session.sparkContext
+    if str(context.master).startswith("local"):
+        context.environment["PYTHONPATH"] = str(PACKAGE.parent)
+        return
     if any(name.endswith(_ARCHIVE) for name in context.listFiles):
         return
     # served from where it is for as long as the session lives

@@ -111,15 +111,16 @@ def turn_mu(page: Page) -> None:
     expect(card).to_have_attribute("data-value", "0.02")
 
 
-def register_and_pause(page: Page) -> None:
+def register_and_pause(page: Page, address: str) -> None:
     """A query of one's own, from the page to the engine and back; then it rests."""
+    page.goto(f"{address}/results")
     expect(page.get_by_role("button", name="Register query")).to_be_enabled(timeout=60_000)
     page.get_by_role("textbox", name="Name").fill("mine")
     page.get_by_role("textbox", name="CQL").fill("Select * From Flights Where dep_delay > 5")
     page.get_by_role("button", name="Register query").click()
     requests = page.locator(".pw-requests")
     expect(requests).to_contain_text("applied register mine", timeout=120_000)
-    page.locator("tr[data-query=mine]").click(timeout=60_000)
+    page.goto(f"{address}/results?node=query:mine")
     page.get_by_role("button", name="Pause").click(timeout=60_000)
     expect(requests).to_contain_text("applied pause mine", timeout=120_000)
 
@@ -136,8 +137,7 @@ def test_the_demo_from_start_to_stop(browser: Browser, demo: Demo) -> None:
     page.goto(f"{address}/knobs")
     turn_mu(page)
 
-    page.goto(f"{address}/results")
-    register_and_pause(page)
+    register_and_pause(page, address)
 
     page.goto(f"{address}/plan")
     page.wait_for_selector("[data-id='asc:dep_delay']", timeout=60_000)

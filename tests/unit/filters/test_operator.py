@@ -85,6 +85,26 @@ def ran(operator: FilterOperator, batches: Sequence[pa.RecordBatch]) -> tuple[li
     return rows, merged(reports, len(operator.order))
 
 
+def two_batches(
+    data: st.DataObject, codes: Sequence[str], native: Sequence[int], profiled: Sequence[bool]
+) -> list[pa.RecordBatch]:
+    """What native filters let through, or profile, cut anywhere."""
+    drops = [[c[x] == "0" for x in native] for c in codes]
+    first = [next((i for i, drop in enumerate(row) if drop), ALIVE) for row in drops]
+    bits = [sum(1 << i for i, drop in enumerate(row) if drop) for row in drops]
+    through = [i for i, f in enumerate(first) if f == ALIVE or profiled[i]]
+    cut = data.draw(st.integers(0, len(through)))
+    return [
+        batch_of(
+            [codes[i] for i in part],
+            [first[i] for i in part],
+            [bits[i] for i in part],
+            [profiled[i] for i in part],
+        )
+        for part in (through[:cut], through[cut:])
+    ]
+
+
 @given(st.data())
 @settings(max_examples=60)
 def test_the_operator_is_the_pipeline(data: st.DataObject) -> None:
@@ -101,23 +121,10 @@ def test_the_operator_is_the_pipeline(data: st.DataObject) -> None:
     names = [f"F{x}" for x in order]
     probing = Probing(rule, data.draw(st.sampled_from(names)) if rule == "one" else None)
 
-    native = [[c[x] == "0" for x in order[:n_native]] for c in codes]
-    first = [next((i for i, drop in enumerate(row) if drop), ALIVE) for row in native]
-    bits = [sum(1 << i for i, drop in enumerate(row) if drop) for row in native]
     operator = FilterOperator(
         ("code",), tuple(names), n_native, evaluators(order[n_native:]), probing
     )
-    through = [i for i, f in enumerate(first) if f == ALIVE or profiled[i]]
-    cut = data.draw(st.integers(0, len(through)))
-    batches = [
-        batch_of(
-            [codes[i] for i in part],
-            [first[i] for i in part],
-            [bits[i] for i in part],
-            [profiled[i] for i in part],
-        )
-        for part in (through[:cut], through[cut:])
-    ]
+    batches = two_batches(data, codes, order[:n_native], profiled)
     rows, report = ran(operator, batches)
 
     drops = [[c[x] == "0" for x in range(n)] for c in codes]

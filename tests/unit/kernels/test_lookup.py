@@ -44,7 +44,9 @@ def construct(type_name: str, found: list[Any]) -> Any:
 def looked_up(asc: Any, values: np.ndarray[Any, Any], is_null: Any = None) -> list[int]:
     """The regions the kernels find."""
     out = np.empty(len(values), dtype=np.int32)
-    hit_regions(search_of(asc), values, is_null, out)
+    search = search_of(asc)
+    assert isinstance(search, ByTable | ByThresholds)
+    hit_regions(search, values, is_null, out)
     return out.tolist()
 
 
