@@ -21,7 +21,11 @@ class Property(NamedTuple):
 
 
 PROPERTIES: Final[dict[str, Property]] = {
-    "tuples_per_s": Property("tuples/s", ("system",), "tuples filtered per second of batch time"),
+    "tuples_per_s": Property(
+        "tuples/s",
+        ("system",),
+        "tuples filtered per second since the batch before ended, waiting for input included",
+    ),
     "batch_ms": Property("ms", ("system",), "duration of the batch, source to recorded"),
     "n_tuples": Property("tuples", ("system",), "tuples in the batch"),
     "n_matched": Property("tuples", ("system",), "tuples of the batch satisfying >= 1 query"),

@@ -84,7 +84,8 @@ class Sample:
 class PlanVersion:
     """A plan as data, in force from ``batch`` on.
 
-    version counts from 1. kind: 'early drop' | 'no early drop'. order: entity ids of the ASCs.
+    version counts from 1. kind: 'early drop' | 'no early drop' | 'hybrid' | 'ticket'.
+    order: entity ids of the ASCs or filters.
     graph: {"nodes": [{"id", "kind", "label"}], "edges": [{"source", "target", "queue"}]}.
     hash: changes exactly when nodes, order or roles change. evidence: numbers behind it.
     recorded_at: set by the store when read (Unix s); not compared.

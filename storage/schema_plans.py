@@ -20,7 +20,7 @@ class PlanRow(Base):
     )
     batch: Mapped[int] = mapped_column(BigInteger, comment="first batch it was in force for")
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
-    kind: Mapped[str] = mapped_column(Text, comment="early drop or no early drop")
+    kind: Mapped[str] = mapped_column(Text, comment="early drop, no early drop, hybrid or ticket")
     order: Mapped[Any] = mapped_column(JsonText, comment="JSON list of ASC entity ids, first first")
     graph: Mapped[Any] = mapped_column(JsonText, comment='JSON {"nodes": [...], "edges": [...]}')
     hash: Mapped[str] = mapped_column(Text, comment="changes when nodes, order or roles change")

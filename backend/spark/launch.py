@@ -28,6 +28,7 @@ from backend.spark.sinks import FileSink
 from backend.spark.sources import open_replay
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
+from storage.errors import RunExists
 from storage.records import Json, Run, RunState
 from storage.writer import EngineWriter
 
@@ -90,7 +91,15 @@ class Launch:
         return not self._failed
 
     def _begin(self, part: Part) -> tuple[Loop[Any, Any], Part, SinkSpec]:
-        run_id, stream = self._run_id(part), part.stream
+        """A run of its own; ids tell seconds, so that two of one second take turns."""
+        while True:
+            try:
+                return self._begin_as(self._run_id(part), part)
+            except RunExists:
+                time.sleep(0.2)
+
+    def _begin_as(self, run_id: str, part: Part) -> tuple[Loop[Any, Any], Part, SinkSpec]:
+        stream = part.stream
         sink = self._sink(part, run_id)
         source = _source_facts(stream)
         sink_facts: dict[str, Json] = {"path": sink.path, "format": sink.format}

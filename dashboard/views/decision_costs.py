@@ -71,16 +71,23 @@ def _planned(plan: Mapping[str, Any]) -> Cost:
     given = plan.get("cost")
     cost: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     n = int(number_of(cost.get("n")) or 0)
-    incumbent, early = bool(plan.get("incumbent")), plan.get("kind") == "early drop"
-    name = ("old order" if incumbent else "new order") if early else "no early drop"
     return Cost(
-        label=name + _PREDICTED,
+        label=_name(plan) + _PREDICTED,
         cost=_enough(number_of(cost.get("mean")), n, "not predicted"),
         basis=f"on {show(n, 'int')} sampled tuples",
         estimated=True,
         interval=interval_of(cost),
         chosen=bool(plan.get("chosen")),
     )
+
+
+def _name(plan: Mapping[str, Any]) -> str:
+    """'old order', 'new hybrid plan', 'no early drop'."""
+    kind = str(plan.get("kind", ""))
+    if kind == "no early drop":
+        return kind
+    age = "old" if plan.get("incumbent") else "new"
+    return f"{age} order" if kind == "early drop" else f"{age} {kind} plan"
 
 
 def _sampled(how: str, n: int) -> str:

@@ -97,7 +97,7 @@ def summarise(
             "visits."
         )
     if entity == SOURCE:
-        return f"{show(system.get('tuples_per_s'), 'si')} tuples/s arrive."
+        return f"{show(system.get('tuples_per_s'), 'si')} tuples/s are filtered."
     if entity == OUTPUT:
         n, matched = system.get("n_tuples"), system.get("n_matched")
         share = None if not n or matched is None else matched / n

@@ -214,14 +214,16 @@ def test_all_costed_plans_are_compared_with_their_intervals() -> None:
             {"kind": "early drop", "cost": cost, "incumbent": True, "chosen": False},
             {"kind": "early drop", "cost": cost, "incumbent": False, "chosen": True},
             {"kind": "no early drop", "cost": thin, "incumbent": False, "chosen": False},
+            {"kind": "hybrid", "cost": thin, "incumbent": False, "chosen": False},
         ],
         "saving": {"mean": 0.4, "low": 0.3, "high": 0.5, "n": 800},
     }
     card = build_card(an_entry(detail=detail), [], [])
-    assert [cost.label for cost in card.costs[:3]] == [
+    assert [cost.label for cost in card.costs[:4]] == [
         "old order, predicted",
         "new order, predicted",
         "no early drop, predicted",
+        "new hybrid plan, predicted",
     ]
     assert [cost.chosen for cost in card.costs[:3]] == [False, True, False]
     assert card.costs[0].interval == (3.0, 3.2)

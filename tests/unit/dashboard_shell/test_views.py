@@ -129,7 +129,7 @@ def test_the_inspector_of_a_construct() -> None:
 @pytest.mark.parametrize(
     ("entity", "words"),
     [
-        ("op:source", "400 tuples/s arrive"),
+        ("op:source", "400 tuples/s are filtered"),
         ("op:output", "10.0"),
         ("system", "The engine as a whole"),
         ("asc:gone", "not part of the plan"),
