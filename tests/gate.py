@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -41,22 +42,25 @@ TOOLS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One step of the gate."""
+    """One step of the gate. beside: runs while the step before it does."""
 
     name: str
     command: tuple[str, ...]
+    beside: bool = False
 
 
 def checks() -> tuple[Check, ...]:
     """The steps, cheap ones first; all of them run, whatever the earlier ones say."""
     python = sys.executable
+    pytest = (python, "-m", "pytest", "--durations=15")
     lint_imports = str(Path(python).with_name("lint-imports"))
     return (
         Check("lint", (python, "-m", "ruff", "check", ".")),
         Check("format", (python, "-m", "ruff", "format", "--check", ".")),
         Check("types", (python, "-m", "mypy")),
         Check("import rules", (lint_imports, "--no-cache")),
-        Check("tests", (python, "-m", "pytest", "-m", "not bench", "--durations=15")),
+        Check("tests", (*pytest, "-m", "not (bench or spark or web)")),
+        Check("Spark and web", (*pytest, "-m", "(spark or web) and not bench"), beside=True),
     )
 
 
@@ -111,14 +115,66 @@ def _runs(command: Sequence[str]) -> bool:
     return done.returncode == 0
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A step that has ended."""
+
+    name: str
+    status: int
+    seconds: float
+
+
 def _run_all(root: Path, steps: Sequence[Check]) -> int:
-    results: list[tuple[Check, int, float]] = []
-    for step in steps:
-        print(f"\n=== {step.name}: {' '.join(step.command[1:])}", flush=True)
-        since = time.monotonic()
-        status = subprocess.run(step.command, cwd=root, check=False).returncode
-        results.append((step, status, time.monotonic() - since))
+    results: list[Done] = []
+    for together in _groups(steps):
+        results += _run_group(root, together)
     print("\n=== summary")
-    for step, status, seconds in results:
-        print(f"  {'ok' if status == 0 else 'FAILED':8}{step.name:14}{seconds:7.1f} s", flush=True)
-    return 1 if any(status for _, status, _ in results) else 0
+    for done in results:
+        word = "ok" if done.status == 0 else "FAILED"
+        print(f"  {word:8}{done.name:14}{done.seconds:7.1f} s", flush=True)
+    return 1 if any(done.status for done in results) else 0
+
+
+def _groups(steps: Sequence[Check]) -> list[list[Check]]:
+    """Steps that run side by side."""
+    groups: list[list[Check]] = []
+    for step in steps:
+        if step.beside and groups:
+            groups[-1].append(step)
+        else:
+            groups.append([step])
+    return groups
+
+
+def _run_group(root: Path, steps: Sequence[Check]) -> list[Done]:
+    """The first step says what it does while it does it, the others when they have ended."""
+    first, *others = steps
+    with ThreadPoolExecutor(max_workers=len(steps)) as pool:
+        waiting = [pool.submit(_run_quietly, root, step) for step in others]
+        _announce(first)
+        since = time.monotonic()
+        status = subprocess.run(first.command, cwd=root, check=False).returncode
+        results = [Done(first.name, status, time.monotonic() - since)]
+        for step, future in zip(others, waiting, strict=True):
+            done, said = future.result()
+            _announce(step)
+            print(said, flush=True)
+            results.append(done)
+    return results
+
+
+def _run_quietly(root: Path, step: Check) -> tuple[Done, str]:
+    since = time.monotonic()
+    ran = subprocess.run(
+        step.command,
+        cwd=root,
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    return Done(step.name, ran.returncode, time.monotonic() - since), ran.stdout
+
+
+def _announce(step: Check) -> None:
+    print(f"\n=== {step.name}: {' '.join(step.command[1:])}", flush=True)

@@ -11,6 +11,8 @@ from tests import gate
 from tests.gate import Check, Tool, provide, run_gate
 
 GOOD = Check("good", (sys.executable, "-c", "pass"))
+LATE = Check("late", (sys.executable, "-c", "print('said late')"), beside=True)
+WRONG = Check("wrong", (sys.executable, "-c", "raise SystemExit('said why')"), beside=True)
 BAD = Check("bad", (sys.executable, "-c", "raise SystemExit(1)"))
 
 
@@ -36,7 +38,9 @@ def test_a_tool_nothing_provides_is_named_with_what_to_type(
     assert "no route" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("steps", "status"), [((GOOD,), 0), ((BAD, GOOD), 1)])
+@pytest.mark.parametrize(
+    ("steps", "status"), [((GOOD,), 0), ((BAD, GOOD), 1), ((GOOD, WRONG), 1), ((GOOD, LATE), 0)]
+)
 def test_every_step_runs_and_one_failure_fails_all(
     steps: tuple[Check, ...],
     status: int,
@@ -47,7 +51,8 @@ def test_every_step_runs_and_one_failure_fails_all(
     monkeypatch.setattr(gate, "TOOLS", ())
     monkeypatch.setattr(gate, "checks", lambda: steps)
     assert run_gate(tmp_path, []) == status
-    summary = capfd.readouterr().out.partition("=== summary")[2]
+    out, _, summary = capfd.readouterr().out.partition("=== summary")
+    assert ("said late" in out, "said why" in out) == (LATE in steps, WRONG in steps)
     assert [line.split()[1] for line in summary.splitlines() if line] == [s.name for s in steps]
 
 
