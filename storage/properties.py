@@ -119,6 +119,16 @@ PROPERTIES: Final[dict[str, Property]] = {
     "order_gap": Property(
         "", ("monitor",), "how much dearer the order is than the best on the window; 0.1 = 10 %"
     ),
+    "race_cost_us": Property(
+        "us",
+        ("monitor",),
+        "estimated cost of 2 000 tuples in the order of the racing algorithm",
+    ),
+    "race_sampled_tuples": Property("tuples", ("monitor",), "profile tuples behind race_cost_us"),
+    "race_changes": Property(
+        "orders", ("monitor",), "orders the algorithm went over to since the race began"
+    ),
+    "race_us": Property("us", ("monitor",), "time the race took at the batch"),
 }
 
 ABSENT_IS_ZERO: Final = frozenset(name for name, p in PROPERTIES.items() if p.absent_is_zero)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from backend.adaptive.filters.race import Standing
 from backend.adaptive.filters.reoptimizer import FiltersReOptimizer, Monitor
 from backend.engine.control import Registry
 from backend.engine.deciding import StreamJob
@@ -14,11 +15,15 @@ from backend.engine.describe import OUTPUT, PROFILE, SOURCE, SYSTEM, queue_id
 from backend.engine.execution import FilterBatchResult
 from backend.model.conditions import reads
 from backend.model.filters import AdoptFilters, FilterPlan
-from storage.records import Entity, Json, PlanVersion, Sample
+from storage.records import Entity, Json, Matrix, PlanVersion, Sample
 
 
 def filter_id(name: str) -> str:
     return f"filter:{name}"
+
+
+def race_id(algorithm: str) -> str:
+    return f"race:{algorithm}"
 
 
 def pipeline_entities(core: FiltersReOptimizer, job: StreamJob, registry: Registry) -> list[Entity]:
@@ -41,6 +46,9 @@ def pipeline_entities(core: FiltersReOptimizer, job: StreamJob, registry: Regist
         query = core.query.name if core.query else ""
         found.append(Entity(filter_id(f.name), "operator", f.name, properties, query))
         found.append(Entity(queue_id(f.name), "queue", f"Handed to {f.name}"))
+    for standing in core.standings:
+        facts: dict[str, Json] = {"in_force": standing.algorithm == core.algorithm}
+        found.append(Entity(race_id(standing.algorithm), "monitor", standing.algorithm, facts))
     return found + [_query_entity(core, registry, name) for name in registry.queries]
 
 
@@ -156,3 +164,27 @@ def monitor_samples(
         for part in parts:
             values[f"share_{part}"] = (getattr(monitor.overhead, part), "prob")
     return [Sample(PROFILE, name, value, unit) for name, (value, unit) in values.items()]
+
+
+def race_samples(standings: Sequence[Standing]) -> list[Sample]:
+    """Per algorithm that races: order changes, and the costs when they were read at this batch."""
+    found: list[Sample] = []
+    for one in standings:
+        entity = race_id(one.algorithm)
+        found.append(Sample(entity, "race_changes", one.changes, "orders"))
+        if one.cost_us is not None:
+            found.append(Sample(entity, "race_cost_us", one.cost_us, "us"))
+            found.append(Sample(entity, "race_sampled_tuples", one.n_sampled, "tuples"))
+    return found
+
+
+def race_matrix(standings: Sequence[Standing]) -> Matrix:
+    """The position (from 1) of each filter in the order of each algorithm that races."""
+    names = tuple(sorted(standings[0].order)) if standings else ()
+    return Matrix(
+        name="race",
+        kind="race",
+        rows=tuple(one.algorithm for one in standings),
+        columns=names,
+        values=[[one.order.index(name) + 1 for name in names] for one in standings],
+    )

@@ -11,11 +11,14 @@ from backend.cql.printer import format_filter
 from backend.engine import recorder
 from backend.engine.control import Refused, Registry
 from backend.engine.deciding import Recorded, StreamJob
+from backend.engine.describe import PROFILE
 from backend.engine.describe_filters import (
     filter_samples,
     monitor_samples,
     pipeline_entities,
     pipeline_plan,
+    race_matrix,
+    race_samples,
 )
 from backend.engine.execution import FilterBatchResult, FilterSnapshot
 from backend.engine.loop import Loop
@@ -85,14 +88,19 @@ class FiltersDeciding:
     def samples(self, result: FilterBatchResult) -> list[Sample]:
         monitor = self.core.monitor
         found = filter_samples(result, self._ran.plan, monitor, self._raised)
-        return found + monitor_samples(result, monitor, self._ran.profile_prob)
+        found += monitor_samples(result, monitor, self._ran.profile_prob)
+        if self.core.standings:
+            found.append(Sample(PROFILE, "race_us", self._laps.us["race"], "us"))
+        return found + race_samples(self.core.standings)
 
     def watched(self, result: FilterBatchResult) -> dict[str, tuple[float | None, str]]:
         n = result.n_tuples
         return {"profile_share": (result.n_profiled / n if n else None, "prob")}
 
     def matrices(self) -> tuple[Matrix, ...]:
-        return tuple(Matrix(**asdict(data)) for data in self.core.matrices())
+        standings = self.core.standings
+        race = (race_matrix(standings),) if standings else ()
+        return (*(Matrix(**asdict(data)) for data in self.core.matrices()), *race)
 
     def _refuse_windows(self, filters: Sequence[Expensive]) -> None:
         """The streams windows look into are opened when the run starts."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from backend.adaptive.filters.costing import mean_of, tuple_costs
-from backend.adaptive.filters.evidence import Verdict, near_detail
+from backend.adaptive.filters.evidence import Verdict, near_detail, violated_detail
 from backend.adaptive.filters.exact import PS_PER_US, Picoseconds
 from backend.adaptive.filters.explain import cost_sentence, finding_sentence
 from backend.adaptive.filters.findings import Finding, Situation, near_violations
@@ -45,6 +45,7 @@ def examine(
     is_new = proposal.order != s.view.order
     detail: dict[str, Any] = {
         "near": near_detail(near_violations(s, policy.kept(s.view)), names),
+        "violated": violated_detail(finding),
         "window_tuples": len(window),
         "complete": s.is_complete,
     }

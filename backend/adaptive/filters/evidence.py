@@ -17,6 +17,8 @@ COST_UNIT: Final = "us per tuple"
 RANK_METRIC: Final = "drops per us"
 EVIDENCE_METRIC: Final = "rank difference, lower bound"
 COST_METRIC: Final = "predicted cost per tuple"
+#: Violated pairs a record names.
+MOST_VIOLATED: Final = 200
 
 Verdict: TypeAlias = Literal["switched", "below_threshold", "thin", "cooldown", "pinned"]
 
@@ -136,6 +138,12 @@ def near_detail(near: Sequence[Near], names: Sequence[str]) -> list[dict[str, An
         }
         for n in near
     ]
+
+
+def violated_detail(finding: Finding) -> list[list[int]]:
+    """[row, position, challenger's position] of the violated pairs, from 1, row by row; the first
+    MOST_VIOLATED of them."""
+    return [[place + 1 for place in cell] for cell in finding.violated[:MOST_VIOLATED]]
 
 
 def finite(value: float) -> float | None:

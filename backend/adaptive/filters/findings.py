@@ -42,7 +42,8 @@ class Finding(NamedTuple):
     """The pair that decides: a violated one, else the one nearest to a violation.
 
     own, other: filters at the pair's positions. v_own, v_other, both: tuples they drop of the n_row
-    that reach ``row``. interval: of rank(other) - rank(own).
+    that reach ``row``. interval: of rank(other) - rank(own). violated: (row, position, challenger)
+    of all violated pairs, row by row.
     """
 
     pair: Pair
@@ -56,6 +57,7 @@ class Finding(NamedTuple):
     n_row: int
     interval: Interval | None
     is_violated: bool
+    violated: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def ranks(self) -> tuple[float, float]:
@@ -92,7 +94,9 @@ def look(s: Situation, kept: NDArray[np.bool_], flat: bool = False) -> Finding |
     if s.rule.by_evidence:
         pairs = [pair for pair in pairs if _is_evident(_describe(s, pair, flat, True))]
     if pairs:
-        return _describe(s, _strongest(pairs, counts, costs), flat, True)
+        found = _describe(s, _strongest(pairs, counts, costs), flat, True)
+        cells = ((0 if flat else pair.position, *pair) for pair in pairs)
+        return found._replace(violated=tuple(cells))
     return _describe(s, _nearest(counts, costs, allowed), flat, False)
 
 

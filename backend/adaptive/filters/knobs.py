@@ -9,6 +9,7 @@ from backend.adaptive.filters.exact import fraction
 from backend.model.knobs import KnobSettings, KnobSpec
 
 ALGORITHMS: Final = ("a-greedy", "sweep", "independent", "local swaps", "optimal", "static")
+RACES: Final = ("off", "all", *ALGORITHMS)
 _MONITOR: Final = "monitor:profile"
 
 FILTER_KNOBS: Final = (
@@ -120,6 +121,16 @@ FILTER_KNOBS: Final = (
         low=0.0,
         high=1000.0,
     ),
+    KnobSpec(
+        "race",
+        "choice",
+        "off",
+        "",
+        "Algorithms compared in the shadow, on the same profile tuples: all, or one with the "
+        "algorithm in force. Profile tuples are then shown to every filter.",
+        choices=RACES,
+        entity=_MONITOR,
+    ),
 )
 
 
@@ -153,6 +164,7 @@ class Settings(NamedTuple):
     boost_prob: float
     native_cost_us: float
     reject_sample_every: int
+    race: str
 
     @classmethod
     def of(cls, knobs: KnobSettings) -> Settings:
@@ -179,4 +191,5 @@ class Settings(NamedTuple):
             boost_prob=knobs.number("boost_prob"),
             native_cost_us=knobs.number("native_cost_us"),
             reject_sample_every=knobs.whole("reject_sample_every"),
+            race=knobs.word("race"),
         )

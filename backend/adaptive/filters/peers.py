@@ -30,7 +30,7 @@ class Optimal(AGreedy):
         best = order_cost(self._best(s), s.columns, s.costs, s.n_tuples)
         now = order_cost(s.view.order, s.columns, s.costs, s.n_tuples)
         cheaper = ranks_below(best, 1, now, 1, s.rule.threshold) if now else False
-        return nearest._replace(is_violated=cheaper)
+        return nearest._replace(is_violated=cheaper, violated=())
 
     def propose(self, s: Situation, finding: Finding) -> Proposal:
         order = self._best(s)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 from backend.adaptive.filters.boost import Boost
 from backend.adaptive.filters.changes import Change, ChangeDetector
 from backend.adaptive.filters.checks import examine, order_gap
-from backend.adaptive.filters.evidence import Check, Verdict, decision_record
+from backend.adaptive.filters.evidence import Check, decision_record
 from backend.adaptive.filters.exact import PS_PER_US
 from backend.adaptive.filters.explain import arrows, change_words
 from backend.adaptive.filters.knobs import Settings
@@ -21,9 +21,11 @@ from backend.adaptive.filters.orders import cost_of_view, order_cost
 from backend.adaptive.filters.overhead import Overhead, OverheadMeter
 from backend.adaptive.filters.pipeline import pipeline_of
 from backend.adaptive.filters.profiler import Profiler, Taken
+from backend.adaptive.filters.race import Race, Standing, Step
 from backend.adaptive.filters.registry import PARTIAL, make_policy
 from backend.adaptive.filters.requery import carried_over
 from backend.adaptive.filters.shadow import Shadow
+from backend.adaptive.filters.verdicts import verdict_of
 from backend.adaptive.selection.matrices import MatrixData
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -40,7 +42,7 @@ from backend.model.knobs import KnobSettings
 
 Event: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
 #: The parts of the work, as ``lap`` is told them.
-LAPS: Final = ("window", "view", "violations")
+LAPS: Final = ("window", "view", "violations", "race")
 
 
 class Monitor(NamedTuple):
@@ -86,10 +88,13 @@ class FiltersReOptimizer:
         self._policy = make_policy(self._settings)
         self._detector, self._boost, self._meter = ChangeDetector(), Boost(), OverheadMeter()
         self._shadow: Shadow | None = None
+        self._judged: tuple[MatrixData, ...] | None = None
+        self._race = Race()
         self._gap: float | None = None
         self._since_check = 0
         self._since_switch: int | None = None
         self._seq = self._n_rejected = 0
+        self._line_up()
 
     # ------------------------------------------------------------------ what is in force
 
@@ -109,7 +114,9 @@ class FiltersReOptimizer:
 
     @property
     def probing(self) -> Probing:
-        """What the next batch's profile tuples are to be asked."""
+        """What the next batch's profile tuples are to be asked; a race needs everything."""
+        if self._race.is_on:
+            return Probing("all")
         probe = self._policy.probe(self._profiler.view)
         name = None if probe.filter is None else self._profiler.names[probe.filter]
         return Probing(probe.rule, name)
@@ -149,15 +156,23 @@ class FiltersReOptimizer:
         )
 
     def matrices(self) -> tuple[MatrixData, ...]:
-        """V in the current order, as counts, probabilities and ratios to cost."""
+        """V as the last check saw it, in the order of its batch: counts, probabilities, ratios to
+        cost."""
         if self._query is None:
             return ()
+        if self._judged is not None:
+            return self._judged
         profiler = self._profiler
         kept = self._policy.kept(profiler.view)
         costs = profiler.prices(self._settings)
         return view_matrices(
             self._query.name, profiler.names, profiler.view, kept, costs, profiler.n_tuples
         )
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """The algorithms that race; nobody while the knob is off."""
+        return self._race.standings
 
     # ------------------------------------------------------------------ events
 
@@ -168,6 +183,7 @@ class FiltersReOptimizer:
 
     def handle(self, event: Event) -> list[FilterInstruction]:
         """The instructions an event calls for."""
+        self._judged = None
         if isinstance(event, BatchFiltered):
             return self._on_batch(event)
         if isinstance(event, KnobsChanged):
@@ -185,15 +201,26 @@ class FiltersReOptimizer:
         self._boost.profiled(taken.n_new)
         self._since_check += event.n_tuples
         found: list[FilterInstruction] = []
+        held = len(self._profiler.window)
         if is_current:
             if self._since_switch is not None:
                 self._since_switch += event.n_tuples
             found += self._follow_shadow(event, taken)
             found += self._on_change(self._detector.add(event.evaluated, event.dropped))
+        flushed = held > len(self._profiler.window)
         if taken.n_new or taken.n_expired:
             found += self._check(event.batch_id, taken.n_new)
         self._lap("violations")
+        if self._race.is_on:
+            costs = self._profiler.prices(self._settings)
+            step = Step.of(event.n_tuples, taken, event.time_s, costs)
+            self._race.follow(step._replace(flush=flushed), self._settings)
+        self._lap("race")
         return found
+
+    def _line_up(self) -> None:
+        """The race starts anew from where the algorithm in force stands."""
+        self._race.begin(self._settings, self._profiler, self._policy, self._since_switch)
 
     def _follow_shadow(self, event: BatchFiltered, taken: Taken) -> list[FilterInstruction]:
         if self._shadow is None:
@@ -236,8 +263,9 @@ class FiltersReOptimizer:
         finding = self._policy.find(situation)
         if finding is None:
             return []
-        verdict = self._verdict(finding.is_violated)
         names, settings = self._profiler.names, self._settings
+        held, waited = len(self._profiler.window), self._since_switch
+        verdict = verdict_of(settings, held, finding.is_violated, waited)
         examined = examine(
             situation, self._profiler.window, self._policy, finding, verdict, names, settings
         )
@@ -264,23 +292,6 @@ class FiltersReOptimizer:
             self._profiler.empty()
         return found
 
-    def _verdict(self, is_violated: bool) -> Verdict:
-        if len(self._profiler.window) < self._least_window():
-            return "thin"
-        if not is_violated:
-            return "below_threshold"
-        if self._settings.algorithm == "static":
-            return "pinned"
-        waited = self._since_switch
-        if waited is not None and waited < self._settings.cooldown_tuples:
-            return "cooldown"
-        return "switched"
-
-    def _least_window(self) -> int:
-        if self._settings.algorithm == "sweep":
-            return min(self._settings.min_samples, self._settings.stage_tuples)
-        return self._settings.min_samples
-
     def _reject(self, check: Check) -> list[FilterInstruction]:
         """Count a check without consequence; record it unless the knob samples it away."""
         self._seq += 1
@@ -295,6 +306,7 @@ class FiltersReOptimizer:
         self._seq += 1
         ended = self._end_shadow(check.batch_id)
         self._shadow = Shadow(self._seq, self._profiler.view.order, order)
+        self._judged = self.matrices()
         self._profiler.adopt(order)
         self._detector.reset()
         self._since_switch = 0
@@ -311,11 +323,15 @@ class FiltersReOptimizer:
     def _on_knobs(self, event: KnobsChanged) -> list[FilterInstruction]:
         before, self._settings = self._settings, Settings.of(event.settings)
         if before.algorithm == self._settings.algorithm:
-            if before.stage_tuples != self._settings.stage_tuples:
+            restaged = before.stage_tuples != self._settings.stage_tuples
+            if restaged:
                 self._policy = make_policy(self._settings)
+            if restaged or before.race != self._settings.race:
+                self._line_up()
             return []
         self._policy = make_policy(self._settings)
         gone = self._profiler.keep_complete()
+        self._line_up()
         kept = len(self._profiler.window)
         said = (
             f"order {arrows(self.plan.order)} and costs kept; {kept} profile tuples kept, {gone} "
@@ -337,5 +353,6 @@ class FiltersReOptimizer:
         self._policy = make_policy(self._settings)
         self._detector.reset()
         self._gap = self._since_switch = None
+        self._line_up()
         reason = f"{event.reason}; {carried.words}; order {arrows(self.plan.order)}"
         return [*ended, AdoptFilters(self.plan, event.batch_id, reason)]
