@@ -190,7 +190,8 @@ def numbers(column: pa.Array[Any], type_name: str) -> NDArray[Any]:
         column = column.view(_STORED[type_name])
     filled = column.fill_null(0) if column.null_count else column
     wanted = np.float64 if type_name in FLOAT_TYPES else np.int64
-    return filled.to_numpy(zero_copy_only=False).astype(wanted, copy=False)
+    found: NDArray[Any] = filled.to_numpy(zero_copy_only=False)
+    return found.astype(wanted, copy=False)
 
 
 _STORED: Final = {"date": pa.int32(), "timestamp": pa.int64()}
