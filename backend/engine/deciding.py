@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -84,8 +84,8 @@ class Deciding(Protocol[SnapshotT_co, ResultT_contra]):
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         """Take in what operators changed. Raises Refused, QueryError for queries that cannot be."""
 
-    def entities(self, job: StreamJob, registry: Registry) -> list[Entity]:
-        """Everything that has properties, queries included."""
+    def entities(self, job: StreamJob, registry: Registry) -> Sequence[Entity]:
+        """Everything that has properties, queries included; of unchanged ones the same objects."""
 
     def samples(self, result: ResultT_contra) -> list[Sample]:
         """Of operators, queues and the monitor, for the batch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 
 from backend.adaptive.selection.constructs import ConstructSet
@@ -47,25 +47,20 @@ def plan_hash(plan: SelectionPlan) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def query_entities(
-    queries: Iterable[ContinuousQuery], constructs: ConstructSet, paused: Mapping[str, object]
-) -> list[Entity]:
-    """One entity a registered query; paused ones have no slot."""
-    return [_query_entity(q, constructs, q.name in paused) for q in queries]
-
-
-def _query_entity(query: ContinuousQuery, constructs: ConstructSet, paused: bool) -> Entity:
-    contradictory = query.name in constructs.contradictory
-    live = not paused and query.name in constructs.names
+def query_entity(query: ContinuousQuery, constructs: ConstructSet, paused: bool) -> Entity:
+    """The entity of a registered query; a paused one has no slot."""
+    name = query.name
+    live = not paused and name in constructs.names_slots
+    contradictory = live and constructs.is_contradictory(name)
     properties: dict[str, Json] = {
         "text": query.text,
         "stream": query.stream,
         "state": "paused" if paused else "contradictory" if contradictory else "active",
-        "slot": constructs.slot_of(query.name) if live else None,
-        "duplicate_of": constructs.duplicate_of(query.name) if live else None,
-        "attributes": list(constructs.uses(query.name)) if live else [],
+        "slot": constructs.slot_of(name) if live else None,
+        "duplicate_of": constructs.duplicate_of(name) if live else None,
+        "attributes": list(constructs.uses(name)) if live else [],
     }
-    return Entity(f"query:{query.name}", "query", query.name, properties, query=query.name)
+    return Entity(f"query:{name}", "query", name, properties, query=name)
 
 
 def plan_entities(
@@ -86,7 +81,7 @@ def plan_entities(
             "type": construct.type,
             "n_constants": len(construct.constants),
             "n_regions": construct.n_regions,
-            "n_queries": len(constructs.users_of(name)),
+            "n_queries": constructs.n_users[name],
             "bitmap_bytes": construct.bitmap_bytes,
         }
         found.append(Entity(asc_id(name), "operator", name, properties))

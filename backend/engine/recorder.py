@@ -228,14 +228,21 @@ class EntityLedger:
 
     def __init__(self) -> None:
         self._known: dict[str, Entity] = {}
+        self._last: Sequence[Entity] = ()
 
-    def changes(self, now: Iterable[Entity], batch: int) -> tuple[Entity, ...]:
-        """Entities to publish at ``batch``: changed ones as new versions, missing ones removed."""
+    def changes(self, now: Sequence[Entity], batch: int) -> tuple[Entity, ...]:
+        """Entities to publish at ``batch``: changed ones as new versions, missing ones removed.
+
+        Objects that were there before, not only equal ones, take no time.
+        """
+        if now is self._last:
+            return ()
+        self._last = now
         current = {entity.id: entity for entity in now}
         changed = [
             _dated(entity, batch)
             for entity in current.values()
-            if _facts(self._known.get(entity.id)) != _facts(entity)
+            if (old := self._known.get(entity.id)) is not entity and _facts(old) != _facts(entity)
         ]
         gone = [
             Entity(e.id, e.kind, e.name, e.properties, e.query, e.since_batch, batch)

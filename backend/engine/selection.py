@@ -8,11 +8,12 @@ from dataclasses import asdict
 
 from backend.adaptive.selection.arrows import arrow_matrices
 from backend.adaptive.selection.matrices import region_matrices, selectivity_matrix
+from backend.adaptive.selection.memory import MIB, mib
 from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
 from backend.engine import recorder
 from backend.engine.control import Refused, Registry
 from backend.engine.deciding import Recorded, StreamJob
-from backend.engine.describe import plan_entities, query_entities
+from backend.engine.entity_book import EntityBook
 from backend.engine.execution import BatchResult, PlanSnapshot
 from backend.engine.visit_costs import VisitCostMeter
 from backend.model.conditions import ContinuousQuery
@@ -32,6 +33,7 @@ class SelectionDeciding:
         self._ran = self.core.plan
         self._core_us = 0.0
         self._visit_costs = VisitCostMeter()
+        self._book = EntityBook()
 
     @property
     def plan_version(self) -> int:
@@ -61,13 +63,12 @@ class SelectionDeciding:
         if isinstance(event, QueriesChanged):
             _refuse_filters(event.queries)
         else:
+            self._refuse_memory(event.settings)
             self._settings = event.settings
         return self._recorded(self.core.handle(event))
 
-    def entities(self, job: StreamJob, registry: Registry) -> list[Entity]:
-        constructs, paused = self.core.constructs, dict.fromkeys(registry.paused)
-        found = plan_entities(constructs, job.stream, job.source, job.sink)
-        return found + query_entities(registry.queries.values(), constructs, paused)
+    def entities(self, job: StreamJob, registry: Registry) -> tuple[Entity, ...]:
+        return self._book.entities(self.core.constructs, job, registry)
 
     def samples(self, result: BatchResult) -> list[Sample]:
         window = self.core.monitor.window_tuples
@@ -93,6 +94,13 @@ class SelectionDeciding:
             *arrow_matrices(constructs, regions, self.core.plan, self.core.stop_rule),
         ]
         return tuple(Matrix(**asdict(data)) for data in found)
+
+    def _refuse_memory(self, settings: KnobSettings) -> None:
+        """Less memory than the bitmaps take: queries have to go first."""
+        allowed, taken = settings.number("bitmap_memory"), self.core.constructs.bitmap_bytes
+        if allowed < self._settings.number("bitmap_memory") and taken > allowed * MIB:
+            message = f"the bitmaps take {mib(taken)}; remove or pause queries first"
+            raise Refused(f"bitmap_memory = {allowed:g} MiB refused: {message}")
 
     def _recorded(self, instructions: list[Instruction]) -> Recorded:
         return Recorded(*recorder.instructed(instructions, self._stream))

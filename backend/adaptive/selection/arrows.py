@@ -92,6 +92,8 @@ def carried_arrows(
     arrows from and to constructs that are gone are dropped.
     """
     known = {(a.attribute, a.region): a for a in arrows if a.target in new.constructs}
+    if not known:
+        return ()
     pairs = [
         (attribute, region, known.get((attribute, origin)))
         for attribute, construct in new.constructs.items()

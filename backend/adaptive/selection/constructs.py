@@ -1,125 +1,35 @@
-"""The constructs of a set of queries, and how they are built from the queries alone.
+"""The constructs of a set of queries, from the queries alone, kept up as queries come and go.
 
 [L12] §3.1; errata 1, 2, 26 and 27 and the edge cases of docs/papers.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from backend.adaptive.selection.construct import Construct, Words, bitmap, slots_in
-from backend.adaptive.selection.domains import check_zones
-from backend.adaptive.selection.interning import (
-    TILE_SLOTS,
-    TILE_WORDS,
-    WORD_BITS,
-    Tile,
-    merged,
-    tile_of,
-)
+from backend.adaptive.selection.columns import Column, widened
+from backend.adaptive.selection.construct import Construct, Words
+from backend.adaptive.selection.construct_set import ConstructSet
+from backend.adaptive.selection.interning import WORD_BITS
 from backend.adaptive.selection.normal_form import QueryError
-from backend.adaptive.selection.slots import Ranges, Slot, parts_of_query
+from backend.adaptive.selection.slots import QueryParts, Ranges, Slot, parts_of_query
 from backend.model.conditions import Constant, ContinuousQuery
-from backend.model.schema import Attribute, Schema
+from backend.model.schema import Schema
 
-__all__ = ["Construct", "ConstructSet", "QueryError", "Words", "build_constructs"]
+__all__ = [
+    "Construct",
+    "ConstructSet",
+    "ConstructStore",
+    "QueryError",
+    "Words",
+    "build_constructs",
+]
 
-
-@dataclass(frozen=True, eq=False)
-class ConstructSet:
-    """The ASCs of all p-attributes, in schema order, and what the bits of their bitmaps mean.
-
-    slots: slot number -> conjunction, None while the number is free. slot_names: slot -> names of
-    the queries it feeds; identical conditions share one slot, a query with Or across attributes
-    takes several. names_slots: the other way round, in registration order.
-    initial: uint64[W], the start GRB (live slots only). contradictory: queries that can never
-    match (slots masked out of initial). predicate_free: queries that match every tuple (slot in
-    no qub). covered: uint64[W], U = OR of all qub over live slots, the slots that covers,
-    selectivities and drops are defined on.
-    """
-
-    constructs: Mapping[str, Construct]
-    slots: tuple[Slot | None, ...]
-    names_slots: Mapping[str, tuple[int, ...]]
-    slot_names: tuple[tuple[str, ...], ...]
-    initial: Words
-    covered: Words
-    contradictory: tuple[str, ...]
-    predicate_free: tuple[str, ...]
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The p-attributes, in schema order."""
-        return tuple(self.constructs)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All queries, in registration order."""
-        return tuple(self.names_slots)
-
-    @property
-    def n_slots(self) -> int:
-        """Slots of the bitmaps, dead and free ones included."""
-        return len(self.slot_names)
-
-    @property
-    def bitmap_bytes(self) -> int:
-        """Bytes of the bitmaps of all constructs."""
-        return sum(construct.bitmap_bytes for construct in self.constructs.values())
-
-    @property
-    def n_words(self) -> int:
-        """W: 64-bit words of a bitmap, at least 1."""
-        return len(self.initial)
-
-    def names_of(self, grb: Words) -> tuple[str, ...]:
-        """The sorted names of the queries a final GRB satisfies."""
-        found = {name for slot in slots_in(grb) for name in self.slot_names[slot]}
-        return tuple(sorted(found))
-
-    def slots_of(self, name: str) -> tuple[int, ...]:
-        """The slots that feed a query, ascending. Raises KeyError for an unknown name."""
-        return self.names_slots[name]
-
-    def slot_of(self, name: str) -> int:
-        """The first slot that feeds a query. Raises KeyError for an unknown name."""
-        return self.names_slots[name][0]
-
-    def duplicate_of(self, name: str) -> str | None:
-        """The earlier query with exactly the same slots, or None. Raises KeyError."""
-        slots = self.names_slots[name]
-        for other in self.slot_names[slots[0]]:
-            if other == name:
-                break
-            if self.names_slots[other] == slots:
-                return other
-        return None
-
-    def uses(self, name: str) -> tuple[str, ...]:
-        """The p-attributes a query depends on, in schema order. Raises KeyError."""
-        used = {attribute for slot in self.names_slots[name] for attribute in self._used(slot)}
-        return tuple(attribute for attribute in self.constructs if attribute in used)
-
-    def users_of(self, attribute: str) -> tuple[str, ...]:
-        """The names of the queries that use it, in registration order. Raises KeyError."""
-        return self._users[attribute]
-
-    def _used(self, slot: int) -> Iterable[str]:
-        conjunction = self.slots[slot]
-        return (attribute for attribute, _ in conjunction.columns) if conjunction else ()
-
-    @cached_property
-    def _users(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {attribute: [] for attribute in self.constructs}
-        for name in self.names_slots:
-            for attribute in self.uses(name):
-                found[attribute].append(name)
-        return {attribute: tuple(names) for attribute, names in found.items()}
+#: Told how many queries are taken in.
+Progress = Callable[[int], None]
 
 
 def build_constructs(queries: Sequence[ContinuousQuery], schema: Schema) -> ConstructSet:
@@ -129,98 +39,224 @@ def build_constructs(queries: Sequence[ContinuousQuery], schema: Schema) -> Cons
     Raises QueryError (a name twice, an attribute not in the schema, a constant that does not
     compare with its attribute, timestamps of two kinds) and QueryTooComplex.
     """
-    names_slots: dict[str, tuple[int, ...]] = {}
-    numbers: dict[Slot, int] = {}
-    names: list[list[str]] = []
-    constants: dict[str, list[tuple[Constant, ...]]] = {}
-    for query in queries:
-        if query.name in names_slots:
-            raise QueryError(f"two queries are named {query.name!r}; names must differ")
-        parts = parts_of_query(query, schema)
-        for slot in parts.slots:
-            if numbers.setdefault(slot, len(names)) == len(names):
-                names.append([])
-            names[numbers[slot]].append(query.name)
-        names_slots[query.name] = tuple(sorted(numbers[slot] for slot in parts.slots))
+    return ConstructStore(schema, queries).snapshot()
+
+
+class ConstructStore:
+    """The registered queries' constructs. A query that comes or goes changes one tile of each
+    attribute it uses, however many others there are; ``snapshot`` is what a batch runs on.
+
+    Numbers of slots that became free rest until ``settle``: within a batch none means two things.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        queries: Sequence[ContinuousQuery] = (),
+        progress: Progress | None = None,
+    ) -> None:
+        """All of ``queries`` at once. Raises as build_constructs."""
+        self._schema = schema
+        self._queries: dict[str, ContinuousQuery] = {}
+        self._parts: dict[str, QueryParts] = {}
+        self._names_slots: dict[str, tuple[int, ...]] = {}
+        self._numbers: dict[Slot, int] = {}
+        self._slots: list[Slot | None] = []
+        self._slot_names: list[tuple[str, ...]] = []
+        self._dead: dict[str, None] = {}
+        self._unconditional: dict[str, None] = {}
+        self._free: list[int] = []
+        self._resting: list[int] = []
+        self._columns = {a.name: Column(a) for a in schema.attributes}
+        self._n_words = 1
+        self._live: Words = np.zeros(1, dtype=np.uint64)
+        self._made: ConstructSet | None = None
+        self._fill(queries, progress)
+
+    @property
+    def queries(self) -> tuple[ContinuousQuery, ...]:
+        """The registered queries, in order of registration."""
+        return tuple(self._queries.values())
+
+    def add(self, query: ContinuousQuery) -> None:
+        """Register one query. Raises as build_constructs, and then nothing has changed."""
+        parts = self._checked(query)
+        self._made = None
         for attribute, written in parts.constants.items():
-            constants.setdefault(attribute, []).append(written)
-    slots = list(numbers)
-    columns = _columns(slots)
-    constructs = {
-        a.name: _construct(a, constants[a.name], columns[a.name], len(slots))
-        for a in schema.attributes
-        if a.name in columns
-    }
-    return construct_set(constructs, slots, names_slots, names)
+            self._columns[attribute].add_constants([written])
+        for slot in self._enter(query, parts):
+            for attribute, ranges in slot.columns:
+                self._columns[attribute].add_slot(self._numbers[slot], ranges)
+
+    def remove(self, name: str) -> None:
+        """Take one query out. Raises KeyError."""
+        del self._queries[name]
+        self._made = None
+        parts = self._parts.pop(name)
+        self._dead.pop(name, None)
+        self._unconditional.pop(name, None)
+        for attribute in _used_by(parts):
+            self._columns[attribute].n_users -= 1
+        for attribute, written in parts.constants.items():
+            self._columns[attribute].remove_constants(written)
+        for number in self._names_slots.pop(name):
+            left = tuple(other for other in self._slot_names[number] if other != name)
+            self._slot_names[number] = left
+            if not left:
+                self._clear(number)
+
+    def update(self, queries: Sequence[ContinuousQuery]) -> None:
+        """Register exactly ``queries``: only what differs is touched. Raises as build_constructs,
+        and then the queries are those of before."""
+        wanted = {query.name: query for query in queries}
+        if len(wanted) < len(queries):
+            _refuse_twins(queries)
+        before = self.queries
+        for query in before:
+            if wanted.get(query.name) is not query:
+                self.remove(query.name)
+        try:
+            for name, query in wanted.items():
+                if name not in self._queries:
+                    self.add(query)
+        except QueryError:
+            self.update(before)
+            raise
+
+    def settle(self) -> None:
+        """A batch has run since slots became free: their numbers may be given again."""
+        for number in self._resting:
+            heapq.heappush(self._free, number)
+        self._resting.clear()
+
+    def snapshot(self) -> ConstructSet:
+        """The constructs as they are now; what comes later does not change them."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def _make(self) -> ConstructSet:
+        self._n_words = _grown(self._n_words, len(self._slots))
+        initial = self._live = widened(self._live, self._n_words)
+        made = {name: column.construct(self._n_words) for name, column in self._used()}
+        constructs = {name: c for name, c in made.items() if (c.qub & initial).any()}
+        covered = np.zeros(self._n_words, dtype=np.uint64)
+        for construct in constructs.values():
+            covered |= construct.qub & initial
+        return ConstructSet(
+            constructs=constructs,
+            slots=tuple(self._slots),
+            names_slots=dict(self._names_slots),
+            slot_names=tuple(self._slot_names),
+            initial=initial.copy(),
+            covered=covered,
+            contradictory=tuple(self._dead),
+            predicate_free=tuple(self._unconditional),
+            n_users={name: self._columns[name].n_users for name in constructs},
+        )
+
+    # ------------------------------------------------------------------ one query
+
+    def _checked(self, query: ContinuousQuery) -> QueryParts:
+        if query.name in self._queries:
+            raise QueryError(f"two queries are named {query.name!r}; names must differ")
+        parts = parts_of_query(query, self._schema)
+        for attribute, written in parts.constants.items():
+            self._columns[attribute].check(written)
+        return parts
+
+    def _enter(self, query: ContinuousQuery, parts: QueryParts) -> list[Slot]:
+        """Names, slots and counts of a query; returns the slots that are new."""
+        found = [slot for slot in parts.slots if slot not in self._numbers]
+        for slot in found:
+            self._give_number(slot)
+        numbers = tuple(sorted(self._numbers[slot] for slot in parts.slots))
+        for number in numbers:
+            self._slot_names[number] += (query.name,)
+        self._queries[query.name], self._parts[query.name] = query, parts
+        self._names_slots[query.name] = numbers
+        for attribute in _used_by(parts):
+            self._columns[attribute].n_users += 1
+        first = parts.slots[0]
+        if first.is_dead:
+            self._dead[query.name] = None
+        elif not first.columns:
+            self._unconditional[query.name] = None
+        return found
+
+    def _give_number(self, slot: Slot) -> None:
+        number = heapq.heappop(self._free) if self._free else len(self._slots)
+        if number == len(self._slots):
+            self._slots.append(None)
+            self._slot_names.append(())
+        self._numbers[slot], self._slots[number] = number, slot
+        self._live = widened(self._live, number // WORD_BITS + 1)
+        if not slot.is_dead:
+            self._live[number // WORD_BITS] |= np.uint64(1 << (number % WORD_BITS))
+
+    def _clear(self, number: int) -> None:
+        slot = self._slots[number]
+        assert slot is not None
+        self._slots[number] = None
+        del self._numbers[slot]
+        self._resting.append(number)
+        self._live[number // WORD_BITS] &= ~np.uint64(1 << (number % WORD_BITS))
+        for attribute, _ in slot.columns:
+            self._columns[attribute].remove_slot(number)
+
+    # ------------------------------------------------------------------ all of them
+
+    def _fill(self, queries: Sequence[ContinuousQuery], progress: Progress | None) -> None:
+        written: dict[str, list[Sequence[Constant]]] = {}
+        for n, query in enumerate(queries, start=1):
+            parts = self._checked(query)
+            self._enter(query, parts)
+            for attribute, constants in parts.constants.items():
+                written.setdefault(attribute, []).append(constants)
+            if progress is not None:
+                progress(n)
+        ranges = _ranges(self._slots)
+        for attribute, found in written.items():
+            column = self._columns[attribute]
+            column.check(constant for constants in found for constant in constants)
+            column.add_constants(found)
+            column.fill(ranges.get(attribute, {}))
+
+    def _used(self) -> Iterable[tuple[str, Column]]:
+        return ((name, column) for name, column in self._columns.items() if column.n_users)
 
 
-def construct_set(
-    constructs: Mapping[str, Construct],
-    slots: Sequence[Slot | None],
-    names_slots: Mapping[str, tuple[int, ...]],
-    slot_names: Iterable[Sequence[str]],
-) -> ConstructSet:
-    """The set, of constructs in schema order for all attributes some slot uses."""
-    n_words = words_for(len(slots))
-    live = [j for j, slot in enumerate(slots) if slot is not None and not slot.is_dead]
-    initial = bitmap(live, n_words)
-    used = {a: c for a, c in constructs.items() if (c.qub & initial).any()}
-    covered = np.zeros(n_words, dtype=np.uint64)
-    for construct in used.values():
-        covered |= construct.qub & initial
-    found: dict[bool, dict[str, None]] = {True: {}, False: {}}
-    for name, own in names_slots.items():
-        slot = slots[own[0]]
-        if slot is not None and (slot.is_dead or not slot.columns):
-            found[slot.is_dead][name] = None
-    return ConstructSet(
-        constructs=used,
-        slots=tuple(slots),
-        names_slots=names_slots,
-        slot_names=tuple(tuple(names) for names in slot_names),
-        initial=initial,
-        covered=covered,
-        contradictory=tuple(found[True]),
-        predicate_free=tuple(found[False]),
-    )
+def _refuse_twins(queries: Sequence[ContinuousQuery]) -> None:
+    seen: set[str] = set()
+    for query in queries:
+        if query.name in seen:
+            raise QueryError(f"two queries are named {query.name!r}; names must differ")
+        seen.add(query.name)
 
 
-def _columns(slots: Sequence[Slot]) -> dict[str, dict[int, Ranges]]:
+def _used_by(parts: QueryParts) -> set[str]:
+    """The attributes a query's slots have conditions on."""
+    return {attribute for slot in parts.slots for attribute, _ in slot.columns}
+
+
+def _ranges(slots: Sequence[Slot | None]) -> Mapping[str, dict[int, Ranges]]:
     """Attribute -> slot -> the values it passes, for the slots that use the attribute."""
     found: dict[str, dict[int, Ranges]] = {}
     for number, slot in enumerate(slots):
-        for attribute, ranges in slot.columns:
+        for attribute, ranges in slot.columns if slot is not None else ():
             found.setdefault(attribute, {})[number] = ranges
     return found
-
-
-def _construct(
-    attribute: Attribute,
-    constants: Sequence[tuple[Constant, ...]],
-    columns: Mapping[int, Ranges],
-    n_slots: int,
-) -> Construct:
-    check_zones(attribute.name, chain.from_iterable(constants))
-    n_words = words_for(n_slots)
-    return Construct(
-        attribute.name,
-        attribute.type,
-        merged(constants),
-        bitmap(list(columns), n_words),
-        _tiles(columns, n_words),
-    )
-
-
-def _tiles(columns: Mapping[int, Ranges], n_words: int) -> tuple[Tile | None, ...]:
-    parts: dict[int, dict[int, Ranges]] = {}
-    for number, ranges in columns.items():
-        parts.setdefault(number // TILE_SLOTS, {})[number % TILE_SLOTS] = ranges
-    tiles: list[Tile | None] = [None] * -(-n_words // TILE_WORDS)
-    for place, part in parts.items():
-        tiles[place] = tile_of(part, min(TILE_WORDS, n_words - place * TILE_WORDS))
-    return tuple(tiles)
 
 
 def words_for(n_slots: int) -> int:
     """Words of a bitmap over n_slots slots, at least 1."""
     return max(1, -(-n_slots // WORD_BITS))
+
+
+def _grown(n_words: int, n_slots: int) -> int:
+    """Words for n_slots slots: what there is, else enough and, of many, a sixteenth more, so that
+    bitmaps rarely become wider."""
+    needed = words_for(n_slots)
+    if needed <= n_words:
+        return n_words
+    return needed if n_words == 1 else max(needed, n_words + n_words // 16)

@@ -163,6 +163,17 @@ SELECTION_KNOBS: Final = (
         scale="log",
     ),
     KnobSpec(
+        "bitmap_memory",
+        "float",
+        1024.0,
+        "MiB",
+        "Memory the bitmaps of all constructs may take. A query that would make them larger is "
+        "refused; what each construct takes is on its card.",
+        low=0.01,
+        high=1_048_576.0,
+        scale="log",
+    ),
+    KnobSpec(
         "reject_sample_every",
         "int",
         1,
@@ -193,6 +204,7 @@ class Settings(NamedTuple):
     visit_costs: str
     monitoring: str
     rules: Rules
+    bitmap_bytes: int
 
     @classmethod
     def of(cls, knobs: KnobSettings) -> Settings:
@@ -220,6 +232,7 @@ class Settings(NamedTuple):
                 cast("Compare", knobs.word("hybrid_compare")),
                 knobs.whole("min_support"),
             ),
+            bitmap_bytes=round(knobs.number("bitmap_memory") * 2**20),
         )
 
     @property

@@ -63,14 +63,19 @@ def layout_of(
     return make_layout(
         constructs.initial,
         n_words if is_whole else TILE_WORDS,
-        [_whole_rows(c) if is_whole else _rows(c) for c in chosen],
+        [_whole_rows(c) if is_whole else _rows(c, n_words) for c in chosen],
         [(places[a.attribute], a.region, places[a.target]) for a in arrows],
     )
 
 
-def _rows(construct: Construct) -> ConstructRows:
+def _rows(construct: Construct, n_words: int) -> ConstructRows:
     tiles = [
-        None if tile is None else TileRows(construct.qrb.rows_of(number), tile.rows)
+        None
+        if tile is None
+        else TileRows(
+            construct.qrb.rows_of(number),
+            tile.widened(min(TILE_WORDS, n_words - number * TILE_WORDS)).rows,
+        )
         for number, tile in enumerate(construct.tiles)
     ]
     return ConstructRows(construct.n_regions, construct.qub, tiles)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backend.adaptive.selection.arrows import carried_arrows
-from backend.adaptive.selection.constructs import ConstructSet, build_constructs
+from backend.adaptive.selection.constructs import ConstructSet, ConstructStore
 from backend.adaptive.selection.cost import CostModel, PlanShape
 from backend.adaptive.selection.cover import EXACT_UP_TO, cover_prefix, static_order
 from backend.adaptive.selection.evidence import (
@@ -29,6 +29,7 @@ from backend.adaptive.selection.explain import (
 )
 from backend.adaptive.selection.knobs import Settings
 from backend.adaptive.selection.matching import Regions, StopRule
+from backend.adaptive.selection.memory import check_memory, taken_in
 from backend.adaptive.selection.monitoring import Monitoring
 from backend.adaptive.selection.orderings import NAMES, Ordering
 from backend.adaptive.selection.paths import N_PATHS, PathFinder
@@ -71,10 +72,11 @@ class SelectionReOptimizer:
     def __init__(
         self, queries: Sequence[ContinuousQuery], schema: Schema, settings: KnobSettings
     ) -> None:
-        """Raises QueryError as build_constructs does."""
-        self._schema = schema
+        """Raises QueryError as build_constructs does, and for bitmaps above ``bitmap_memory``."""
         self._settings = Settings.of(settings)
-        self._constructs = build_constructs(queries, schema)
+        self._store = ConstructStore(schema, queries)
+        self._constructs = self._store.snapshot()
+        check_memory(self._constructs, self._settings.bitmap_bytes)
         self._plan = SelectionPlan(1, "early drop", static_order(self._constructs))
         self._built_by: Ordering = "macro"
         self._watch = Watch(self._constructs)
@@ -133,6 +135,7 @@ class SelectionReOptimizer:
 
     def _on_batch(self, event: BatchExecuted) -> list[Instruction]:
         settings = self._settings
+        self._store.settle()
         self._measured = dict(event.visit_costs) or self._measured
         regions = self._watch.sampled(event, settings.tau_tuples)
         found: list[Instruction] = []
@@ -335,7 +338,8 @@ class SelectionReOptimizer:
             self._pending = kind
 
     def _on_queries(self, event: QueriesChanged) -> list[Instruction]:
-        old, constructs = self._constructs, build_constructs(event.queries, self._schema)
+        old = self._constructs
+        constructs = taken_in(self._store, event.queries, self._settings.bitmap_bytes)
         self._settle()
         found = self._end_shadow(event.batch_id)
         self._constructs = constructs

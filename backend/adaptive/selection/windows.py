@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from backend.adaptive.selection.constructs import ConstructSet
+from backend.adaptive.selection.constructs import Construct, ConstructSet
 from backend.adaptive.selection.matching import Regions, sample_regions
 
 
@@ -28,6 +29,22 @@ class _Chunk:
         """The chunk cut to its last n >= 1 tuples."""
         values = {a: v[-n:] for a, v in self.values.items()}
         return _Chunk(self.end, values, self.regions[-n:])
+
+
+class _Known(NamedTuple):
+    """Regions intp[T, n] over the constructs of before."""
+
+    constructs: ConstructSet
+    regions: Regions
+
+    def is_same(self, construct: Construct) -> bool:
+        """Whether the regions of the construct's attribute are what they were."""
+        before = self.constructs.constructs.get(construct.attribute)
+        return before is not None and before.constants == construct.constants
+
+    def column(self, construct: Construct) -> NDArray[np.intp]:
+        """intp[T]: the regions hit on the construct's attribute."""
+        return self.regions[:, self.constructs.attributes.index(construct.attribute)]
 
 
 class ProfileWindow:
@@ -67,8 +84,8 @@ class ProfileWindow:
 
     def rebuild(self, constructs: ConstructSet) -> None:
         """Go over to other constructs; samples lacking a newly used attribute are dropped."""
-        self._constructs = constructs
-        chunks = [self._chunk(c.values, c.end) for c in self._chunks]
+        known, self._constructs = self._constructs, constructs
+        chunks = [self._chunk(c.values, c.end, _Known(known, c.regions)) for c in self._chunks]
         self._chunks = deque(c for c in chunks if len(c.regions))
         self._n = sum(len(c.regions) for c in self._chunks)
 
@@ -94,11 +111,21 @@ class ProfileWindow:
                 break
         return rows, self.regions()[self._n - len(rows) :]
 
-    def _chunk(self, sample: Mapping[str, Sequence[Any]], end: int) -> _Chunk:
+    def _chunk(
+        self, sample: Mapping[str, Sequence[Any]], end: int, known: _Known | None = None
+    ) -> _Chunk:
         if any(a not in sample for a in self._constructs.attributes):
             empty = np.zeros((0, len(self._constructs.attributes)), dtype=np.intp)
             return _Chunk(end, {}, empty)
-        return _Chunk(end, sample, sample_regions(self._constructs, sample))
+        if known is None or not self._constructs.attributes:
+            return _Chunk(end, sample, sample_regions(self._constructs, sample))
+        columns = [
+            known.column(construct)
+            if known.is_same(construct)
+            else construct.regions_of(sample[construct.attribute])
+            for construct in self._constructs.constructs.values()
+        ]
+        return _Chunk(end, sample, np.column_stack(columns))
 
 
 @dataclass(frozen=True, slots=True)
