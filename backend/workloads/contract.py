@@ -176,11 +176,24 @@ def _fit_column(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], N
         return column, none_bad
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if is_text or not (pa.types.is_boolean(column.type) or type_name in ("string", "boolean")):
-        try:
-            return pc.cast(column, target), none_bad
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            pass
+        for way in _CASTS.get(type_name, ((),)):
+            try:
+                return _cast(column, (*way, target)), none_bad
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                pass
     return _fit_values(column, type_name, is_text)
+
+
+#: Types to go through on the way to a type; a time as text names its zone, or is UTC.
+_CASTS: Final[Mapping[str, tuple[tuple[pa.DataType, ...], ...]]] = {
+    "timestamp": ((), (pa.timestamp("us"),))
+}
+
+
+def _cast(column: pa.Array[Any], types: Sequence[pa.DataType]) -> pa.Array[Any]:
+    for one in types:
+        column = pc.cast(column, one)
+    return column
 
 
 def _fit_values(
