@@ -183,6 +183,14 @@ SELECTION_KNOBS: Final = (
         high=1_000_000,
         scale="log",
     ),
+    KnobSpec(
+        "what_if",
+        "bool",
+        True,
+        "",
+        "Record with each evaluation what the last orders of the run cost there, so that another μ "
+        "can be tried on the recorded run. Takes below 2 % of the time.",
+    ),
 )
 
 
@@ -205,6 +213,7 @@ class Settings(NamedTuple):
     monitoring: str
     rules: Rules
     bitmap_bytes: int
+    what_if: bool
 
     @classmethod
     def of(cls, knobs: KnobSettings) -> Settings:
@@ -233,6 +242,7 @@ class Settings(NamedTuple):
                 knobs.whole("min_support"),
             ),
             bitmap_bytes=round(knobs.number("bitmap_memory") * 2**20),
+            what_if=knobs.flag("what_if"),
         )
 
     @property

@@ -41,6 +41,7 @@ from backend.adaptive.selection.rearrange import (
 )
 from backend.adaptive.selection.regret import RegretLedger
 from backend.adaptive.selection.shadow import Shadow
+from backend.adaptive.selection.trials import Moment, Trials
 from backend.adaptive.selection.trigger import VISITS, Baseline, Reading, Watched
 from backend.adaptive.selection.watch import Monitor, Watch
 from backend.model.conditions import ContinuousQuery
@@ -82,6 +83,7 @@ class SelectionReOptimizer:
         self._watch = Watch(self._constructs)
         self._ledger = RegretLedger(PlanShape.of(self._plan))
         self._finder = PathFinder(self._constructs)
+        self._trials = Trials()
         self._pending: str | None = "initial order"
         self._monitoring: Monitoring | None = None
         self._shadow: Shadow | None = None
@@ -221,20 +223,34 @@ class SelectionReOptimizer:
     ) -> list[Instruction]:
         """Count a rejected evaluation; record it unless the knob samples it away."""
         self._seq += 1
+        regions, source = self._watch.sample(self._settings)
+        moment = self._moment("rearrangement", batch_id, regions, reading)
+        self._trials.rejected(moment, verdict)
         if verdict != "cooldown":
             self._n_rejected += 1
             if (self._n_rejected - 1) % self._settings.reject_sample_every:
                 return []
-        regions, source = self._watch.sample(self._settings)
         interval = None
         if len(regions):
             visits = self._watch.expected_visits(self._plan, regions, self._settings)
             interval = mean_detail(visits)
         detail = {"sample": source, "visits_ci": interval, "paths": self._paths()}
+        detail |= self._trials.taken()
         found = Evaluation(
             "rearrangement", verdict, batch_id, reading, len(regions), sentence, detail
         )
         return [decision_record(self._seq, self._settings, self._plan, None, found)]
+
+    def _moment(
+        self, kind: str, batch_id: int, regions: Regions, reading: Reading | None
+    ) -> Moment:
+        """What a trial is made of, before anything changes."""
+        plan, model = PlanShape.of(self._plan), self._cost_model()
+        built_by, watch, constructs = self._built_by, self._watch, self._constructs
+        place = (self._seq, batch_id, kind)
+        return Moment(
+            *place, plan, built_by, watch, self._settings, model, constructs, regions, reading
+        )
 
     def _paths(self) -> list[dict[str, object]]:
         """Ways of the last sampled tuples under the plan in force."""
@@ -262,8 +278,11 @@ class SelectionReOptimizer:
             model,
         )
         choice = found.choice
+        moment = self._moment(kind, batch_id, regions, reading)
+        self._trials.rebuilt(moment, found.proposal.shape, choice)
         said = self._choice_explanation(kind, found, reading)
         detail = {**choice_detail(found, self._constructs, model, source), "paths": paths}
+        detail |= self._trials.taken()
         verdict: Verdict = "switched" if choice.switches else "kept"
         record = Evaluation(kind, verdict, batch_id, reading, len(regions), said, detail, choice)
         ended = self._end_shadow(batch_id) if choice.switches else []
@@ -325,6 +344,7 @@ class SelectionReOptimizer:
             return []
         self._watch.baseline = None
         self._await("stop rule changed")
+        self._trials.restart()
         found = self._end_shadow(event.batch_id)
         self._plan = replace(self._plan, version=self._plan.version + 1)
         self._watch.restart()
@@ -344,6 +364,7 @@ class SelectionReOptimizer:
         found = self._end_shadow(event.batch_id)
         self._constructs = constructs
         self._finder = PathFinder(constructs)
+        self._trials.restart()
         self._watch.rebuild(constructs)
         shape, appended = _carried(PlanShape.of(self._plan), old, constructs)
         first = _carried(self._ledger.first, old, constructs)[0]

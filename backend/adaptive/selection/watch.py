@@ -41,12 +41,12 @@ class Watch:
         self.baseline: Baseline | None = None
         self.since_switch: int | None = None
         self._constructs = constructs
-        self._n_seen = self._since_check = 0
+        self.n_seen = self._since_check = 0
 
     def sampled(self, event: BatchExecuted, tau: int) -> Regions:
         """Take in a batch's sample; its regions."""
-        self._n_seen += event.n_tuples
-        return self.profile.add(event.sample, self._n_seen, tau)
+        self.n_seen += event.n_tuples
+        return self.profile.add(event.sample, self.n_seen, tau)
 
     def count(self, event: BatchExecuted, lambda_tuples: int) -> None:
         """Account for a batch that ran under the plan in force."""
@@ -75,7 +75,7 @@ class Watch:
     def sample(self, settings: Settings) -> tuple[Regions, str]:
         """Sampled tuples of the last λ, whatever plan they ran under, when they are enough, else
         the whole profile window; and which of the two."""
-        recent = self.profile.regions(self._n_seen - settings.lambda_tuples)
+        recent = self.profile.regions(self.n_seen - settings.lambda_tuples)
         if len(recent) >= settings.min_samples:
             return recent, "last λ tuples"
         return self.profile.regions(), "profile window"

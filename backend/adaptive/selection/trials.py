@@ -1,0 +1,283 @@
+"""What other plans would have made of each evaluation of the trigger, for what-if questions.
+
+With every evaluation goes a trial: what was read and compared, what the last orders of the run
+cost on its sampled tuples, and the plan a rebuild would give there. From these alone the run can be
+decided again with another μ (dashboard/views/whatif.py). Where the trigger stayed quiet nothing was
+built: the macro-sequence of the sample stands for the rebuild, or a known plan about as good. The
+extra work is bounded by a credit that tuples of the stream earn. Ours, not the papers'.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from backend.adaptive.selection.constructs import ConstructSet
+from backend.adaptive.selection.cost import CostModel, PlanChoice, PlanShape, tuple_costs
+from backend.adaptive.selection.knobs import Settings
+from backend.adaptive.selection.lattice import thinned
+from backend.adaptive.selection.macro import macro_sequence
+from backend.adaptive.selection.matching import Regions, trace
+from backend.adaptive.selection.orderings import BASELINES
+from backend.adaptive.selection.trigger import Reading
+from backend.adaptive.selection.watch import Watch
+
+#: Orders of the run that are costed with a trial, and the sampled tuples that is done on, at most.
+MOST_ORDERS: Final = 16
+MOST_TUPLES: Final = 256
+#: Work in steps of about 3 ns: what a tuple of the stream earns, what one trial may earn.
+_STEPS_PER_TUPLE: Final = 600
+_MOST_STEPS: Final = 1_500_000
+#: What following T tuples through one construct takes, beside T words; an order being built.
+_TRACE_STEPS: Final = 12_000
+_BUILD_STEPS: Final = 16_000
+#: A known plan this close (relative) to a new order stands for it.
+_CLOSE: Final = 0.005
+#: Trials kept until a decision that is stored takes them along.
+_MOST_OPEN: Final = 64
+_DIGITS: Final = 4
+
+Json: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The state of the core when the trigger was evaluated, or a plan was built without it.
+
+    plan, built_by: in force until now. watch: with the baseline and the clocks as they were then.
+    sample: intp[T, n], what plans are compared on. reading: None when no trigger was read.
+    """
+
+    seq: int
+    batch_id: int
+    kind: str
+    plan: PlanShape
+    built_by: str
+    watch: Watch
+    settings: Settings
+    model: CostModel
+    constructs: ConstructSet
+    sample: Regions
+    reading: Reading | None
+
+
+class Trials:
+    """Makes the trials of a run, and keeps them until a stored decision takes them along."""
+
+    def __init__(self) -> None:
+        self._known: dict[PlanShape, float] = {}
+        self._open: list[Json] = []
+        self._is_fresh = True
+        self._credit = 0
+        self._at = 0
+
+    def restart(self) -> None:
+        """Queries or the stop rule changed: nothing known holds any longer."""
+        self._known.clear()
+        self._is_fresh = True
+
+    def taken(self) -> dict[str, Json]:
+        """The trials since the last call, oldest first, as a part of a decision's detail; they are
+        forgotten here."""
+        found, self._open = self._open, []
+        return {"trials": found} if found else {}
+
+    def rejected(self, moment: Moment, verdict: str) -> None:
+        """Note an evaluation at which nothing was built."""
+        if self._skips(moment):
+            return
+        self._earn(moment)
+        row = {**self._head(moment), "verdict": verdict, "candidate": None}
+        if len(moment.sample) >= moment.settings.min_samples:
+            self._remember(moment.plan)
+            table = _Table(moment)
+            self._fill(table)
+            row |= {"candidate": self._candidate(table), **table.json()}
+        self._keep(row)
+
+    def rebuilt(self, moment: Moment, proposed: PlanShape, choice: PlanChoice) -> None:
+        """Note an evaluation at which ``proposed`` was built and met the plan in force."""
+        if self._skips(moment):
+            return
+        self._earn(moment)
+        table = _Table(moment)
+        costs = {plan.shape: plan for plan in choice.plans}
+        for shape in (moment.plan, proposed):
+            self._remember(shape, _omega(shape, choice))
+        self._fill(table)
+        verdict = "switched" if choice.switches else "kept"
+        contest = {
+            "plans": [[*_name(s), p.visits, p.cost.value] for s, p in costs.items()],
+            "best": _name(choice.best.shape),
+            "visits_init": choice.visits_init,
+            "d_init": choice.d_init,
+        }
+        head = {**self._head(moment), "verdict": verdict, "candidate": _name(proposed)}
+        self._keep({**head, **table.json(), "contest": contest})
+
+    def _skips(self, moment: Moment) -> bool:
+        """Whether no trial is made, and the next one has to begin anew."""
+        settings = moment.settings
+        skips = not settings.what_if or settings.by_period or settings.ordering in BASELINES
+        self._is_fresh = self._is_fresh or skips
+        return skips
+
+    def _earn(self, moment: Moment) -> None:
+        earned = min(_STEPS_PER_TUPLE * (moment.watch.n_seen - self._at), _MOST_STEPS)
+        self._credit = min(self._credit + earned, max(_MOST_STEPS, _build_steps(moment)))
+        self._at = moment.watch.n_seen
+
+    def _head(self, moment: Moment) -> dict[str, Json]:
+        settings, reading, base = moment.settings, moment.reading, moment.watch.baseline
+        visits, dropping = (reading.visits, reading.dropping) if reading else (None, None)
+        fresh, self._is_fresh = self._is_fresh, False
+        return {
+            "seq": moment.seq,
+            "batch": moment.batch_id,
+            "kind": moment.kind,
+            "fresh": fresh,
+            "at": moment.watch.n_seen,
+            "since_switch": moment.watch.since_switch,
+            "running": _name(moment.plan),
+            "built_by": moment.built_by,
+            "init": list(base) if base else None,
+            "visits": visits.now if visits else None,
+            "d": dropping.now if dropping else None,
+            "n_sample": len(moment.sample),
+            "mu": settings.mu,
+            "trigger": settings.trigger,
+            "min_samples": settings.min_samples,
+            "cooldown_tuples": settings.cooldown_tuples,
+            "min_gain": settings.min_gain,
+            "ordering": settings.ordering,
+        }
+
+    def _keep(self, row: Json) -> None:
+        self._open.append(row)
+        if len(self._open) > _MOST_OPEN:
+            del self._open[0]
+            self._open[0] = {**self._open[0], "fresh": True}
+
+    def _remember(self, shape: PlanShape, omega: float | None = None) -> None:
+        """Make a plan the newest known one. omega: its cost over that of its order, as known."""
+        plain = _plain(shape)
+        found = self._known.pop(plain, 1.0)
+        self._known[plain] = found if omega is None else omega
+        while len(self._known) > MOST_ORDERS:
+            del self._known[next(iter(self._known))]
+
+    def _fill(self, table: _Table) -> None:
+        """Cost the known plans, newest first, as far as the credit goes."""
+        for shape in reversed(self._known):
+            if not table.has(shape.order) and not self._pay(table.price):
+                break
+            table.add(shape, self._known[shape])
+
+    def _candidate(self, table: _Table) -> Json:
+        """The plan a rebuild would give: a new order, or a known plan about as good; [kind, order,
+        digest], None without any."""
+        moment = table.moment
+        if self._pay(_build_steps(moment)):
+            found = macro_sequence(moment.constructs, table.sample)
+            self._credit -= 0 if table.has(found.order) else table.price
+            new = PlanShape("early drop", found.order)
+            table.add(new, 1.0)
+            best = table.best
+            if best is not None and table.cost(best) < table.cost(new) * (1 - _CLOSE):
+                return _name(best)
+            close = [s for s in self._known if table.close(s, new)]
+            chosen = close[-1] if close else new
+            self._remember(chosen)
+            return _name(chosen)
+        return _name(table.best) if table.best is not None else None
+
+    def _pay(self, steps: int) -> bool:
+        if self._credit < steps:
+            return False
+        self._credit -= steps
+        return True
+
+
+class _Table:
+    """Plans with what they cost on the sample of one trial."""
+
+    def __init__(self, moment: Moment) -> None:
+        self.moment = moment
+        limit = max(1, MOST_TUPLES // moment.constructs.n_words)
+        self.sample = thinned(moment.sample, max(limit, MOST_TUPLES // 4))
+        n_words = len(self.sample) * moment.constructs.n_words
+        self.price = len(moment.plan.order) * (n_words + _TRACE_STEPS)
+        self._rows: dict[PlanShape, tuple[float, float]] = {}
+        self._d: float | None = None
+
+    def has(self, order: tuple[str, ...]) -> bool:
+        """Whether the order is costed."""
+        return PlanShape("early drop", order) in self._rows
+
+    def add(self, shape: PlanShape, omega: float) -> None:
+        """Cost a plan: its order with early drop, and omega times as much when it is no order."""
+        plain, model = PlanShape("early drop", shape.order), self.moment.model
+        if plain not in self._rows:
+            found = trace(self.moment.constructs, self.sample, shape.order, model.stop_rule)
+            self._d = found.n_unmatched / len(self.sample)
+            cost = float(tuple_costs(found, plain, model).mean())
+            self._rows[plain] = float(found.visits.mean()), cost
+        visits, cost = self._rows[plain]
+        self._rows[shape] = visits * omega, cost * omega
+
+    def cost(self, shape: PlanShape) -> float:
+        """Cost of a plan that was added."""
+        return self._rows[shape][1]
+
+    @property
+    def best(self) -> PlanShape | None:
+        """The cheapest plan, None without any."""
+        return min(self._rows, key=self.cost, default=None)
+
+    def close(self, shape: PlanShape, new: PlanShape) -> bool:
+        """Whether a plan is costed and about as good as the new order."""
+        return shape in self._rows and self.cost(shape) <= self.cost(new) * (1 + _CLOSE)
+
+    def json(self) -> dict[str, Json]:
+        """plans: [kind, order, digest, visits, cost] each; d_init; no_drop_cost."""
+        order = self.moment.plan.order
+        no_drop = float(self.moment.model.weigh(order).sum()) * self.moment.model.no_drop_visit_cost
+        return {
+            "plans": [
+                [*_name(shape), round(visits, _DIGITS), round(cost, _DIGITS)]
+                for shape, (visits, cost) in self._rows.items()
+            ],
+            "n": len(self.sample),
+            "d_init": self._d,
+            "no_drop_cost": no_drop,
+        }
+
+
+def _plain(shape: PlanShape) -> PlanShape:
+    """What is remembered of a plan: of 'no early drop' its order, with early drop."""
+    return shape if shape.kind != "no early drop" else PlanShape("early drop", shape.order)
+
+
+def _omega(shape: PlanShape, choice: PlanChoice) -> float | None:
+    """Cost of a hybrid plan over that of its macro order, as far as they were compared."""
+    if shape.kind != "hybrid":
+        return None
+    costs = {plan.shape: plan.cost.value for plan in choice.plans}
+    macro = costs.get(PlanShape("early drop", shape.order))
+    return costs[shape] / macro if macro and shape in costs else None
+
+
+def _name(shape: PlanShape) -> list[Json]:
+    """[kind, order, digest]: what tells a plan from others; the digest is '' without arrows."""
+    if not shape.arrows:
+        return [shape.kind, list(shape.order), ""]
+    found = json.dumps([[a.attribute, a.region, a.target] for a in shape.arrows])
+    return [shape.kind, list(shape.order), hashlib.sha256(found.encode()).hexdigest()[:8]]
+
+
+def _build_steps(moment: Moment) -> int:
+    """What building a macro-sequence on the sample of a trial takes."""
+    n, words = len(moment.constructs.attributes), moment.constructs.n_words
+    return n * (n + 1) // 2 * (min(len(moment.sample), MOST_TUPLES) * words + _BUILD_STEPS)

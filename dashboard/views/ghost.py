@@ -1,0 +1,84 @@
+"""The recorded run beside its ghost: what would vanish, what would appear, what it would cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from dashboard.views.regret import Z_95
+from dashboard.views.whatif import Step
+
+REBUILT: Final = ("switched", "kept")
+#: Evaluations an interval takes at least.
+FEWEST: Final = 5
+
+
+class Interval(NamedTuple):
+    """A weighted mean with its 95 % confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Totals(NamedTuple):
+    """One run: rearrangements, plans built (rearranged or kept), visits per tuple (None: thin)."""
+
+    switched: int
+    rebuilt: int
+    visits: float | None
+
+
+class Comparison(NamedTuple):
+    """The ghost run beside the recorded one.
+
+    saved: visits per tuple the ghost saves (negative: costs), with a 95 % interval over the
+    evaluations; None when there are too few. n: sampled tuples behind it. n_unknown: evaluations
+    the record does not tell enough about. vanish, appear, common: rearrangements.
+    """
+
+    real: Totals
+    ghost: Totals
+    saved: Interval | None
+    n: int
+    n_tuples: int
+    n_unknown: int
+    vanish: int
+    appear: int
+    common: int
+
+
+def compare(steps: Sequence[Step], min_samples: int) -> Comparison:
+    """Sum up both runs. min_samples: fewer sampled tuples give no number."""
+    known = [s for s in steps if s.real_cost is not None and s.ghost_cost is not None]
+    n = sum(s.trial.n for s in known)
+    n_tuples = sum(s.n_tuples for s in known)
+    enough = n >= min_samples and n_tuples > 0
+    pairs = [(s.real_cost or 0.0, s.ghost_cost or 0.0, s.n_tuples) for s in known]
+    real = sum(a * w for a, _, w in pairs) / n_tuples if enough else None
+    ghost = sum(b * w for _, b, w in pairs) / n_tuples if enough else None
+    both = [(s.real == "switched", s.ghost == "switched") for s in steps]
+    return Comparison(
+        real=Totals(sum(r for r, _ in both), sum(s.real in REBUILT for s in steps), real),
+        ghost=Totals(sum(g for _, g in both), sum(s.ghost in REBUILT for s in steps), ghost),
+        saved=_interval([(a - b, w) for a, b, w in pairs]) if enough else None,
+        n=n,
+        n_tuples=n_tuples,
+        n_unknown=sum(s.ghost == "unknown" for s in steps),
+        vanish=sum(r and not g for r, g in both),
+        appear=sum(g and not r for r, g in both),
+        common=sum(r and g for r, g in both),
+    )
+
+
+def _interval(weighted: Sequence[tuple[float, float]]) -> Interval | None:
+    """Mean of (value, weight) and its interval, the values being independent; None for few."""
+    total = sum(weight for _, weight in weighted)
+    if len(weighted) < FEWEST or total <= 0:
+        return None
+    mean = sum(value * weight for value, weight in weighted) / total
+    spread = math.sqrt(sum((weight * (value - mean)) ** 2 for value, weight in weighted)) / total
+    n = len(weighted)
+    half = Z_95 * spread * math.sqrt(n / (n - 1))
+    return Interval(mean, mean - half, mean + half)

@@ -1,0 +1,330 @@
+"""What if μ had been another? The recorded run decided again, from what is in the store alone.
+
+Every evaluation left a trial in the detail of a decision (docs/introspection.md): what was read,
+what the last orders cost on its sampled tuples and the plan a rebuild would have given. A ghost run
+starts where the record does and goes from trial to trial by the engine's own rule (eq. 5 on what
+the ghost's plan would have shown, cool-down, sample size, then the contest of plans). Under the
+recorded μ it repeats the record. A rule implemented twice: a test holds it to the engine's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from storage.records import Json
+from storage.rows import DecisionEntry
+
+#: Kind of an evaluation that the trigger called for; others happen whatever μ is.
+TRIGGERED: Final = "rearrangement"
+EARLY: Final = "early drop"
+NO_DROP: Final = "no early drop"
+#: Costs this close (relative) are a tie.
+_TIE: Final = 1e-9
+
+
+class Plan(NamedTuple):
+    """A plan as trials name it. digest: tells micro-arrows apart, '' without."""
+
+    kind: str
+    order: tuple[str, ...]
+    digest: str = ""
+
+    @classmethod
+    def of(cls, name: Json) -> Plan:
+        """The plan of [kind, order, digest]."""
+        return cls(str(name[0]), tuple(name[1]), str(name[2]))
+
+
+class Cost(NamedTuple):
+    """Of a plan on the sample: constructs visited under early drop, and what they cost."""
+
+    visits: float
+    cost: float
+
+
+class Contest(NamedTuple):
+    """The plans that met in the engine, the one it chose, and the baselines it took from it."""
+
+    plans: dict[Plan, Cost]
+    best: Plan
+    visits_init: float
+    d_init: float
+
+
+class Trial(NamedTuple):
+    """One evaluation as recorded. fresh: the ghost begins anew at what is recorded here.
+
+    at: tuples seen by then. since_switch: of them since the last switch, None before the first.
+    running, built_by: the plan in force and its ordering. init: its (d, visits) baselines, None
+    without. visits, d: read over the window, None = unknown. n_sample: sampled tuples there were,
+    n: those the plans are costed on. candidate: what a rebuild gives, None = not known.
+    """
+
+    seq: int
+    batch: int
+    time: float
+    kind: str
+    verdict: str
+    fresh: bool
+    at: int
+    since_switch: int | None
+    running: Plan
+    built_by: str
+    init: tuple[float, float] | None
+    visits: float | None
+    d: float | None
+    n_sample: int
+    n: int
+    mu: float
+    trigger: str
+    min_samples: int
+    cooldown_tuples: int
+    min_gain: float
+    ordering: str
+    candidate: Plan | None
+    plans: dict[Plan, Cost]
+    d_init: float | None
+    no_drop_cost: float | None
+    contest: Contest | None
+
+    def cost(self, plan: Plan) -> Cost | None:
+        """Of a plan on the sample: as it was compared, else by how much it differs from the plan
+        in force; None when it was not costed."""
+        if self.contest is not None and plan in self.contest.plans:
+            return self.contest.plans[plan]
+        order = self.plans.get(Plan(EARLY, plan.order) if plan.kind == NO_DROP else plan)
+        if order is None:
+            return None
+        if plan.kind == NO_DROP:
+            return None if self.no_drop_cost is None else Cost(order.visits, self.no_drop_cost)
+        anchor = self.contest.plans.get(self.running) if self.contest else None
+        here = self.plans.get(self.running)
+        if anchor is None or here is None or self.running.kind == NO_DROP:
+            return order
+        return Cost(
+            order.visits + anchor.visits - here.visits, order.cost + anchor.cost - here.cost
+        )
+
+
+class Ghost(NamedTuple):
+    """The state of the ghost run. switched_at: tuples seen at its last switch, None = never."""
+
+    plan: Plan
+    built_by: str
+    init: tuple[float, float] | None
+    switched_at: int | None
+
+
+class Step(NamedTuple):
+    """One evaluation of both runs.
+
+    real, ghost: verdicts ('unknown': the record does not tell); real_plan, ghost_plan: in force
+    when it was evaluated. n_tuples: since the evaluation before. real_cost, ghost_cost: visits per
+    tuple of these plans on the sample, None = unknown. after: the ghost's plan from here on.
+    """
+
+    trial: Trial
+    real: str
+    ghost: str
+    real_plan: Plan
+    ghost_plan: Plan
+    n_tuples: int
+    real_cost: float | None
+    ghost_cost: float | None
+    after: Plan
+
+
+def read_trials(entries: Iterable[DecisionEntry]) -> list[Trial]:
+    """The trials of stored decisions, oldest first; times of those in between are estimated."""
+    ordered = sorted(entries, key=lambda entry: entry.decision.seq)
+    batches = [entry.decision.batch for entry in ordered]
+    times = [entry.time for entry in ordered]
+    found = []
+    for entry in ordered:
+        detail = entry.decision.detail or {}
+        rows = detail.get("trials", ()) if isinstance(detail, Mapping) else ()
+        found += [_trial(row, float(np.interp(row["batch"], batches, times))) for row in rows]
+    return found
+
+
+def redecide(trials: Sequence[Trial], mu: float | None) -> list[Step]:
+    """The ghost run with this μ throughout; None: with the recorded ones."""
+    steps: list[Step] = []
+    ghost: Ghost | None = None
+    before = 0
+    for trial in trials:
+        if ghost is None or trial.fresh:
+            ghost = _recorded(trial)
+        verdict, after = _decide(ghost, trial, trial.mu if mu is None else mu)
+        real, mine = _cost_of(trial, trial.running), _cost_of(trial, ghost.plan)
+        steps.append(
+            Step(
+                trial,
+                trial.verdict,
+                verdict,
+                trial.running,
+                ghost.plan,
+                max(0, trial.at - before),
+                real,
+                mine,
+                after.plan,
+            )
+        )
+        ghost, before = after, trial.at
+    return steps
+
+
+def _recorded(trial: Trial) -> Ghost:
+    since = trial.since_switch
+    return Ghost(
+        trial.running, trial.built_by, trial.init, None if since is None else trial.at - since
+    )
+
+
+def _decide(ghost: Ghost, trial: Trial, mu: float) -> tuple[str, Ghost]:
+    """The verdict on the ghost's plan, and the ghost after it."""
+    if trial.kind != TRIGGERED:
+        return _rebuild(ghost, trial)
+    visits = _visits_now(ghost.plan, trial)
+    if visits is None and trial.visits is not None:
+        return "unknown", ghost
+    change = _change(ghost.init, visits, trial)
+    if change is None:
+        return "thin", ghost
+    if change < mu:
+        return "below_threshold", ghost
+    waited = None if ghost.switched_at is None else trial.at - ghost.switched_at
+    if waited is not None and waited < trial.cooldown_tuples:
+        return "cooldown", ghost
+    if trial.n_sample < trial.min_samples:
+        return "thin", ghost
+    return _rebuild(ghost, trial)
+
+
+def _visits_now(plan: Plan, trial: Trial) -> float | None:
+    """Visits per tuple the window would have shown under the plan: those read, and by how much
+    the two plans differ on the sample."""
+    if plan == trial.running or trial.visits is None:
+        return trial.visits
+    mine, running = _row(plan, trial), _row(trial.running, trial)
+    if mine is None or running is None:
+        return None
+    return trial.visits + mine.visits - running.visits
+
+
+def _row(plan: Plan, trial: Trial) -> Cost | None:
+    return trial.plans.get(Plan(EARLY, plan.order) if plan.kind == NO_DROP else plan)
+
+
+def _change(init: tuple[float, float] | None, visits: float | None, trial: Trial) -> float | None:
+    """The left side of eq. 5 as the trigger knob has it; None when it is unknown."""
+    if init is None:
+        return None
+    changes = {
+        "dropping ratio": None if trial.d is None else _relative(trial.d, init[0]),
+        "visits": None if visits is None else _relative(visits, init[1]),
+    }
+    if trial.trigger in changes:
+        return changes[trial.trigger]
+    known = [change for change in changes.values() if change is not None]
+    return max(known) if len(known) == len(changes) else None
+
+
+def _relative(now: float, init: float) -> float:
+    """|now - init| / init; from zero: 0 when nothing changed, else unbounded."""
+    if init == 0:
+        return 0.0 if now == 0 else math.inf
+    return abs(now - init) / init
+
+
+def _rebuild(ghost: Ghost, trial: Trial) -> tuple[str, Ghost]:
+    """The candidate and 'no early drop' meet the ghost's plan on the sample."""
+    candidate = trial.candidate
+    if candidate is None:
+        return "unknown", ghost
+    branch_free = ghost.plan.kind == NO_DROP
+    contenders = [candidate]
+    if not branch_free:
+        contenders.append(Plan(NO_DROP, candidate.order))
+    elif candidate.kind == EARLY:
+        contenders.append(Plan(EARLY, ghost.plan.order))
+    must_leave = ghost.built_by != trial.ordering and not branch_free
+    rivals = [plan for plan in dict.fromkeys(contenders) if plan != ghost.plan]
+    stays = not must_leave or ghost.plan in contenders
+    found = {plan: trial.cost(plan) for plan in [ghost.plan, *rivals]}
+    costs = {plan: cost.cost for plan, cost in found.items() if cost is not None}
+    if len(costs) < len(found):
+        return "unknown", ghost
+    best = min([*([ghost.plan] if stays else []), *rivals], key=lambda plan: costs[plan])
+    if not must_leave and best != ghost.plan:
+        new, old = costs[best], costs[ghost.plan]
+        if math.isclose(new, old, rel_tol=_TIE) or new > old * (1 - trial.min_gain):
+            best = ghost.plan
+    switched = best != ghost.plan
+    at = trial.at if switched else ghost.switched_at
+    after = Ghost(best, trial.ordering, _baselines(best, trial), at)
+    return ("switched" if switched else "kept"), after
+
+
+def _baselines(plan: Plan, trial: Trial) -> tuple[float, float] | None:
+    """(d, visits) of a plan on the sample it was chosen on."""
+    contest = trial.contest
+    if contest is not None and plan == contest.best:
+        return contest.d_init, contest.visits_init
+    d_init = contest.d_init if contest else trial.d_init
+    order = Plan(EARLY, plan.order) if plan.kind == NO_DROP else plan
+    found = trial.cost(order)
+    return None if found is None or d_init is None else (d_init, found.visits)
+
+
+def _cost_of(trial: Trial, plan: Plan) -> float | None:
+    found = trial.cost(plan)
+    return None if found is None else found.cost
+
+
+def _trial(row: Mapping[str, Any], time: float) -> Trial:
+    plans = {Plan.of(one): Cost(one[3], one[4]) for one in row.get("plans", ())}
+    met = row.get("contest")
+    contest = None
+    if met is not None:
+        costs = {Plan.of(one): Cost(one[3], one[4]) for one in met["plans"]}
+        contest = Contest(costs, Plan.of(met["best"]), met["visits_init"], met["d_init"])
+    given = {name: row[name] for name in _PLAIN}
+    candidate, init = row["candidate"], row["init"]
+    return Trial(
+        **given,
+        time=time,
+        running=Plan.of(row["running"]),
+        init=(float(init[0]), float(init[1])) if init else None,
+        n=int(row.get("n", 0)),
+        candidate=Plan.of(candidate) if candidate else None,
+        plans=plans,
+        d_init=row.get("d_init"),
+        no_drop_cost=row.get("no_drop_cost"),
+        contest=contest,
+    )
+
+
+_PLAIN: Final = (
+    "seq",
+    "batch",
+    "kind",
+    "verdict",
+    "fresh",
+    "at",
+    "since_switch",
+    "built_by",
+    "visits",
+    "d",
+    "n_sample",
+    "mu",
+    "trigger",
+    "min_samples",
+    "cooldown_tuples",
+    "min_gain",
+    "ordering",
+)
