@@ -8,6 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
+from backend.adaptive.selection.normal_form import QueryError
+from backend.counting import Counting
 from backend.engine.knobs import KNOBS
 from backend.model.knobs import KnobRefused
 from backend.spark.java import JavaMissing
@@ -62,7 +64,7 @@ def main(argv: list[str]) -> int:
     try:
         workload = _workload(options.workload, options.set)
         return _execute(workload, options)
-    except (WorkloadError, KnobRefused, StoreError) as error:
+    except (WorkloadError, QueryError, KnobRefused, StoreError) as error:
         print(f"planwatch: {error}", file=sys.stderr)
         return EXIT_USAGE
     except JavaMissing as error:
@@ -78,7 +80,7 @@ def _workload(name: str, settings: list[str]) -> Workload:
             raise KnobRefused(setting, "", "written as --set KNOB=VALUE")
         overrides[knob.strip()] = value.strip()
     path = shipped_workloads().get(name, Path(name))
-    return load_workload(path, overrides, KNOBS)
+    return load_workload(path, overrides, KNOBS, Counting("reading queries"))
 
 
 def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
@@ -99,7 +101,8 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
     with open_engine_writer(options.store) as writer:
         for run_id in writer.mark_interrupted():
             logging.info("run %s was killed; it is marked interrupted", run_id)
-        settings = LaunchSettings(options.master, folder, options.once, conf)
+        registered = Counting("registering queries")
+        settings = LaunchSettings(options.master, folder, options.once, conf, registered)
         launch = Launch(workload, writer, settings)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: launch.stop())

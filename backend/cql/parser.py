@@ -9,10 +9,13 @@ Valid CQL beyond selections is refused by name, at its place. Every refusal is a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from backend.cql.conditions import ConditionBuilder, find_stream, refuse_unsupported
+from backend.cql.errors import CqlError
 from backend.cql.filters import FilterBuilder
 from backend.cql.nodes import Selection, Unsupported
+from backend.cql.plain import plain_selection
 from backend.cql.syntax import parse_text
 from backend.model.conditions import TRUE, Condition, ContinuousQuery
 from backend.model.functions import Functions
@@ -28,10 +31,23 @@ def parse_query(
     spells the stream as the mapping, attributes as the schema and functions as registered.
     functions: those that may be called; None: none. Raises CqlError.
     """
+    plain = plain_selection(text)
+    if plain is not None:
+        with suppress(CqlError):
+            return _query(name, text, plain, streams, functions)
     statement = parse_text(text, "query_text")
     if isinstance(statement, Unsupported):
         refuse_unsupported(statement, text)
-    selection: Selection = statement
+    return _query(name, text, statement, streams, functions)
+
+
+def _query(
+    name: str,
+    text: str,
+    selection: Selection,
+    streams: Mapping[str, Schema],
+    functions: Functions | None,
+) -> ContinuousQuery:
     for problem in sorted(selection.unsupported, key=lambda p: p.at.start_pos or 0):
         refuse_unsupported(problem, text)
     assert selection.source is not None  # a missing source is always among the unsupported

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -32,7 +32,7 @@ ResultT_contra = TypeVar("ResultT_contra", bound=BatchResult, contravariant=True
 class StreamJob:
     """What a run executes: a stream, its queries, and facts about source and sink to show.
 
-    functions: those its queries may call.
+    functions: those its queries may call. progress: told (n, total) as queries are registered.
     """
 
     stream: str
@@ -41,6 +41,7 @@ class StreamJob:
     source: Mapping[str, Json]
     sink: Mapping[str, Json]
     functions: Functions | None = None
+    progress: Callable[[int, int], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class SelectionDeciding:
     def __init__(self, job: StreamJob, settings: KnobSettings) -> None:
         """Raises QueryError, and Refused for a query that calls functions."""
         _refuse_filters(job.queries)
-        self.core = SelectionReOptimizer(job.queries, job.schema, settings)
+        self.core = SelectionReOptimizer(job.queries, job.schema, settings, job.progress)
         self._stream, self._settings = job.stream, settings
         self._ran = self.core.plan
         self._core_us = 0.0

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,14 @@ VERSION = "0.1.0"
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
     """master: Spark's. folder: where runs keep checkpoint, spool and default sink. once: see
-    StreamRunner. conf: further settings of Spark, which come before ours."""
+    StreamRunner. conf: further settings of Spark, which come before ours. progress: told (n,
+    total) as queries are registered."""
 
     master: str
     folder: Path
     once: bool
     conf: Mapping[str, str] = field(default_factory=dict)
+    progress: Callable[[int, int], None] | None = None
 
 
 class Launch:
@@ -117,7 +119,10 @@ class Launch:
             note="starting Spark",
         )
         functions = self.workload.functions
-        job = StreamJob(stream.name, stream.schema, part.queries, source, sink_facts, functions)
+        progress = self.settings.progress
+        job = StreamJob(
+            stream.name, stream.schema, part.queries, source, sink_facts, functions, progress
+        )
         make = FilterEngine if part.is_pipeline else Engine
         engine: Loop[Any, Any] = make(run, job, self._knobs(part), self.writer)
         engine.start()

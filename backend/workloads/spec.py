@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +31,8 @@ __all__ = [
     "shipped_workloads",
 ]
 
+#: Told how many of how many queries are done.
+Progress = Callable[[int, int], None]
 SINK_FORMATS: Final = ("parquet", "json", "csv")
 TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
 
@@ -99,11 +101,13 @@ def load_workload(
     path: Path | str,
     overrides: Mapping[str, object] | None = None,
     knob_specs: Iterable[KnobSpec] = (),
+    progress: Progress | None = None,
 ) -> Workload:
     """Read a workload file; ``overrides`` are knob values laid over its [knobs].
 
     knob_specs: when given, knob names and values are checked against them (their defaults are not
-    added). Raises WorkloadError: one sentence with the file.
+    added). progress: told (n, total) for every query read. Raises WorkloadError: one sentence with
+    the file.
     """
     path = Path(path)
     document = Table(path, "", read_toml(path))
@@ -115,7 +119,7 @@ def load_workload(
         name=document.text("name") or path.stem,
         path=path,
         streams=streams,
-        queries=_queries(document.table("queries"), streams, functions),
+        queries=_queries(document.table("queries"), streams, functions, progress),
         knobs=_knobs(document.table("knobs"), overrides or {}, tuple(knob_specs)),
         sink=_sink(document.table("sink")),
         functions=functions,
@@ -250,11 +254,14 @@ def _rate(table: Table) -> float | None:
 
 
 def _queries(
-    table: Table, streams: tuple[StreamSpec, ...], functions: Functions
+    table: Table,
+    streams: tuple[StreamSpec, ...],
+    functions: Functions,
+    progress: Progress | None,
 ) -> tuple[ContinuousQuery, ...]:
     schemas = {stream.name: stream.schema for stream in streams}
     queries = []
-    for name, text in table.values.items():
+    for n, (name, text) in enumerate(table.values.items(), start=1):
         if not name.strip():
             raise table.refuse("has a query with an empty name")
         if not isinstance(text, str):
@@ -266,6 +273,8 @@ def _queries(
             raise WorkloadError(table.path, message) from error
         _check_windows(table, query, {stream.name: stream for stream in streams})
         queries.append(query)
+        if progress is not None:
+            progress(n, len(table.values))
     return tuple(queries)
 
 

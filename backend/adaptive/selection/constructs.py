@@ -23,13 +23,14 @@ __all__ = [
     "Construct",
     "ConstructSet",
     "ConstructStore",
+    "Progress",
     "QueryError",
     "Words",
     "build_constructs",
 ]
 
-#: Told how many queries are taken in.
-Progress = Callable[[int], None]
+#: Told how many of how many queries are taken in.
+Progress = Callable[[int, int], None]
 
 
 def build_constructs(queries: Sequence[ContinuousQuery], schema: Schema) -> ConstructSet:
@@ -214,7 +215,7 @@ class ConstructStore:
             for attribute, constants in parts.constants.items():
                 written.setdefault(attribute, []).append(constants)
             if progress is not None:
-                progress(n)
+                progress(n, len(queries))
         ranges = _ranges(self._slots)
         for attribute, found in written.items():
             column = self._columns[attribute]

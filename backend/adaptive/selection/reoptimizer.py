@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backend.adaptive.selection.arrows import carried_arrows
-from backend.adaptive.selection.constructs import ConstructSet, ConstructStore
+from backend.adaptive.selection.constructs import ConstructSet, ConstructStore, Progress
 from backend.adaptive.selection.cost import CostModel, PlanShape
 from backend.adaptive.selection.cover import EXACT_UP_TO, cover_prefix, static_order
 from backend.adaptive.selection.evidence import (
@@ -71,11 +71,15 @@ class SelectionReOptimizer:
     """
 
     def __init__(
-        self, queries: Sequence[ContinuousQuery], schema: Schema, settings: KnobSettings
+        self,
+        queries: Sequence[ContinuousQuery],
+        schema: Schema,
+        settings: KnobSettings,
+        progress: Progress | None = None,
     ) -> None:
         """Raises QueryError as build_constructs does, and for bitmaps above ``bitmap_memory``."""
         self._settings = Settings.of(settings)
-        self._store = ConstructStore(schema, queries)
+        self._store = ConstructStore(schema, queries, progress)
         self._constructs = self._store.snapshot()
         check_memory(self._constructs, self._settings.bitmap_bytes)
         self._plan = SelectionPlan(1, "early drop", static_order(self._constructs))
