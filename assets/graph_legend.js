@@ -4,8 +4,8 @@
   const pw = (window.planwatch = window.planwatch || {});
   const h = (...args) => window.React.createElement(...args);
 
-  /** options: {heat, setHeat, top}: the colour metric, its setter, the upper end of the scale. */
-  pw.graphLegend = function ({ heat, setHeat, top }) {
+  /** options: {heat, setHeat, top, filters}: the colour metric, its setter, the upper end of the scale. */
+  pw.graphLegend = function ({ heat, setHeat, top, filters }) {
     const choice = ([name, { label }]) =>
       h(
         "button",
@@ -25,6 +25,7 @@
       h("span", { className: "pw-legend-word" }, "Bar:"),
       h("span", { className: "pw-segments", role: "group", "aria-label": "Colour of the bars" }, Object.entries(pw.heats).map(choice)),
       h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${(100 * top).toPrecision(2) * 1} %`),
+      filters && h("span", { className: "pw-legend-item" }, "σ in a Spark expression, ƒ in Python"),
       h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
       h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue, filled by share of the batch")
     );
@@ -46,12 +47,17 @@
         ["in total", show(system.matched_total, "int") + " tuples"],
       ];
     const card = facts.cards[node.id] || {};
+    const filter = [
+      ["cost", `${card.cost === null ? "—" : pw.shortNumber(card.cost ?? 0)} µs per tuple`],
+      ["runs in", node.kind === "filter" ? "the Arrow operator" : "a Spark expression"],
+    ];
     return [
       ["drop probability", show(card.drop, "f3")],
       ["reached by", `${show(card.reached, "int")} of ${show(card.n, "int")} tuples`],
       ["dropped here", `${show(card.drops, "pct")} of the batch`],
       ["still alive after", `${show(card.survival, "pct")} of the batch`],
-      ["share of visits", show(card.visits, "pct")],
+      [node.kind === "asc" ? "share of visits" : "share of the cost", show(card.visits, "pct")],
+      ...(node.kind === "asc" ? [] : filter),
     ];
   }
 

@@ -2,9 +2,12 @@
 (function () {
   "use strict";
   const pw = (window.planwatch = window.planwatch || {});
-  const SIGNS = { source: "⇥", output: "⇤", asc: "σ" };
+  const SIGNS = { source: "⇥", output: "⇤", asc: "σ", filter: "ƒ", "native filter": "σ" };
   const h = (...args) => window.React.createElement(...args);
   const show = (value, form) => pw.show(value, form);
+
+  /** Three significant digits, without the zeros of a whole number. */
+  pw.shortNumber = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3))));
 
   pw.nodeSign = (node) => SIGNS[node.kind] || "σ";
 
@@ -26,13 +29,14 @@
       return { big: show(facts.matched, "pct"), word: "matched", small: `${show(perSecond, "si")} tuples/s` };
     }
     const card = facts.cards[node.id] || {};
-    return { big: show(card.drop, "pct"), word: "dropped", small: `reached ${show(card.perSecond, "si")}/s` };
+    const cost = card.cost === null || card.cost === undefined ? "reached" : `${pw.shortNumber(card.cost)} µs ·`;
+    return { big: show(card.drop, "pct"), word: "dropped", small: `${cost} ${show(card.perSecond, "si")}/s` };
   };
 
   pw.cardLabel = function (node, facts, position) {
     const texts = pw.cardTexts(node, facts);
     const card = facts.cards[node.id];
-    const place = card ? `, construct ${position}` : "";
+    const place = card ? `, ${node.kind === "asc" ? "construct" : node.kind} ${position}` : "";
     const more = card ? ` of ${show(card.reached, "int")} tuples reaching it` : `, ${texts.small}`;
     return `${node.label}${place}: ${texts.big} ${texts.word}${more}`;
   };

@@ -7,13 +7,18 @@
   const known = (value) => typeof value === "number" && !Number.isNaN(value);
   const share = (part, whole) => (known(part) && known(whole) && whole > 0 ? part / whole : null);
 
-  /** Per-ASC numbers in plan order, plus those of the source and the output. */
+  /** Whether a node is a step of the plan: a construct or a filter. */
+  pw.isStep = (id) => id.startsWith("asc:") || id.startsWith("filter:");
+
+  /** Numbers of the steps in plan order, plus those of the source and the output. */
   pw.cardValues = function (plan, values) {
     const system = values.system || {};
     const n = system.n_tuples;
     const rate = system.tuples_per_s;
-    const steps = plan.nodes.filter((node) => node.id.startsWith("asc:"));
-    const visits = steps.reduce((sum, node) => sum + ((values[node.id] || {}).reached_tuples || 0), 0);
+    const steps = plan.nodes.filter((node) => pw.isStep(node.id));
+    const price = (own) => (known(own.cost_us) ? own.cost_us : 1); // filters cost time, constructs a visit
+    const paid = (own) => (known(own.reached_tuples) ? own.reached_tuples * price(own) : null);
+    const visits = steps.reduce((sum, node) => sum + (paid(values[node.id] || {}) || 0), 0);
     const cards = {};
     let alive = 1;
     for (const node of steps) {
@@ -26,7 +31,8 @@
         perSecond: known(rate) && share(reached, n) !== null ? rate * share(reached, n) : null,
         survival: after,
         drops: after === null ? null : Math.max(0, alive - after),
-        visits: share(reached, visits),
+        visits: share(paid(own), visits),
+        cost: known(own.cost_us) ? own.cost_us : null,
         n,
       };
       if (after !== null) alive = after;

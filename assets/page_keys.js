@@ -47,6 +47,7 @@
 
   pw.pageKey("runsKey", ["run", "plans"], true);
   pw.pageKey("matrixKey", ["plans", "queries"], true);
+  pw.pageKey("filtersKey", ["plans", "queries", "knobs"], true);
   pw.pageKey("decisionsKey", ["decisions", "plans", "run"], false);
   pw.pageKey("resultsKey", ["queries", "commands", "misfits", "run"], true);
 })();

@@ -37,7 +37,7 @@
     const add = (id, number) => {
       if (typeof number === "number") grown[id] = [...(grown[id] || []), number].slice(-SPARK_POINTS);
     };
-    for (const [id, own] of Object.entries(values)) if (id.startsWith("asc:")) add(id, own.drop_prob);
+    for (const [id, own] of Object.entries(values)) if (pw.isStep(id)) add(id, own.drop_prob);
     for (const [id, name] of Object.entries(SPARK_OF)) add(id, (values.system || {})[name]);
     return grown;
   }
@@ -59,7 +59,7 @@
     const glide = pw.useGlide(layout.places, `${plan.run} ${plan.hash}`);
     const facts = useMemo(() => pw.cardValues(plan, live.values), [plan.hash, live.values]);
     const top = pw.niceTop(Object.values(facts.cards).map(pw.heats[heat].of));
-    const steps = plan.nodes.filter((node) => node.id.startsWith("asc:"));
+    const steps = plan.nodes.filter((node) => pw.isStep(node.id));
     return { plan, selected, width, heat, live, layout, glide, facts, top, steps };
   }
 
@@ -77,7 +77,7 @@
       plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
       width > 0 && plan.nodes.length > 0 && drawing(scene, setTip),
       tip && layout.places[tip.id] && pw.graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
-      pw.graphLegend({ heat, setHeat, top })
+      pw.graphLegend({ heat, setHeat, top, filters: scene.steps.some((node) => node.kind !== "asc") })
     );
   }
 

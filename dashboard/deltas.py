@@ -5,9 +5,9 @@ A delta is a JSON object (at most 2000 bytes):
 ``run`` run id · ``c`` cursor, grows with every change of the store · ``b`` newest batch (null
 before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` plan
 version · ``kv`` knob version · ``st_time`` stream time, text · ``v`` values: ``{"system":
-{property: value}, "asc:x": {...}, "queue:x": size, "query:x": {"matched_total": n}}`` with four
-significant digits, whole numbers exactly (the system always, constructs always while they fit, by
-turns else, the others when they changed and fit) · ``pts``
+{property: value}, "asc:x" or "filter:x": {...}, "queue:x": size, "query:x": {"matched_total":
+n}}`` with four significant digits, whole numbers exactly (the system always, constructs and filters
+always while they fit, by turns else, the others when they changed and fit) · ``pts``
 one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch
 · ``new`` which kinds of records changed · ``gap`` true: earlier deltas were lost, take all anew.
 """
@@ -30,9 +30,9 @@ Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 MAX_BYTES: Final = 2000
 MAX_POINTS: Final = 16
 POINT_PROPERTIES: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
-_OPERATOR: Final = "asc:"
+_OPERATORS: Final = ("asc:", "filter:")
 _TURN: Final = 8
-_OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples")
+_OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples", "cost_us")
 _NEWS: Final = {
     "runs": "run",
     "entities": "queries",
@@ -179,7 +179,7 @@ def _with_values(delta: Delta, values: Values, known: Known) -> tuple[Delta, Kno
     room = MAX_BYTES - len(encoded(delta).encode())
     for entity, value in (*_operators(values, delta["b"]), *_others(values)):
         size = len(encoded({entity: value}).encode())
-        wanted = entity.startswith(_OPERATOR) or sent.get(entity) != value
+        wanted = entity.startswith(_OPERATORS) or sent.get(entity) != value
         if wanted and size <= room:
             shown[entity] = sent[entity] = value
             room -= size
@@ -188,7 +188,7 @@ def _with_values(delta: Delta, values: Values, known: Known) -> tuple[Delta, Kno
 
 def _operators(values: Values, batch: int) -> list[tuple[str, Any]]:
     """Values of the constructs; others are first each batch, for when they do not all fit."""
-    found = sorted(entity for entity in values if entity.startswith(_OPERATOR))
+    found = sorted(entity for entity in values if entity.startswith(_OPERATORS))
     turn = _TURN * batch % len(found) if found else 0
     shown = []
     for entity in found[turn:] + found[:turn]:

@@ -13,7 +13,6 @@ from storage.records import Run
 
 RUNNING: Final = ("starting", "running")
 BEFORE_FIRST: Final = -1
-OPERATOR: Final = "asc:"
 QUERY: Final = "query:"
 
 AT = Param("at", "integer", "Look from this batch; default: now.", low=BEFORE_FIRST)

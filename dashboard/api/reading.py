@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dashboard.api.common import OPERATOR, find_run, flat, flat_type, query_names, read_number
+from dashboard.api.common import find_run, flat, flat_type, query_names, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.registry import Call
 from storage.records import (
@@ -97,7 +97,7 @@ def plans(call: Call) -> list[PlanVersion]:
 
 def attribute_names(order: tuple[str, ...]) -> tuple[str, ...]:
     """Entity ids of constructs as names of their attributes."""
-    return tuple(entity.removeprefix(OPERATOR) for entity in order)
+    return tuple(entity.partition(":")[2] or entity for entity in order)
 
 
 def decisions(call: Call) -> list[dict[str, Any]]:

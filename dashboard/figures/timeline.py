@@ -34,7 +34,7 @@ MARKS: Final = {
     "rearrangement": ("▲ rearranged", "", "triangle-up", "violet"),
     "suppressed": ("○ suppressed", "", "circle-open", "muted"),
     "knob": ("◆ knob", "", "diamond", "orange"),
-    "query": ("⚑ query", "⚑", "circle", "cyan"),
+    "query": ("⚑ query, stream", "⚑", "circle", "cyan"),
     "error": ("✖ error, restart", "", "x", "red"),
 }
 _COLOURS: Final = {

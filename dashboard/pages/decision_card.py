@@ -13,6 +13,7 @@ from dashboard.components.formats import show, stamp
 from dashboard.components.links import jump
 from dashboard.components.tables import Column
 from dashboard.context import Context
+from dashboard.pages import filters_side
 from dashboard.pages.rows import CellData, RowTable
 from dashboard.views.decisions import Cost, DecisionCard, Inequality, Measured, OrderView, Step
 from dashboard.views.orders import OrderItem
@@ -27,6 +28,7 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
         _head(card, context),
         html.P(card.sentence, className="pw-dcard-sentence"),
         _section(card.tested, [*map(_inequality, card.inequalities), _evidence(card)]),
+        _section("Pair", [filters_side.pair_table(card.pair)]) if card.pair else None,
         _section("Order", _orders(card, context)),
         _section(f"Cost ({card.unit})", _costs(card)),
         _section("Saved", _saved(card)) if card.verdict == "switched" else None,

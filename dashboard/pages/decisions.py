@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 import dash_mantine_components as dmc
-from dash import Dash, Input, State, dcc, html
+from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard import context as contexts
@@ -18,7 +18,7 @@ from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.decision_card import draw_card
-from dashboard.pages.keys import follow
+from dashboard.pages.keys import clientside, follow
 from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.rows import DecisionLinks, jump_to
 from dashboard.services import Services
@@ -34,6 +34,7 @@ from dashboard.views.decisions import (
 from storage.rows import DecisionEntry
 
 FILTER: Final = "pw-decisions-filter"
+SHOW: Final = "pw-decisions-show"
 LIST: Final = "pw-decisions-list"
 CARD: Final = "pw-decisions-card"
 KEY: Final = "pw-decisions-key"
@@ -79,13 +80,15 @@ def layout(context: Context, services: Services) -> Component:
     """The page at a context."""
     if context.run is None:
         return empty("No run yet", "Start one with python3 run.py; its decisions appear here.")
-    shown = _render(context, services, "all", wanted_decision(context.moment.node, None))
+    chosen = context.moment.show or "all"
+    shown = _render(context, services, chosen, wanted_decision(context.moment.node, None))
     return html.Div(
         [
             dcc.Store(id=KEY),
+            dcc.Store(id=SHOW),
             panel(
                 "Decisions",
-                [_filter(), part(LIST, shown[0])],
+                [_filter(chosen), part(LIST, shown[0])],
                 className="pw-decisions-panel",
             ),
             part(CARD, shown[1], _CARD_CLASS),
@@ -95,8 +98,17 @@ def layout(context: Context, services: Services) -> Component:
 
 
 def register(app: Dash, services: Services) -> None:
-    """Follow the decisions, the filter and the selection."""
+    """Follow the decisions, the filter (which lives in the URL) and the selection."""
     follow(app, "decisionsKey", KEY)
+    clientside(
+        app,
+        "decisionsShow",
+        Output(SHOW, "data"),
+        Input(FILTER, "value"),
+        prevent_initial_call=True,
+    )
+    moved = (Input(ids.MOMENT, "data"), State(FILTER, "value"))
+    clientside(app, "decisionsFilter", Output(FILTER, "value"), *moved)
 
     @app.callback(
         part_output(LIST),
@@ -128,10 +140,15 @@ PAGE: Final = Page(
 )
 
 
-def _filter() -> Component:
+def _filter(chosen: str) -> Component:
     choices = [{"value": name, "label": _WORDS[name]} for name in FILTERS]
     control: Component = dmc.SegmentedControl(
-        id=FILTER, data=choices, value="all", size="xs", fullWidth=True, **attrs(aria_label="Show")
+        id=FILTER,
+        data=choices,
+        value=chosen if chosen in FILTERS else "all",
+        size="xs",
+        fullWidth=True,
+        **attrs(aria_label="Show"),
     )
     return control
 
@@ -168,7 +185,7 @@ def _item(row: DecisionRow, context: Context, here: bool) -> dict[str, Any]:
     saved = ""
     if row.saved.value is not None:
         verb = "saved" if row.saved.value >= 0 else "lost"
-        saved = f"{verb} {show(abs(row.saved.value), 'int')} per 1k"
+        saved = f"{verb} {show(abs(row.saved.value), 'int')} {row.unit} per 1k"
     target = jump_to(context, node=f"{NODE}{row.seq}")
     return {
         "seq": row.seq,

@@ -57,7 +57,7 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
         parts.append(_history(reader, context, view))
     if view.properties:
         parts.append(_properties(view.properties))
-    if entity == plans.SYSTEM or entity.startswith("asc:"):
+    if entity == plans.SYSTEM or plans.is_step(entity):
         parts += _why(context, view.reasons)
     knobs = _knobs(reader, context)
     if knobs:

@@ -105,7 +105,7 @@ def _cost_words(loop: Loop) -> str:
     if loop.cost is None:
         return f"{flips}; what they cost together is not known"
     verb = "cost" if loop.cost > 0 else "saved"
-    return f"{flips} that together {verb} {show(abs(loop.cost), 'si')} visits"
+    return f"{flips} that together {verb} {show(abs(loop.cost), 'si')} {loop.unit}"
 
 
 def _advice(loop: Loop) -> str:
@@ -129,7 +129,7 @@ def _flips(loop: Loop, context: Context) -> Component:
         Column("μ", "f3", "", "right side of the trigger's inequality"),
         Column("Since last flip", "int", "tuples"),
         Column("In force for", "int", "tuples"),
-        Column("Cost", "si", "visits", "against the plan it replaced, while it was in force"),
+        Column("Cost", "si", loop.unit, "against the plan it replaced, while it was in force"),
         Column("n", "int", "sampled"),
         Column("Why"),
     )

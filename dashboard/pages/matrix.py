@@ -23,6 +23,7 @@ from dashboard.figures.matrix import (
     regions_height,
     selectivity_height,
 )
+from dashboard.pages import filters_matrix
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import follow
 from dashboard.pages.parts import part, part_output, part_tree
@@ -89,6 +90,8 @@ def layout(context: Context, services: Services) -> Component:
     """The frame of the page; the callbacks fill it, as they know the theme."""
     if context.run is None:
         return empty("No run yet", "Start one with python3 run.py; its matrices appear here.")
+    if filters_matrix.is_meant(context, services):
+        return filters_matrix.layout(context, services)
     page = build(context, services)
     return html.Div(
         [
@@ -110,6 +113,7 @@ def layout(context: Context, services: Services) -> Component:
 
 def register(app: Dash, services: Services) -> None:
     """Redraw a matrix when it changed, not at every batch."""
+    filters_matrix.register(app, services)
     follow(app, "matrixKey", NEWS)
 
     @app.callback(

@@ -24,6 +24,7 @@ from dashboard.pages.contract import Page
 from dashboard.pages.inspector import draw_inspector, inspector_key
 from dashboard.services import Services
 from dashboard.views import plan as views
+from dashboard.views.plan import Step
 from storage.reader import Reader
 from storage.records import Batch, Entity, PlanVersion
 from storage.rows import SeriesData
@@ -193,38 +194,61 @@ def _chart(chart: Chart, facts: Facts) -> Component:
 
 
 _STEP_COLUMNS: Final = (
-    Column("Construct"),
     Column("#", "int", hint="place in the order of the plan"),
     Column("drop probability", "pct", hint="P(dropped | reached)"),
     Column("reached", "int", "tuples", "tuples of the batch that visited it"),
     Column("dropped here", "pct", hint="share of the batch's tuples dropped here"),
     Column("alive after", "pct", hint="share of the batch's tuples alive after it"),
+)
+_QUEUE: Final = Column("queue", "int", "tuples")
+_CONSTRUCT_COLUMNS: Final = (
+    Column("Construct"),
+    *_STEP_COLUMNS,
     Column("visits", "pct", hint="share of all visits"),
-    Column("queue", "int", "tuples"),
+    _QUEUE,
     Column("regions", "int"),
     Column("queries", "int"),
+)
+_FILTER_COLUMNS: Final = (
+    Column("Filter"),
+    *_STEP_COLUMNS,
+    Column("share of cost", "pct", hint="share of all time spent on filters"),
+    _QUEUE,
+    Column("cost", "f3", "us", "of one tuple"),
+    Column("runs in"),
 )
 
 
 def _steps_table(facts: Facts) -> Component:
     rows = [] if facts.plan is None else views.steps(facts.plan, facts.values, facts.entities)
-    cells = [
-        [
-            row.attribute,
-            row.position,
-            _live(row.entity, "drop_prob", row.drop, "pct"),
-            _live(row.entity, "reached_tuples", row.reached, "int"),
-            row.dropped,
-            _live(row.entity, "survival_prob", row.survival, "pct"),
-            row.visits,
-            row.queue,
-            row.n_regions,
-            row.n_queries,
-        ]
-        for row in rows
-    ]
+    filters = bool(rows) and views.step_word(rows[0].entity) == "filter"
+    cells = [[*_step_cells(row), *(_filter_cells(row) if filters else _sizes(row))] for row in rows]
     marks = [attrs(data_pw_node=row.entity) for row in rows]
-    return table("Constructs of the plan, in its order", _STEP_COLUMNS, cells, marks)
+    what = "Filters" if filters else "Constructs"
+    columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
+    return table(f"{what} of the plan, in its order", columns, cells, marks)
+
+
+def _step_cells(row: Step) -> list[Any]:
+    return [
+        row.attribute,
+        row.position,
+        _live(row.entity, "drop_prob", row.drop, "pct"),
+        _live(row.entity, "reached_tuples", row.reached, "int"),
+        row.dropped,
+        _live(row.entity, "survival_prob", row.survival, "pct"),
+        row.visits,
+        row.queue,
+    ]
+
+
+def _sizes(row: Step) -> list[Any]:
+    return [row.n_regions, row.n_queries]
+
+
+def _filter_cells(row: Step) -> list[Any]:
+    where = "Spark expression" if row.native else "Arrow operator"
+    return [_live(row.entity, "cost_us", row.cost, "f3"), where]
 
 
 def _live(entity: str, name: str, value: float | None, form: Format) -> Cell:

@@ -24,6 +24,7 @@ from dashboard.views.decisions import (
     Inequality,
     OrderView,
     Step,
+    cost_unit,
     inequality_words,
     metric_words,
     saved_per_1000,
@@ -82,13 +83,14 @@ def build_card(
         costs=predicted_costs(decision, detail) + measured,
         unit=str(detail.get("cost_unit") or "visits per tuple"),
         saved=saved,
-        saved_words=saved_words(saved, entry.outcome),
+        saved_words=saved_words(saved, entry.outcome, cost_unit(decision)),
         steps=_steps(detail),
         cover_prefix=[str(name) for name in detail.get("cover_prefix") or ()],
         knob_version=decision.knob_version,
         knobs=[(knob.name, knob_text(knob.value), knob.unit) for knob in knobs],
         further=[(metric_words(k), _plain(v)) for k, v in detail.items() if _lists(k, v)],
         algorithm=decision.algorithm,
+        pair=_mapping(detail["pair"]) if isinstance(detail.get("pair"), Mapping) else None,
     )
 
 

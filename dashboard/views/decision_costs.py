@@ -46,14 +46,14 @@ def measured_costs(outcome: DecisionOutcome | None) -> list[Cost]:
     ]
 
 
-def saved_words(saved: Measured, outcome: DecisionOutcome | None) -> str:
+def saved_words(saved: Measured, outcome: DecisionOutcome | None, unit: str = "visits") -> str:
     """'saved 750 visits per 1 000 tuples (estimated on 250 sampled tuples)', or why not."""
     if saved.value is None or outcome is None:
         return saved.reason
     verb = "saved" if saved.value >= 0 else "lost"
     amount = show(abs(saved.value), "int")
     basis = _sampled("estimated", outcome.n_sample)
-    return f"{verb} {amount} visits per 1 000 tuples ({basis})"
+    return f"{verb} {amount} {unit} per 1 000 tuples ({basis})"
 
 
 def interval_of(mean: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -6,8 +6,8 @@ not shown at all: its reason is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.views.orders import OrderItem
@@ -40,7 +40,8 @@ class Measured(NamedTuple):
 
 
 class DecisionRow(NamedTuple):
-    """One line of the list. saved: visits saved (lost if negative) per 1 000 tuples, estimated."""
+    """One line of the list. saved: cost saved (lost if negative) per 1 000 tuples, estimated, in
+    ``unit``: visits or µs."""
 
     seq: int
     batch: int
@@ -50,6 +51,7 @@ class DecisionRow(NamedTuple):
     word: str
     summary: str
     saved: Measured
+    unit: str = "visits"
 
 
 class DecisionList(NamedTuple):
@@ -117,7 +119,8 @@ class DecisionCard(NamedTuple):
     """Everything known of one evaluation; dashboard.views.decision_card builds it.
 
     tested: what the inequalities are about. saving: the predicted saving in words, '' = not
-    predicted. knobs: (name, value, unit) in force. further: numbers without a place of their own.
+    predicted. pair: of a check of filters, the deciding pair as recorded. knobs: (name, value,
+    unit) in force. further: numbers without a place of their own.
     """
 
     seq: int
@@ -145,6 +148,7 @@ class DecisionCard(NamedTuple):
     knobs: list[tuple[str, str, str]]
     further: list[tuple[str, str]]
     algorithm: str
+    pair: Mapping[str, Any] | None = None
 
 
 def build_list(
@@ -170,8 +174,14 @@ def count_words(view: DecisionList) -> str:
     return f"{kept}; {show(view.evaluated, 'int')} evaluated, rejected ones are sampled"
 
 
+def cost_unit(decision: Decision) -> str:
+    """What costs are counted in: 'visits', or 'µs' for filters."""
+    detail = decision.detail if isinstance(decision.detail, Mapping) else {}
+    return "µs" if str(detail.get("cost_unit", "")).startswith("us") else "visits"
+
+
 def saved_per_1000(entry: DecisionEntry) -> Measured:
-    """Visits saved per 1 000 tuples by a switch: old minus new order on the same sampled tuples."""
+    """Cost saved per 1 000 tuples by a switch: old minus new order on the same sampled tuples."""
     if entry.decision.verdict != "switched":
         return Measured(None, "nothing was switched")
     outcome = entry.outcome
@@ -210,6 +220,7 @@ def _row(entry: DecisionEntry) -> DecisionRow:
         word=word,
         summary=_summary(decision),
         saved=saved_per_1000(entry),
+        unit=cost_unit(decision),
     )
 
 

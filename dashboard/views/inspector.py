@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import Format, show
 from dashboard.views.numbers import form_of, known, shown_unit
-from dashboard.views.plan import OUTPUT, SOURCE, SYSTEM, Step, Values
+from dashboard.views.plan import OUTPUT, SOURCE, SYSTEM, Step, Values, is_step, step_word
 from storage.properties import PROPERTIES
 from storage.records import Decision, Entity
 from storage.rows import DecisionEntry
@@ -87,12 +87,12 @@ def summarise(
     entity: str, found: Entity | None, step: Step | None, values: Values, n_steps: int
 ) -> str:
     """One sentence about the entity now."""
-    system = values.get(SYSTEM, {})
+    system, word = values.get(SYSTEM, {}), step_word(entity).capitalize()
     if step is not None:
         if step.drop is None or step.reached is None:
-            return f"Construct {step.position} of {n_steps}; no tuple reached it in this batch."
+            return f"{word} {step.position} of {n_steps}; no tuple reached it in this batch."
         return (
-            f"Construct {step.position} of {n_steps}: drops {show(step.drop, 'pct')} of the "
+            f"{word} {step.position} of {n_steps}: drops {show(step.drop, 'pct')} of the "
             f"{show(step.reached, 'int')} tuples that reach it, {show(step.visits, 'pct')} of all "
             "visits."
         )
@@ -104,14 +104,14 @@ def summarise(
         return f"{show(share, 'pct')} of the batch satisfies at least one query."
     if entity == SYSTEM:
         return "The engine as a whole. Click a card, or press Enter on it, to see that part."
-    if entity.startswith("asc:"):
-        return "This construct is not part of the plan at this moment."
+    if is_step(entity):
+        return f"This {step_word(entity)} is not part of the plan at this moment."
     return "" if found else f"The run has nothing called {entity}."
 
 
 def reasons(entity: str, decisions: Sequence[DecisionEntry]) -> list[Reason]:
     """The newest accepted decisions that moved the entity (any, for the system)."""
-    attribute = entity.removeprefix("asc:")
+    attribute = entity.partition(":")[2] if is_step(entity) else entity
     touching = [
         entry.decision
         for entry in decisions
@@ -187,13 +187,13 @@ def _plain(value: Any) -> Any:
 
 
 def _kind(entity: str, found: Entity | None) -> str:
-    if entity.startswith("asc:"):
-        return "construct"
+    if is_step(entity):
+        return step_word(entity)
     return found.kind if found else "unknown"
 
 
 def _history_property(entity: str) -> str | None:
-    if entity.startswith("asc:"):
+    if is_step(entity):
         return "drop_prob"
     return {SOURCE: "tuples_per_s", OUTPUT: "n_matched", SYSTEM: "tuples_per_s"}.get(
         entity, "size_tuples" if entity.startswith("queue:") else None

@@ -14,7 +14,11 @@ SPARK_POINTS: Final = 24
 SOURCE: Final = "op:source"
 OUTPUT: Final = "op:output"
 SYSTEM: Final = "system"
+#: What the entities of a plan's steps begin with -> what such a step is called.
+STEPS: Final[Mapping[str, str]] = {"asc:": "construct", "filter:": "filter"}
 
+#: Kind of the nodes of filters that are part of a Spark expression.
+NATIVE: Final = "native filter"
 #: What the sparkline of a node draws: (entity, property).
 SPARKS: Final = {SOURCE: (SYSTEM, "tuples_per_s"), OUTPUT: (SYSTEM, "n_matched")}
 
@@ -23,7 +27,8 @@ class Step(NamedTuple):
     """One row of the table twin: a construct in the order of the plan.
 
     reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
-    tuples dropped here. visits: share of all visits. queue: tuples handed to it.
+    tuples dropped here. visits: share of all visits; for filters of the cost. queue: tuples handed
+    to it. cost: of a filter, us per tuple; native: it is part of a Spark expression.
     """
 
     position: int
@@ -37,14 +42,21 @@ class Step(NamedTuple):
     queue: float | None
     n_regions: int | None
     n_queries: int | None
+    cost: float | None = None
+    native: bool = False
 
 
 def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
-    """The plan as the graph draws it: nodes in the order of the flow, bare attribute names."""
+    """The plan as the graph draws it: nodes in the order of the flow, bare attribute names.
+
+    Filters before the split are of kind NATIVE: they run in an expression, the others in Python.
+    """
     if plan is None:
         return {"run": run_id, "version": 0, "hash": "", "kind": "", "nodes": [], "edges": []}
     labels = {node["id"]: bare(str(node["label"])) for node in plan.graph.get("nodes", [])}
     kinds = {node["id"]: node["kind"] for node in plan.graph.get("nodes", [])}
+    for entity in plan.order[: plan.graph.get("split") or 0]:
+        kinds[entity] = NATIVE
     flow = [SOURCE, *plan.order, OUTPUT]
     fallback = {SOURCE: "Source", OUTPUT: "Output"}
     nodes = [
@@ -65,6 +77,16 @@ def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
     }
 
 
+def is_step(entity: str) -> bool:
+    """Whether the entity is a step of a plan: a construct or a filter."""
+    return entity.startswith(tuple(STEPS))
+
+
+def step_word(entity: str) -> str:
+    """'construct' or 'filter'."""
+    return next((word for prefix, word in STEPS.items() if entity.startswith(prefix)), "construct")
+
+
 def bare(label: str) -> str:
     """A node's name without its operator sign: the graph draws the sign itself."""
     return label.removeprefix("σ").strip()
@@ -76,7 +98,7 @@ def graph_values(values: Values) -> dict[str, Any]:
     for entity, properties in values.items():
         if entity.startswith("queue:"):
             shaped[entity] = properties.get("size_tuples")
-        elif entity == SYSTEM or entity.startswith("asc:"):
+        elif entity == SYSTEM or is_step(entity):
             shaped[entity] = dict(properties)
     return shaped
 
@@ -105,15 +127,15 @@ def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
 
 def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
     """The constructs of a plan in order, with their numbers at the batch of ``values``."""
-    reached = [values.get(entity, {}).get("reached_tuples") for entity in plan.order]
-    total = sum(number for number in reached if number is not None)
+    paid = [_paid(values.get(entity, {})) for entity in plan.order]
+    total = sum(number for number in paid if number is not None)
     rows: list[Step] = []
     alive: float | None = 1.0
     for place, entity in enumerate(plan.order):
         own = values.get(entity, {})
         attribute = entity.partition(":")[2]
         after = own.get("survival_prob")
-        visits = reached[place]
+        visits = paid[place]
         facts = entities[entity].properties if entity in entities else {}
         queue = "queue:source" if place == 0 else f"queue:{attribute}"
         rows.append(
@@ -121,7 +143,7 @@ def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> 
                 position=place + 1,
                 entity=entity,
                 attribute=attribute,
-                reached=visits,
+                reached=own.get("reached_tuples"),
                 drop=own.get("drop_prob"),
                 dropped=None if alive is None or after is None else max(0.0, alive - after),
                 survival=after,
@@ -129,10 +151,18 @@ def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> 
                 queue=values.get(queue, {}).get("size_tuples"),
                 n_regions=facts.get("n_regions"),
                 n_queries=facts.get("n_queries"),
+                cost=own.get("cost_us"),
+                native=facts.get("kind") == "native",
             )
         )
         alive = after if after is not None else alive
     return rows
+
+
+def _paid(own: Mapping[str, float | None]) -> float | None:
+    """Visits of a step in a batch, weighed with the cost of a filter."""
+    reached, cost = own.get("reached_tuples"), own.get("cost_us")
+    return None if reached is None else reached * (1.0 if cost is None else cost)
 
 
 def headline(plan: PlanVersion | None) -> str:

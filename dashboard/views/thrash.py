@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from dashboard.components.formats import show
-from dashboard.views.decisions import MIN_SAMPLES
+from dashboard.views.decisions import MIN_SAMPLES, cost_unit
 from dashboard.views.events import names
 from storage.records import PlanVersion
 from storage.rows import DecisionEntry
@@ -25,10 +25,11 @@ _Number = TypeVar("_Number", int, float)
 
 
 class Flip(NamedTuple):
-    """One switch of a loop. plan: its version; first: the attribute the new order begins with.
+    """One switch of a loop. plan: its version; first: the attribute the new order has where
+    the orders of the loop first differ.
 
     change, mu: the inequality's sides, None = unknown. waited: tuples since the flip before it in
-    the loop. lasted: tuples until the next switch, None while it lasts. cost: visits it cost over
+    the loop. lasted: tuples until the next switch, None while it lasts. cost: what it cost over
     the plan it replaced in that time (negative: saved), estimated on n sampled tuples; why: why
     there is no number.
     """
@@ -50,8 +51,9 @@ class Flip(NamedTuple):
 class Loop(NamedTuple):
     """Flips oldest first. since, until: Unix s of the first and the last of them.
 
-    route: the first attributes of the plans, 'A → B → A'. mu: all flips changed by less than or
-    equal to it; cooldown: the longest wait, in tuples; None = cannot be told.
+    route: what the plans begin with where they first differ, 'A → B → A'. mu: all flips changed by
+    less than or equal to it; cooldown: the longest wait, in tuples; None = cannot be told. unit: of
+    the costs.
     """
 
     flips: list[Flip]
@@ -61,6 +63,7 @@ class Loop(NamedTuple):
     mu: float | None
     cooldown: int | None
     cost: float | None
+    unit: str = "visits"
 
 
 class Step(NamedTuple):
@@ -129,7 +132,8 @@ def _loop(
     steps: Sequence[Step], first: int, last: int, decisions: Mapping[int, DecisionEntry]
 ) -> Loop:
     places = range(first, last + 1)
-    flips = [_flip(steps, place, place == first, decisions) for place in places]
+    skip = _shared([names(step.plan) for step in steps[first - 1 : last + 1]])
+    flips = [_flip(steps, place, place == first, decisions, skip) for place in places]
     changes = [flip.change for flip in flips]
     waits = [flip.waited for flip in flips[1:]]
     costs = [flip.cost for flip in flips]
@@ -137,11 +141,27 @@ def _loop(
         flips=flips,
         since=flips[0].time,
         until=flips[-1].time,
-        route=" → ".join(_first(steps[place].plan) for place in range(first - 1, last + 1)),
+        route=" → ".join(_first(steps[place].plan, skip) for place in range(first - 1, last + 1)),
         mu=_largest(changes),
         cooldown=_largest(waits),
         cost=None if any(cost is None for cost in costs) else sum(c for c in costs if c),
+        unit=_unit(flips, decisions),
     )
+
+
+def _shared(orders: Sequence[Sequence[str]]) -> int:
+    """How many places the orders have in common at their beginning."""
+    columns = list(zip(*orders, strict=False))
+    return next((i for i, column in enumerate(columns) if len(set(column)) > 1), 0)
+
+
+def _unit(flips: Sequence[Flip], decisions: Mapping[int, DecisionEntry]) -> str:
+    """Of the costs, from the first decision that names one."""
+    for flip in flips:
+        entry = decisions.get(flip.decision) if flip.decision is not None else None
+        if entry is not None:
+            return cost_unit(entry.decision)
+    return "visits"
 
 
 def _largest(values: Sequence[_Number | None]) -> _Number | None:
@@ -150,7 +170,11 @@ def _largest(values: Sequence[_Number | None]) -> _Number | None:
 
 
 def _flip(
-    steps: Sequence[Step], place: int, begins: bool, decisions: Mapping[int, DecisionEntry]
+    steps: Sequence[Step],
+    place: int,
+    begins: bool,
+    decisions: Mapping[int, DecisionEntry],
+    skip: int,
 ) -> Flip:
     plan = steps[place].plan
     entry = None if plan.decision is None else decisions.get(plan.decision)
@@ -162,7 +186,7 @@ def _flip(
         plan=plan.version,
         batch=max(0, plan.batch),
         time=plan.recorded_at,
-        first=_first(plan),
+        first=_first(plan, skip),
         decision=plan.decision,
         change=decision.lhs if decision and compared else None,
         mu=decision.rhs if decision and compared else None,
@@ -174,15 +198,16 @@ def _flip(
     )
 
 
-def _first(plan: PlanVersion) -> str:
-    order = names(plan)
+def _first(plan: PlanVersion, skip: int) -> str:
+    """The name at the first place the plans of the loop do not share."""
+    order = names(plan)[skip:]
     return order[0] if order else plan.kind
 
 
 def _cost(
     entry: DecisionEntry | None, lasted: int | None, over: bool
 ) -> tuple[float | None, int, str]:
-    """Visits the new plan cost over the old one while it lasted; n; why there is no number."""
+    """What the new plan cost over the old one while it lasted; n; why there is no number."""
     outcome = entry.outcome if entry else None
     if outcome is None or outcome.sample_new is None or outcome.counterfactual_old is None:
         return None, 0, "not measured"

@@ -115,7 +115,7 @@ PANELS: Final = (
         "visits",
         "Visits per tuple",
         "visits",
-        "constructs",
+        "constructs or filters",
         "f2",
         "visits_per_tuple",
         "visits_window",
@@ -132,7 +132,9 @@ _LANE_OF: Final = {
     "rearrangement": "rearrangement",
     "suppressed": "suppressed",
     "knob": "knob",
+    "algorithm": "knob",
     "query": "query",
+    "change": "query",
     "restart": "error",
     "error": "error",
     "misfit": "error",
@@ -141,7 +143,9 @@ _LINKS: Final = {
     "rearrangement": "/decisions",
     "suppressed": "/decisions",
     "knob": "/knobs",
+    "algorithm": "/knobs",
     "query": "/results",
+    "change": "/matrix",
 }
 
 

@@ -266,6 +266,8 @@ class FiltersReOptimizer:
         names, settings = self._profiler.names, self._settings
         held, waited = len(self._profiler.window), self._since_switch
         verdict = verdict_of(settings, held, finding.is_violated, waited)
+        if verdict == "switched" or settings.algorithm in PARTIAL:
+            self._judged = self.matrices()
         examined = examine(
             situation, self._profiler.window, self._policy, finding, verdict, names, settings
         )
@@ -306,7 +308,6 @@ class FiltersReOptimizer:
         self._seq += 1
         ended = self._end_shadow(check.batch_id)
         self._shadow = Shadow(self._seq, self._profiler.view.order, order)
-        self._judged = self.matrices()
         self._profiler.adopt(order)
         self._detector.reset()
         self._since_switch = 0

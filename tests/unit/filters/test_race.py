@@ -20,7 +20,7 @@ def turning(seed: int, n: int = 1200, filters: int = 4) -> Drops:
     rng = np.random.default_rng(seed)
     shares = rng.permutation(np.linspace(0.1, 0.8, filters))
     parts = (shares, rng.permutation(shares))
-    return np.concatenate([independent_drops(rng, n // 2, part) for part in parts])
+    return np.concatenate([independent_drops(rng, n // 2, part.tolist()) for part in parts])
 
 
 def standing(stream: Stream, algorithm: str) -> Standing:
@@ -91,7 +91,7 @@ def test_costs_are_of_the_order_before_it_saw_the_batch() -> None:
         assert one.cost_us == pytest.approx(paid / 2600 * 2000)
         assert one.n_sampled == 2600
     stream.feed(drops[2600:2700])
-    assert {one.cost_us for one in stream.core.standings} == {None}
+    assert [one.cost_us for one in stream.core.standings] == [None, None]
 
 
 def _paid(drops: Drops, order: tuple[str, ...]) -> float:

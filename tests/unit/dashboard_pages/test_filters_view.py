@@ -1,0 +1,214 @@
+"""What the Matrix page of pipelined filters shows, from records a real engine loop has written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard.views.filters import (
+    FiltersView,
+    Near,
+    build_view,
+    cells,
+    component_data,
+    near_words,
+    shades,
+    view_name,
+    window_batches,
+)
+from dashboard.views.overhead import build_overhead, place, verdict
+from dashboard.views.race import PROPERTIES, RaceView, build_race, racers
+from storage.records import Knob, Matrix
+from storage.rows import SeriesData
+from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
+from tests.web.recorded_filters import (
+    INDEPENDENT,
+    QUERY,
+    RACE,
+    STATIC,
+    SWAPS,
+    SWEEP,
+    record_filters,
+)
+
+RUN = "f1"
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    path = str(tmp_path_factory.mktemp("filters") / "planwatch.db")
+    with open_engine_writer(path) as writer, open_command_writer(path) as commands:
+        record_filters(writer, commands, RUN)
+    with open_reader(path) as found:
+        yield found
+
+
+def view_at(reader: Reader, batch: int) -> FiltersView:
+    stored = reader.matrix(RUN, f"view:{QUERY}", batch)
+    assert stored is not None
+    (entry,) = reader.decisions(RUN, until=stored.batch, limit=1)
+    entities = {entity.id: entity for entity in reader.entities(RUN, batch)}
+    return build_view(stored.matrix, stored.batch, entities, entry.decision)
+
+
+def test_a_switch_shows_the_view_that_was_violated_and_the_move_it_implies(reader: Reader) -> None:
+    switched = reader.decisions(RUN, until=RACE, verdicts=("switched",))
+    for entry in switched:
+        view = view_at(reader, entry.decision.batch)
+        plan = reader.plan_at(RUN, entry.decision.batch)
+        assert plan is not None
+        assert [f"filter:{name}" for name in view.order] == list(plan.order)
+        assert view.check is not None
+        assert view.check.move is not None
+        challenger, incumbent = view.check.move
+        assert (incumbent, incumbent, challenger) in view.violated
+        own, other = view.cards[incumbent], view.cards[challenger]
+        count = view.rows[incumbent][challenger - incumbent] or 0.0
+        share = count / (view.reached[incumbent] or 1.0)
+        assert own.rank is not None
+        assert other.cost is not None
+        assert own.rank < 0.9 * share / other.cost
+
+
+def test_cells_show_counts_probabilities_and_ratios_to_cost(reader: Reader) -> None:
+    view = view_at(reader, RACE - 2)
+    stored = {
+        name: reader.matrix(RUN, f"{name}:{QUERY}", RACE - 2)
+        for name in ("view", "view_drop_prob", "view_rank")
+    }
+    for shown, name in (("counts", "view"), ("drop", "view_drop_prob"), ("rank", "view_rank")):
+        matrix = stored[name]
+        assert matrix is not None
+        for row, values in enumerate(cells(view, shown)):  # type: ignore[arg-type]  # the three words
+            assert values == pytest.approx(list(matrix.matrix.values[row][row:]))
+    for shown in ("counts", "drop", "rank"):
+        for shade_row in shades(view, shown):  # type: ignore[arg-type]  # likewise
+            assert all(shade is None or 0 <= shade <= 1 for shade in shade_row)
+
+
+@pytest.mark.parametrize(
+    ("batch", "kept"),
+    [
+        (SWEEP + 3, lambda i, j, n: i == j or j in range(1, n)),
+        (SWAPS + 2, lambda i, j, n: j in (i, i + 1)),
+        (INDEPENDENT + 2, lambda i, j, n: i == 0),
+    ],
+    ids=["sweep", "local swaps", "independent"],
+)
+def test_entries_an_algorithm_does_not_keep_are_absent(
+    batch: int, kept: Any, reader: Reader
+) -> None:
+    view = view_at(reader, batch)
+    n = len(view.cards)
+    absent = 0
+    for i, row in enumerate(view.rows):
+        for k, count in enumerate(row):
+            if count is None:
+                absent += 1
+            else:
+                assert kept(i, i + k, n)
+    assert absent > 0
+
+
+def test_a_fixed_order_shows_what_it_misses(reader: Reader) -> None:
+    pinned = reader.decisions(RUN, verdicts=("pinned",))
+    view = view_at(reader, pinned[0].decision.batch)
+    assert view.check is not None
+    assert view.check.verdict == "pinned"
+    assert view.violated
+    assert view.check.tested.endswith(": violated")
+    data = component_data(view, "rank")
+    assert data["moved"] is False
+    assert data["move"] == list(view.check.move or ())
+
+
+def test_a_removed_filter_is_gone_from_the_next_view(reader: Reader) -> None:
+    last = reader.last_batch(RUN)
+    assert last is not None
+    assert "slow" in view_at(reader, STATIC + 2).order
+    assert "slow" not in view_at(reader, last).order
+
+
+def test_near_violations_are_told_in_words() -> None:
+    assert near_words(Near("F3", "F1", 1, 0.06)) == (
+        "F3 overtakes F1 if its drop probability rises by 0.060"
+    )
+    assert near_words(Near("F3", "F1", 1, 0.0)) == "F3 outranks F1 already"
+    assert "whatever" in near_words(Near("F3", "F1", 1, None))
+
+
+def test_a_hundred_filters_and_records_with_gaps() -> None:
+    names = tuple(f"F{i}" for i in range(100))
+    values = [[1.0 if j >= i else None for j in range(100)] for i in range(100)]
+    matrix = Matrix("view:q", "view", names, names, values, "tuples", 100)
+    view = build_view(matrix, 3, {}, None)
+    assert len(view.rows[0]) == 100
+    assert cells(view, "drop")[0][0] is None  # reached was not recorded
+    assert view.check is None
+    assert component_data(view, "counts")["move"] is None
+    cut = replace(
+        matrix, row_stats={"reached": [100.0] * 100}, column_stats={"cost_us": [0.0] * 100}
+    )
+    assert cells(build_view(cut, 3, {}, None), "rank")[0][0] is None  # a free filter has no ratio
+    assert view_name(("arrows", "view:a", "view:b"), "b") == "view:b"
+    assert view_name(("arrows", "view:a"), "b") == "view:a"
+    assert view_name(("arrows",), "b") is None
+
+
+def test_the_window_reaches_back_over_batches() -> None:
+    sampled = _series([10, 40, float("nan"), 0, 25])
+    assert window_batches(sampled, 25) == (4, 4)
+    assert window_batches(sampled, 60) == (1, 4)
+    assert window_batches(sampled, 900) == (0, 4)
+    assert window_batches(None, 9) is None
+
+
+def _series(values: list[float]) -> SeriesData:
+    n = len(values)
+    column = np.array(values, dtype=np.float64)
+    times, ones = np.arange(n, dtype=np.float64), np.ones(n, dtype=np.int64)
+    return SeriesData("m", "p", "tuples", np.arange(n), times, column, column, column, ones, False)
+
+
+def race_at(reader: Reader, batch: int) -> RaceView:
+    entities = reader.entities(RUN, batch)
+    keys = [(one.id, name) for one in racers(entities) for name in PROPERTIES]
+    series = reader.many_series(RUN, [*keys, ("system", "tuples_total")], until_batch=batch)
+    matrix = reader.matrix(RUN, "race", batch)
+    assert matrix is not None
+    return build_race(entities, series, series[("system", "tuples_total")], matrix.matrix)
+
+
+def test_the_race_has_a_line_for_each_algorithm(reader: Reader) -> None:
+    view = race_at(reader, SWEEP - 1)
+    assert [lane.algorithm for lane in view.lanes][:2] == ["a-greedy", "sweep"]
+    greedy = view.lanes[0]
+    assert greedy.in_force
+    plan = reader.plan_at(RUN, SWEEP)
+    assert plan is not None
+    assert [f"filter:{name}" for name in greedy.order] == list(plan.order)
+    assert greedy.changes == sum(reading.changed for reading in greedy.readings)
+    assert all(
+        b.tuples > a.tuples for a, b in zip(greedy.readings, greedy.readings[1:], strict=False)
+    )
+    begun_anew = race_at(reader, SWEEP + 2)
+    assert min(r.batch for lane in begun_anew.lanes for r in lane.readings) >= SWEEP
+    assert [lane.algorithm for lane in begun_anew.lanes if lane.in_force] == ["sweep"]
+
+
+def test_overhead_says_whether_adapting_pays(reader: Reader) -> None:
+    values = reader.values(RUN, RACE)["monitor:profile"]
+    knob = Knob("profile_prob", "float", 0.01, 0.01, "prob", "")
+    found = build_overhead(values, knob)
+    assert sum(share or 0 for _, _, share in found.shares) == pytest.approx(1)
+    assert found.boosted
+    assert "not known" in verdict(None, 0.3)
+    assert "nothing" in verdict(0.1, 0.0)
+    assert "any p" in verdict(0.1, 1.0)
+    assert "3.00 times" in verdict(0.1, 0.3)
+    assert "above the break-even" in verdict(0.1, 0.05)
+    assert [place(p) for p in (1e-4, 1.0, None)] == [pytest.approx(0), pytest.approx(1), None]

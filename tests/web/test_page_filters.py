@@ -1,0 +1,166 @@
+"""The Matrix page of pipelined filters, and the other pages on a run a filter of which throws and
+another is removed. The run is recorded by the real engine loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from storage.commands import CommandWriter
+from storage.store import open_command_writer
+from tests.web.conftest import OpenPage, until
+from tests.web.recorded_filters import (
+    END,
+    QUERY,
+    SWAPS,
+    SWEEP,
+    FilterRecording,
+    record_filters,
+)
+from tests.web.site import Site, serve
+from tests.web.test_accessibility import axe_source
+
+pytestmark = pytest.mark.web
+RUN = "filters"
+LIVE = "filters-live"
+ORDER = "document.querySelector('.pw-ribbon').dataset.order"
+SLOW_S = 40.0  # plotly is large, and test machines are busy
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, CommandWriter]]:
+    folder = tmp_path_factory.mktemp("filters")
+    with (
+        serve(folder, empty=True) as served,
+        open_command_writer(str(folder / "planwatch.db")) as writer,
+    ):
+        record_filters(served.writer, writer, RUN)
+        yield served, writer
+
+
+@pytest.fixture(scope="module")
+def site(commands: tuple[Site, CommandWriter]) -> Site:
+    """Instead of the common one: with the recorded run of filters."""
+    return commands[0]
+
+
+def a_switch(site: Site) -> int:
+    """The batch of the last switch before the algorithm is turned."""
+    return site.reader.decisions(RUN, until=SWEEP - 1, verdicts=("switched",))[0].decision.batch
+
+
+def drawn(page: Page) -> Page:
+    until(page, "document.querySelectorAll('.pw-v [data-cell]').length > 0", SLOW_S)
+    return page
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"), [("light", 1440, 900), ("dark", 1280, 720)])
+def test_a_violated_view_is_drawn_with_the_move_it_implies(
+    open_page: OpenPage, site: Site, scheme: str, width: int, height: int
+) -> None:
+    batch = a_switch(site)
+    stored = site.reader.matrix(RUN, f"view_drop_prob:{QUERY}", batch)
+    (entry,) = site.reader.decisions(RUN, until=batch, limit=1)
+    pair = entry.decision.detail["pair"]
+    assert stored is not None
+    page = drawn(open_page(f"/matrix?run={RUN}&at={batch}", scheme, width, height))
+    assert page.evaluate(ORDER).split() == list(stored.matrix.rows)
+    place, challenger = pair["position"], pair["challenger_position"]
+    cell = page.locator(f"[data-cell='{place},{challenger}']")
+    expect(cell).to_have_attribute("data-violated", "1")
+    expect(cell).to_contain_text(f"▲ {stored.matrix.values[place - 1][challenger - 1]:.2f}")
+    expect(cell.locator(".pw-v-violated")).to_have_attribute("fill", "url(#pw-v-hatch)")
+    expect(page.locator(".pw-v-diagonal")).to_have_count(len(stored.matrix.rows))
+    expect(page.locator(f"[data-move='{challenger},{place}'] title")).to_have_text(
+        f"{pair['challenger']} overtakes {pair['filter']}"
+    )
+    expect(page.locator("#pw-filters-side")).to_contain_text(": violated")
+    expect(page.locator("#pw-filters-side")).to_contain_text("switched")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.evaluate(axe_source())
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+
+
+def test_cells_by_keyboard_other_numbers_and_the_table(open_page: OpenPage, site: Site) -> None:
+    batch = a_switch(site)
+    stored = site.reader.matrix(RUN, f"view:{QUERY}", batch)
+    assert stored is not None
+    page = drawn(open_page(f"/matrix?run={RUN}&at={batch}"))
+    page.locator(".pw-v-scroll").focus()
+    page.keyboard.press("ArrowRight")
+    said = page.locator(".pw-v [aria-live]")
+    expect(said).to_contain_text("Row 1, column 2")
+    expect(said).to_contain_text("profile tuples; drop probability")
+    expect(said).to_contain_text("sampled in batches")
+    page.get_by_text("Counts", exact=True).click()
+    count = int(stored.matrix.values[0][1])
+    expect(page.locator("[data-cell='1,2'] text")).to_have_text(str(count))
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Table").first.click()
+    row = page.locator("#pw-filters-table tbody tr").first
+    assert [int(text) for text in row.locator("td").all_inner_texts()] == [
+        int(stored.matrix.row_stats["reached"][0]),
+        *(int(count) for count in stored.matrix.values[0]),
+    ]
+
+
+def test_the_view_follows_the_moment_and_greys_what_is_not_kept(
+    open_page: OpenPage, site: Site
+) -> None:
+    batch = a_switch(site)
+    page = drawn(open_page(f"/matrix?run={RUN}&at={batch}"))
+    before = page.evaluate(ORDER)
+    page.evaluate(f"planwatch.go({{at: {batch + 1}}})")
+    until(page, f"{ORDER} !== {before!r}")
+    scrub = page.get_by_role("slider", name=re.compile("^batch"))
+    scrub.focus()
+    scrub.fill(str(SWAPS + 2))
+    expect(page).to_have_url(re.compile(f"at={SWAPS + 2}"))
+    expect(page.locator("[data-cell='2,4']")).to_have_attribute("data-kind", "off")
+    expect(page.locator("[data-cell='2,3']")).to_have_attribute("data-kind", "on")
+
+
+def test_the_race_and_the_overhead(open_page: OpenPage) -> None:
+    page = drawn(open_page(f"/matrix?run={RUN}&at={SWEEP - 1}"))
+    plot = "document.querySelector('#pw-race-graph .js-plotly-plot')"
+    until(page, f"!!({plot} && {plot}.data && {plot}.data.length === 12)", SLOW_S)
+    expect(page.locator("#pw-race-standings tbody tr")).to_have_count(6)
+    expect(page.locator("#pw-race-standings")).to_contain_text("in force")
+    expect(page.locator("#pw-overhead-bar [data-share]")).to_have_count(5)
+    expect(page.locator(".pw-overhead")).to_contain_text("break-even p")
+
+
+def test_a_filter_that_throws_and_one_that_was_removed(open_page: OpenPage) -> None:
+    page = open_page(f"/plan?run={RUN}&at={END - 8}&node=filter:table")
+    expect(page.locator("[data-id='filter:slow']")).to_be_visible()
+    expect(page.locator("[data-id='filter:table']")).to_contain_text("dropped")
+    raised = page.locator("#plan-inspector tr", has_text="raised_total")
+    assert int(raised.locator("td").first.inner_text()) > 0
+    page.evaluate(f"planwatch.go({{at: {END - 1}, node: null}})")
+    expect(page.locator("[data-id='filter:slow']")).to_have_count(0)
+    expect(page.locator("[data-id='filter:known']")).to_be_visible()
+    page.goto(page.url.replace("/plan", "/results"))
+    expect(page.get_by_text("table: ValueError: no such network").first).to_be_visible()
+
+
+def test_p_is_turned_beside_the_meter(
+    open_page: OpenPage, commands: tuple[Site, CommandWriter]
+) -> None:
+    served, writer = commands
+    live = FilterRecording(served.writer, writer, LIVE)
+    live.begin()
+    for _ in range(4):
+        live.write()
+    page = drawn(open_page(f"/matrix?run={LIVE}"))
+    card = page.locator(".pw-overhead [data-knob='profile_prob']")
+    card.get_by_label("profile_prob", exact=True).fill("0.2")
+    card.get_by_role("button", name="Apply 0.2").click()
+    expect(card.locator("[data-phase='pending']")).to_be_visible()
+    live.write()
+    expect(card.locator("[data-phase='applied']")).to_contain_text("applied at batch 4")
+    live.write()
+    expect(page.locator("[data-live='monitor:profile|profile_prob_used']")).to_have_text("0.200")
