@@ -61,7 +61,7 @@ def test_a_race_begun_on_the_way_starts_from_where_the_algorithm_stands(algorith
     stream = Stream(settings(filter_algorithm=algorithm, **TWISTED), query_of(4))
     drops = turning(7)
     stream.run(drops[:500], 50)
-    assert stream.core.standings == ()
+    assert not stream.core.standings
     stream.turn("race", "all")
     assert {one.order for one in stream.core.standings} == {stream.core.plan.order}
     for start in range(500, len(drops), 50):
@@ -112,6 +112,6 @@ def test_who_races() -> None:
     ]
     pair = Stream(settings(race="sweep"), query_of(3))
     assert [one.algorithm for one in pair.core.standings] == ["a-greedy", "sweep"]
-    assert Stream(settings(race="all"), query_of(1)).core.standings == ()
+    assert not Stream(settings(race="all"), query_of(1)).core.standings
     pair.register(query_of(2), "fewer")
     assert {len(one.order) for one in pair.core.standings} == {2}
