@@ -32,6 +32,11 @@ WATCHED_S: Final = 60.0
 #: Throughput is measured in turns of so many seconds, without tabs and with five.
 TURN_S: Final = 20.0
 TURNS: Final = 4
+#: A headless browser shows all its pages; in a window all tabs but one are hidden.
+BEHIND: Final = """
+Object.defineProperty(document, 'hidden', { get: () => true });
+Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
+"""
 #: Pages have been drawn once before a turn begins.
 SETTLE_S: Final = 8.0
 PATHS: Final = ("plan", "timeline", "matrix", "decisions", "knobs")
@@ -78,6 +83,7 @@ def main() -> None:
     if chromium is None:
         print("live: no Chromium here; 'run.py test' installs one")
         return
+    print(f"five million additions in Python take {_pace():.2f} s here, on {os.cpu_count()} cores")
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=str(chromium), args=list(_CHROMIUM))
         with running_demo() as demo:
@@ -164,32 +170,50 @@ def turn_knobs(demo: Demo) -> None:
 
 
 def tabs(browser: Browser, demo: Demo) -> None:
-    """Tuples/s as fast as possible, in turns without a tab and with five; what the server needs.
+    """Tuples/s as fast as possible, in turns without a tab, with five tabs of one window and with
+    five windows side by side; what the server needs.
 
-    The tabs draw on the cores the engine runs on, which on a desk they would not: the share of a
-    core the server takes is what the dashboard costs an engine on a machine of its own.
+    The browser draws on the cores the engine runs on: the share of a core the server takes is what
+    the dashboard costs an engine on a machine of its own.
     """
     while len(demo.rows("select id from batches limit 9")) < 9:
         time.sleep(0.5)
-    speeds: dict[int, list[float]] = {0: [], TABS: []}
-    shares: dict[int, list[float]] = {0: [], TABS: []}
+    kinds = {"no tab": 0, f"{TABS} tabs, one in front": 1, f"{TABS} windows": TABS}
+    speeds: dict[str, list[float]] = {kind: [] for kind in kinds}
+    shares: dict[str, list[float]] = {kind: [] for kind in kinds}
     server = _server(demo)
     for _ in range(TURNS):
-        for n in speeds:
-            pages = [browser.new_page() for _ in range(n)]
-            for page, path in zip(pages, PATHS, strict=False):
-                page.goto(f"{demo.address}/{path}")
+        for kind, n_shown in kinds.items():
+            pages = _open(browser, demo, n_shown) if n_shown else []
             time.sleep(SETTLE_S)
             before, since = _cpu_s(server), time.monotonic()
-            speeds[n].append(_speed(demo))
-            shares[n].append(100 * (_cpu_s(server) - before) / (time.monotonic() - since))
+            speeds[kind].append(_speed(demo))
+            shares[kind].append(100 * (_cpu_s(server) - before) / (time.monotonic() - since))
             for page in pages:
                 page.close()
-    for n, found in speeds.items():
-        print(f"as fast as possible, {n} tabs: {_spread(found, 'tuples/s')}")
-        print(f"  the server took {statistics.median(shares[n]):.2f} % of a core")
-    alone, watched = (statistics.median(found) for found in speeds.values())
-    print(f"ratio of medians {watched / alone:.3f}, browser on the same {os.cpu_count()} cores")
+    alone = statistics.median(speeds["no tab"])
+    for kind, found in speeds.items():
+        ratio = statistics.median(found) / alone
+        print(f"as fast as possible, {kind}: {_spread(found, 'tuples/s')}, x {ratio:.3f}")
+        print(f"  the server took {statistics.median(shares[kind]):.2f} % of a core")
+
+
+def _open(browser: Browser, demo: Demo, n_shown: int) -> list[Page]:
+    """Five pages, the first n_shown of them visible."""
+    pages = [browser.new_page() for _ in PATHS]
+    for place, (page, path) in enumerate(zip(pages, PATHS, strict=True)):
+        if place >= n_shown:
+            page.add_init_script(BEHIND)
+        page.goto(f"{demo.address}/{path}")
+    return pages
+
+
+def _pace() -> float:
+    """Seconds for five million additions: how fast one core is at this moment."""
+    since, total = time.perf_counter(), 0
+    for number in range(5_000_000):
+        total += number
+    return time.perf_counter() - since
 
 
 def _speed(demo: Demo) -> float:
