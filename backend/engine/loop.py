@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -20,6 +21,7 @@ from backend.engine.control import (
 )
 from backend.engine.deciding import Deciding, Recorded, StreamJob
 from backend.engine.execution import BatchResult, PlanSnapshot
+from backend.engine.query_totals import QueryTotals
 from backend.engine.selection import SelectionDeciding
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.knobs import KnobSettings
@@ -78,7 +80,7 @@ class Loop(Generic[SnapshotT, ResultT]):
         self._next_batch = 0
         self._boundary = _Boundary()
         self._totals = {"tuples": 0, "matched": 0, "misfits": 0, "decisions": 0}
-        self._query_totals: dict[str, int] = {}
+        self._query_totals = QueryTotals()
         self._commit_ms: float | None = None
 
     def start(self) -> None:
@@ -124,6 +126,13 @@ class Loop(Generic[SnapshotT, ResultT]):
                 boundary, self._boundary = self._boundary, _Boundary()
                 self._record_boundary(boundary)
 
+    def finish(self) -> None:
+        """The last batch is over: publish the totals of queries that still wait for it."""
+        with self._lock:
+            rest = self._query_totals.rest()
+            if rest:
+                self._record_boundary(_Boundary(), rest)
+
     def abandon_batch(self) -> None:
         """The batch failed; what its boundary brought stays for the next record."""
         with self._lock:
@@ -168,8 +177,6 @@ class Loop(Generic[SnapshotT, ResultT]):
         self._totals["misfits"] += result.n_misfits
         seqs = (decision.seq for decision in decided.decisions)
         self._totals["decisions"] = max(self._totals["decisions"], *seqs, 0)
-        for name, n in result.matched_by_query.items():
-            self._query_totals[name] = self._query_totals.get(name, 0) + n
 
     def _batch_record(self, result: ResultT, decided: Recorded) -> BatchRecord:
         boundary = self._boundary
@@ -194,8 +201,8 @@ class Loop(Generic[SnapshotT, ResultT]):
             misfits=recorder.misfit_rows(result),
         )
 
-    def _record_boundary(self, boundary: _Boundary) -> None:
-        """A record without data: the start of the run, or commands carried out while idle."""
+    def _record_boundary(self, boundary: _Boundary, samples: Sequence[Sample] = ()) -> None:
+        """A record without data: start or end of the run, or commands carried out while idle."""
         found = boundary.recorded
         batch = Batch(None, time.time(), 0.0, 0, 0, 0, self._deciding.plan_version)
         knobs = dict.fromkeys(boundary.knobs)
@@ -204,6 +211,7 @@ class Loop(Generic[SnapshotT, ResultT]):
                 run_id=self.run.id,
                 batch=batch,
                 entities=self._entity_changes(self._next_batch),
+                samples=tuple(samples),
                 plans=found.plans,
                 decisions=found.decisions,
                 outcomes=found.outcomes,
@@ -216,7 +224,7 @@ class Loop(Generic[SnapshotT, ResultT]):
 
     def _samples(self, result: ResultT) -> list[Sample]:
         samples = self._deciding.samples(result)
-        samples += recorder.query_samples(result, self._query_totals)
+        samples += self._query_totals.add(result.matched_by_query)
         samples += recorder.system_samples(self._system_values(result))
         if result.backlog_tuples is not None:
             samples.append(Sample("queue:source", "size_tuples", result.backlog_tuples, "tuples"))

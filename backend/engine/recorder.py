@@ -149,14 +149,6 @@ def asc_samples(result: BatchResult, plan: SelectionPlan) -> list[Sample]:
     return samples
 
 
-def query_samples(result: BatchResult, totals: Mapping[str, int]) -> list[Sample]:
-    samples: list[Sample] = []
-    for name, n in result.matched_by_query.items():
-        samples.append(Sample(f"query:{name}", "matched_tuples", n, "tuples"))
-        samples.append(Sample(f"query:{name}", "matched_total", totals[name], "tuples"))
-    return samples
-
-
 def profile_samples(n_sampled: int, window: int, core_us: float) -> list[Sample]:
     found = [
         Sample(PROFILE, "n_sampled", n_sampled, "tuples"),

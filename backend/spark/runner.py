@@ -81,6 +81,7 @@ class StreamRunner(Generic[SnapshotT, ResultT]):
                 time.sleep(POLL_S)
         finally:
             self._stop(query)
+            self.engine.finish()
         failure = query.exception()
         if failure is not None and not self.stopping.is_set():
             raise failure

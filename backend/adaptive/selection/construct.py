@@ -148,6 +148,10 @@ class Construct:
 
     def region_labels(self) -> tuple[str, ...]:
         """One label a row of qrb: ``NULL``, ``(-inf, 60)``, ``= 60``, ``(60, +inf)``."""
+        return self._labels
+
+    @cached_property
+    def _labels(self) -> tuple[str, ...]:
         texts = [constant_text(c) for c in self.constants]
         bounds = ["-inf", *texts, "+inf"]
         labels = ["NULL", f"({bounds[0]}, {bounds[1]})"]

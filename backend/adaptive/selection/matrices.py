@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.selection.construct import bitmap
 from backend.adaptive.selection.constructs import ConstructSet, Words
+from backend.adaptive.selection.lattice import thinned
 from backend.adaptive.selection.matching import Regions
+
+#: Queries and regions of a matrix, at most: more cannot be read, nor recorded at every decision.
+MOST_COLUMNS: Final = 100
+MOST_ROWS: Final = 300
+#: Sampled tuples by which they are chosen.
+_SAMPLE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +44,40 @@ def region_matrices(constructs: ConstructSet, regions: Regions) -> tuple[MatrixD
     Rows are regions, NULL first; columns the queries using the attribute; 1 = a value of the
     region does not refute the query (for a query of several slots: not all of them). hit_prob:
     share of the sample in the region, None without a sample. regions: intp[T, n].
+    Of more than MOST_COLUMNS queries those with the most matches in the sample are shown, of more
+    than MOST_ROWS regions those hit most.
     """
+    matches = _sampled_matches(constructs, regions)
     return tuple(
-        _region_matrix(constructs, attribute, regions[:, column])
+        _region_matrix(constructs, attribute, regions[:, column], matches)
         for column, attribute in enumerate(constructs.constructs)
     )
 
 
-def _region_matrix(constructs: ConstructSet, attribute: str, hits: NDArray[np.intp]) -> MatrixData:
+def _region_matrix(
+    constructs: ConstructSet,
+    attribute: str,
+    hits: NDArray[np.intp],
+    matches: NDArray[np.intp] | None,
+) -> MatrixData:
     construct = constructs.constructs[attribute]
-    names = constructs.users_of(attribute)
-    passed = _alive_by_query(constructs, construct.qrb[:], names)
+    names = _most_matched(constructs, constructs.users_of(attribute), matches)
     counts = np.bincount(hits, minlength=construct.n_regions)
-    shares = tuple((counts / len(hits)).tolist()) if len(hits) else (None,) * len(counts)
+    rows = np.arange(construct.n_regions)
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.argsort(-counts, kind="stable")[:MOST_ROWS])
+    passed = _alive_by_query(constructs, construct.qrb[rows], names)
+    labels = construct.region_labels()
+    shares = (counts[rows] / len(hits)).tolist() if len(hits) else [None] * len(rows)
     return MatrixData(
         name=f"regions:{attribute}",
         kind="regions",
-        rows=construct.region_labels(),
+        rows=tuple(labels[row] for row in rows),
         columns=names,
         values=tuple(tuple(row) for row in passed.astype(int).tolist()),
         unit="bit",
         n=len(hits),
-        row_stats={"hit_prob": shares},
+        row_stats={"hit_prob": tuple(shares)},
     )
 
 
@@ -67,11 +86,13 @@ def selectivity_matrix(
 ) -> MatrixData:
     """The matrix ``selectivity``: P(query not refuted by this construct | by no earlier one).
 
-    Rows: attributes in ``order``; columns: all queries; None where the query does not use the
-    attribute, or where no sampled tuple got that far. row_stats: drop_prob = P(no query is left
-    after this construct | one was left before). regions: intp[T, n], schema order.
+    Rows: attributes in ``order``; columns: all queries, of more than MOST_COLUMNS those with the
+    most matches in the sample; None where the query does not use the attribute, or where no
+    sampled tuple got that far. row_stats: drop_prob = P(no query is left after this construct |
+    one was left before). regions: intp[T, n], schema order.
     """
-    names = constructs.names
+    names = _most_matched(constructs, constructs.names, _sampled_matches(constructs, regions))
+    used = [set(constructs.uses(name)) for name in names]
     position = {attribute: i for i, attribute in enumerate(constructs.constructs)}
     grb = np.repeat(constructs.initial[None, :], len(regions), axis=0)
     before = _alive_by_query(constructs, grb, names)
@@ -82,8 +103,9 @@ def selectivity_matrix(
         grb = grb & constructs.constructs[attribute].qrb[regions[:, position[attribute]]]
         after = _alive_by_query(constructs, grb, names)
         shares = _ratios(after.sum(axis=0), before.sum(axis=0))
-        users = set(constructs.users_of(attribute))
-        values.append(tuple(s if n in users else None for n, s in zip(names, shares, strict=True)))
+        values.append(
+            tuple(s if attribute in u else None for u, s in zip(used, shares, strict=True))
+        )
         n_before = int(any_before.sum())
         dropped.append(1 - int(grb.any(axis=1).sum()) / n_before if n_before else None)
         before = after
@@ -99,13 +121,39 @@ def selectivity_matrix(
     )
 
 
+def _sampled_matches(constructs: ConstructSet, regions: Regions) -> NDArray[np.intp] | None:
+    """intp[64 W]: sampled tuples that satisfy each slot; None when there is nothing to choose."""
+    if len(constructs.names_slots) <= MOST_COLUMNS:
+        return None
+    sample = thinned(regions, _SAMPLE)
+    grb = np.repeat(constructs.initial[None, :], len(sample), axis=0)
+    for column, construct in enumerate(constructs.constructs.values()):
+        grb &= construct.qrb[sample[:, column]]
+    bits = np.unpackbits(grb.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    found: NDArray[np.intp] = bits.sum(axis=0, dtype=np.intp)
+    return found
+
+
+def _most_matched(
+    constructs: ConstructSet, names: tuple[str, ...], matches: NDArray[np.intp] | None
+) -> tuple[str, ...]:
+    """At most MOST_COLUMNS of the names, as they were ordered."""
+    if matches is None or len(names) <= MOST_COLUMNS:
+        return names
+    found = np.array([matches[list(constructs.slots_of(name))].sum() for name in names])
+    chosen = np.sort(np.argsort(-found, kind="stable")[:MOST_COLUMNS])
+    return tuple(names[place] for place in chosen)
+
+
 def _alive_by_query(
     constructs: ConstructSet, words: Words, names: Sequence[str]
 ) -> NDArray[np.bool_]:
     """bool[rows, queries]: whether any slot of the query has its bit set in uint64[rows, W]."""
-    masks = [bitmap(constructs.slots_of(name), constructs.n_words) for name in names]
-    columns = [np.any(words & mask, axis=1) for mask in masks]
-    return np.column_stack(columns) if columns else np.zeros((len(words), 0), dtype=np.bool_)
+    found = np.zeros((len(words), len(names)), dtype=np.bool_)
+    for place, name in enumerate(names):
+        for slot in constructs.slots_of(name):
+            found[:, place] |= (words[:, slot // 64] >> np.uint64(slot % 64) & np.uint64(1)) != 0
+    return found
 
 
 def _ratios(part: NDArray[np.intp], whole: NDArray[np.intp]) -> list[float | None]:
