@@ -89,7 +89,11 @@ PROPERTIES: Final[dict[str, Property]] = {
     ),
     "size_tuples": Property("tuples", ("queue",), "tuples waiting in, or handed over by, it"),
     "matched_tuples": Property(
-        "tuples", ("query",), "tuples of the batch that satisfy the query", absent_is_zero=True
+        "tuples",
+        ("query",),
+        "tuples of the batch that satisfy the query; of more than 500 queries those that match "
+        "most, the others in turn",
+        absent_is_zero=True,
     ),
     "n_sampled": Property("tuples", ("monitor",), "tuples profiled in the batch"),
     "window_tuples": Property("tuples", ("monitor",), "tuples in the profile window"),
