@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import UNKNOWN
 from storage.records import Command, Entity, Knob
+
+#: What operators turn most stands first; the rest follows by name.
+FIRST: Final = ("mu", "alpha", "ordering", "filter_algorithm", "rate", "profile_prob")
 
 
 class KnobGroup(NamedTuple):
@@ -37,9 +40,10 @@ class AuditRow(NamedTuple):
 
 
 def group_knobs(knobs: Sequence[Knob], entities: Mapping[str, Entity]) -> list[KnobGroup]:
-    """Knobs by entity, those of the system first, else in the order of ``knobs``."""
+    """Knobs by entity, those of the system first; in a group FIRST, then by name."""
+    rank = {name: place for place, name in enumerate(FIRST)}
     groups: dict[str, list[Knob]] = {}
-    for knob in knobs:
+    for knob in sorted(knobs, key=lambda one: (rank.get(one.name, len(FIRST)), one.name)):
         groups.setdefault(knob.entity, []).append(knob)
     return [
         KnobGroup(entity, entities[entity].name if entity in entities else entity, members)

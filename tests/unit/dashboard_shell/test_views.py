@@ -178,6 +178,9 @@ def test_knobs_are_grouped_with_the_system_first() -> None:
         ("Engine", ["mu"]),
         ("op:source", ["rate"]),
     ]
+    others = [replace(KNOBS[0], name=name) for name in ("tau", "lambda", "rate", "mu")]
+    (group,) = group_knobs(others, {})
+    assert [knob.name for knob in group.knobs] == ["mu", "rate", "lambda", "tau"]
 
 
 def test_the_audit_log_is_newest_first_and_offers_reverts() -> None:
