@@ -18,7 +18,7 @@
       timer.current = window.setTimeout(() => pw.go({ at: value >= now ? null : value }, true), SETTLE_MS);
     };
     const shown = draft === null ? at : draft;
-    const ticks = marks.map((mark) => h("i", { key: mark, style: { left: `${(100 * mark) / now}%` } }));
+    const ticks = marks.filter((mark) => mark <= now).map((mark) => h("i", { key: mark, style: { left: `${(100 * mark) / now}%` } }));
     return h(
       "div",
       { id, className: "pw-scrub" },

@@ -11,8 +11,8 @@
     const n = view.cards.length;
     const longest = Math.max(4, ...view.cards.map((card) => card.name.length));
     const gutter = Math.min(168, 40 + Math.ceil(longest * 6.9));
-    const w = Math.max(8, Math.min(128, (width - gutter - 2) / n));
-    const h = n <= 12 ? 40 : Math.max(8, Math.min(30, w));
+    const w = Math.max(7, Math.min(128, (width - gutter - 2) / n));
+    const h = n <= 12 ? 40 : Math.max(7, Math.min(30, w));
     const aligned = w >= 76;
     return { n, gutter, w, h, aligned, band: 30, numbers: w >= 36 && h >= 17, names: h >= 13 };
   };

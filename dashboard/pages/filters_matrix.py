@@ -41,6 +41,7 @@ SWITCH: Final = "pw-filters-shown"
 MATRIX: Final = "pw-filters-view"
 NOTE: Final = "pw-filters-note"
 TABLE: Final = "pw-filters-table"
+LEGEND: Final = "pw-filters-legend"
 SCRUB: Final = "pw-filters-scrub"
 SIDE: Final = "pw-filters-side"
 #: Batches that are looked back over for where the window's tuples are from.
@@ -93,7 +94,7 @@ def layout(context: Context, services: Services) -> Component:
     figure = html.Div(
         [
             ViewMatrix(MATRIX, _data(page, shown)),
-            _legend(),
+            part(LEGEND, _legend(page), "pw-v-legend"),
             html.Div(_scrub(page, context), id=SCRUB),
         ]
     )
@@ -124,6 +125,7 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         Output(MATRIX, "view"),
         Output(SCRUB, "children"),
+        part_output(LEGEND),
         part_output(NOTE),
         part_output(TABLE),
         part_output(SIDE),
@@ -138,6 +140,7 @@ def register(app: Dash, services: Services) -> None:
         return (
             _data(page, shown),
             _scrub(page, found),
+            part_tree(LEGEND, _legend(page), "pw-v-legend"),
             part_tree(NOTE, _note(page, shown)),
             part_tree(TABLE, _table(page, shown)),
             part_tree(SIDE, filters_side.draw(page.view, found), "pw-filters-side"),
@@ -156,18 +159,18 @@ def _switch() -> Component:
     return html.Div(control, className="pw-v-switch")
 
 
-def _legend() -> Component:
-    keys = (
+def _legend(page: FiltersPage) -> list[Component]:
+    keys = [
         ("shade", "less … more"),
         ("diagonal", "the filter that stands there"),
         ("violated", "▲ violated; the arrow is the move it implies"),
         ("off", "not kept by the algorithm"),
-        ("split", "left of it a Spark expression, right of it the Arrow operator"),
-    )
-    items = [
+    ]
+    if page.view is not None and page.view.is_split:
+        keys.append(("split", "left of it a Spark expression, right of it the Arrow operator"))
+    return [
         html.Span([html.I(className=f"pw-v-key pw-v-key-{name}"), words]) for name, words in keys
     ]
-    return html.Div(items, className="pw-v-legend")
 
 
 def _scrub(page: FiltersPage, context: Context) -> Component:

@@ -163,7 +163,9 @@ def _states(row: QueryRow) -> Component:
 
 def _facts(row: QueryRow, context: Context) -> Component:
     links: list[Any] = []
-    for name in row.attributes:
+    for name in row.filters:
+        links += [jump(context, name, path="/plan", node=f"filter:{name}"), " "]
+    for name in () if row.filters else row.attributes:
         links += [jump(context, name, path="/matrix", node=f"asc:{name}"), " "]
     words: list[Any] = [f"{show(row.total, 'int')} matches ({show(row.share, 'pct')})"]
     if links:

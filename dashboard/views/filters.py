@@ -87,6 +87,11 @@ class FiltersView(NamedTuple):
     def order(self) -> list[str]:
         return [card.name for card in self.cards]
 
+    @property
+    def is_split(self) -> bool:
+        """Some filters are part of a Spark expression, others are not."""
+        return len({card.native for card in self.cards}) == 2
+
 
 def has_filters(entities: Iterable[Entity]) -> bool:
     """Whether a run orders filters: one of them, alive or not, is among the entities."""
@@ -140,12 +145,10 @@ def cells(view: FiltersView, shown: Shown) -> list[list[float | None]]:
 
 
 def shades(view: FiltersView, shown: Shown) -> list[list[float | None]]:
-    """How dark a cell is, [0, 1]: a probability is its own; counts against the largest of all;
-    ranks against the largest of the row, as only those are compared."""
+    """How dark a cell is, [0, 1]: against the largest of all; ranks against the largest of the
+    row, as only those are compared."""
     values = cells(view, shown)
-    if shown == "drop":
-        return values
-    if shown == "counts":
+    if shown != "rank":
         top = _top(cell for row in values for cell in row)
         return [[_part(cell, top) for cell in row] for row in values]
     return [[_part(cell, _top(row)) for cell in row] for row in values]

@@ -93,8 +93,8 @@ def summarise(
             return f"{word} {step.position} of {n_steps}; no tuple reached it in this batch."
         return (
             f"{word} {step.position} of {n_steps}: drops {show(step.drop, 'pct')} of the "
-            f"{show(step.reached, 'int')} tuples that reach it, {show(step.visits, 'pct')} of all "
-            "visits."
+            f"{show(step.reached, 'int')} tuples that reach it, {show(step.visits, 'pct')} of "
+            f"{'the cost' if word == 'Filter' else 'all visits'}."
         )
     if entity == SOURCE:
         return f"{show(system.get('tuples_per_s'), 'si')} tuples/s are filtered."

@@ -25,7 +25,8 @@ _VERBS: Final = {
 
 
 class QueryRow(NamedTuple):
-    """One query. share: matched / all tuples so far. in_batch: matches in the batch shown.
+    """One query. share: matched / all tuples so far. in_batch: matches in the batch shown. filters:
+    names of its filters in a run that orders them.
 
     pending: the request under way for it, '' when there is none.
     """
@@ -39,6 +40,7 @@ class QueryRow(NamedTuple):
     share: float | None
     in_batch: float | None
     pending: str
+    filters: tuple[str, ...] = ()
 
 
 class RequestRow(NamedTuple):
@@ -209,6 +211,7 @@ def _query_row(
         share=total / n_tuples if total is not None and n_tuples else None,
         in_batch=counts.get("matched_tuples", 0.0) if n_tuples is not None else None,
         pending=pending.get(entity.name, ""),
+        filters=tuple(str(name) for name in properties.get("filters") or ()),
     )
 
 

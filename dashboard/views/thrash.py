@@ -26,7 +26,7 @@ _Number = TypeVar("_Number", int, float)
 
 class Flip(NamedTuple):
     """One switch of a loop. plan: its version; first: the attribute the new order has where
-    the orders of the loop first differ.
+    it first differs from the one before.
 
     change, mu: the inequality's sides, None = unknown. waited: tuples since the flip before it in
     the loop. lasted: tuples until the next switch, None while it lasts. cost: what it cost over
@@ -51,9 +51,9 @@ class Flip(NamedTuple):
 class Loop(NamedTuple):
     """Flips oldest first. since, until: Unix s of the first and the last of them.
 
-    route: what the plans begin with where they first differ, 'A → B → A'. mu: all flips changed by
-    less than or equal to it; cooldown: the longest wait, in tuples; None = cannot be told. unit: of
-    the costs.
+    route: what each plan has where it first differs from the one before, 'A → B → A'. mu: all
+    flips changed by less than or equal to it; cooldown: the longest wait, in tuples; None = cannot
+    be told. unit: of the costs.
     """
 
     flips: list[Flip]
@@ -132,8 +132,7 @@ def _loop(
     steps: Sequence[Step], first: int, last: int, decisions: Mapping[int, DecisionEntry]
 ) -> Loop:
     places = range(first, last + 1)
-    skip = _shared([names(step.plan) for step in steps[first - 1 : last + 1]])
-    flips = [_flip(steps, place, place == first, decisions, skip) for place in places]
+    flips = [_flip(steps, place, place == first, decisions) for place in places]
     changes = [flip.change for flip in flips]
     waits = [flip.waited for flip in flips[1:]]
     costs = [flip.cost for flip in flips]
@@ -141,18 +140,12 @@ def _loop(
         flips=flips,
         since=flips[0].time,
         until=flips[-1].time,
-        route=" → ".join(_first(steps[place].plan, skip) for place in range(first - 1, last + 1)),
+        route=" → ".join([_brought(steps, first - 1, first), *(flip.first for flip in flips)]),
         mu=_largest(changes),
         cooldown=_largest(waits),
         cost=None if any(cost is None for cost in costs) else sum(c for c in costs if c),
         unit=_unit(flips, decisions),
     )
-
-
-def _shared(orders: Sequence[Sequence[str]]) -> int:
-    """How many places the orders have in common at their beginning."""
-    columns = list(zip(*orders, strict=False))
-    return next((i for i, column in enumerate(columns) if len(set(column)) > 1), 0)
 
 
 def _unit(flips: Sequence[Flip], decisions: Mapping[int, DecisionEntry]) -> str:
@@ -174,7 +167,6 @@ def _flip(
     place: int,
     begins: bool,
     decisions: Mapping[int, DecisionEntry],
-    skip: int,
 ) -> Flip:
     plan = steps[place].plan
     entry = None if plan.decision is None else decisions.get(plan.decision)
@@ -186,7 +178,7 @@ def _flip(
         plan=plan.version,
         batch=max(0, plan.batch),
         time=plan.recorded_at,
-        first=_first(plan, skip),
+        first=_brought(steps, place, place - 1),
         decision=plan.decision,
         change=decision.lhs if decision and compared else None,
         mu=decision.rhs if decision and compared else None,
@@ -198,10 +190,12 @@ def _flip(
     )
 
 
-def _first(plan: PlanVersion, skip: int) -> str:
-    """The name at the first place the plans of the loop do not share."""
-    order = names(plan)[skip:]
-    return order[0] if order else plan.kind
+def _brought(steps: Sequence[Step], place: int, other: int) -> str:
+    """What a plan has at the first place where its order differs from that of another step."""
+    plan = steps[place].plan
+    pairs = zip(names(plan), names(steps[other].plan), strict=False)
+    moved = next((own for own, before in pairs if own != before), None)
+    return moved or next(iter(names(plan)), plan.kind)
 
 
 def _cost(
