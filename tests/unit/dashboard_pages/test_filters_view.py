@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dashboard.deltas import MAX_BYTES, encoded, snapshot
+from dashboard.views.decision_card import build_card
+from dashboard.views.decisions import build_list
 from dashboard.views.filters import (
     FiltersView,
     Near,
@@ -21,7 +24,9 @@ from dashboard.views.filters import (
     window_batches,
 )
 from dashboard.views.overhead import build_overhead, place, verdict
+from dashboard.views.plan import NATIVE, graph_plan, steps
 from dashboard.views.race import PROPERTIES, RaceView, build_race, racers
+from dashboard.views.thrash import find_loops
 from storage.records import Knob, Matrix
 from storage.rows import SeriesData
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
@@ -212,3 +217,45 @@ def test_overhead_says_whether_adapting_pays(reader: Reader) -> None:
     assert "3.00 times" in verdict(0.1, 0.3)
     assert "above the break-even" in verdict(0.1, 0.05)
     assert [place(p) for p in (1e-4, 1.0, None)] == [pytest.approx(0), pytest.approx(1), None]
+
+
+def test_the_plan_page_weighs_filters_with_their_cost(reader: Reader) -> None:
+    plan = reader.plan_at(RUN, RACE)
+    assert plan is not None
+    entities = {entity.id: entity for entity in reader.entities(RUN, RACE)}
+    rows = steps(plan, reader.values(RUN, RACE), entities)
+    assert [row.native for row in rows] == [True, False, False, False, False, False]
+    assert sum(row.visits or 0 for row in rows) == pytest.approx(1)
+    slow = next(row for row in rows if row.attribute == "slow")
+    reached = sum(row.reached or 0 for row in rows)
+    assert slow.visits is not None
+    assert slow.visits > (slow.reached or 0) / reached
+    kinds = [node["kind"] for node in graph_plan(RUN, plan)["nodes"]]
+    assert kinds[:3] == ["source", NATIVE, "filter"]
+
+
+def test_a_decision_card_has_the_pair_and_counts_in_microseconds(reader: Reader) -> None:
+    switched = reader.decisions(RUN, until=RACE, verdicts=("switched",))
+    entry = next(e for e in switched if e.outcome is not None and e.outcome.n_sample >= 30)
+    card = build_card(entry, (), reader.plans(RUN))
+    assert card.pair is not None
+    assert card.pair["interval"]["n"] == card.pair["n_reached"]
+    assert "µs per 1 000 tuples" in card.saved_words
+    assert build_list([entry], reader.decision_counts(RUN)).rows[0].unit == "µs"
+
+
+def test_loops_of_filters_are_named_by_what_moved(reader: Reader) -> None:
+    plans = [plan for plan in reader.plans(RUN) if plan.batch <= RACE]
+    entries = {e.decision.seq: e for e in reader.decisions(RUN, limit=500)}
+    loops = find_loops(plans, lambda batch: 2000 * batch, entries, 1_000_000)
+    assert loops
+    assert {loop.unit for loop in loops} == {"µs"}
+    assert all("n_bytes" not in loop.route for loop in loops)
+
+
+def test_deltas_carry_the_filters(reader: Reader) -> None:
+    run = reader.run(RUN)
+    assert run is not None
+    delta, _ = snapshot(reader, run, 1)
+    assert {"drop_prob", "cost_us"} <= set(delta["v"]["filter:table"])
+    assert len(encoded(delta).encode()) <= MAX_BYTES
