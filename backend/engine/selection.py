@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 
 from backend.adaptive.selection.arrows import arrow_matrices
 from backend.adaptive.selection.matrices import region_matrices, selectivity_matrix
@@ -93,7 +93,9 @@ class SelectionDeciding:
             selectivity_matrix(constructs, regions, self.core.plan.order),
             *arrow_matrices(constructs, regions, self.core.plan, self.core.stop_rule),
         ]
-        return tuple(Matrix(**asdict(data)) for data in found)
+        return tuple(
+            Matrix(**{f.name: getattr(data, f.name) for f in fields(data)}) for data in found
+        )
 
     def _refuse_memory(self, settings: KnobSettings) -> None:
         """Less memory than the bitmaps take: queries have to go first."""

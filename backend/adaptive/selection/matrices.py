@@ -5,6 +5,7 @@ Pure functions of constructs and a sample; the data has the fields of the store'
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,8 +20,10 @@ from backend.adaptive.selection.matching import Regions
 #: Queries and regions of a matrix, at most: more cannot be read, nor recorded at every decision.
 MOST_COLUMNS: Final = 100
 MOST_ROWS: Final = 300
-#: Sampled tuples by which they are chosen.
+#: Sampled tuples by which they are chosen, and that shares are taken of when bitmaps are wide.
 _SAMPLE: Final = 500
+#: Words the bitmaps of a sample take for shares, about.
+_MOST_WORDS: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,10 @@ def _region_matrix(
     constructs: ConstructSet,
     attribute: str,
     hits: NDArray[np.intp],
-    matches: NDArray[np.intp] | None,
+    matches: Mapping[str, int] | None,
 ) -> MatrixData:
     construct = constructs.constructs[attribute]
-    names = _most_matched(constructs, constructs.users_of(attribute), matches)
+    names = _most_matched(constructs.users_of(attribute), matches)
     counts = np.bincount(hits, minlength=construct.n_regions)
     rows = np.arange(construct.n_regions)
     if len(rows) > MOST_ROWS:
@@ -91,7 +94,8 @@ def selectivity_matrix(
     sampled tuple got that far. row_stats: drop_prob = P(no query is left after this construct |
     one was left before). regions: intp[T, n], schema order.
     """
-    names = _most_matched(constructs, constructs.names, _sampled_matches(constructs, regions))
+    regions = thinned(regions, max(_SAMPLE, _MOST_WORDS // constructs.n_words))
+    names = _most_matched(constructs.names, _sampled_matches(constructs, regions))
     used = [set(constructs.uses(name)) for name in names]
     position = {attribute: i for i, attribute in enumerate(constructs.constructs)}
     grb = np.repeat(constructs.initial[None, :], len(regions), axis=0)
@@ -121,8 +125,9 @@ def selectivity_matrix(
     )
 
 
-def _sampled_matches(constructs: ConstructSet, regions: Regions) -> NDArray[np.intp] | None:
-    """intp[64 W]: sampled tuples that satisfy each slot; None when there is nothing to choose."""
+def _sampled_matches(constructs: ConstructSet, regions: Regions) -> dict[str, int] | None:
+    """Query -> sampled tuples that satisfy it (for one of several slots, summed over them); None
+    when there is nothing to choose."""
     if len(constructs.names_slots) <= MOST_COLUMNS:
         return None
     sample = thinned(regions, _SAMPLE)
@@ -130,19 +135,16 @@ def _sampled_matches(constructs: ConstructSet, regions: Regions) -> NDArray[np.i
     for column, construct in enumerate(constructs.constructs.values()):
         grb &= construct.qrb[sample[:, column]]
     bits = np.unpackbits(grb.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-    found: NDArray[np.intp] = bits.sum(axis=0, dtype=np.intp)
-    return found
+    counts = bits.sum(axis=0, dtype=np.intp).tolist()
+    return {name: sum(counts[s] for s in slots) for name, slots in constructs.names_slots.items()}
 
 
-def _most_matched(
-    constructs: ConstructSet, names: tuple[str, ...], matches: NDArray[np.intp] | None
-) -> tuple[str, ...]:
+def _most_matched(names: tuple[str, ...], matches: Mapping[str, int] | None) -> tuple[str, ...]:
     """At most MOST_COLUMNS of the names, as they were ordered."""
     if matches is None or len(names) <= MOST_COLUMNS:
         return names
-    found = np.array([matches[list(constructs.slots_of(name))].sum() for name in names])
-    chosen = np.sort(np.argsort(-found, kind="stable")[:MOST_COLUMNS])
-    return tuple(names[place] for place in chosen)
+    chosen = set(heapq.nlargest(MOST_COLUMNS, names, key=matches.__getitem__))
+    return tuple(name for name in names if name in chosen)
 
 
 def _alive_by_query(
