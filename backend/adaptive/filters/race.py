@@ -4,7 +4,7 @@ Nothing they decide is run. Each racer keeps its own profile window, matrix view
 profile tuples, the costs of the filters and the moments of flushing are those of the algorithm in
 force, so a racer of that algorithm keeps its very order. What a racer's order costs is estimated on
 the batch's profile tuples before the racer sees them; the paper's Fig. 4.19-4.21 plot it per 2 000
-tuples. [B05] §4.7.6
+tuples. [B05] §4.7.4
 
 The work is bounded: per batch one step of the window, one check and one pass over the batch's
 profile tuples for each racer; 'optimal' races with few filters only.
