@@ -322,9 +322,10 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:
     """A paper's figures again."""
-    from bench.experiments.asc import main as run_experiment
+    from bench.experiments import asc, filters
 
-    return run_experiment(options, STATE)
+    chosen = {"asc": asc.main, "filters": filters.main}
+    return chosen[options.name](options, STATE)
 
 
 def export(options: argparse.Namespace, rest: list[str]) -> int:

@@ -9,9 +9,14 @@ from pathlib import Path
 def add_experiment(parser: argparse.ArgumentParser) -> None:
     """Which experiment, how large, on what."""
     parser.add_argument(
-        "name", metavar="NAME", choices=["asc"], help="asc: the papers of 2007, 2012"
+        "name",
+        metavar="NAME",
+        choices=["asc", "filters"],
+        help="asc: the papers of 2007, 2012; filters: the thesis of 2005, chapter 4",
     )
-    parser.add_argument("--figure", metavar="N", help="one figure: 2012-6, or 6 of both (all)")
+    parser.add_argument(
+        "--figure", metavar="N", help="one figure: 2012-6, or 6 of both; 4.11, table-4.2 (all)"
+    )
     parser.add_argument(
         "--scale",
         type=scale_number,
@@ -22,9 +27,8 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeats",
         type=int,
-        default=3,
         metavar="N",
-        help="query sets a bar averages (%(default)s)",
+        help="query sets or streams a number is the mean of (asc: 3, filters: 5)",
     )
     parser.add_argument("--seed", type=int, default=1, help="same seed, same numbers (%(default)s)")
     parser.add_argument(

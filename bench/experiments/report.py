@@ -42,7 +42,7 @@ def draw(plot: Plot) -> go.Figure:
     figure.update_layout(
         template="plotly_white",
         title={"text": plot.title},
-        xaxis={"title": {"text": plot.x_title}},
+        xaxis={"title": {"text": plot.x_title}, "type": "log" if plot.log_x else "-"},
         yaxis={
             "title": {"text": plot.y_title},
             "rangemode": "tozero" if plot.kind == "bars" else "normal",

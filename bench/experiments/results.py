@@ -18,7 +18,7 @@ class Series(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """A diagram. marks: x of vertical lines (switches of the data)."""
+    """A diagram. marks: x of vertical lines (switches of the data). log_x: x on a log scale."""
 
     title: str
     x_title: str
@@ -26,6 +26,7 @@ class Plot(NamedTuple):
     kind: Literal["bars", "lines"]
     series: tuple[Series, ...]
     marks: tuple[float, ...] = ()
+    log_x: bool = False
 
 
 class Claim(NamedTuple):

@@ -83,6 +83,13 @@ def pulse(seed: int, n_tuples: int) -> Stream:
     return synthetic("D3 pulse", seed, phases)
 
 
+def alternating(seed: int, stretch: int, n_stretches: int) -> Stream:
+    """D1 and D2 in turn, ``stretch`` tuples each."""
+    kinds = ("uniform", "bell")
+    phases = [Phase(kinds[k % 2], stretch) for k in range(n_stretches)]
+    return synthetic("D1 and D2 in turn", seed, phases)
+
+
 def recorded(census: Path | None, cache: Path, n_tuples: int) -> Stream:
     """The census file when there is one, else flights, in their own order; n_tuples at most.
 
