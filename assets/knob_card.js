@@ -45,6 +45,8 @@
     return [request, send, () => setRequest(null)];
   }
 
+  pw.useKnobRequest = useRequest; // also of assets/page_whatif.js
+
   /* The draft: text as typed, with the version it was begun on; null follows the engine. */
   function useDraft(knob) {
     const { useState } = window.React;

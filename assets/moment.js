@@ -1,6 +1,6 @@
 /* The moment: what the URL says, what the browser knows is newest, and the store pages read.
 
-   URL: path = page, ?run=&at=&node=&frozen=1. Every change goes through the URL and Dash's
+   URL: path = page, ?run=&at=&node=&frozen=1&show=. Every change goes through the URL and Dash's
    Location, so back, forward, reload and a copied link all mean the same. See dashboard/context.py
    for the store protocol. */
 (function () {
@@ -10,7 +10,7 @@
   const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
   const RUNNING = ["starting", "running"];
 
-  pw.moment = { path: "/", run: null, at: null, node: null, frozen: false };
+  pw.moment = { path: "/", run: null, at: null, node: null, frozen: false, show: null };
   /* What the shell and the deltas told: the run shown, its newest batch and record time. */
   pw.known = { run: null, state: null, now: null, time: null, plan: null, knobs: null };
   let news = 0;
@@ -28,6 +28,7 @@
       at,
       node: fields.get("node") || null,
       frozen: fields.get("frozen") === "1" && at !== null,
+      show: fields.get("show") || null,
     };
   }
 
@@ -37,6 +38,7 @@
     if (moment.at !== null) fields.set("at", moment.at);
     if (moment.node) fields.set("node", moment.node);
     if (moment.frozen && moment.at !== null) fields.set("frozen", "1");
+    if (moment.show) fields.set("show", moment.show);
     const text = fields.toString();
     return text ? "?" + text : "";
   }
@@ -53,15 +55,17 @@
   pw.shown = () => (pw.moment.at === null ? pw.known.now : pw.moment.at);
 
   function data() {
-    const { run, at, node, frozen } = pw.moment;
+    const { run, at, node, frozen, show } = pw.moment;
     const batch = at === null ? pw.known.now : at;
-    return { run, at, node, frozen, batch, news };
+    return { run, at, node, frozen, show, batch, news };
   }
 
-  /** Move: {path, run, at, node, frozen}; absent fields stay. replace: no new history entry. */
+  /** Move: {path, run, at, node, frozen, show}; absent fields stay, but show belongs to its page.
+      replace: no new history entry. */
   pw.go = function (changes, replace) {
     const next = Object.assign({}, pw.moment, changes);
     if ("at" in changes && !("frozen" in changes)) next.frozen = false;
+    if (next.path !== pw.moment.path && !("show" in changes)) next.show = null;
     if (changes.run && changes.run !== pw.moment.run) {
       next.at = "at" in changes ? changes.at : null;
       next.node = "node" in changes ? changes.node : null;

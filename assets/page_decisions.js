@@ -15,6 +15,21 @@
     next.scrollIntoView({ block: "nearest" });
   }
 
+  /* The filter lives in the URL: chosen here, it goes there; moved to another URL, it follows. */
+  function decisionsShow(value) {
+    const show = value === "all" ? null : value;
+    if (pw.moment.path === "/decisions" && show !== pw.moment.show) pw.go({ show }, true);
+    return window.dash_clientside.no_update;
+  }
+
+  function decisionsFilter(moment, value) {
+    const show = new URLSearchParams(window.location.search).get("show") || "all"; // ahead of the moment
+    return show === value ? window.dash_clientside.no_update : show;
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.planwatch = Object.assign(window.dash_clientside.planwatch || {}, { decisionsShow, decisionsFilter });
+
   /* Fields, menus and charts keep their arrows. */
   const taken = (target) =>
     target instanceof Element && Boolean(target.closest("input, textarea, select, [role=toolbar], .pw-table-scroll, dialog[open]"));

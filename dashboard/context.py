@@ -2,12 +2,13 @@
 
 The moment store protocol
 -------------------------
-``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "batch", "news"}``:
+``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "show", "batch", "news"}``:
 
 run     run id, or None = the newest running run (else the newest run)
 at      batch pinned in the URL, or None = now
 node    pinned entity id, or None
 frozen  True when the user froze a running run (then ``at`` is set)
+show    what the page is narrowed to (a filter of its own), or None; left behind with the page
 batch   newest batch the browser knows of, or None before the first delta
 news    grows with every structural change: plan, decision, event, knob, command, query, run state
 
@@ -46,12 +47,14 @@ class RunReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the URL says: which run, which batch (None = now), which node, frozen or not."""
+    """What the URL says: which run, which batch (None = now), which node, frozen or not, and what
+    the page is narrowed to."""
 
     run: str | None = None
     at: int | None = None
     node: str | None = None
     frozen: bool = False
+    show: str | None = None
 
     @classmethod
     def from_search(cls, search: str | None) -> Moment:
@@ -65,7 +68,8 @@ class Moment:
         fields = data or {}
         at = _whole(fields.get("at"))
         frozen = bool(fields.get("frozen")) and at is not None
-        return cls(fields.get("run") or None, at, fields.get("node") or None, frozen)
+        named = [fields.get(name) or None for name in ("run", "node", "show")]
+        return cls(named[0], at, named[1], frozen, named[2])
 
     def search(self, **changes: Any) -> str:
         """The query string, '?'-prefixed, with some fields changed (at=12, node=None...)."""
@@ -79,6 +83,8 @@ class Moment:
             fields["node"] = moment.node
         if moment.frozen and moment.at is not None:
             fields["frozen"] = "1"
+        if moment.show:
+            fields["show"] = moment.show
         return "?" + urlencode(fields) if fields else ""
 
 
@@ -125,8 +131,9 @@ class Context:
         return "" if self.mode == "live" else "Showing the past: jump to now (.) to turn knobs."
 
     def href(self, path: str, **changes: Any) -> str:
-        """Permalink to a page at this moment, with some moment fields changed."""
-        return path + self.moment.search(**changes)
+        """Permalink to a page at this moment, with some moment fields changed; '' = this page."""
+        kept = {} if path else {"show": self.moment.show}
+        return path + self.moment.search(**{"show": None, **kept, **changes})
 
 
 def of(reader: RunReader, data: Mapping[str, Any] | None) -> Context:

@@ -23,7 +23,7 @@ from dashboard.figures.matrix import (
     regions_height,
     selectivity_height,
 )
-from dashboard.pages import filters_matrix
+from dashboard.pages import filters_matrix, hybrid
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import follow
 from dashboard.pages.parts import part, part_output, part_tree
@@ -97,6 +97,7 @@ def layout(context: Context, services: Services) -> Component:
         [
             dcc.Store(id=NEWS),
             dcc.Store(id=KEY),
+            hybrid.layout(),
             _panel(
                 "Conditional selectivity",
                 SELECTIVITIES,
@@ -115,6 +116,7 @@ def register(app: Dash, services: Services) -> None:
     """Redraw a matrix when it changed, not at every batch."""
     filters_matrix.register(app, services)
     follow(app, "matrixKey", NEWS)
+    hybrid.register(app, services, NEWS)
 
     @app.callback(
         part_output(PICKER),

@@ -17,7 +17,7 @@ from dashboard.components.states import empty
 from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
-from dashboard.pages import ledger, loops
+from dashboard.pages import ledger, loops, whatif
 from dashboard.pages.contract import Page
 from dashboard.pages.keys import clientside, follow
 from dashboard.pages.parts import part, part_output, part_tree
@@ -80,13 +80,15 @@ def layout(context: Context, services: Services) -> Component:
     figure = html.Div([_no_batch(view), graph])
     panel = twinned("Timeline", figure, part(TABLES, ""), note=HINT, id=BODY)
     stores = [dcc.Store(id=KEY), dcc.Store(id=CLICK)]
-    return html.Div([*stores, panel, ledger.layout(), loops.layout()], className="pw-page")
+    parts = [whatif.layout(), ledger.layout(), loops.layout()]
+    return html.Div([*stores, panel, *parts], className="pw-page")
 
 
 def register(app: Dash, services: Services) -> None:
     """Redraw on structural news; plain numbers extend the traces in the browser."""
     follow(app, "timelineKey", KEY)
     clientside(app, "timelineClick", Output(CLICK, "data"), Input(GRAPH, "clickData"))
+    whatif.register(app, services, KEY)
     ledger.register(app, services, KEY)
     loops.register(app, services, KEY)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from dashboard.views.regret import Z_95
-from dashboard.views.whatif import Step
+from dashboard.views.whatif import Plan, Step
 
 REBUILT: Final = ("switched", "kept")
+COMMON, VANISHES, APPEARS = "common", "vanishes", "appears"
 #: Evaluations an interval takes at least.
 FEWEST: Final = 5
 
@@ -58,18 +60,32 @@ def compare(steps: Sequence[Step], min_samples: int) -> Comparison:
     pairs = [(s.real_cost or 0.0, s.ghost_cost or 0.0, s.n_tuples) for s in known]
     real = sum(a * w for a, _, w in pairs) / n_tuples if enough else None
     ghost = sum(b * w for _, b, w in pairs) / n_tuples if enough else None
-    both = [(s.real == "switched", s.ghost == "switched") for s in steps]
+    effects = Counter(effect(step) for step in steps)
+    common, vanish, appear = effects[COMMON], effects[VANISHES], effects[APPEARS]
     return Comparison(
-        real=Totals(sum(r for r, _ in both), sum(s.real in REBUILT for s in steps), real),
-        ghost=Totals(sum(g for _, g in both), sum(s.ghost in REBUILT for s in steps), ghost),
+        real=Totals(common + vanish, sum(s.real in REBUILT for s in steps), real),
+        ghost=Totals(common + appear, sum(s.ghost in REBUILT for s in steps), ghost),
         saved=_interval([(a - b, w) for a, b, w in pairs]) if enough else None,
         n=n,
         n_tuples=n_tuples,
         n_unknown=sum(s.ghost == "unknown" for s in steps),
-        vanish=sum(r and not g for r, g in both),
-        appear=sum(g and not r for r, g in both),
-        common=sum(r and g for r, g in both),
+        vanish=vanish,
+        appear=appear,
+        common=common,
     )
+
+
+def effect(step: Step) -> str | None:
+    """What becomes of a rearrangement in the ghost run: COMMON, VANISHES or APPEARS; None where
+    neither run has one."""
+    effects = {(True, True): COMMON, (True, False): VANISHES, (False, True): APPEARS}
+    return effects.get((step.real == "switched", step.ghost == "switched"))
+
+
+def plan_words(plan: Plan) -> str:
+    """``hybrid: a → b → c``; the kind is left out for plain early drop."""
+    order = " → ".join(plan.order)
+    return order if plan.kind == "early drop" else f"{plan.kind}: {order}"
 
 
 def _interval(weighted: Sequence[tuple[float, float]]) -> Interval | None:

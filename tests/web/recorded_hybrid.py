@@ -29,7 +29,7 @@ class HybridRecording(Recording):
 
     def _decision(self, b: int, verdict: str, lhs: float, old: Any, new: Any) -> Decision:
         decision = super()._decision(b, verdict, lhs, old, new)
-        return replace(decision, detail={"ordering": "hybrid-sequence", "paths": self._paths()})
+        return replace(decision, detail={"ordering": "hybrid", "paths": self._paths()})
 
     def _matrices(self, rng: random.Random) -> tuple[Matrix, ...]:
         return (*super()._matrices(rng), arrows(self.order))

@@ -49,6 +49,12 @@ def test_the_list_counts_and_filters(open_page: OpenPage, site: Site) -> None:
     page.get_by_text("▲ Switched").click()
     expect(rows).to_have_count(4)
     assert set(rows.evaluate_all("all => all.map(r => r.dataset.verdict)")) == {"switched"}
+    expect(page).to_have_url(re.compile("show=switched"))
+    page.reload()
+    expect(rows).to_have_count(4)
+    page.get_by_text("All", exact=True).click()
+    expect(rows).to_have_count(counts.stored)
+    expect(page).not_to_have_url(re.compile("show="))
 
 
 def test_arrows_walk_the_list_and_the_url_keeps_the_choice(open_page: OpenPage) -> None:

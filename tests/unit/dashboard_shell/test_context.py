@@ -16,6 +16,7 @@ moments = st.builds(
     st.none() | st.integers(0, 10**9),
     st.none() | st.text(min_size=1),
     st.just(False),
+    st.none() | st.text(min_size=1),
 )
 
 
@@ -28,6 +29,12 @@ def test_a_frozen_moment_survives_its_permalink() -> None:
     moment = Moment("r 1", 12, "asc:a&b", frozen=True)
     assert moment.search() == "?run=r+1&at=12&node=asc%3Aa%26b&frozen=1"
     assert Moment.from_search(moment.search()) == moment
+
+
+def test_what_a_page_is_narrowed_to_stays_with_the_page() -> None:
+    found = Context(Moment("r1", show="switched"), run(), 3, 3)
+    assert found.href("", at=2) == "?run=r1&at=2&show=switched"
+    assert found.href("/plan") == "/plan?run=r1"
 
 
 @pytest.mark.parametrize("search", ["?at=x", "?at=-3", "?at=1.5", "?frozen=1", "", "?", None])

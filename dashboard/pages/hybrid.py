@@ -1,0 +1,269 @@
+"""The hybrid view on the Matrix page: micro-arrows of the plan in force, and one tuple followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.attributes import attrs
+from dashboard.components.badges import badge
+from dashboard.components.drawn import NAMESPACE, Drawn
+from dashboard.components.formats import show
+from dashboard.components.links import jump
+from dashboard.components.panels import twinned
+from dashboard.components.tables import Column
+from dashboard.components.tiles import live_value, tile, tiles
+from dashboard.context import Context
+from dashboard.figures.hybrid import lay_out
+from dashboard.pages.parts import part, part_output, part_tree
+from dashboard.pages.rows import CellData, RowTable
+from dashboard.services import Services
+from dashboard.views.hybrid import (
+    ARROWS,
+    HYBRID,
+    HybridView,
+    Way,
+    Ways,
+    build_hybrid,
+    build_ways,
+    named_decision,
+)
+
+BOX: Final = "pw-hybrid-box"
+KEY: Final = "pw-hybrid-key"
+BODY: Final = "pw-hybrid"
+NOTE: Final = "pw-hybrid-note"
+TABLE: Final = "pw-hybrid-table"
+#: Evaluations looked through for recorded ways.
+MOST_DECISIONS: Final = 10
+LABEL: Final = "Micro-arrows, from region to construct; arrow keys walk them, the table lists them"
+_BY: Final = {"first": "first of the order", "macro": "macro-arrow", "micro": "micro-arrow"}
+
+
+class HybridGraph(Drawn):
+    """The drawing (assets/hybrid_graph.js). drawing: see dashboard.figures.hybrid.lay_out."""
+
+    _namespace = NAMESPACE
+    _type = "HybridGraph"
+    _names = ("id", "label", "drawing")
+
+    def __init__(self, label: str, drawing: Mapping[str, Any]) -> None:
+        super().__init__(label=label, drawing=dict(drawing))
+
+
+class HybridPart(NamedTuple):
+    """What is shown at a moment. view: None unless a hybrid plan is in force. batch: as of."""
+
+    view: HybridView | None
+    batch: int | None
+    ways: Ways
+    values: Mapping[str, float | None]
+    plan: int | None
+
+
+def build(context: Context, services: Services) -> HybridPart:
+    """The hybrid view at the moment; the pinned node may name a sampled tuple to follow."""
+    reader, run = services.reader, context.run_id
+    plan = reader.plan_at(run, context.batch)
+    stored = reader.matrix(run, ARROWS, context.batch) if plan and plan.kind == HYBRID else None
+    ways = build_ways((), None, None)
+    if plan is None or stored is None:
+        return HybridPart(None, None, ways, {}, None)
+    node = context.moment.node
+    seq = named_decision(node)
+    named = reader.decision(run, seq) if seq is not None else None
+    newest = reader.decisions(run, until=context.batch, limit=MOST_DECISIONS)
+    entries = [*([named] if named else []), *newest]
+    ways = build_ways(entries, plan.version, node)
+    steps = ways.followed.steps if ways.followed else []
+    view = build_hybrid(stored.matrix, [(step.attribute, step.row) for step in steps])
+    values = reader.values(run, context.batch).get("system", {})
+    return HybridPart(view, stored.batch, ways, values, plan.version)
+
+
+def layout() -> Component:
+    """The frame, hidden unless a hybrid plan is in force."""
+    found = twinned("Hybrid plan", part(BODY, ""), part(TABLE, ""), note=part(NOTE, ""))
+    return html.Div([dcc.Store(id=KEY), found], id=BOX, hidden=True, className="pw-box")
+
+
+def state(context: Context, services: Services) -> list[Any]:
+    """What the view depends on: matrices and ways come with plans and evaluations."""
+    reader, run = services.reader, context.run_id
+    plan, counts = reader.plan_at(run, context.batch), reader.decision_counts(run, context.batch)
+    in_force = [plan.version, plan.kind] if plan else []
+    return [run, *in_force, counts.stored, counts.evaluated, context.moment.node]
+
+
+def register(app: Dash, services: Services, key: str) -> None:
+    """Draw again when the store ``key`` of the page tells of something that matters here."""
+
+    @app.callback(
+        Output(KEY, "data"),
+        Input(key, "data"),
+        State(KEY, "data"),
+        State(ids.MOMENT, "data"),
+        prevent_initial_call=True,
+    )
+    def _follow(news: Any, last: Any, moment: dict[str, Any] | None) -> Any:
+        found = state(contexts.of(services.reader, moment), services)
+        return no_update if found == last else found
+
+    @app.callback(
+        Output(BOX, "hidden"),
+        part_output(BODY),
+        part_output(NOTE),
+        part_output(TABLE),
+        Input(KEY, "data"),
+        State(ids.MOMENT, "data"),
+        prevent_initial_call=True,
+    )
+    def _draw(key: Any, moment: dict[str, Any] | None) -> tuple[Any, ...]:
+        found = contexts.of(services.reader, moment)
+        shown = build(found, services)
+        if shown.view is None:
+            return True, part_tree(BODY, ""), part_tree(NOTE, ""), part_tree(TABLE, "")
+        body, note = _body(shown, shown.view, found), _note(shown, shown.view)
+        table = part_tree(TABLE, _table(shown.view))
+        return False, part_tree(BODY, body), part_tree(NOTE, note), table
+
+
+def _note(shown: HybridPart, view: HybridView) -> str:
+    n = show(view.n, "int")
+    return (
+        f"constructs in macro order, regions darker the more tuples visit them · n = {n} sampled "
+        f"tuples, as of batch {shown.batch}"
+    )
+
+
+def _body(shown: HybridPart, view: HybridView, context: Context) -> list[Component]:
+    drawing = lay_out(view, shown.ways.followed)
+    return [_tiles(shown, view), HybridGraph(LABEL, drawing), _tuples(shown, context)]
+
+
+def _tiles(shown: HybridPart, view: HybridView) -> Component:
+    ratio, cost = shown.values.get("micro_ratio"), shown.values.get("relative_cost")
+    regions = show(sum(one.n_regions for one in view.constructs), "int")
+    targets = len({arrow.target for arrow in view.arrows})
+    return tiles(
+        [
+            tile(
+                "Micro ratio ξ",
+                live_value("system", "micro_ratio", ratio, "pct"),
+                note="micro-arrows of all arrows followed",
+            ),
+            tile(
+                "Relative cost ω",
+                live_value("system", "relative_cost", cost, "f3"),
+                note="against its macro order alone; below 1 saves",
+            ),
+            tile(
+                "Micro-arrows",
+                show(len(view.arrows), "int"),
+                note=f"of {regions} regions, to {targets} constructs",
+            ),
+        ]
+    )
+
+
+def _tuples(shown: HybridPart, context: Context) -> Component:
+    """The sampled tuples one can follow, and the steps of the one that is followed."""
+    ways = shown.ways
+    if not ways.ways:
+        return html.P(
+            "No way of a sampled tuple is recorded up to this moment.", className="pw-dim"
+        )
+    links = [_chip(way, ways.followed, context) for way in ways.ways]
+    after = f", under plan {ways.plan}" if ways.plan not in (None, shown.plan) else ""
+    words = f"Follow a tuple sampled by batch {ways.batch}{after}:"
+    parts: list[Component] = [html.P(words, className="pw-hybrid-follow")]
+    label = attrs(aria_label="Sampled tuples to follow")
+    parts.append(html.Nav(links, className="pw-chips", **label))
+    if ways.followed is not None:
+        parts.append(_steps(ways.followed))
+    return html.Div(parts)
+
+
+def _chip(way: Way, followed: Way | None, context: Context) -> Component:
+    here = followed is not None and way.name == followed.name
+    last = way.steps[-1] if way.steps else None
+    dropped = way.end == "dropped"
+    sign = "✖" if dropped else "✔"
+    where = f" at {last.attribute}" if dropped and last else ""
+    size = f"{len(way.steps)} visit{'' if len(way.steps) == 1 else 's'}"
+    values = ", ".join(f"{name} = {value}" for name, value in way.values.items())
+    return jump(
+        context,
+        [f"{sign} {way.end}{where}", html.Span(size, className="pw-chip-size")],
+        node="" if here else way.name,
+        className="pw-chip-link",
+        title=values,
+        **attrs(aria_current="true" if here else None),
+    )
+
+
+def _steps(way: Way) -> Component:
+    columns = (
+        Column("Step", "int"),
+        Column("Construct"),
+        Column("Value"),
+        Column("Region"),
+        Column("Led there by"),
+        Column("Queries left", "int", "", "ones in the tuple's GRB after the visit"),
+    )
+    most = max((step.left for step in way.steps), default=0)
+    rows: list[list[CellData]] = [
+        [
+            number,
+            step.attribute,
+            step.value,
+            step.region,
+            _BY.get(step.by, step.by),
+            {"text": step.left, "bar": step.left / most if most else 0.0},
+        ]
+        for number, step in enumerate(way.steps, start=1)
+    ]
+    return html.Div(
+        [html.P(_end(way), className="pw-hybrid-end-words"), RowTable("Its steps", columns, rows)],
+        className="pw-hybrid-steps",
+    )
+
+
+def _end(way: Way) -> list[Any]:
+    if way.end != "dropped" or not way.steps:
+        left = way.steps[-1].left if way.steps else 0
+        return [badge("✔ matched", "ok"), f" {show(left, 'int')} queries are left at the end"]
+    last = way.steps[-1]
+    words = f" at {last.attribute}, {last.region}: no query is left after {len(way.steps)} visits"
+    return [badge("✖ dropped", "warning"), words]
+
+
+def _table(view: HybridView) -> Component:
+    columns = (
+        Column("From"),
+        Column("Region"),
+        Column("To"),
+        Column("Support", "int", "sampled tuples", "tuples the arrow was decided on"),
+        Column("Gain", "f3", "", "by how much it beat the macro-arrow"),
+        Column("Visited by", "pct"),
+        Column("Taken by", "pct"),
+    )
+    rows: list[list[CellData]] = [
+        [
+            arrow.source,
+            {"text": arrow.region, "sort": place},
+            arrow.target,
+            arrow.support,
+            arrow.gain,
+            arrow.hit_prob,
+            arrow.followed_prob,
+        ]
+        for place, arrow in enumerate(view.arrows)
+    ]
+    words = f"Micro-arrows, shares of {show(view.n, 'int')} sampled tuples"
+    return RowTable(words, columns, rows)
