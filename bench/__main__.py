@@ -5,9 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from bench import live, selection
+from bench import live, peers, scale, selection
 
-BENCHES: dict[str, Callable[[], None]] = {"selection": selection.main, "live": live.main}
+BENCHES: dict[str, Callable[[], None]] = {
+    "selection": selection.main,
+    "live": live.main,
+    "scale": scale.main,
+    "peers": peers.main,
+}
 
 
 def main(names: list[str]) -> int:

@@ -20,12 +20,14 @@ from dashboard.components.states import empty
 from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.pages.rows import CellData, RowTable, jump_to, known
-from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView
+from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView, listed
 
 FORM: Final = "pw-query-form"
+FILTER: Final = "pw-query-filter"
 SHOWN_REQUESTS: Final = 6
 STATE_TONES: Final = {"active": "ok", "contradictory": "warning"}
 _NO_BATCH: Final = "no batch yet"
+_NOT_TOLD: Final = "not among the queries recorded with this batch"
 _COLUMNS: Final = (
     Column("Query"),
     Column("State"),
@@ -35,15 +37,23 @@ _COLUMNS: Final = (
 )
 
 
-def draw_queries(view: ResultsView, context: Context, shown: str | None) -> Component:
-    """The list: a bar for the total, its share, the last batch, and the state."""
+def draw_queries(
+    view: ResultsView, context: Context, shown: str | None, words: str = ""
+) -> Component:
+    """The list: a bar for the total, its share, the last batch, and the state. words: of the
+    filter."""
     if not view.queries:
         return empty("No query", "Register one at the right; it joins the plan at the next batch.")
-    rows = [_query_cells(row, view, context) for row in view.queries]
-    marks = [_mark(row, row.name == shown) for row in view.queries]
-    keys = [row.name for row in view.queries]
-    words = "Queries, most matches first"
-    body = RowTable(words, _COLUMNS, rows, keys, marks, className="pw-query-table")
+    found, n = listed(view, words, shown)
+    if not found:
+        return empty("No such query", f"None of {len(view.queries)} has {words.strip()!r} in it.")
+    rows = [_query_cells(row, view, context) for row in found]
+    marks = [_mark(row, row.name == shown) for row in found]
+    keys = [row.name for row in found]
+    title = "Queries, most matches first"
+    if len(found) < n:
+        title = f"The {len(found)} with most matches of {show(n, 'int')} queries"
+    body = RowTable(title, _COLUMNS, rows, keys, marks, className="pw-query-table")
     if not view.sink:
         return body
     sink = html.P(["Matched tuples are written to ", html.Code(view.sink)], className="pw-sink")
@@ -65,6 +75,20 @@ def draw_query(
         _tuples(tuples),
     ]
     return panel(row.name, body, actions=_actions(row, reason), note=_states(row))
+
+
+def draw_filter() -> Component:
+    """The box that narrows the list down; not drawn again, so that no text is lost."""
+    box = dcc.Input(
+        id=FILTER,
+        className="pw-input",
+        type="search",
+        placeholder="words of its name or text",
+        autoComplete="off",
+        debounce=0.3,
+    )
+    label = html.Label("Find a query", htmlFor=FILTER)
+    return html.Div([label, box], className="pw-query-filter")
 
 
 def draw_register(context: Context) -> Component:
@@ -136,7 +160,7 @@ def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[Cel
         {"badges": _badges(row), "sort": row.state},
         total,
         known(row.share, _NO_BATCH),
-        known(row.in_batch, _NO_BATCH),
+        known(row.in_batch, _NO_BATCH if row.total is None else _NOT_TOLD),
     ]
 
 

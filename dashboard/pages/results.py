@@ -19,6 +19,8 @@ from dashboard.pages.contract import Page
 from dashboard.pages.keys import follow
 from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.result_parts import (
+    FILTER,
+    draw_filter,
     draw_misfits,
     draw_queries,
     draw_query,
@@ -91,7 +93,7 @@ def layout(context: Context, services: Services) -> Component:
     return html.Div(
         [
             dcc.Store(id=KEY),
-            html.Div(part(QUERIES, drawn[QUERIES]), className="pw-results-left"),
+            html.Div([draw_filter(), part(QUERIES, drawn[QUERIES])], className="pw-results-left"),
             html.Div(side, className="pw-results-right"),
         ],
         className="pw-page pw-results",
@@ -105,14 +107,15 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         *(part_output(name) for name in PARTS),
         Input(KEY, "data"),
+        Input(FILTER, "value"),
         State(ids.MOMENT, "data"),
         prevent_initial_call=True,
     )
-    def _refresh(key: Any, moment: dict[str, Any] | None) -> list[Any]:
+    def _refresh(key: Any, words: str | None, moment: dict[str, Any] | None) -> list[Any]:
         found = contexts.of(services.reader, moment)
         if found.run is None:
             raise PreventUpdate
-        drawn = _render(found, found.run, services)
+        drawn = _render(found, found.run, services, words or "")
         return [part_tree(name, drawn[name]) for name in PARTS]
 
 
@@ -143,14 +146,16 @@ def why_not(context: Context, services: Services) -> str:
     return "" if context.mode == "live" else "Showing the past: jump to now (.) to change queries."
 
 
-def _render(context: Context, run: Run, services: Services) -> dict[str, Component]:
-    """The parts that follow the moment, by id."""
+def _render(
+    context: Context, run: Run, services: Services, words: str = ""
+) -> dict[str, Component]:
+    """The parts that follow the moment, by id. words: of the filter."""
     view, shown, tuples = build(context, run, services)
     reason = why_not(context, services)
     row = next((one for one in view.queries if one.name == shown), None)
     queries = panel(
         "Queries",
-        draw_queries(view, context, shown),
+        draw_queries(view, context, shown, words),
         note=_headline(view),
         className="pw-results-queries",
         **attrs(data_why_not=reason),

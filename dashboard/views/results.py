@@ -14,6 +14,10 @@ from storage.rows import StoredMisfit, StoredResult
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 
 QUERY: Final = "query:"
+#: Queries listed at once.
+MOST_LISTED: Final = 200
+#: Of more queries not all have their matches of a batch recorded.
+ALL_RECORDED: Final = 500
 _NUMBERS: Final = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
 _TIMESTAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(\.\d+)?)(\+00:00|Z)?")
 _VERBS: Final = {
@@ -99,10 +103,11 @@ def build_results(
     pending = {r.name: r.verb for r in reversed(requests) if r.state == "requested"}
     system = values.get("system", {})
     n_tuples = system.get("tuples_total")
+    living = [entity for entity in entities if entity.kind == "query" and _lives(entity, batch)]
+    absent = 0.0 if len(living) <= ALL_RECORDED else None
     rows = [
-        _query_row(entity, values.get(entity.id, {}), n_tuples, pending)
-        for entity in entities
-        if entity.kind == "query" and _lives(entity, batch)
+        _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent)
+        for entity in living
     ]
     rows.sort(key=lambda row: (-(row.total or 0), row.name))
     return ResultsView(
@@ -114,6 +119,24 @@ def build_results(
         requests=requests,
         sink=sink_words(run.settings),
     )
+
+
+def listed(view: ResultsView, words: str, chosen: str | None) -> tuple[list[QueryRow], int]:
+    """The rows to list, most matches first, and how many there are to choose from.
+
+    words: all of them must be in the name or the text, without regard to case. At most MOST_LISTED
+    rows, among them the chosen query whatever its place.
+    """
+    wanted = words.lower().split()
+    found = [row for row in view.queries if _has(row, wanted)] if wanted else view.queries
+    rows = list(found[:MOST_LISTED])
+    rows += [row for row in found[MOST_LISTED:] if row.name == chosen]
+    return rows, len(found)
+
+
+def _has(row: QueryRow, words: Sequence[str]) -> bool:
+    text = f"{row.name} {row.text}".lower()
+    return all(word in text for word in words)
 
 
 def build_tuples(
@@ -198,7 +221,9 @@ def _query_row(
     counts: Mapping[str, float | None],
     n_tuples: float | None,
     pending: Mapping[str, str],
+    absent: float | None,
 ) -> QueryRow:
+    """absent: what a batch without matches of the query says of them; None: nothing."""
     properties = entity.properties or {}
     total = counts.get("matched_total", 0.0) if n_tuples is not None else None
     return QueryRow(
@@ -209,7 +234,7 @@ def _query_row(
         attributes=[str(name) for name in properties.get("attributes") or ()],
         total=total,
         share=total / n_tuples if total is not None and n_tuples else None,
-        in_batch=counts.get("matched_tuples", 0.0) if n_tuples is not None else None,
+        in_batch=counts.get("matched_tuples", absent) if n_tuples is not None else None,
         pending=pending.get(entity.name, ""),
         filters=tuple(str(name) for name in properties.get("filters") or ()),
     )

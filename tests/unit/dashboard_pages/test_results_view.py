@@ -9,6 +9,7 @@ from dashboard.views.results import (
     build_tuples,
     cell_text,
     error_place,
+    listed,
     pick,
     sink_words,
 )
@@ -121,3 +122,19 @@ def test_cells_as_text() -> None:
         "false",
         '{"k": 1}',
     ]
+
+
+def test_of_many_queries_those_with_most_matches_are_listed_and_the_chosen_one() -> None:
+    entities = [a_query(f"q{j}", text=f"Where a = {j}") for j in range(1000)]
+    values = {"system": {"tuples_total": 9.0}}
+    values |= {f"query:q{j}": {"matched_total": float(j)} for j in range(1000)}
+    view = build_results(entities, values, [], [], a_run(), None)
+    rows, n = listed(view, "", "q3")
+    assert (len(rows), n, rows[0].name, rows[-1].name) == (201, 1000, "q999", "q3")
+    assert rows[0].in_batch is None
+    rows, n = listed(view, "Q99 =", "q3")
+    assert ([row.name for row in rows], n) == (
+        ["q999", "q998", "q997", "q996", "q995", "q994", "q993", "q992", "q991", "q990", "q99"],
+        11,
+    )
+    assert listed(view, "nothing", None) == ([], 0)

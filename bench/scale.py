@@ -1,0 +1,166 @@
+"""Thousands of queries: our kernel and our Spark path beside plain Spark, DuckDB and Polars.
+
+All evaluate the same filters over the same drift tuples on two cores; what they count is compared
+in the same run. Then visits per tuple of every ordering, and one thread of the kernel against C and
+against memory. ``python -m bench scale``.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from backend.adaptive.selection.cost import CostModel, mean_of, route
+from backend.adaptive.selection.hybrid import Rules
+from backend.adaptive.selection.orderings import NAMES, ORDERINGS, propose
+from backend.kernels.lookup import hit_regions
+from backend.kernels.matcher import Matcher
+from bench import scale_c
+from bench.scale_data import Counts, Kernel, Workload, columns_of, drift_tuples, workload
+from bench.scale_peers import duckdb_counts, polars_counts, spark_counts, timed, write_tuples
+from bench.scale_spark import arrow_counts
+from bench.timing import take_turns
+
+
+class Size(NamedTuple):
+    """Queries, tuples for the peers, tuples for us (the peers' are their first)."""
+
+    k: int
+    n_peers: int
+    n_ours: int
+
+
+SIZES: Final = (
+    Size(50, 1_000_000, 4_000_000),
+    Size(500, 200_000, 4_000_000),
+    Size(5_000, 20_000, 1_000_000),
+    Size(50_000, 2_000, 100_000),
+)
+ROUNDS: Final = 5
+#: A peer may take so long, start and compilation included.
+LIMIT_S: Final = 180.0
+KINDS: Final = ("early drop", "no early drop")
+
+
+def main(share: float = 1.0) -> None:
+    """Print the tables; share: of the tuples."""
+    most = max(int(size.n_ours * share) for size in SIZES)
+    tuples = drift_tuples(most)
+    works = []
+    for size in SIZES:
+        size = Size(
+            size.k, max(200, int(size.n_peers * share)), max(2000, int(size.n_ours * share))
+        )
+        works.append(workload(size.k, tuples))
+        _throughput(works[-1], size, tuples)
+    _visits(works)
+    _against_c(works, tuples)
+
+
+def _throughput(work: Workload, size: Size, tuples: pa.Table) -> None:
+    ours = tuples.slice(0, size.n_ours)
+    print(f"\nk = {work.k}: {len(work.order)} constructs, {_mib(work):.1f} MiB of bitmaps")
+    columns = columns_of(ours, work.order)
+    few = [column[: size.n_peers] for column in columns]
+    kernels = {kind: Kernel.of(work, kind) for kind in KINDS}
+    expected, expected_ours = kernels["early drop"].run(few), kernels["early drop"].run(columns)
+    variants = {kind: _runner(kernel, columns) for kind, kernel in kernels.items()}
+    seconds, results = take_turns(variants, ROUNDS)
+    for kind in KINDS:
+        took = statistics.median(seconds[kind])
+        _line(f"our kernel, {kind}", size.n_ours, took, results[kind], expected_ours)
+    with TemporaryDirectory() as folder:
+        many = write_tuples(ours, Path(folder) / "ours.parquet")
+        took, found = timed(arrow_counts, many, work.k, work.order, limit_s=3 * LIMIT_S)
+        if not isinstance(found, str):
+            took, found = found
+        _line("our Spark path", size.n_ours, took, found, expected_ours)
+        path = write_tuples(tuples.slice(0, size.n_peers), Path(folder) / "peers.parquet")
+        for name, peer, more in _PEERS:
+            took, found = timed(peer, path, work.texts, *more, limit_s=LIMIT_S)
+            _line(name, size.n_peers, took, found, expected)
+
+
+_PEERS: Final[tuple[tuple[str, Callable[..., Counts], tuple[Any, ...]], ...]] = (
+    ("DuckDB", duckdb_counts, ()),
+    ("Polars", polars_counts, ()),
+    ("plain Spark, tuned", spark_counts, (False,)),
+    ("plain Spark, default", spark_counts, (True,)),
+)
+
+
+def _runner(kernel: Kernel, columns: Sequence[Any]) -> Callable[[], Counts]:
+    return lambda: kernel.run(columns)
+
+
+def _mib(work: Workload) -> float:
+    return work.constructs.bitmap_bytes / 2**20
+
+
+def _line(name: str, n: int, seconds: float, found: Any, expected: Counts) -> None:
+    """One line of the table. Raises AssertionError when the counts differ from ours."""
+    if isinstance(found, str):
+        print(f"  {name:32} {n:>9} tuples: {found}", flush=True)
+        return
+    if tuple(found) != expected:
+        raise AssertionError(f"{name} counts {found}, our kernel {expected}")
+    print(f"  {name:32} {n:>9} tuples {seconds:8.2f} s {n / seconds:13,.0f} tuples/s", flush=True)
+
+
+def _visits(works: Sequence[Workload]) -> None:
+    """Visits per tuple of every ordering on the sample (stop rule: resolved)."""
+    model, rules = CostModel("resolved", 0.5, None), Rules("resolved", "local", 10)
+    print("\nVisits per tuple on the sample")
+    print(f"  {'':28}" + "".join(f"{work.k:>10}" for work in works))
+    for ordering in ORDERINGS:
+        cells = []
+        for work in works:
+            found = propose(ordering, work.constructs, [work.sample], model, rules)
+            routed = route(work.constructs, work.sample, found.shape, "resolved")
+            cells.append(mean_of(routed.visits).value)
+        print(f"  {NAMES[ordering]:28}" + "".join(f"{cell:10.2f}" for cell in cells), flush=True)
+
+
+def _against_c(works: Sequence[Workload], tuples: pa.Table) -> None:
+    """One thread, regions looked up before: numba, C, and the bytes of bitmaps read a second."""
+    in_c = scale_c.compiled()
+    memory = scale_c.bandwidth()
+    print(f"\nOne thread, matching alone; memory gives {memory / 1e9:.1f} GB/s")
+    if in_c is None:
+        print("  there is no C compiler here: numba alone")
+    for work in works:
+        n = min(len(tuples), max(2000, 20_000_000 // max(50, work.k)))
+        for kind in KINDS:
+            kernel = Kernel.of(work, kind)
+            if len(kernel.layout.tile_starts) == 2:
+                _one_thread(work, kernel, tuples.slice(0, n), in_c, memory)
+
+
+def _one_thread(work: Workload, kernel: Kernel, tuples: pa.Table, in_c: Any, memory: float) -> None:
+    regions = np.empty((len(work.order), len(tuples)), dtype=np.int32)
+    for place, column in enumerate(columns_of(tuples, work.order)):
+        hit_regions(kernel.searches[place], column, None, regions[place])
+    matcher = Matcher(kernel.layout, kernel.kind, True)
+    room = len(matcher.match(regions).slots)
+    visits = int(matcher.counts.reached.sum())
+    variants: dict[str, Callable[[], int]] = {"numba": lambda: len(matcher.match(regions).slots)}
+    if in_c is not None:
+        variants["C"] = lambda: in_c[kernel.kind](kernel.layout, regions, room)
+    seconds, results = take_turns(variants, ROUNDS)
+    if len(set(results.values())) != 1:
+        raise AssertionError(f"numba and C find different numbers of matches: {results}")
+    best = {name: min(found) for name, found in seconds.items()}
+    read = visits * work.constructs.n_words * 8 / best["numba"]
+    ratio = f"{best['numba'] / best['C']:.2f} x the time of C, " if in_c is not None else ""
+    speed = len(tuples) / best["numba"] / 1e6
+    print(
+        f"  k = {work.k:<6} {kernel.kind:14} {speed:8.2f} M tuples/s, {ratio}"
+        f"{read / 1e9:.1f} GB/s of bitmaps ({read / memory:.1f} of memory)",
+        flush=True,
+    )

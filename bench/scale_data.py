@@ -1,0 +1,110 @@
+"""What the bench of scale runs on: k queries over drift tuples, and our kernel on two threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from backend.adaptive.selection.constructs import ConstructSet, build_constructs
+from backend.adaptive.selection.layouts import layout_of, search_of
+from backend.adaptive.selection.macro import macro_sequence
+from backend.adaptive.selection.matching import Regions, sample_regions
+from backend.cql import parse_query
+from backend.kernels.layout import Layout, Search
+from backend.kernels.lookup import hit_regions
+from backend.kernels.matcher import Matcher
+from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+
+SEED: Final = 7
+SAMPLE: Final = 1000
+N_THREADS: Final = 2
+#: Tuples a thread takes at a time: their regions stay in the cache.
+BLOCK: Final = 4096
+#: Matched tuples, and the sum over them of the number of queries.
+Counts = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """k queries with their constructs, and the order the macro-sequence gives them.
+
+    texts: Where clauses. sample: regions intp[T, n], schema order.
+    """
+
+    k: int
+    texts: tuple[str, ...]
+    constructs: ConstructSet
+    sample: Regions
+    order: tuple[str, ...]
+
+
+def workload(k: int, tuples: pa.Table) -> Workload:
+    """Queries with the characteristics of query set Q1 of [L12], as many as wanted."""
+    streams = {"Drift": DRIFT_SCHEMA}
+    found = q1_queries(seed=SEED, k=k)
+    queries = [parse_query(name, text, streams) for name, text in found.items()]
+    constructs = build_constructs(queries, DRIFT_SCHEMA)
+    sample = {a: tuples.column(a)[:SAMPLE].to_pylist() for a in constructs.attributes}
+    regions = sample_regions(constructs, sample)
+    order = macro_sequence(constructs, regions).order
+    texts = tuple(text.split(" Where ", 1)[1] for text in found.values())
+    return Workload(k, texts, constructs, regions, order)
+
+
+def drift_tuples(n: int) -> pa.Table:
+    """n tuples, a1 dropping most: int columns a1 ... a20."""
+    table = drift_table(SEED, (Phase("uniform", n, selective=("a1",)),), 0, n)
+    return table.select(list(DRIFT_SCHEMA.names))
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A plan over columns in memory: look-up of regions and matching, block by block.
+
+    searches: of the order's attributes.
+    """
+
+    layout: Layout
+    searches: tuple[Search, ...]
+    order: tuple[str, ...]
+    kind: str
+
+    @classmethod
+    def of(cls, work: Workload, kind: str) -> Kernel:
+        """The kernel for a workload's order under a kind of plan."""
+        constructs = work.constructs.constructs
+        searches: list[Any] = [search_of(constructs[a]) for a in work.order]
+        return cls(layout_of(work.constructs, work.order), tuple(searches), work.order, kind)
+
+    def run(self, columns: Sequence[NDArray[np.int64]]) -> Counts:
+        """Match all tuples on N_THREADS threads; columns: int64[T] in the plan's order."""
+        parts = np.array_split(np.arange(len(columns[0])), N_THREADS)
+        slices = [slice(int(p[0]), int(p[-1]) + 1) for p in parts if len(p)]
+        with ThreadPoolExecutor(N_THREADS) as pool:
+            found = list(pool.map(lambda part: self._part(columns, part), slices))
+        return sum(n for n, _ in found), sum(hits for _, hits in found)
+
+    def _part(self, columns: Sequence[NDArray[np.int64]], part: slice) -> Counts:
+        matcher = Matcher(self.layout, self.kind, True)
+        regions = np.empty((len(columns), BLOCK), dtype=np.int32)
+        n = hits = 0
+        for start in range(part.start, part.stop, BLOCK):
+            stop = min(start + BLOCK, part.stop)
+            block = regions[:, : stop - start]
+            for place, column in enumerate(columns):
+                hit_regions(self.searches[place], column[start:stop], None, block[place])
+            found = matcher.match(block)
+            n += int(np.count_nonzero(np.diff(found.tuples, prepend=-1)))
+            hits += len(found.slots)
+        return n, hits
+
+
+def columns_of(tuples: pa.Table, order: Sequence[str]) -> list[NDArray[np.int64]]:
+    """int64[T] of each attribute, in the order given."""
+    return [tuples.column(a).to_numpy().astype(np.int64) for a in order]
