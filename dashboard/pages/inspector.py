@@ -120,8 +120,16 @@ _COLUMNS: Final = (Column("Property"), Column("Value", "f2"), Column("Unit"))
 
 
 def _properties(properties: list[Property]) -> Component:
-    rows = [[_name(item), _value(item), item.unit] for item in properties]
+    rows = [_row(item) for item in properties]
     return table("Properties at this moment", _COLUMNS, rows, className="pw-properties")
+
+
+def _row(item: Property) -> list[Any]:
+    """Facts without a unit may take its place: they are words."""
+    if item.live or item.unit:
+        return [_name(item), _value(item), item.unit]
+    words = Cell(str(item.value), attributes={"className": "pw-static", "colSpan": 2})
+    return [_name(item), words]
 
 
 def _name(item: Property) -> Component:

@@ -247,7 +247,7 @@ def _sizes(row: Step) -> list[Any]:
 
 
 def _filter_cells(row: Step) -> list[Any]:
-    where = "Spark expression" if row.native else "Arrow operator"
+    where = "Spark" if row.native else "Python"
     return [_live(row.entity, "cost_us", row.cost, "f3"), where]
 
 

@@ -240,13 +240,24 @@ def inequality_words(lhs: float | None, relation: str, rhs: float | None) -> str
 
 
 def _summary(decision: Decision) -> str:
-    """What was found, '0.019 < 0.100 visits per tuple'; the explanation when a side is unknown."""
+    """What was found, '0.019 < 0.100 visits per tuple'; the explanation when a side is unknown.
+
+    Of a check of filters both ranks, '0.674 : 1.29 per µs, known : table'.
+    """
+    pair = decision.detail.get("pair") if isinstance(decision.detail, Mapping) else None
+    if isinstance(pair, Mapping):
+        own, other = _rank(pair.get("rank")), _rank(pair.get("challenger_rank"))
+        return f"{other} : {own} per µs, {pair.get('challenger')} : {pair.get('filter')}"
     lhs, rhs = decision.lhs, decision.rhs
     if lhs is None or rhs is None:
         return decision.explanation
     found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
     words = metric_words(decision.metric).removeprefix("change of ")
     return f"{show(lhs, 'f3')} {found} {show(rhs, 'f3')} {words}"
+
+
+def _rank(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, int | float) else "∞"
 
 
 def _stored(counts: DecisionCounts, name: str) -> int:

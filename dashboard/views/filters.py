@@ -290,7 +290,7 @@ def _tested(decision: Decision, detail: Mapping[str, Any], pair: Mapping[str, An
         costs = f"{digits(decision.lhs)} < {alpha} × {digits(decision.predicted_old)} µs"
         return f"best order {costs}: {outcome}"
     if detail.get("rule") == "evidence":
-        return f"0 < {digits(decision.rhs)}, lower bound of the difference: {outcome}"
+        return f"Lower bound of the difference {digits(decision.rhs)}, to exceed 0: {outcome}"
     own, other = digits(pair.get("rank"), "∞"), digits(pair.get("challenger_rank"), "∞")
     return f"{own} < {digits(detail.get('alpha'))} × {other}: {outcome}"
 

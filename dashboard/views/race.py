@@ -15,7 +15,7 @@ COST: Final = "race_cost_us"
 SAMPLED: Final = "race_sampled_tuples"
 CHANGES: Final = "race_changes"
 #: Means this close (relative) are the same.
-SAME: Final = 1e-6
+SAME: Final = 5e-4
 #: Properties of each racer the page reads.
 PROPERTIES: Final = (COST, SAMPLED, CHANGES)
 
