@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from backend.adaptive.selection.constructs import ConstructSet
-from backend.adaptive.selection.cost import CostModel, PlanChoice, PlanShape, tuple_costs
+from backend.adaptive.selection.cost import CostModel, PlanChoice, PlanShape
 from backend.adaptive.selection.knobs import Settings
 from backend.adaptive.selection.lattice import thinned
 from backend.adaptive.selection.macro import macro_sequence
-from backend.adaptive.selection.matching import Regions, trace
+from backend.adaptive.selection.matching import Regions
 from backend.adaptive.selection.orderings import BASELINES
 from backend.adaptive.selection.trigger import Reading
 from backend.adaptive.selection.watch import Watch
@@ -27,11 +31,13 @@ from backend.adaptive.selection.watch import Watch
 #: Orders of the run that are costed with a trial, and the sampled tuples that is done on, at most.
 MOST_ORDERS: Final = 16
 MOST_TUPLES: Final = 256
+#: Words of GRB of all tuples under all orders.
+_WORDS: Final = 1 << 17
 #: Work in steps of about 3 ns: what a tuple of the stream earns, what one trial may earn.
-_STEPS_PER_TUPLE: Final = 600
-_MOST_STEPS: Final = 1_500_000
-#: What following T tuples through one construct takes, beside T words; an order being built.
-_TRACE_STEPS: Final = 12_000
+_STEPS_PER_TUPLE: Final = 400
+_MOST_STEPS: Final = 1_000_000
+#: What a place of all orders, and a candidate of an order being built, take beside their words.
+_PLACE_STEPS: Final = 24_000
 _BUILD_STEPS: Final = 16_000
 #: A known plan this close (relative) to a new order stands for it.
 _CLOSE: Final = 0.005
@@ -170,28 +176,31 @@ class Trials:
 
     def _fill(self, table: _Table) -> None:
         """Cost the known plans, newest first, as far as the credit goes."""
-        for shape in reversed(self._known):
-            if not table.has(shape.order) and not self._pay(table.price):
+        known = list(reversed(self._known))
+        orders = list(dict.fromkeys(shape.order for shape in known))
+        for n in range(len(orders), 0, -1):
+            if self._pay(table.price(n)):
+                table.cost_orders(orders[:n])
                 break
+        for shape in known:
             table.add(shape, self._known[shape])
 
     def _candidate(self, table: _Table) -> Json:
         """The plan a rebuild would give: a new order, or a known plan about as good; [kind, order,
         digest], None without any."""
-        moment = table.moment
-        if self._pay(_build_steps(moment)):
-            found = macro_sequence(moment.constructs, table.sample)
-            self._credit -= 0 if table.has(found.order) else table.price
-            new = PlanShape("early drop", found.order)
-            table.add(new, 1.0)
-            best = table.best
-            if best is not None and table.cost(best) < table.cost(new) * (1 - _CLOSE):
-                return _name(best)
-            close = [s for s in self._known if table.close(s, new)]
-            chosen = close[-1] if close else new
-            self._remember(chosen)
-            return _name(chosen)
-        return _name(table.best) if table.best is not None else None
+        moment, best = table.moment, table.best
+        if not self._pay(_build_steps(moment)):
+            return _name(best) if best is not None else None
+        new = PlanShape("early drop", macro_sequence(moment.constructs, table.sample).order)
+        if not table.has(new):
+            self._credit -= table.price(1)
+            table.cost_orders([new.order])
+        close = [s for s in self._known if table.close(s, new)]
+        chosen = close[-1] if close else new
+        if best is not None and table.cost(best) < table.cost(new) * (1 - _CLOSE):
+            chosen = best
+        self._remember(chosen)
+        return _name(chosen)
 
     def _pay(self, steps: int) -> bool:
         if self._credit < steps:
@@ -205,30 +214,34 @@ class _Table:
 
     def __init__(self, moment: Moment) -> None:
         self.moment = moment
-        limit = max(1, MOST_TUPLES // moment.constructs.n_words)
-        self.sample = thinned(moment.sample, max(limit, MOST_TUPLES // 4))
-        n_words = len(self.sample) * moment.constructs.n_words
-        self.price = len(moment.plan.order) * (n_words + _TRACE_STEPS)
+        most = _WORDS // (MOST_ORDERS * moment.constructs.n_words)
+        self.sample = thinned(moment.sample, max(MOST_TUPLES // 4, min(MOST_TUPLES, most)))
         self._rows: dict[PlanShape, tuple[float, float]] = {}
         self._d: float | None = None
 
-    def has(self, order: tuple[str, ...]) -> bool:
-        """Whether the order is costed."""
-        return PlanShape("early drop", order) in self._rows
+    def price(self, n_orders: int) -> int:
+        """What costing so many orders takes, in steps."""
+        n_words = n_orders * len(self.sample) * self.moment.constructs.n_words
+        return len(self.moment.plan.order) * (n_words + _PLACE_STEPS)
+
+    def has(self, shape: PlanShape) -> bool:
+        """Whether the plan is costed."""
+        return shape in self._rows
+
+    def cost_orders(self, orders: Sequence[tuple[str, ...]]) -> None:
+        """Follow the sample through at least one order, with early drop."""
+        visits, costs, self._d = _followed(self.moment, self.sample, orders)
+        for order, found, cost in zip(orders, visits.tolist(), costs.tolist(), strict=True):
+            self._rows[PlanShape("early drop", order)] = found, cost
 
     def add(self, shape: PlanShape, omega: float) -> None:
-        """Cost a plan: its order with early drop, and omega times as much when it is no order."""
-        plain, model = PlanShape("early drop", shape.order), self.moment.model
-        if plain not in self._rows:
-            found = trace(self.moment.constructs, self.sample, shape.order, model.stop_rule)
-            self._d = found.n_unmatched / len(self.sample)
-            cost = float(tuple_costs(found, plain, model).mean())
-            self._rows[plain] = float(found.visits.mean()), cost
-        visits, cost = self._rows[plain]
-        self._rows[shape] = visits * omega, cost * omega
+        """A plan that costs omega times its order, if that is costed."""
+        found = self._rows.get(PlanShape("early drop", shape.order))
+        if found is not None:
+            self._rows[shape] = found[0] * omega, found[1] * omega
 
     def cost(self, shape: PlanShape) -> float:
-        """Cost of a plan that was added."""
+        """Cost of a plan that has one."""
         return self._rows[shape][1]
 
     @property
@@ -253,6 +266,30 @@ class _Table:
             "d_init": self._d,
             "no_drop_cost": no_drop,
         }
+
+
+def _followed(
+    moment: Moment, sample: Regions, orders: Sequence[tuple[str, ...]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """float64[K], float64[K]: visits per tuple and their cost under K orders, all at once; and the
+    share of the sample that satisfies no query."""
+    constructs, model = moment.constructs, moment.model
+    columns = {attribute: i for i, attribute in enumerate(constructs.attributes)}
+    found = list(constructs.constructs.values())
+    weights = model.weigh(constructs.attributes)
+    grb = np.tile(constructs.initial, (len(orders), len(sample), 1))
+    total, costs = np.zeros(len(orders)), np.zeros(len(orders))
+    if found:
+        masks = np.stack([c.qrb[sample[:, i]] for i, c in enumerate(found)])
+        usage = np.stack([c.qub for c in found])
+    for attributes in zip(*orders, strict=True):
+        at = [columns[attribute] for attribute in attributes]
+        tested = grb & usage[at][:, None, :] if model.stop_rule == "resolved" else grb
+        visited = np.count_nonzero(tested.any(axis=2), axis=1) / len(sample)
+        total += visited
+        costs += visited * weights[at]
+        grb &= masks[at]
+    return total, costs, 1 - float(np.count_nonzero(grb[0].any(axis=1))) / len(sample)
 
 
 def _plain(shape: PlanShape) -> PlanShape:

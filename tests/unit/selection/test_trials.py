@@ -81,3 +81,4 @@ def test_only_the_last_orders_are_followed() -> None:
     for seed in range(12):
         stream.run(tuples(1000, seed, a=20 + 7 * seed, b=100 - 7 * seed))
     assert max(len(row["plans"]) for row in trials(stream)) <= MOST_ORDERS + 1
+    assert sum(len(row["plans"]) > 2 for row in trials(stream)) > 5
