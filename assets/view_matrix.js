@@ -19,21 +19,25 @@
     h("marker", { id: "pw-v-head", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, markerUnits: "userSpaceOnUse", orient: "auto" }, h("path", { className: "pw-v-head", d: "M0,0 L8,4 L0,8 Z" }));
 
   function cellOf(view, g, row, column) {
+    if (column < row) return null;
     const x = g.gutter + column * g.w;
     const y = g.band + row * g.h;
     const gap = g.w > 14 ? 1 : 0.5;
     const value = pw.viewCell(view, row, column);
-    const shade = column < row ? null : view.shades[row][column - row];
+    const shade = view.shades[row][column - row];
     const box = { x: x + gap, y: y + gap, width: g.w - 2 * gap, height: g.h - 2 * gap };
-    const kind = column < row ? "below" : view.counts[row][column - row] === null ? "off" : "on";
-    const violated = pw.viewIsViolated(view, row, column);
+    const kind = view.counts[row][column - row] === null ? "off" : "on";
+    const violated = g.violated.has(`${row},${column}`);
+    const data = { key: column, "data-cell": `${row + 1},${column + 1}`, "data-kind": kind, "data-violated": violated ? "1" : undefined };
+    const fill = { className: `pw-v-cell pw-v-${kind}`, ...box, style: kind === "on" ? { fillOpacity: 0.05 + 0.5 * (shade || 0) } : null };
+    if (!g.numbers && !violated && row !== column) return h("rect", { ...data, ...fill });
     return h(
       "g",
-      { key: column, "data-cell": `${row + 1},${column + 1}`, "data-kind": kind, "data-violated": violated ? "1" : undefined },
-      h("rect", { className: `pw-v-cell pw-v-${kind}`, ...box, style: kind === "on" ? { fillOpacity: 0.05 + 0.5 * (shade || 0) } : null }),
+      data,
+      h("rect", fill),
       violated && h("rect", { className: "pw-v-violated", ...box, fill: "url(#pw-v-hatch)" }),
       row === column && h("rect", { className: "pw-v-diagonal", ...box }),
-      g.numbers && kind !== "below" && text(box, pw.viewText(value, view.shown), violated)
+      g.numbers && text(box, pw.viewText(value, view.shown), violated)
     );
   }
 

@@ -14,7 +14,8 @@
     const w = Math.max(7, Math.min(128, (width - gutter - 2) / n));
     const h = n <= 12 ? 40 : Math.max(7, Math.min(30, w));
     const aligned = w >= 76;
-    return { n, gutter, w, h, aligned, band: 30, numbers: w >= 36 && h >= 17, names: h >= 13 };
+    const violated = new Set(view.violated.map(([row, , column]) => `${row},${column}`));
+    return { n, gutter, w, h, aligned, band: 30, numbers: w >= 36 && h >= 17, names: h >= 13, violated };
   };
 
   /** A name shortened to what fits into so many pixels. */

@@ -28,8 +28,7 @@ class AGreedy:
 
     def propose(self, s: Situation, finding: Finding) -> Proposal:
         """Correct at the smallest violated position until none is left (Fig. 4.7, looped)."""
-        view = MatrixView(s.view.order, s.view.n_native)
-        view.counts = s.view.counts.copy()
+        view = s.view.copy()
         trial = s._replace(view=view)
         found: Finding | None = finding
         for _ in range(view.n):

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from backend.adaptive.filters.boost import Boost
 from backend.adaptive.filters.changes import Change, ChangeDetector
 from backend.adaptive.filters.checks import examine, order_gap
 from backend.adaptive.filters.evidence import Check, decision_record
-from backend.adaptive.filters.exact import PS_PER_US
+from backend.adaptive.filters.exact import PS_PER_US, Picoseconds
 from backend.adaptive.filters.explain import arrows, change_words
 from backend.adaptive.filters.knobs import Settings
 from backend.adaptive.filters.matrices import view_matrices
@@ -26,6 +29,7 @@ from backend.adaptive.filters.registry import PARTIAL, make_policy
 from backend.adaptive.filters.requery import carried_over
 from backend.adaptive.filters.shadow import Shadow
 from backend.adaptive.filters.verdicts import verdict_of
+from backend.adaptive.filters.view import MatrixView
 from backend.adaptive.selection.matrices import MatrixData
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -66,6 +70,15 @@ class Monitor(NamedTuple):
     break_even_prob: float | None
 
 
+class Seen(NamedTuple):
+    """V at one moment, with what is shown beside it; costs by filter."""
+
+    view: MatrixView
+    kept: NDArray[np.bool_]
+    costs: tuple[Picoseconds, ...]
+    n_tuples: int
+
+
 class FiltersReOptimizer:
     """Keeps the order of one query's filters or replaces it, with the evidence.
 
@@ -88,7 +101,7 @@ class FiltersReOptimizer:
         self._policy = make_policy(self._settings)
         self._detector, self._boost, self._meter = ChangeDetector(), Boost(), OverheadMeter()
         self._shadow: Shadow | None = None
-        self._judged: tuple[MatrixData, ...] | None = None
+        self._judged: Seen | None = None
         self._race = Race()
         self._gap: float | None = None
         self._since_check = 0
@@ -160,14 +173,13 @@ class FiltersReOptimizer:
         cost."""
         if self._query is None:
             return ()
-        if self._judged is not None:
-            return self._judged
+        seen = self._judged or self._seen()
+        return view_matrices(self._query.name, self._profiler.names, *seen)
+
+    def _seen(self) -> Seen:
         profiler = self._profiler
-        kept = self._policy.kept(profiler.view)
-        costs = profiler.prices(self._settings)
-        return view_matrices(
-            self._query.name, profiler.names, profiler.view, kept, costs, profiler.n_tuples
-        )
+        kept, costs = self._policy.kept(profiler.view), profiler.prices(self._settings)
+        return Seen(profiler.view.copy(), kept, costs, profiler.n_tuples)
 
     @property
     def standings(self) -> tuple[Standing, ...]:
@@ -267,7 +279,7 @@ class FiltersReOptimizer:
         held, waited = len(self._profiler.window), self._since_switch
         verdict = verdict_of(settings, held, finding.is_violated, waited)
         if verdict == "switched" or settings.algorithm in PARTIAL:
-            self._judged = self.matrices()
+            self._judged = self._seen()
         examined = examine(
             situation, self._profiler.window, self._policy, finding, verdict, names, settings
         )

@@ -35,6 +35,12 @@ class MatrixView:
     def n(self) -> int:
         return len(self.order)
 
+    def copy(self) -> MatrixView:
+        """The same view on its own."""
+        found = MatrixView(self.order, self.n_native)
+        found.counts = self.counts.copy()
+        return found
+
     def segment(self, position: int) -> range:
         """The positions a filter at ``position`` may change places with, itself included."""
         return range(self.n_native) if position < self.n_native else range(self.n_native, self.n)
