@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from bench import live, peers, scale, selection
+from bench import filters, live, peers, scale, selection
 
 BENCHES: dict[str, Callable[[], None]] = {
     "selection": selection.main,
     "live": live.main,
     "scale": scale.main,
     "peers": peers.main,
+    "filters": filters.main,
 }
 
 

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from bench.experiments import adapting, schemes
+from bench.experiments import adapting, indexes, schemes
 from bench.experiments.command import write
 from bench.experiments.conditions import Conditions
 from bench.experiments.results import FigureResult
 
 FIGURES: Final[Mapping[str, Callable[[Conditions], FigureResult]]] = {
+    "2007-4": indexes.l07_figure_4,
+    "2007-5": indexes.l07_figure_5,
     "2007-6": schemes.l07_figure_6,
     "2007-7": schemes.l07_figure_7,
     "2007-8": schemes.l07_figure_8,

@@ -162,19 +162,19 @@ def run_scheme(
     return Ran(counts, since // INTERVAL * INTERVAL, len(masks), tuple(state.order.tolist()))
 
 
-def best_cost(setup: Setup, masks: Masks) -> float:
-    """Cost per tuple of the best fixed order on the tuples: by dynamic programming over subsets."""
-    n = setup.n
+def best_cost(setup: Setup, masks: Masks, worst: bool = False) -> float:
+    """Cost per tuple of the best (or worst) fixed order on the tuples: subset by subset."""
+    n, pick = setup.n, max if worst else min
     contained = np.bincount(masks.astype(np.int64), minlength=1 << n)
     for place in range(n):
         table = contained.reshape(-1, 2, 1 << place)
         table[:, 1] += table[:, 0]
     alive = contained[::-1].tolist()  # after a set: tuples only filters outside of it drop, or none
-    least = [0] * (1 << n)
+    total = [0] * (1 << n)
     for subset in range(1, 1 << n):
         before = ((subset ^ (1 << x), x) for x in range(n) if subset >> x & 1)
-        least[subset] = min(least[rest] + setup.costs[x] * alive[rest] for rest, x in before)
-    return float(least[-1]) / len(masks)
+        total[subset] = pick(total[rest] + setup.costs[x] * alive[rest] for rest, x in before)
+    return float(total[-1]) / len(masks)
 
 
 def optimal_cost(setup: Setup, masks: Masks, since: int = 0) -> float:

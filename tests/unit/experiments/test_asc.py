@@ -33,7 +33,7 @@ def test_figures_by_name(name: str | None, keys: list[str]) -> None:
 
 def test_an_unknown_figure_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert asc.main(command_line("--figure", "3"), tmp_path) == 2
-    assert "no figure is called '3'; there are: 2007-6" in capsys.readouterr().err
+    assert "no figure is called '3'; there are: 2007-4" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("scale", ["0", "1.5", "all"])
@@ -59,6 +59,13 @@ def test_the_command_writes_the_report(tmp_path: Path, capsys: pytest.CaptureFix
     assert "100%" in captured.err
     text = (tmp_path / "experiment-asc.html").read_text(encoding="utf-8")
     assert "Immediate pruning is cheaper" in text
+
+
+def test_indexes_are_measured_at_every_number_of_predicates(tmp_path: Path) -> None:
+    conditions = Conditions(0.0004, 1, 1, None, tmp_path)
+    for result in run_figures(asc.FIGURES, ["2007-4", "2007-5"], conditions):
+        assert {len(series.y) for series in result.plots[0].series} == {5}
+        assert all(ns > 0 for series in result.plots[0].series for ns in series.y)
 
 
 def test_the_report_needs_no_network() -> None:

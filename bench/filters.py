@@ -1,0 +1,181 @@
+"""Pipelined filters: A-Greedy against fixed orders and against the same filters chained in Spark.
+
+Eight filters in correlation groups of two (alike on 80 % of the tuples), selectivity a half; four
+cost one probe of an index, four a hundred. All variants filter the same batches on two cores, write
+what they emit and must emit the same number of tuples. What can be counted is counted apart
+(bench.filters_counted); times are of one run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, NamedTuple
+
+import pandas as pd
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import pandas_udf
+
+from backend.adaptive.filters.overhead import Overhead
+from backend.cql import parse_query
+from backend.engine.deciding import StreamJob
+from backend.engine.filters import FiltersDeciding
+from backend.engine.knobs import FILTER_RUN_KNOBS
+from backend.model.knobs import KnobSettings
+from backend.spark.filter_executor import FilterExecutor
+from backend.spark.session import build_session
+from backend.spark.sinks import FileSink
+from backend.workloads.correlated import CorrelatedSource
+from backend.workloads.functions import built_in
+from backend.workloads.library import probe
+from bench import filters_counted
+from bench.timing import table
+
+N: Final = 8
+BATCHES, BATCH_TUPLES = 16, 50_000
+#: Batches at the beginning that are not timed: A-Greedy finds its order, Spark its code.
+WARM_UP: Final = 4
+#: Keys by position of the orders to compare: cheap ones first, one of each group before the
+#: second; and the other way round.
+BEST: Final = (1, 3, 2, 4, 5, 7, 6, 8)
+WORST: Final = (5, 6, 7, 8, 1, 2, 3, 4)
+
+
+class Variant(NamedTuple):
+    """filter: runs a batch, the number of tuples emitted. deciding: of the adaptive one."""
+
+    run: Callable[[int, DataFrame], int]
+    deciding: FiltersDeciding | None = None
+
+
+def main() -> None:
+    """Print the counted and the timed tables."""
+    filters_counted.main()
+    with TemporaryDirectory() as scratch:
+        session = build_session("local[2]", "planwatch bench", Path(scratch))
+        try:
+            timed(session, Path(scratch), (1,) * 4 + (filters_counted.DEAR,) * 4)
+            timed(session, Path(scratch), (1,) * 8)
+        finally:
+            session.stop()
+
+
+def timed(session: SparkSession, folder: Path, costs: Sequence[int]) -> None:
+    """The variants over the same batches, in turns."""
+    place = folder / "-".join(map(str, costs))
+    source = CorrelatedSource(7, (0.5,) * N, 2, 0, BATCHES * BATCH_TUPLES)
+    variants = _variants(session, place, source, costs)
+    seconds: dict[str, list[float]] = {name: [] for name in variants}
+    for batch in range(BATCHES):
+        path = str(place / f"{batch}.parquet")
+        place.mkdir(exist_ok=True)
+        tuples = source.slice(batch * BATCH_TUPLES, BATCH_TUPLES)
+        pq.write_table(tuples, path, row_group_size=BATCH_TUPLES // 2)
+        frame = session.read.parquet(path)
+        emitted = set()
+        for name, variant in variants.items():
+            started = time.perf_counter()
+            emitted.add(variant.run(batch, frame))
+            if batch >= WARM_UP:
+                seconds[name].append(time.perf_counter() - started)
+        if len(emitted) != 1:
+            raise AssertionError(f"batch {batch}: the variants emitted {sorted(emitted)} tuples")
+    print(f"\nSpark, two cores, batches of {BATCH_TUPLES:,} tuples; costs {costs}")
+    print(table(seconds, BATCH_TUPLES, "A-Greedy"))
+    deciding = variants["A-Greedy"].deciding
+    assert deciding is not None
+    _tell(deciding, seconds["A-Greedy"])
+
+
+def _variants(
+    session: SparkSession, folder: Path, source: CorrelatedSource, costs: Sequence[int]
+) -> dict[str, Variant]:
+    watched = {"filter_algorithm": "a-greedy", "profile_prob": 0.01}
+    fixed = {"filter_algorithm": "static", "profile_prob": 0.0}
+    chained = _chain(BEST, costs)
+    return {
+        "A-Greedy": _ours(session, folder / "greedy", source, _text(WORST, costs), watched),
+        "one operator, hand-ordered": _ours(
+            session, folder / "best", source, _text(BEST, costs), fixed
+        ),
+        "one operator, worst order": _ours(
+            session, folder / "worst", source, _text(WORST, costs), fixed
+        ),
+        "chained in Spark, hand-ordered": Variant(partial(_spark, folder / "chained", chained)),
+    }
+
+
+def _text(order: Sequence[int], costs: Sequence[int]) -> str:
+    calls = " and ".join(f"probe(k{key}, {costs[key - 1]})" for key in order)
+    return f"Select * From S Where {calls}"
+
+
+def _ours(
+    session: SparkSession, folder: Path, source: CorrelatedSource, text: str, knobs: dict[str, Any]
+) -> Variant:
+    """Planwatch's operator with its decision core; both are timed."""
+    functions, settings = built_in(), KnobSettings.defaults(FILTER_RUN_KNOBS, knobs)
+    query = parse_query("q", text, {"S": source.schema}, functions)
+    job = StreamJob("S", source.schema, (query,), {}, {}, functions)
+    deciding = FiltersDeciding(job, settings)
+    deciding.start()
+    sink = FileSink(session, str(folder), "parquet")
+    executor = FilterExecutor(session, source.schema, None, sink, functions, {}, 7)
+
+    def run(batch: int, frame: DataFrame) -> int:
+        result = executor.execute(frame, deciding.snapshot(batch, settings))
+        deciding.executed(result)
+        return result.n_matched
+
+    return Variant(run, deciding)
+
+
+def _chain(order: Sequence[int], costs: Sequence[int]) -> list[Column]:
+    """The filters as pandas functions of Spark's, in this order."""
+
+    def asked(probes: int) -> Any:
+        def inside(keys: pd.Series) -> pd.Series:
+            return pd.Series(probe(keys.to_numpy(), probes))
+
+        made: Any = pandas_udf  # its overloads take no annotations that are text
+        return made(inside, "boolean")
+
+    return [asked(costs[key - 1])(F.col(f"k{key}")) for key in order]
+
+
+def _spark(folder: Path, chained: Sequence[Column], batch: int, frame: DataFrame) -> int:
+    emitted = Observation()
+    for condition in chained:
+        frame = frame.filter(condition)
+    counted = frame.observe(emitted, F.count(F.lit(1)).alias("n"))
+    counted.write.mode("overwrite").parquet(str(folder / str(batch)))
+    return int(emitted.get["n"])
+
+
+def _tell(deciding: FiltersDeciding, seconds: Sequence[float]) -> None:
+    """A-Greedy's order and Table 4.2 of this run."""
+    plan, overhead = deciding.core.plan, deciding.core.monitor.overhead
+    assert overhead is not None
+    print(f"A-Greedy's order after {plan.version - 1} switches: {', '.join(plan.order)}")
+    for name, share in _shares(overhead).items():
+        print(f"  {name:28}{100 * share:7.2f} % of the work on filters")
+    adapting_s = overhead.adapting * overhead.total_us / 1e6
+    batches_s = sum(seconds) / len(seconds) * BATCHES
+    print(
+        f"  profiling and re-optimizing: {100 * adapting_s / batches_s:.2f} % of the batches' time"
+    )
+
+
+def _shares(overhead: Overhead) -> dict[str, float]:
+    return {
+        "tuple processing": overhead.tuples,
+        "profile-tuple creation": overhead.profile,
+        "profile-window upkeep": overhead.window,
+        "view update": overhead.view,
+        "violations": overhead.violations,
+    }
