@@ -21,6 +21,7 @@ from backend.engine.control import (
 )
 from backend.engine.deciding import Deciding, Recorded, StreamJob
 from backend.engine.execution import BatchResult, PlanSnapshot
+from backend.engine.misfits import MisfitNews
 from backend.engine.query_totals import QueryTotals
 from backend.engine.selection import SelectionDeciding
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -81,6 +82,7 @@ class Loop(Generic[SnapshotT, ResultT]):
         self._boundary = _Boundary()
         self._totals = {"tuples": 0, "matched": 0, "misfits": 0, "decisions": 0}
         self._query_totals = QueryTotals()
+        self._misfits = MisfitNews()
         self._commit_ms: float | None = None
 
     def start(self) -> None:
@@ -181,10 +183,7 @@ class Loop(Generic[SnapshotT, ResultT]):
     def _batch_record(self, result: ResultT, decided: Recorded) -> BatchRecord:
         boundary = self._boundary
         found = boundary.recorded.then(decided)
-        events = found.events
-        if result.n_misfits:
-            title = f"{result.n_misfits} tuples kept aside"
-            events = (*events, Event("misfit", title, result.misfits[0].error, "warning"))
+        news = self._misfits.events(result.batch_id, result.n_misfits, result.misfits)
         return BatchRecord(
             run_id=self.run.id,
             batch=recorder.batch_row(result, self._ran_version),
@@ -194,7 +193,7 @@ class Loop(Generic[SnapshotT, ResultT]):
             decisions=found.decisions,
             outcomes=found.outcomes,
             matrices=self._deciding.matrices() if found.plans or found.decisions else (),
-            events=(*boundary.events, *events),
+            events=(*boundary.events, *found.events, *news),
             knobs=recorder.knob_rows(self.settings, result.batch_id, dict.fromkeys(boundary.knobs)),
             answers=tuple(boundary.answers),
             results=recorder.result_rows(result.recent),
