@@ -29,8 +29,8 @@ VISIT_BITS = 62
 #: Widest integer domain (between the least and the greatest constant) that gets a value table.
 TABLE_LIMIT = 4096
 
-#: Most (constructs x bitmap words) of a plan that is compiled; docs/adr/0007 has what it costs.
-EXPRESSION_LIMIT = 160
+#: Most (constructs x bitmap words) of a plan that is compiled; docs/adr/0007 has the measurements.
+EXPRESSION_LIMIT = 16
 
 #: Columns that one projection adds or replaces: (name, expression).
 Step: TypeAlias = tuple[tuple[str, str], ...]
