@@ -18,7 +18,10 @@
     useEffect(() => () => window.clearTimeout(timer.current), []);
     const tell = (next) => {
       window.clearTimeout(timer.current);
-      timer.current = window.setTimeout(() => setProps({ value: next }), REST_MS);
+      timer.current = window.setTimeout(() => {
+        setProps({ value: next });
+        pw.go({ show: next === null ? null : String(next) }, true);
+      }, REST_MS);
     };
     const change = (next) => {
       setText(String(next));

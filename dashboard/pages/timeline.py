@@ -80,7 +80,7 @@ def layout(context: Context, services: Services) -> Component:
     figure = html.Div([_no_batch(view), graph])
     panel = twinned("Timeline", figure, part(TABLES, ""), note=HINT, id=BODY)
     stores = [dcc.Store(id=KEY), dcc.Store(id=CLICK)]
-    parts = [whatif.layout(), ledger.layout(), loops.layout()]
+    parts = [whatif.layout(context), ledger.layout(), loops.layout()]
     return html.Div([*stores, panel, *parts], className="pw-page")
 
 

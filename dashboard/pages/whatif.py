@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, Final
 
@@ -54,13 +55,17 @@ class MuGhost(Drawn):
     _type = "MuGhost"
     _names = ("id", "run", "knob", "value", "disabled")
 
-    def __init__(self, id: str) -> None:
-        super().__init__(id=id, run="", knob=None, value=None, disabled="")
+    def __init__(self, id: str, value: float | None) -> None:
+        super().__init__(id=id, run="", knob=None, value=value, disabled="")
 
 
-def layout() -> Component:
-    """The frame, hidden until a run has trials."""
-    figure = [MuGhost(SLIDER), part(NUMBERS, ""), chart(GRAPH, LABEL, height=HEIGHT)]
+def layout(context: Context) -> Component:
+    """The frame, hidden until a run has trials. The μ tried is in the URL: ``show=0.3``."""
+    figure = [
+        MuGhost(SLIDER, _number(context.moment.show)),
+        part(NUMBERS, ""),
+        chart(GRAPH, LABEL, height=HEIGHT),
+    ]
     found = twinned("What if μ", figure, part(TABLE, ""), note=[badge("estimated"), f" {NOTE}"])
     return html.Div([dcc.Store(id=CLICK), found], id=BOX, hidden=True, className="pw-box")
 
@@ -97,7 +102,7 @@ def register(app: Dash, services: Services, key: str) -> None:
             knob_row(knob) if knob else None,
             knob_cards.is_locked(services, found),
             draw_ghost(steps, mu, theme),
-            part_tree(NUMBERS, _numbers(compared, mu)),
+            part_tree(NUMBERS, _numbers(compared, mu, len(steps))),
             part_tree(TABLE, _table(steps, found)),
         )
 
@@ -117,13 +122,22 @@ def _trials(reader: Reader, run: str, until: int | None, last: int) -> tuple[Tri
     return tuple(read_trials(reader.decisions(run, until=until, limit=MAX_DECISIONS)))
 
 
+def _number(text: str | None) -> float | None:
+    """A μ of the URL; None for what is none."""
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
 def _tried(value: float | None, knob: Knob | None) -> float | None:
     if value is not None:
         return float(value)
     return float(knob.value) if knob is not None else None
 
 
-def _numbers(compared: Comparison, mu: float | None) -> list[Component]:
+def _numbers(compared: Comparison, mu: float | None, n_evaluations: int) -> list[Component]:
     """Both runs side by side, and what that rests on."""
     here = "ghost" if mu is None else f"at μ = {mu:g}"
     thin = f"not enough samples (n={show(compared.n, 'int')} < {MIN_SAMPLES})"
@@ -134,7 +148,10 @@ def _numbers(compared: Comparison, mu: float | None) -> list[Component]:
         [here, known(ghost.visits, thin), _saved(compared), ghost.switched, ghost.rebuilt],
     ]
     words = "The recorded run and the ghost run, estimated"
-    return [RowTable(words, columns, rows, className="pw-whatif-runs"), _evidence(compared, thin)]
+    return [
+        RowTable(words, columns, rows, className="pw-whatif-runs"),
+        _evidence(compared, thin, n_evaluations),
+    ]
 
 
 _COLUMNS: Final = (
@@ -155,7 +172,7 @@ def _saved(compared: Comparison) -> str:
     return f"{saved.mean:+.3f} ({low} … {high})".replace("-", "−")
 
 
-def _evidence(compared: Comparison, thin: str) -> Component:
+def _evidence(compared: Comparison, thin: str, n_evaluations: int) -> Component:
     if compared.ghost.visits is None:
         return html.P(thin, className="pw-whatif-words")
     marks = (
@@ -163,6 +180,8 @@ def _evidence(compared: Comparison, thin: str) -> Component:
     )
     n = f"n = {show(compared.n, 'int')} sampled tuples of {show(compared.n_tuples, 'int')}"
     parts = [f"Rearrangements: {marks}", n]
+    if n_evaluations >= MAX_DECISIONS:
+        parts.append(f"the last {show(n_evaluations, 'int')} evaluations")
     if compared.n_unknown:
         parts.append(f"{compared.n_unknown} evaluations cannot be told")
     return html.P(" · ".join(parts), className="pw-whatif-words", role="status")

@@ -50,6 +50,7 @@ def test_the_ghost_slider_decides_the_run_again(
     expect(row(page, 1)).to_contain_text("at μ = 10")
     until(page, f"{lane('vanishes')} === {common} && {lane('common')} === 0")
     words = page.locator(".pw-whatif-words")
+    expect(page).to_have_url(re.compile("show=10"))
     expect(words).to_contain_text(re.compile(rf"{common} would vanish, 0 would appear.*n = \d"))
     expect(page.locator("#pw-whatif-box")).to_contain_text("estimated")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -62,9 +63,10 @@ def test_the_ghost_slider_decides_the_run_again(
 
 
 def test_a_tried_mu_is_taken_live(open_page: OpenPage, ghostly: EngineRun, site: Site) -> None:
-    page = open_page("/timeline?run=e2")
+    page = open_page("/timeline?run=e2&show=0.3")
     expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
     box = page.locator(".pw-whatif")
+    expect(row(page, 1)).to_contain_text("at μ = 0.3")  # of the link
     box.get_by_label("ghost μ", exact=True).fill("0.4")
     expect(row(page, 1)).to_contain_text("at μ = 0.4")
     box.get_by_role("button", name="Apply live").click()
