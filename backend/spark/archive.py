@@ -19,7 +19,11 @@ from backend.spark.java import JavaFound, JavaMissing, find_java
 
 #: Set in the one run whose classes are written to the archive this names.
 RECORDING: Final = "PLANWATCH_RECORD_CLASSES"
+#: Two streams: the queries of one run as expressions, those of the other in the kernels.
 _TRAINING: Final = """\
+[streams.Many]
+schema = "a1 int, a2 int, a3 double, a4 string"
+source = { format = "memory", rows = [[1, 2, 0.5, "x"], [70, 3, 1.5, "y"]] }
 [streams.Training]
 schema = "a1 int, a2 int, a3 int, a4 int"
 rate = 20000
@@ -36,6 +40,12 @@ low = "Select * From Training Where a1 < 10 and a2 < 50 and a3 = 7"
 high = "Select * From Training Where a1 > 90 and a4 >= 20"
 far = "Select * From Training Where a2 between 3 and 5 and a3 <> 9 or a4 is null"
 """
+
+
+_MANY: Final = "".join(
+    f'many{i} = "Select * From Many Where a1 = {i} and a2 < 9 and a3 > 0.1 or a4 = \'y\'"\n'
+    for i in range(130)
+)
 
 
 def archive_of(java: JavaFound) -> Path | None:
@@ -86,7 +96,7 @@ def _record(root: Path, archive: Path, line: ProgressLine) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         workload = folder / "training.toml"
-        workload.write_text(_TRAINING, encoding="utf-8")
+        workload.write_text(_TRAINING + _MANY, encoding="utf-8")
         command = [sys.executable, str(root / "run.py"), "backend", str(workload)]
         command += ["--store", str(folder / "training.db")]
         settings = {RECORDING: str(scratch), "PLANWATCH_NO_ENVIRONMENT": "1"}
