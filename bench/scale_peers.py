@@ -38,6 +38,7 @@ def duckdb_counts(path: Path, texts: Sequence[str]) -> Counts:
     hits = balanced([f"({text})::int" for text in texts])
     with duckdb.connect() as connection:
         connection.execute("set threads = 2; set max_expression_depth to 100000")
+        connection.execute("set enable_progress_bar = false")
         inner = f"select {hits} as hits from read_parquet('{path}')"
         wanted = "select count(*) filter (where hits > 0), sum(hits)"
         row = connection.execute(f"{wanted} from ({inner})").fetchone()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from backend.kernels.layout import Counts, Found, HitRegions, Layout, scratch_for
 from backend.kernels.single import visit_all_words, walk_word
 from backend.kernels.walks import draw, visit_all, walk
+from backend.kernels.whole import visit_all_whole, walk_whole
 
 #: Room for matches to begin with; doubled as often as needed.
 FIRST_ROOM: Final = 1 << 14
@@ -70,7 +71,14 @@ def _kernel(layout: Layout, kind: str) -> tuple[Any, tuple[Any, ...]]:
         if kind == "no early drop":
             return visit_all_words, (layout, words, np.empty(BLOCK_TUPLES, dtype=np.uint64))
         return walk_word, (layout, words)
-    kernels = {"early drop": walk, "hybrid": walk, "ticket": draw, "no early drop": visit_all}
+    is_whole = len(layout.tile_starts) == 2
+    dropping = walk_whole if is_whole else walk
+    kernels = {
+        "early drop": dropping,
+        "hybrid": dropping,
+        "ticket": draw,
+        "no early drop": visit_all_whole if is_whole else visit_all,
+    }
     return kernels[kind], (layout, scratch_for(layout))
 
 

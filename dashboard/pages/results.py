@@ -170,4 +170,5 @@ def _render(
 
 
 def _headline(view: ResultsView) -> str:
-    return f"{len(view.queries)} registered · matches of {show(view.n_tuples, 'int')} tuples"
+    registered = f"{show(len(view.queries), 'int')} registered"
+    return f"{registered} · matches of {show(view.n_tuples, 'int')} tuples"
