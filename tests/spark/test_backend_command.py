@@ -91,3 +91,15 @@ def test_an_unknown_knob_and_a_value_out_of_range_are_refused(tmp_path: Path) ->
         done = backend(str(tmp_path / "my.toml"), "--once", "--set", setting)
         assert done.returncode == 2
         assert said in done.stderr
+
+
+def test_bitmaps_that_would_take_too_much_memory_are_refused_at_the_start(tmp_path: Path) -> None:
+    wide = " or ".join(f"a = {value}" for value in range(3000))
+    (tmp_path / "my.toml").write_text(WORKLOAD + "[knobs]\nbitmap_memory = 0.01\n")
+    text = (tmp_path / "my.toml").read_text().replace("a > 2", wide)
+    (tmp_path / "my.toml").write_text(text)
+    (tmp_path / "a.csv").write_text(ROWS)
+    done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(tmp_path / "store.db"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("planwatch: the bitmaps of 3 queries would take 0.02")
+    assert done.stderr.count("\n") == 1
