@@ -69,12 +69,16 @@ class Regret(NamedTuple):
 
 
 class RegretLedger:
-    """Collects the sampled tuples of a stretch under one plan; ``settle`` makes an entry of it."""
+    """Collects the sampled tuples of a stretch under one plan; ``settle`` makes an entry of it.
+
+    ratios: ω of the hybrid plans of the last entry (running, previous, first).
+    """
 
     def __init__(self, first: PlanShape) -> None:
         self.first = first
         self.previous: PlanShape | None = None
         self.entry = Regret()
+        self.ratios: dict[PlanShape, float] = {}
         self._variance = 0.0
         self._best: tuple[str, ...] | None = None
         self._credit = math.inf
@@ -109,6 +113,8 @@ class RegretLedger:
             micro_ratio=found.micro_ratio(running),
             relative_cost=found.relative_cost(running),
         )
+        ratios = {shape: found.relative_cost(shape) for shape in costs}
+        self.ratios = {shape: ratio for shape, ratio in ratios.items() if ratio is not None}
         self._n_tuples, self._sample = 0, []
         return self.entry
 
@@ -119,6 +125,7 @@ class RegretLedger:
     def rebuild(self, first: PlanShape, previous: PlanShape | None) -> None:
         """Queries changed: the plans over other constructs; the open stretch is given up."""
         self.first, self.previous = first, previous
+        self.ratios = {}
         self._best, self._credit = None, math.inf
         self._n_tuples, self._sample = 0, []
 

@@ -252,8 +252,9 @@ class SelectionReOptimizer:
         plan, model = PlanShape.of(self._plan), self._cost_model()
         built_by, watch, constructs = self._built_by, self._watch, self._constructs
         place = (self._seq, batch_id, kind)
+        knobs, ratios = self._settings, self._ledger.ratios
         return Moment(
-            *place, plan, built_by, watch, self._settings, model, constructs, regions, reading
+            *place, plan, built_by, watch, knobs, model, constructs, regions, reading, ratios
         )
 
     def _paths(self) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -53,7 +53,8 @@ class Moment:
     """The state of the core when the trigger was evaluated, or a plan was built without it.
 
     plan, built_by: in force until now. watch: with the baseline and the clocks as they were then.
-    sample: intp[T, n], what plans are compared on. reading: None when no trigger was read.
+    sample: intp[T, n], what plans are compared on. reading: None when no trigger was read. ratios:
+    ω of hybrid plans, as last measured; of others it is not known.
     """
 
     seq: int
@@ -67,13 +68,14 @@ class Moment:
     constructs: ConstructSet
     sample: Regions
     reading: Reading | None
+    ratios: Mapping[PlanShape, float]
 
 
 class Trials:
     """Makes the trials of a run, and keeps them until a stored decision takes them along."""
 
     def __init__(self) -> None:
-        self._known: dict[PlanShape, float] = {}
+        self._known: dict[PlanShape, None] = {}
         self._open: list[Json] = []
         self._is_fresh = True
         self._credit = 0
@@ -99,7 +101,7 @@ class Trials:
         if len(moment.sample) >= moment.settings.min_samples:
             self._remember(moment.plan)
             table = _Table(moment)
-            self._fill(table)
+            self._fill(table, moment.ratios)
             row |= {"candidate": self._candidate(table), **table.json()}
         self._keep(row)
 
@@ -111,8 +113,8 @@ class Trials:
         table = _Table(moment)
         costs = {plan.shape: plan for plan in choice.plans}
         for shape in (moment.plan, proposed):
-            self._remember(shape, _omega(shape, choice))
-        self._fill(table)
+            self._remember(shape)
+        self._fill(table, {**moment.ratios, **_compared(proposed, choice)})
         verdict = "switched" if choice.switches else "kept"
         contest = {
             "plans": [[*_name(s), p.visits, p.cost.value] for s, p in costs.items()],
@@ -166,16 +168,17 @@ class Trials:
             del self._open[0]
             self._open[0] = {**self._open[0], "fresh": True}
 
-    def _remember(self, shape: PlanShape, omega: float | None = None) -> None:
-        """Make a plan the newest known one. omega: its cost over that of its order, as known."""
+    def _remember(self, shape: PlanShape) -> None:
+        """Make a plan the newest known one."""
         plain = _plain(shape)
-        found = self._known.pop(plain, 1.0)
-        self._known[plain] = found if omega is None else omega
+        self._known.pop(plain, None)
+        self._known[plain] = None
         while len(self._known) > MOST_ORDERS:
             del self._known[next(iter(self._known))]
 
-    def _fill(self, table: _Table) -> None:
-        """Cost the known plans, newest first, as far as the credit goes."""
+    def _fill(self, table: _Table, ratios: Mapping[PlanShape, float]) -> None:
+        """Cost the known plans, newest first, as far as the credit goes. A hybrid plan whose ω is
+        not known counts as its macro order."""
         known = list(reversed(self._known))
         orders = list(dict.fromkeys(shape.order for shape in known))
         for n in range(len(orders), 0, -1):
@@ -183,7 +186,7 @@ class Trials:
                 table.cost_orders(orders[:n])
                 break
         for shape in known:
-            table.add(shape, self._known[shape])
+            table.add(shape, ratios.get(shape, 1.0))
 
     def _candidate(self, table: _Table) -> Json:
         """The plan a rebuild would give: a new order, or a known plan about as good; [kind, order,
@@ -297,13 +300,12 @@ def _plain(shape: PlanShape) -> PlanShape:
     return shape if shape.kind != "no early drop" else PlanShape("early drop", shape.order)
 
 
-def _omega(shape: PlanShape, choice: PlanChoice) -> float | None:
-    """Cost of a hybrid plan over that of its macro order, as far as they were compared."""
-    if shape.kind != "hybrid":
-        return None
+def _compared(shape: PlanShape, choice: PlanChoice) -> dict[PlanShape, float]:
+    """ω of a hybrid plan, when it and its macro order were compared."""
     costs = {plan.shape: plan.cost.value for plan in choice.plans}
     macro = costs.get(PlanShape("early drop", shape.order))
-    return costs[shape] / macro if macro and shape in costs else None
+    known = shape.kind == "hybrid" and shape in costs and macro
+    return {shape: costs[shape] / macro} if known and macro else {}
 
 
 def _name(shape: PlanShape) -> list[Json]:

@@ -51,20 +51,20 @@ def test_a_rebuild_has_its_contest_and_a_quiet_evaluation_a_stand_in() -> None:
             assert cost[tuple(row["candidate"][1])] <= min(cost.values()) * 1.006
 
 
-def test_a_hybrid_plan_costs_its_order_times_the_ratio_when_it_was_compared() -> None:
-    knobs = settings(ordering="hybrid", stop_rule="drop", no_drop_visit_cost=1.0)
+def test_a_hybrid_plan_costs_its_order_times_omega_as_last_measured() -> None:
+    knobs = settings(ordering="hybrid", stop_rule="drop", no_drop_visit_cost=1.0, mu=0.05)
     stream = Stream(knobs, profile_prob=0.5)
-    stream.run(a_filters(6000))
-    built = next(row for row in trials(stream) if row["verdict"] == "switched")
-    later = trials(stream)[-1]
-    name = built["candidate"]
-    assert name[0] == "hybrid"
-    assert name[2]
-    exact = {tuple([p[0], *p[1]]): p[4] for p in built["contest"]["plans"]}
-    ratio = exact["hybrid", *name[1]] / exact["early drop", *name[1]]
-    cost = {tuple([p[0], *p[1]]): p[4] for p in later["plans"]}
-    found = cost["hybrid", *name[1]] / cost["early drop", *name[1]]
-    assert found == pytest.approx(ratio, abs=1e-3)
+    stream.run(a_filters(4000))
+    assert stream.core.plan.kind == "hybrid"
+    row = trials(stream)[-1]
+    assert row["running"][2]
+    cost = {tuple([p[0], p[2], *p[1]]): p[4] for p in row["plans"]}
+    running, order = row["running"], row["running"][1]
+    found = cost["hybrid", running[2], *order] / cost["early drop", "", *order]
+    assert found == pytest.approx(stream.core.monitor.regret.relative_cost, abs=1e-3)
+    stream.run(b_filters(6000))
+    old = [p for r in trials(stream) for p in r["plans"] if p[0] == "hybrid"]
+    assert {p[2] for p in old} > {running[2]}
 
 
 def test_other_queries_begin_anew() -> None:
