@@ -102,7 +102,7 @@ def register(app: Dash, services: Services, key: str) -> None:
             knob_row(knob) if knob else None,
             knob_cards.is_locked(services, found),
             draw_ghost(steps, mu, theme),
-            part_tree(NUMBERS, _numbers(compared, mu, len(steps))),
+            part_tree(NUMBERS, _numbers(compared, mu, steps)),
             part_tree(TABLE, _table(steps, found)),
         )
 
@@ -137,7 +137,7 @@ def _tried(value: float | None, knob: Knob | None) -> float | None:
     return float(knob.value) if knob is not None else None
 
 
-def _numbers(compared: Comparison, mu: float | None, n_evaluations: int) -> list[Component]:
+def _numbers(compared: Comparison, mu: float | None, steps: list[Step]) -> list[Component]:
     """Both runs side by side, and what that rests on."""
     here = "ghost" if mu is None else f"at μ = {mu:g}"
     thin = f"not enough samples (n={show(compared.n, 'int')} < {MIN_SAMPLES})"
@@ -150,7 +150,7 @@ def _numbers(compared: Comparison, mu: float | None, n_evaluations: int) -> list
     words = "The recorded run and the ghost run, estimated"
     return [
         RowTable(words, columns, rows, className="pw-whatif-runs"),
-        _evidence(compared, thin, n_evaluations),
+        _evidence(compared, thin, steps),
     ]
 
 
@@ -172,7 +172,7 @@ def _saved(compared: Comparison) -> str:
     return f"{saved.mean:+.3f} ({low} … {high})".replace("-", "−")
 
 
-def _evidence(compared: Comparison, thin: str, n_evaluations: int) -> Component:
+def _evidence(compared: Comparison, thin: str, steps: list[Step]) -> Component:
     if compared.ghost.visits is None:
         return html.P(thin, className="pw-whatif-words")
     marks = (
@@ -180,10 +180,12 @@ def _evidence(compared: Comparison, thin: str, n_evaluations: int) -> Component:
     )
     n = f"n = {show(compared.n, 'int')} sampled tuples of {show(compared.n_tuples, 'int')}"
     parts = [f"Rearrangements: {marks}", n]
-    if n_evaluations >= MAX_DECISIONS:
-        parts.append(f"the last {show(n_evaluations, 'int')} evaluations")
+    if len(steps) >= MAX_DECISIONS:
+        parts.append(f"the last {show(len(steps), 'int')} evaluations")
     if compared.n_unknown:
         parts.append(f"{compared.n_unknown} evaluations cannot be told")
+    if any(step.ghost_plan != step.real_plan and step.ghost_plan.digest for step in steps):
+        parts.append("micro-arrows of plans long out of force count as macro-arrows")
     return html.P(" · ".join(parts), className="pw-whatif-words", role="status")
 
 
