@@ -28,14 +28,12 @@ _PORTION: Final = 16 * BLOCK_TUPLES
 
 
 class Scheme(NamedTuple):
-    """An algorithm and its p. grouped: it begins with the filters of a group side by side, not in
-    random order."""
+    """An algorithm and its p."""
 
     name: str
     algorithm: int
     profile_prob: float
     window: int = WINDOW
-    grouped: bool = False
 
 
 def schemes(profile_prob: float = PROFILE_PROB) -> dict[str, Scheme]:
@@ -150,8 +148,6 @@ def run_scheme(
     """One scheme over the tuples; the order it begins with and its draws come from the seed."""
     rng = np.random.default_rng([seed, 4])
     first = rng.permutation(setup.n).astype(np.int64)
-    if scheme.grouped:
-        first = np.arange(setup.n, dtype=np.int64)
     profiled = rng.random(len(masks)) < scheme.profile_prob
     above, below = ALPHA
     rules = Rules(scheme.algorithm, above, below, scheme.window, least, STAGE, INTERVAL)
