@@ -38,6 +38,7 @@ from dashboard.views.matrix import (
     build_choices,
     build_regions,
     build_selectivity,
+    part_of,
     pick,
     query_columns,
 )
@@ -216,9 +217,12 @@ def _regions(page: MatrixPage, theme: str | None) -> tuple[Any, Any, Any, Any]:
     view = page.regions
     if view is None:
         return _nothing(), _SMALL, "no bitmap of this construct is recorded at this moment", ""
+    whole = next((c for c in page.choices if c.attribute == view.attribute), None)
+    regions = part_of(len(view.regions), whole.n_regions if whole else None, "regions")
+    queries = part_of(len(view.queries), whole.n_queries if whole else None, "queries")
     note = (
-        f"of {view.attribute}: filled = the query stays possible · {len(view.regions)} regions"
-        f" × {len(view.queries)} queries · n = {show(view.n, 'int')} sampled tuples,"
+        f"of {view.attribute}: filled = the query stays possible · {regions}"
+        f" × {queries} · n = {show(view.n, 'int')} sampled tuples,"
         f" as of batch {page.regions_batch}"
     )
     style = {"height": f"{regions_height(view)}px"}

@@ -56,12 +56,15 @@ class SelectivityView(NamedTuple):
 class ConstructChoice(NamedTuple):
     """One construct one can pick. place: in the plan's order from 1, None = not in the plan.
 
-    size: '38 × 25' (regions and queries), '' when not recorded.
+    size: '38 × 25' (regions and queries), '' when not recorded. n_regions, n_queries: of the whole
+    construct (a recorded bitmap may be a part of it), None = not recorded.
     """
 
     attribute: str
     place: int | None
     size: str
+    n_regions: int | None = None
+    n_queries: int | None = None
 
 
 def query_columns(entities: Sequence[Entity]) -> dict[str, QueryColumn]:
@@ -127,9 +130,17 @@ def pick(choices: Sequence[ConstructChoice], wanted: str | None) -> str | None:
 def _choice(entity: Entity, place: int | None) -> ConstructChoice:
     properties = entity.properties or {}
     attribute = str(properties.get("attribute") or entity.id.removeprefix("asc:"))
-    sizes = [properties.get("n_regions"), properties.get("n_queries")]
-    known = [str(size) for size in sizes if size is not None]
-    return ConstructChoice(attribute, place, " × ".join(known) if len(known) == 2 else "")
+    n_regions, n_queries = properties.get("n_regions"), properties.get("n_queries")
+    known = n_regions is not None and n_queries is not None
+    size = f"{n_regions} × {n_queries}" if known else ""
+    return ConstructChoice(attribute, place, size, n_regions, n_queries)
+
+
+def part_of(shown: int, whole: int | None, noun: str) -> str:
+    """'25 queries', or '100 of 1819 queries' when a part is shown."""
+    return (
+        f"{shown} of {whole} {noun}" if whole is not None and whole > shown else f"{shown} {noun}"
+    )
 
 
 def _columns(matrix: Matrix, queries: Mapping[str, QueryColumn]) -> list[QueryColumn]:

@@ -8,6 +8,7 @@ from dashboard.views.matrix import (
     build_choices,
     build_regions,
     build_selectivity,
+    part_of,
     pick,
     query_columns,
     region_label,
@@ -63,6 +64,9 @@ def test_choices_follow_the_plan_then_the_alphabet() -> None:
     choices = build_choices(entities, ["asc:b", "asc:gone"])
     assert [choice.attribute for choice in choices] == ["b", "a", "z"]
     assert (choices[0].place, choices[0].size) == (1, "5 × 2")
+    assert part_of(2, choices[0].n_queries, "queries") == "2 queries"
+    assert part_of(2, 1819, "queries") == "2 of 1819 queries"
+    assert part_of(2, None, "queries") == "2 queries"
     assert (choices[1].place, choices[1].size) == (None, "")
     assert pick(choices, "a") == "a"
     assert pick(choices, "gone") == "b"
