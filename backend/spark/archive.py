@@ -43,7 +43,7 @@ far = "Select * From Training Where a2 between 3 and 5 and a3 <> 9 or a4 is null
 
 
 _MANY: Final = "".join(
-    f'many{i} = "Select * From Many Where a1 = {i} and a2 < 9 and a3 > 0.1 or a4 = \'y\'"\n'
+    f"many{i} = \"Select * From Many Where a1 = {i} and a2 < 9 and a3 > 0.1 or a4 = 'y'\"\n"
     for i in range(130)
 )
 

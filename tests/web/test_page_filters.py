@@ -4,6 +4,7 @@ another is removed. The run is recorded by the real engine loop."""
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -50,6 +51,14 @@ def site(commands: tuple[Site, CommandWriter]) -> Site:
 def a_switch(site: Site) -> int:
     """The batch of the last switch before the algorithm is turned."""
     return site.reader.decisions(RUN, until=SWEEP - 1, verdicts=("switched",))[0].decision.batch
+
+
+def requested(site: Site) -> None:
+    """Wait until a request of the page has reached the store."""
+    deadline = time.monotonic() + SLOW_S
+    while not site.reader.commands(LIVE):
+        assert time.monotonic() < deadline, "no request came"
+        time.sleep(0.05)
 
 
 def drawn(page: Page) -> Page:
@@ -160,6 +169,7 @@ def test_p_is_turned_beside_the_meter(
     card.get_by_label("profile_prob", exact=True).fill("0.2")
     card.get_by_role("button", name="Apply 0.2").click()
     expect(card.locator("[data-phase='pending']")).to_be_visible()
+    requested(served)
     live.write()
     expect(card.locator("[data-phase='applied']")).to_contain_text("applied at batch 4")
     live.write()
