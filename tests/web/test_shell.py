@@ -35,6 +35,12 @@ def test_live_run_shows_mode_plan_and_age(open_page: OpenPage, site: Site) -> No
     assert page.locator("html").get_attribute("lang") == "en"
 
 
+def settled(page: Page) -> None:
+    """Give a change the time to begin, then wait until no part of the page is being drawn."""
+    page.wait_for_timeout(600)
+    until(page, "!document.querySelector('[data-dash-is-loading=true]')")
+
+
 def test_frozen_means_frozen_and_resume_jumps_to_now(open_page: OpenPage, site: Site) -> None:
     page = ready(open_page("/plan"))
     site.feed(2)
@@ -42,13 +48,13 @@ def test_frozen_means_frozen_and_resume_jumps_to_now(open_page: OpenPage, site: 
     page.keyboard.press("Space")
     expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "frozen")
     assert "frozen=1" in page.url
-    page.wait_for_timeout(600)
+    settled(page)
     parts = "['#pw-page', '#pw-strip'].map(s => document.querySelector(s).innerHTML).join()"
     before = page.evaluate(parts)
     frozen_at = page.evaluate("planwatch.shown()")
     site.feed(5, 0.1)
     expect(page.locator("#pw-since-text")).to_contain_text("5 batches since")
-    page.wait_for_timeout(600)
+    settled(page)
     assert page.evaluate(parts) == before
     page.locator("#pw-resume").click()
     expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
