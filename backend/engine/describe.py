@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from backend.adaptive.selection.constructs import ConstructSet
@@ -24,18 +24,26 @@ def queue_id(attribute: str) -> str:
 
 
 def plan_graph(plan: SelectionPlan, stream: str) -> Json:
-    """Nodes and edges: source, the ASCs in their order, output; every edge is a queue."""
-    stops = [SOURCE, *map(asc_id, plan.order), OUTPUT]
-    labels = [stream, *(f"σ {a}" for a in plan.order), "Output"]
-    kinds = ["source", *("asc" for _ in plan.order), "output"]
-    queues = ["queue:source", *map(queue_id, plan.order[1:]), "queue:output"][: len(stops) - 1]
+    """The graph of a selection plan: the ASCs in their order."""
+    return chain_graph(stream, plan.order, [node(asc_id(a), "asc", f"σ {a}") for a in plan.order])
+
+
+def node(id: str, kind: str, label: str) -> dict[str, str]:
+    """A node of a plan graph."""
+    return {"id": id, "kind": kind, "label": label}
+
+
+def chain_graph(
+    stream: str, order: Sequence[str], steps: Sequence[dict[str, str]]
+) -> dict[str, Json]:
+    """Nodes and edges: source, the steps, output; every edge is a queue, named by the order."""
+    nodes = [node(SOURCE, "source", stream), *steps, node(OUTPUT, "output", "Output")]
+    queues = ["queue:source", *map(queue_id, order[1:]), "queue:output"][: len(nodes) - 1]
     return {
-        "nodes": [
-            {"id": i, "kind": k, "label": t} for i, k, t in zip(stops, kinds, labels, strict=True)
-        ],
+        "nodes": nodes,
         "edges": [
-            {"source": a, "target": b, "queue": q}
-            for (a, b), q in zip(pairwise(stops), queues, strict=True)
+            {"source": a["id"], "target": b["id"], "queue": queue}
+            for (a, b), queue in zip(pairwise(nodes), queues, strict=True)
         ],
     }
 
@@ -63,11 +71,11 @@ def query_entity(query: ContinuousQuery, constructs: ConstructSet, paused: bool)
     return Entity(f"query:{name}", "query", name, properties, query=name)
 
 
-def plan_entities(
-    constructs: ConstructSet, stream: str, source: Mapping[str, Json], sink: Mapping[str, Json]
+def frame_entities(
+    stream: str, source: Mapping[str, Json], sink: Mapping[str, Json]
 ) -> list[Entity]:
-    """The operators, queues, monitor and system; the order of the plan does not matter."""
-    found = [
+    """What every plan has: system, monitor, source and output with their queues."""
+    return [
         Entity(SYSTEM, "system", "Engine"),
         Entity(PROFILE, "monitor", "Profile window"),
         Entity(SOURCE, "operator", stream, dict(source)),
@@ -75,6 +83,13 @@ def plan_entities(
         Entity("queue:source", "queue", "Waiting at the source"),
         Entity("queue:output", "queue", "Handed to the output"),
     ]
+
+
+def plan_entities(
+    constructs: ConstructSet, stream: str, source: Mapping[str, Json], sink: Mapping[str, Json]
+) -> list[Entity]:
+    """The operators, queues, monitor and system; the order of the plan does not matter."""
+    found = frame_entities(stream, source, sink)
     for name, construct in constructs.constructs.items():
         properties: dict[str, Json] = {
             "attribute": name,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from backend.adaptive.filters.race import Standing
 from backend.adaptive.filters.reoptimizer import FiltersReOptimizer, Monitor
 from backend.engine.control import Registry
 from backend.engine.deciding import StreamJob
-from backend.engine.describe import OUTPUT, PROFILE, SOURCE, SYSTEM, queue_id
+from backend.engine.describe import PROFILE, chain_graph, frame_entities, node, queue_id
 from backend.engine.execution import FilterBatchResult
 from backend.model.conditions import reads
 from backend.model.filters import AdoptFilters, FilterPlan
@@ -28,14 +27,7 @@ def race_id(algorithm: str) -> str:
 
 def pipeline_entities(core: FiltersReOptimizer, job: StreamJob, registry: Registry) -> list[Entity]:
     """Source, filters, output, the queues between them, monitor, system, and the queries."""
-    found = [
-        Entity(SYSTEM, "system", "Engine"),
-        Entity(PROFILE, "monitor", "Profile window"),
-        Entity(SOURCE, "operator", job.stream, dict(job.source)),
-        Entity(OUTPUT, "operator", "Output", dict(job.sink)),
-        Entity("queue:source", "queue", "Waiting at the source"),
-        Entity("queue:output", "queue", "Handed to the output"),
-    ]
+    found = frame_entities(job.stream, job.source, job.sink)
     for f in core.filters:
         properties: dict[str, Json] = {
             "text": f.text,
@@ -89,21 +81,9 @@ def pipeline_plan(adopted: AdoptFilters, stream: str, algorithm: str) -> PlanVer
 
 
 def pipeline_graph(plan: FilterPlan, stream: str) -> Json:
-    """Nodes and edges: source, the filters in their order, output; every edge is a queue."""
-    stops = [SOURCE, *map(filter_id, plan.order), OUTPUT]
-    labels = [stream, *plan.order, "Output"]
-    kinds = ["source", *("filter" for _ in plan.order), "output"]
-    queues = ["queue:source", *map(queue_id, plan.order[1:]), "queue:output"][: len(stops) - 1]
-    return {
-        "nodes": [
-            {"id": i, "kind": k, "label": t} for i, k, t in zip(stops, kinds, labels, strict=True)
-        ],
-        "edges": [
-            {"source": a, "target": b, "queue": q}
-            for (a, b), q in zip(pairwise(stops), queues, strict=True)
-        ],
-        "split": plan.n_native,
-    }
+    """The graph of a filter plan: the filters in their order, and how many run in Spark."""
+    steps = [node(filter_id(name), "filter", name) for name in plan.order]
+    return {**chain_graph(stream, plan.order, steps), "split": plan.n_native}
 
 
 def pipeline_hash(plan: FilterPlan) -> str:
