@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 from dash import Dash, Input, Output, State, html
@@ -18,7 +19,7 @@ from dashboard.pages.parts import part, part_output, part_tree
 from dashboard.pages.rows import CellData, RowTable, jump_to, known
 from dashboard.services import Services
 from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, Loop, find_loops
-from storage.records import PlanVersion
+from storage.reader import Reader
 from storage.rows import DecisionEntry
 
 BOX: Final = "pw-loops-box"
@@ -36,8 +37,11 @@ def build(context: Context, services: Services) -> list[Loop]:
     entries = reader.decisions(run, until=until, verdicts=("switched",), limit=MAX_PLANS)
     size = {knob.name: knob.value for knob in reader.knobs(run, until)}.get("lambda_tuples")
     window = WINDOW_LAMBDAS * int(size) if isinstance(size, int | float) else DEFAULT_WINDOW
-    totals = _totals(services, run, plans)
-    return find_loops(plans, totals.get, _by_seq(entries), window)
+
+    def total(batch: int) -> int | None:
+        return _total(reader, run, batch)
+
+    return find_loops(plans, total, _by_seq(entries), window)
 
 
 def layout() -> Component:
@@ -72,20 +76,15 @@ def _by_seq(entries: tuple[DecisionEntry, ...]) -> dict[int, DecisionEntry]:
     return {entry.decision.seq: entry for entry in entries}
 
 
-def _totals(services: Services, run: str, plans: tuple[PlanVersion, ...]) -> dict[int, int | None]:
-    """First batch of each plan -> tuples filtered before it."""
-    found: dict[int, int | None] = {}
-    for plan in plans:
-        if plan.batch <= 0:
-            found[plan.batch] = 0
-            continue
-        before = plan.batch - 1
-        data = services.reader.series(
-            run, "system", TOTAL, since_batch=before, until_batch=before, max_points=2
-        )
-        value = data.value[-1] if data is not None and len(data.value) else None
-        found[plan.batch] = None if value is None or value != value else int(value)
-    return found
+@lru_cache(maxsize=8 * MAX_PLANS)
+def _total(reader: Reader, run: str, batch: int) -> int | None:
+    """Tuples filtered before the batch, None when that was not recorded; it never changes."""
+    if batch <= 0:
+        return 0
+    before = batch - 1
+    data = reader.series(run, "system", TOTAL, since_batch=before, until_batch=before, max_points=2)
+    value = data.value[-1] if data is not None and len(data.value) else None
+    return None if value is None or value != value else int(value)
 
 
 def _loop(number: int, loop: Loop, context: Context) -> Component:
