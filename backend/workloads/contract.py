@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -177,10 +178,9 @@ def _fit_column(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], N
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if is_text or not (pa.types.is_boolean(column.type) or type_name in ("string", "boolean")):
         for way in _CASTS.get(type_name, ((),)):
-            try:
+            # what cannot be cast as a whole this way is cast the next way, or value by value
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 return _cast(column, (*way, target)), none_bad
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                pass
     return _fit_values(column, type_name, is_text)
 
 
