@@ -16,7 +16,11 @@ _OPTIONS: Final[Any] = {"nogil": True, "cache": True, "_nrt": False}
 
 
 def kernel(function: Function) -> Function:
-    """Compile at the first call; later processes find the machine code beside the module."""
+    """Compile at the first call; later processes find the machine code beside the module.
+
+    numba's cache looks at that module's file alone, and would keep a helper that changed in
+    another: the modules of the hot path (single, whole, walks) repeat small ones on purpose.
+    """
     return cast("Function", njit(**_OPTIONS)(function))
 
 
