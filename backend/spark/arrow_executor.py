@@ -46,8 +46,8 @@ class ArrowRun:
         plan = shipped_plan(snapshot, stream)
         self._names = plan.names
         self._shipped: Broadcast[ShippedPlan] = session.sparkContext.broadcast(plan)
-        self._on_tuples = tuples_observed(self._plan.order, stream.misfit, stream.timestamp)
-        self._on_matches = matches_observed(stream.schema)
+        self._on_tuples = tuples_observed(self._plan.order, stream)
+        self._on_matches = matches_observed(stream)
 
     def plan_batch(
         self, batch: DataFrame, batch_id: int, sampling: Column

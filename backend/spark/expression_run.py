@@ -33,10 +33,10 @@ class ExpressionRun:
         self._tables = {n: long_array(session, t) for n, t in self._compiled.tables.items()}
         self._query_ids = query_ids(session, constructs)
         self._on_tuples = (
-            *tuples_observed(self._plan.order, stream.misfit, stream.timestamp),
+            *tuples_observed(self._plan.order, stream),
             *visits_observed(self._compiled),
         )
-        self._on_matches = (*matches_observed(stream.schema), *groups_observed(self._groups))
+        self._on_matches = (*matches_observed(stream), *groups_observed(self._groups))
 
     def plan_batch(
         self, batch: DataFrame, batch_id: int, sampling: Column

@@ -1,4 +1,4 @@
-"""The native stage of a filter plan as Spark SQL text: no pyspark here.
+"""The native stage of a filter plan as Spark SQL text; nothing is run here.
 
 Native filters run in order inside one CASE expression, which stops at the first that drops the
 tuple; chained .filter() calls would be merged and reordered. Tuples they drop go no further, except
@@ -25,34 +25,27 @@ from backend.spark.filter_operator import (
 )
 from backend.spark.literals import below_and_equal, quote
 from backend.spark.observed import SAMPLING_FLAGS
+from backend.spark.plan_run import Stream
 from backend.workloads.contract import CORRUPT
 
 
 def native_stage(
-    schema: Schema,
-    filters: Sequence[Filter],
-    plan: FilterPlan,
-    table: str,
-    misfit: str,
-    flaw: str,
-    has_arrival: bool,
+    stream: Stream, filters: Sequence[Filter], plan: FilterPlan, table: str, has_arrival: bool
 ) -> str:
-    """SELECT of the schema's attributes and the stage columns from ``table``.
+    """SELECT of the stream's attributes and the stage columns from ``table``.
 
-    misfit: condition on tuples that do not fit the schema; flaw: expression of what is wrong with
-    them. ``:sampling`` stands for seed and thresholds, as in backend.spark.observed.
+    ``:sampling`` stands for seed and thresholds, as in backend.spark.observed.
     """
-    names = [quote(name) for name in schema.names]
-    conditions = [native_condition(f, schema) for f in _in_order(filters, plan.native)]
+    names, misfit = stream.columns, stream.misfit
+    conditions = [native_condition(f, stream.schema) for f in _in_order(filters, plan.native)]
     carried = [*names, CORRUPT, *([ARRIVAL] if has_arrival else [])]
     inner = f"SELECT {', '.join(carried)}, monotonically_increasing_id() AS _row FROM {table}"
     drawn = f"SELECT {', '.join(carried)}, {SAMPLING_FLAGS} FROM ({inner})"
-    whole = f"coalesce({CORRUPT}, to_json(struct({', '.join(names)})))"
     stages = [
         f"{first_dropper(conditions, misfit)} AS {FIRST}",
         f"if({PROFILED}, {dropped_bits(conditions)}, 0L) AS {BITS}",
-        f"if({misfit}, {whole}, null) AS {RAW}",
-        f"if({misfit}, {flaw}, null) AS {FLAW}",
+        f"if({misfit}, {stream.raw}, null) AS {RAW}",
+        f"if({misfit}, {stream.flaw}, null) AS {FLAW}",
         PROFILED,
         RECENT,
         *([ARRIVAL] if has_arrival else []),

@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark import Broadcast
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from backend.engine.execution import FilterBatchResult, FilterSnapshot, KeptAside, Match
+from backend.engine.execution import FilterBatchResult, FilterSnapshot, KeptAside
 from backend.model.conditions import Call, WindowMember
 from backend.model.functions import Functions
 from backend.model.schema import Schema
@@ -31,17 +30,21 @@ from backend.spark.filter_operator import (
     by_name,
     merged,
 )
-from backend.spark.jvm import long_array
-from backend.spark.literals import quote, text
-from backend.spark.observed import HASH_BITS
+from backend.spark.literals import text
+from backend.spark.observed import (
+    MISFITS_SHOWN,
+    Sampling,
+    matches_observed,
+    recent_matches,
+    rows_observed,
+    stream_time,
+    timings_ms,
+)
+from backend.spark.plan_run import Stream
 from backend.spark.shipping import ship_code, ship_module
 from backend.spark.sinks import FileSink
-from backend.workloads.contract import CORRUPT
 from backend.workloads.relations import SlidingRelation
 
-#: Matched tuples sent to the dashboard per batch, about; above it they are sampled.
-RECENT_TUPLES = 200
-MISFITS_SHOWN = 50
 Relations = Mapping[WindowMember, SlidingRelation]
 Batches = Iterator[pa.RecordBatch]
 
@@ -63,11 +66,12 @@ class FilterExecutor:
         relations: Relations,
         seed: int,
     ) -> None:
-        self.schema, self.timestamp, self.sink, self.seed = schema, timestamp, sink, seed
+        self.sink = sink
+        self._stream = Stream(schema, timestamp)
+        self._sampling = Sampling(seed)
         self._functions = functions
         self._relations: Broadcast[Relations] = session.sparkContext.broadcast(dict(relations))
         self._has_windows = bool(relations)
-        self._recent_share = 1.0
         ship_code(session)
 
     def execute(self, batch: DataFrame, snapshot: FilterSnapshot) -> FilterBatchResult:
@@ -82,12 +86,8 @@ class FilterExecutor:
         found = matches.get
         self.sink.publish(snapshot.batch_id, found["n_matched"])
         done = time.perf_counter()
-        timings = {
-            "plan_ms": (planned - started) * 1e3,
-            "job_ms": (ran - planned) * 1e3,
-            "publish_ms": (done - ran) * 1e3,
-        }
-        self._recent_share = min(1.0, RECENT_TUPLES / max(1, found["n_matched"]))
+        self._sampling.matched(found["n_matched"])
+        timings = timings_ms(started, planned, ran, done)
         return self._result(snapshot, everything.get, report, found, timings)
 
     def plan_batch(
@@ -100,20 +100,21 @@ class FilterExecutor:
         through = f"{FIRST} IN ({ALIVE}, {MISFIT}) OR {PROFILED}"
         if snapshot.query is None:  # a plain 'false' would take the counters out of the plan, too
             through = f"{FIRST} < {MISFIT}"
-        schema = f"{self.schema.ddl()}, `{RECENT}` boolean, `{REPORT}` binary"
+        schema = f"{self._stream.schema.ddl()}, `{RECENT}` boolean, `{REPORT}` binary"
         frame = frame.filter(through).mapInArrow(self._runner(snapshot), schema)
         listed = F.expr(f"collect_list({REPORT})").alias("reports")
         frame = frame.observe(reports, listed).filter(f"{REPORT} IS NULL")
-        frame = frame.observe(matches, *self._matches())
-        ids = f"array({text(snapshot.query or '')}) as query_ids"
-        return frame.selectExpr(*self._names(), ids), everything, reports, matches
+        frame = frame.withColumn("query_ids", F.expr(f"array({text(snapshot.query or '')})"))
+        frame = frame.observe(matches, *matches_observed(self._stream))
+        wanted = frame.selectExpr(*self._stream.columns, "query_ids")
+        return wanted, everything, reports, matches
 
     def operator(self, snapshot: FilterSnapshot) -> Callable[[Relations], FilterOperator]:
         """The operator of a plan, once the relations its windows look into are at hand."""
         by_filter = {f.name: f for f in snapshot.filters}
         behind = [by_filter[name] for name in snapshot.plan.arrow]
         functions = self._needed(behind)
-        attributes, plan, probing = self.schema.names, snapshot.plan, snapshot.probing
+        attributes, plan, probing = self._stream.schema.names, snapshot.plan, snapshot.probing
 
         def make(relations: Relations) -> FilterOperator:
             evaluators = tuple(make_evaluator(f, functions, relations) for f in behind)
@@ -142,57 +143,19 @@ class FilterExecutor:
         )
 
     def _staged(self, batch: DataFrame, snapshot: FilterSnapshot) -> DataFrame:
-        session = batch.sparkSession
+        session, stream = batch.sparkSession, self._stream
         table = f"_batch_{id(self)}"
         batch.createOrReplaceTempView(table)
-        stage = native_stage(
-            self.schema,
-            snapshot.filters,
-            snapshot.plan,
-            table,
-            self._misfit(),
-            self._flaw(),
-            self._has_windows,
-        )
-        return session.sql(stage, args={"sampling": self._sampling(session, snapshot)})
-
-    def _names(self) -> list[str]:
-        return [quote(name) for name in self.schema.names]
-
-    def _misfit(self) -> str:
-        if self.timestamp is None:
-            return f"{CORRUPT} IS NOT NULL"
-        return f"({CORRUPT} IS NOT NULL OR {quote(self.timestamp)} IS NULL)"
-
-    def _flaw(self) -> str:
-        fits_not = "'does not fit the schema'"
-        if self.timestamp is None:
-            return fits_not
-        absent = text(f"{self.timestamp} is NULL, and it is the timestamp")
-        return f"if({CORRUPT} IS NULL, {absent}, {fits_not})"
-
-    def _sampling(self, session: SparkSession, snapshot: FilterSnapshot) -> Column:
-        """Seed of the batch and the thresholds of profiling and of recent matches."""
-        whole = 1 << HASH_BITS
-        seed = (self.seed * 1_000_003 + snapshot.batch_id) % 2**62
-        shares = (snapshot.profile_prob, self._recent_share)
-        values = [seed, *(int(share * whole) for share in shares)]
-        return long_array(session, np.array(values, dtype=np.int64))
+        stage = native_stage(stream, snapshot.filters, snapshot.plan, table, self._has_windows)
+        sampling = self._sampling.of_batch(session, snapshot.batch_id, snapshot.profile_prob)
+        return session.sql(stage, args={"sampling": sampling})
 
     def _counters(self, snapshot: FilterSnapshot) -> list[Column]:
-        """Over all tuples: rows, and drops of each native filter."""
-        found = [F.expr("count(1)").alias("n_rows")]
+        """Over all tuples: rows, misfits, event time, and drops of each native filter."""
+        found = list(rows_observed(self._stream, f"{FIRST} = {MISFIT}"))
         for place in range(snapshot.plan.n_native):
             found.append(F.expr(f"count_if({FIRST} = {place})").alias(f"dropped_{place}"))
-        found.append(F.expr(f"count_if({FIRST} = {MISFIT})").alias("n_misfits"))
-        if self.timestamp is not None:
-            found.append(F.expr(f"max({quote(self.timestamp)})").alias("stream_time"))
         return found
-
-    def _matches(self) -> list[Column]:
-        row = f"struct({', '.join(self._names())})"
-        recent = F.expr(f"collect_list(if({RECENT}, {row}, null))").alias("recent")
-        return [F.expr("count(1)").alias("n_matched"), recent]
 
     def _keep_aside(self, session: SparkSession, report: Report, batch_id: int) -> None:
         """Another job, but only for batches that have tuples to keep aside."""
@@ -214,7 +177,6 @@ class FilterExecutor:
         for place in range(n_native):
             report.evaluated[place], report.dropped[place] = alive, counts[f"dropped_{place}"]
             alive -= report.dropped[place]
-        latest = counts.get("stream_time")
         query = snapshot.query or ""
         return FilterBatchResult(
             batch_id=snapshot.batch_id,
@@ -226,9 +188,9 @@ class FilterExecutor:
             dropped=by_name(order, report.dropped),
             sample={},
             matched_by_query={query: found["n_matched"]} if found["n_matched"] else {},
-            recent=tuple(self._match(row, query) for row in found["recent"]),
+            recent=recent_matches(found, self._stream),
             misfits=tuple(KeptAside(*error) for error in report.errors[:MISFITS_SHOWN]),
-            stream_time="" if latest is None else str(latest),
+            stream_time=stream_time(counts),
             duration_ms=sum(timings.values()),
             timings_ms=timings,
             n_evaluated=fitting,
@@ -239,6 +201,3 @@ class FilterExecutor:
             tuples_us=report.tuples_us,
             profile_us=report.profile_us,
         )
-
-    def _match(self, row: Any, query: str) -> Match:
-        return Match({name: row[name] for name in self.schema.names}, (query,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,16 @@ from pyspark.sql import functions as F
 
 from backend.adaptive.selection.construct import bitmap
 from backend.adaptive.selection.constructs import ConstructSet
-from backend.model.schema import Schema
+from backend.engine.execution import Match
 from backend.spark.compiler import VISIT_BITS, CompiledPlan
 from backend.spark.jvm import long_array, text_array
 from backend.spark.literals import quote, sql_long
+from backend.spark.plan_run import Stream
 
+#: Matched tuples sent to the dashboard per batch, about; above it they are sampled.
+RECENT_TUPLES = 200
+#: Tuples kept aside that are sent to the dashboard per batch, at most.
+MISFITS_SHOWN = 50
 #: Sampling compares this many bits of a hash with a threshold: probabilities to 1 in 2^20.
 HASH_BITS = 20
 _DRAW = f"(xxhash64(_row, get(:sampling, int(_row & 0L))) & {(1 << HASH_BITS) - 1}L)"
@@ -25,6 +31,27 @@ SAMPLING_FLAGS = (
     f"{_DRAW} < get(:sampling, int(_row & 0L) + 1) AS _profiled, "
     f"{_DRAW} < get(:sampling, int(_row & 0L) + 2) AS _recent"
 )
+
+
+class Sampling:
+    """What ``:sampling`` is bound to, batch after batch. It is a table, not constants in the text:
+    a new batch id or probability compiles nothing anew.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._recent_share = 1.0
+
+    def of_batch(self, session: SparkSession, batch_id: int, profile_prob: float) -> Column:
+        """ARRAY<BIGINT>: seed of the batch, thresholds of profiling and of recent matches."""
+        seed = (self._seed * 1_000_003 + batch_id) % 2**62
+        shares = (profile_prob, self._recent_share)
+        values = [seed, *(int(share * (1 << HASH_BITS)) for share in shares)]
+        return long_array(session, np.array(values, dtype=np.int64))
+
+    def matched(self, n_tuples: int) -> None:
+        """So many tuples of a batch matched; the next one is taken to be alike."""
+        self._recent_share = min(1.0, RECENT_TUPLES / max(1, n_tuples))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +88,29 @@ def _mask(constructs: ConstructSet, slots: tuple[int, ...]) -> dict[int, int]:
     return {w: int(word) for w, word in enumerate(words) if word}
 
 
-def tuples_observed(order: Sequence[str], misfit: str, timestamp: str | None) -> tuple[Column, ...]:
+def tuples_observed(order: Sequence[str], stream: Stream) -> tuple[Column, ...]:
     """Counters over all tuples: rows, misfits, the sampled values of the order's attributes."""
     names = ", ".join(quote(attribute) for attribute in order)
-    sampled = f"struct({names or '1 as one'})"
+    sampled = f"if(_profiled AND NOT {stream.misfit}, struct({names or '1 as one'}), null)"
+    sample = F.expr(f"collect_list({sampled})").alias("sample")
+    return (*rows_observed(stream, stream.misfit), sample)
+
+
+def rows_observed(stream: Stream, misfit: str) -> tuple[Column, ...]:
+    """Counters over all tuples: rows, misfits, the latest event time."""
     columns = [
         F.expr("count(1)").alias("n_rows"),
         F.expr(f"count_if({misfit})").alias("n_misfits"),
-        F.expr(f"collect_list(if(_profiled AND NOT {misfit}, {sampled}, null))").alias("sample"),
     ]
-    if timestamp is not None:
-        columns.append(F.expr(f"max({quote(timestamp)})").alias("stream_time"))
+    if stream.timestamp is not None:
+        columns.append(F.expr(f"max({quote(stream.timestamp)})").alias("stream_time"))
     return tuple(columns)
+
+
+def stream_time(counts: Mapping[str, Any]) -> str:
+    """The latest event time counted, '' when there is none."""
+    latest = counts.get("stream_time")
+    return "" if latest is None else str(latest)
 
 
 def visits_observed(compiled: CompiledPlan) -> tuple[Column, ...]:
@@ -93,12 +131,21 @@ def _dropped(compiled: CompiledPlan, position: int) -> str:
     return " AND ".join([*last, f"NOT ({compiled.matched})"])
 
 
-def matches_observed(schema: Schema) -> tuple[Column, ...]:
+def matches_observed(stream: Stream) -> tuple[Column, ...]:
     """Counters over matched tuples: all of them, and some of the tuples with their queries."""
-    names = ", ".join(quote(name) for name in schema.names)
+    names = ", ".join(stream.columns)
     return (
         F.expr("count(1)").alias("n_matched"),
         F.expr(f"collect_list(if(_recent, struct({names}, query_ids), null))").alias("recent"),
+    )
+
+
+def recent_matches(counts: Mapping[str, Any], stream: Stream) -> tuple[Match, ...]:
+    """The matched tuples that were collected."""
+    names = stream.schema.names
+    return tuple(
+        Match({name: row[name] for name in names}, tuple(row["query_ids"]))
+        for row in counts["recent"]
     )
 
 
@@ -137,3 +184,10 @@ def query_ids(session: SparkSession, constructs: ConstructSet) -> Column:
 
     hits = F.filter(places, is_hit)
     return F.array_distinct(F.transform(hits, lambda place: F.get(names, place.cast("int"))))
+
+
+def timings_ms(started: float, planned: float, ran: float, done: float) -> dict[str, float]:
+    """Moments of a batch (s) -> what its parts took (ms)."""
+    moments = pairwise((started, planned, ran, done))
+    parts = zip(("plan_ms", "job_ms", "publish_ms"), moments, strict=True)
+    return {part: (until - since) * 1e3 for part, (since, until) in parts}

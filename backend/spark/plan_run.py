@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pyspark.sql import Column, DataFrame
 
 from backend.model.schema import Schema
-from backend.spark.literals import quote
+from backend.spark.literals import quote, text
 from backend.workloads.contract import CORRUPT
 
 
@@ -31,6 +31,20 @@ class Stream:
     def columns(self) -> list[str]:
         """The attributes, quoted."""
         return [quote(name) for name in self.schema.names]
+
+    @property
+    def raw(self) -> str:
+        """Expression: a misfit as it came, or as JSON."""
+        return f"coalesce({CORRUPT}, to_json(struct({', '.join(self.columns)})))"
+
+    @property
+    def flaw(self) -> str:
+        """Expression: what is wrong with a misfit."""
+        fits_not = "'does not fit the schema'"
+        if self.timestamp is None:
+            return fits_not
+        absent = text(f"{self.timestamp} is NULL, and it is the timestamp")
+        return f"if({CORRUPT} IS NULL, {absent}, {fits_not})"
 
 
 @dataclass(frozen=True, slots=True)
