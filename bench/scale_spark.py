@@ -40,7 +40,7 @@ def arrow_counts(path: Path, k: int, order: Sequence[str]) -> tuple[float, Count
             times = []
             for batch in range(ROUNDS + 1):
                 started = time.perf_counter()
-                snapshot = PlanSnapshot(batch, constructs, plan, "resolved", 0.01)
+                snapshot = PlanSnapshot(batch, constructs, plan, "resolved", 0.01, "kernels")
                 result = executor.execute(frame, snapshot)
                 times.append(time.perf_counter() - started)
             return statistics.median(times[1:]), _counts(result)

@@ -168,7 +168,9 @@ def _by_kernels(
 ) -> Callable[[], Counts]:
     """The plan as the product runs it, with its counters and the names of the queries."""
     run = ArrowRun(
-        session, PlanSnapshot(0, constructs, plan, "resolved", 0.0), Stream(DRIFT_SCHEMA, None)
+        session,
+        PlanSnapshot(0, constructs, plan, "resolved", 0.0, "kernels"),
+        Stream(DRIFT_SCHEMA, None),
     )
     sampling = long_array(session, np.zeros(3, dtype=np.int64))
 

@@ -17,7 +17,8 @@ from backend.model.filters import CostSample, Filter, FilterPlan, Outcomes, Prob
 class PlanSnapshot:
     """What one batch runs: fixed at its boundary, whatever is turned meanwhile.
 
-    profile_prob: share of tuples to profile, [0, 1]. stop_rule: 'resolved' or 'drop'.
+    profile_prob: share of tuples to profile, [0, 1]. stop_rule: 'resolved' or 'drop'. executor:
+    'kernels', or 'expressions' where the plan is small enough for them.
     """
 
     batch_id: int
@@ -25,6 +26,7 @@ class PlanSnapshot:
     plan: SelectionPlan
     stop_rule: str
     profile_prob: float
+    executor: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,18 @@ AT_END = KnobSpec(
     entity="op:source",
 )
 
+EXECUTOR = KnobSpec(
+    name="executor",
+    kind="choice",
+    default="kernels",
+    unit="",
+    choices=("kernels", "expressions"),
+    help="What runs a plan: compiled kernels in Spark's Python workers, or native Spark "
+    "expressions, where the plan is small enough for them.",
+)
+
 #: What a run of selection queries has.
-SELECTION_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (*SELECTION_KNOBS, RATE, AT_END)
+SELECTION_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (*SELECTION_KNOBS, EXECUTOR, RATE, AT_END)
 
 #: Knobs both kinds of runs have, and where they start for pipelined filters.
 _SHARED: Final = {
@@ -49,4 +59,4 @@ FILTER_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (
 )
 
 #: Every knob a workload may set.
-KNOBS: Final[tuple[KnobSpec, ...]] = (*SELECTION_KNOBS, *FILTER_KNOBS, RATE, AT_END)
+KNOBS: Final[tuple[KnobSpec, ...]] = (*SELECTION_KNOBS, *FILTER_KNOBS, EXECUTOR, RATE, AT_END)

@@ -50,6 +50,7 @@ class SelectionDeciding:
             self._ran,
             settings.word("stop_rule"),
             settings.number("profile_prob"),
+            settings.word("executor"),
         )
 
     def executed(self, result: BatchResult) -> Recorded:
@@ -105,7 +106,7 @@ class SelectionDeciding:
             raise Refused(f"bitmap_memory = {allowed:g} MiB refused: {message}")
 
     def _recorded(self, instructions: list[Instruction]) -> Recorded:
-        return Recorded(*recorder.instructed(instructions, self._stream))
+        return recorder.instructed(instructions, lambda plan: recorder.plan_row(plan, self._stream))
 
 
 def _n_sampled(result: BatchResult) -> int:

@@ -1,7 +1,7 @@
 """Java's classes, laid out once so that later starts need not load them one by one.
 
 Spark loads some twenty thousand classes before its first batch. Java can write those a run has
-loaded into an archive and map it into memory from then on (class data sharing): ADR 7.
+loaded into an archive and map it into memory from then on (class data sharing): ADR 8.
 Standard library only at import: the launcher asks whether there is an archive.
 """
 

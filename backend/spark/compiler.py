@@ -93,7 +93,7 @@ class CompiledPlan:
 
 
 def fits_expressions(constructs: ConstructSet, plan: SelectionPlan) -> bool:
-    """Whether the plan is run as expressions, and not by the kernels."""
+    """Whether the plan can be run as expressions; the kernels run any."""
     if plan.kind not in ("early drop", "no early drop"):
         return False
     return len(plan.order) * constructs.n_words <= EXPRESSION_LIMIT

@@ -38,11 +38,13 @@ def execute(
     stop_rule: str = "resolved",
     profile_prob: float = 1.0,
     arrows: Sequence[MicroArrow] = (),
+    runs_in: str = "expressions",
 ) -> BatchResult:
-    """One batch, written to ``folder``."""
+    """One batch, written to ``folder``; hybrid and ticket plans run in the kernels anyway."""
     executor = SparkExecutor(schema, None, FileSink(spark, str(folder), "parquet"), seed=3)
     plan = SelectionPlan(1, kind, tuple(order), tuple(arrows))
-    return executor.execute(frame, PlanSnapshot(0, constructs, plan, stop_rule, profile_prob))
+    snapshot = PlanSnapshot(0, constructs, plan, stop_rule, profile_prob, runs_in)
+    return executor.execute(frame, snapshot)
 
 
 def query_ids_by_row(spark: SparkSession, folder: Path, key: str) -> dict[int, list[str]]:

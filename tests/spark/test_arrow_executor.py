@@ -17,7 +17,7 @@ from backend.adaptive.selection.walk import walk_plan
 from backend.engine.execution import BatchResult
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import MicroArrow, PlanKind
-from backend.spark import executor
+from backend.spark import compiler
 from backend.workloads.contract import CORRUPT
 from tests.oracles import selection as oracle
 from tests.spark.plans import execute, frame_of, query_ids_by_row
@@ -73,10 +73,21 @@ def test_expressions_and_kernels_give_the_same(
     order = rng.sample(constructs.attributes, len(constructs.attributes))
     frame = frame_of(spark, SCHEMA, rows)
     results, written = [], []
-    for is_native in (True, False):
-        monkeypatch.setattr(executor, "fits_expressions", lambda *_, native=is_native: native)
-        folder = tmp_path / str(is_native)
-        result = execute(spark, folder, SCHEMA, frame, constructs, order, kind, stop_rule, 0.5)
+    for runs_in in ("expressions", "kernels"):
+        monkeypatch.setattr(compiler, "EXPRESSION_LIMIT", 160)
+        folder = tmp_path / runs_in
+        result = execute(
+            spark,
+            folder,
+            SCHEMA,
+            frame,
+            constructs,
+            order,
+            kind,
+            stop_rule,
+            0.5,
+            runs_in=runs_in,
+        )
         assert {tuple(m.query_ids) for m in result.recent} <= {
             tuple(ids) for ids in query_ids_by_row(spark, folder, "id").values()
         }
