@@ -23,10 +23,10 @@ from backend.engine.describe_filters import (
 from backend.engine.execution import FilterBatchResult, FilterSnapshot
 from backend.engine.loop import Loop
 from backend.model.conditions import ContinuousQuery, Expensive, WindowMember
-from backend.model.events import KnobsChanged, QueriesChanged, RecordDecision, RecordOutcome
-from backend.model.filters import AdoptFilters, BatchFiltered, FilterInstruction, Shares
+from backend.model.events import KnobsChanged, QueriesChanged
+from backend.model.filters import BatchFiltered, FilterInstruction, Shares
 from backend.model.knobs import KnobSettings
-from storage.records import Entity, Event, Matrix, PlanVersion, Run, Sample
+from storage.records import Entity, Matrix, Run, Sample
 from storage.writer import EngineWriter
 
 
@@ -144,20 +144,10 @@ class FiltersDeciding:
         )
 
     def _recorded(self, instructions: Sequence[FilterInstruction]) -> Recorded:
-        plans: list[PlanVersion] = []
-        decisions, outcomes, events = [], [], []
-        for instruction in instructions:
-            if isinstance(instruction, AdoptFilters):
-                plans.append(pipeline_plan(instruction, self._stream, self.core.algorithm))
-            elif isinstance(instruction, RecordDecision):
-                decisions.append(recorder.decision_row(instruction))
-                event = recorder.decision_event(instruction)
-                events += [] if event is None else [event]
-            elif isinstance(instruction, RecordOutcome):
-                outcomes.append(recorder.outcome_row(instruction))
-            else:
-                events.append(Event(instruction.kind, instruction.title, instruction.detail))
-        return Recorded(tuple(plans), tuple(decisions), tuple(outcomes), tuple(events))
+        stream, algorithm = self._stream, self.core.algorithm
+        return recorder.instructed(
+            instructions, lambda plan: pipeline_plan(plan, stream, algorithm)
+        )
 
 
 class FilterEngine(Loop[FilterSnapshot, FilterBatchResult]):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from backend.engine.deciding import Recorded
 from backend.engine.describe import (
     PROFILE,
     SYSTEM,
@@ -18,11 +19,11 @@ from backend.engine.describe import (
 from backend.engine.execution import BatchResult, Match
 from backend.model.events import (
     AdoptPlan,
-    Instruction,
     RecordDecision,
     RecordOutcome,
     SelectionPlan,
 )
+from backend.model.filters import AdoptFilters, Remark
 from backend.model.knobs import KnobSettings
 from storage.records import (
     Batch,
@@ -40,6 +41,7 @@ from storage.records import (
 
 #: The last matched tuples kept per batch and query.
 RECENT_PER_QUERY = 5
+Adopted = TypeVar("Adopted", AdoptPlan, AdoptFilters)
 
 
 def knob_rows(settings: KnobSettings, batch: int, names: Iterable[str]) -> tuple[Knob, ...]:
@@ -196,23 +198,24 @@ def misfit_rows(result: BatchResult) -> tuple[Misfit, ...]:
 
 
 def instructed(
-    instructions: Iterable[Instruction], stream: str
-) -> tuple[
-    tuple[PlanVersion, ...], tuple[Decision, ...], tuple[DecisionOutcome, ...], tuple[Event, ...]
-]:
-    """Plans, decisions, outcomes and events of the core's instructions."""
+    instructions: Iterable[Adopted | RecordDecision | RecordOutcome | Remark],
+    plan_row: Callable[[Adopted], PlanVersion],
+) -> Recorded:
+    """Plans, decisions, outcomes and events of a core's instructions."""
     plans, decisions, outcomes, events = [], [], [], []
     for instruction in instructions:
-        if isinstance(instruction, AdoptPlan):
-            plans.append(plan_row(instruction, stream))
-        elif isinstance(instruction, RecordDecision):
+        if isinstance(instruction, RecordDecision):
             decisions.append(decision_row(instruction))
             event = decision_event(instruction)
             if event is not None:
                 events.append(event)
-        else:
+        elif isinstance(instruction, RecordOutcome):
             outcomes.append(outcome_row(instruction))
-    return tuple(plans), tuple(decisions), tuple(outcomes), tuple(events)
+        elif isinstance(instruction, Remark):
+            events.append(Event(instruction.kind, instruction.title, instruction.detail))
+        else:
+            plans.append(plan_row(instruction))
+    return Recorded(tuple(plans), tuple(decisions), tuple(outcomes), tuple(events))
 
 
 class EntityLedger:
