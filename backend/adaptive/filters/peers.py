@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from backend.adaptive.filters.agreedy import AGreedy
 from backend.adaptive.filters.exact import ranks_below
 from backend.adaptive.filters.findings import Finding, Situation, look
 from backend.adaptive.filters.orders import greedy_order, optimal_order, order_cost
-from backend.adaptive.filters.policy import Probe, Proposal, triangle
-from backend.adaptive.filters.view import MatrixView
+from backend.adaptive.filters.policy import Proposal, triangle
 
 
 class Optimal(AGreedy):
@@ -43,24 +39,12 @@ class Optimal(AGreedy):
         return found or greedy_order(s.columns, s.costs, view.order, view.n_native)
 
 
-class Static:
-    """Keeps the order; the checks go on, so that one sees what it costs."""
+class Static(AGreedy):
+    """Keeps the order; A-Greedy's checks go on, so that one sees what it costs."""
 
     name = "static"
     invariant = "fixed order"
 
-    def probe(self, view: MatrixView) -> Probe:
-        return Probe("all")
-
-    def kept(self, view: MatrixView) -> NDArray[np.bool_]:
-        return triangle(view.n)
-
-    def find(self, s: Situation) -> Finding | None:
-        return look(s, self.kept(s.view))
-
     def propose(self, s: Situation, finding: Finding) -> Proposal:
         cost = order_cost(s.view.order, s.columns, s.costs, s.n_tuples)
         return Proposal(list(s.view.order), cost, cost)
-
-    def settle(self, view: MatrixView, n_profiled: int, switched: bool) -> str | None:
-        return None
