@@ -1,6 +1,6 @@
 """A plan run by the numba kernels in Spark's Python workers, through Arrow.
 
-For plans that expressions are too small for: see backend.spark.executor. The job reads a batch,
+What runs selection plans, unless expressions are asked for (ADR 10). The job reads a batch,
 counts and samples natively, lets the workers match, and writes; the workers' counts come back as
 one more row of each task, taken out again before the sink. Spark adds up such observed rows once a
 task that succeeded, so a retried task counts once, as with native counters.
@@ -29,7 +29,7 @@ from backend.spark.arrow_worker import (
     Tally,
     match_part,
 )
-from backend.spark.observed import SAMPLING_FLAGS, matches_observed, tuples_observed
+from backend.spark.observed import matches_observed, sampled, tuples_observed
 from backend.spark.plan_run import Observed, Stream, named
 from backend.spark.shipping import ship_code
 from backend.workloads.contract import CORRUPT
@@ -54,9 +54,7 @@ class ArrowRun:
     ) -> tuple[DataFrame, Callable[[], Observed]]:
         table = f"_batch_{id(self)}"
         batch.createOrReplaceTempView(table)
-        columns = ", ".join([*self._stream.columns, CORRUPT])
-        rows = f"SELECT {columns}, monotonically_increasing_id() AS _row FROM {table}"
-        staged = f"SELECT {columns}, {SAMPLING_FLAGS} FROM ({rows})"
+        staged = sampled([*self._stream.columns, CORRUPT], table)
         frame = batch.sparkSession.sql(staged, args={"sampling": sampling})
         everything, tallies, matches = Observation(), Observation(), Observation()
         frame = frame.observe(everything, *self._on_tuples)

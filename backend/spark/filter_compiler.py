@@ -24,7 +24,7 @@ from backend.spark.filter_operator import (
     RECENT,
 )
 from backend.spark.literals import below_and_equal, quote
-from backend.spark.observed import SAMPLING_FLAGS
+from backend.spark.observed import sampled
 from backend.spark.plan_run import Stream
 from backend.workloads.contract import CORRUPT
 
@@ -39,8 +39,6 @@ def native_stage(
     names, misfit = stream.columns, stream.misfit
     conditions = [native_condition(f, stream.schema) for f in _in_order(filters, plan.native)]
     carried = [*names, CORRUPT, *([ARRIVAL] if has_arrival else [])]
-    inner = f"SELECT {', '.join(carried)}, monotonically_increasing_id() AS _row FROM {table}"
-    drawn = f"SELECT {', '.join(carried)}, {SAMPLING_FLAGS} FROM ({inner})"
     stages = [
         f"{first_dropper(conditions, misfit)} AS {FIRST}",
         f"if({PROFILED}, {dropped_bits(conditions)}, 0L) AS {BITS}",
@@ -50,7 +48,7 @@ def native_stage(
         RECENT,
         *([ARRIVAL] if has_arrival else []),
     ]
-    return f"SELECT {', '.join([*names, *stages])} FROM ({drawn})"
+    return f"SELECT {', '.join([*names, *stages])} FROM ({sampled(carried, table)})"
 
 
 def first_dropper(conditions: Sequence[str], misfit: str) -> str:

@@ -33,6 +33,13 @@ SAMPLING_FLAGS = (
 )
 
 
+def sampled(columns: Sequence[str], table: str) -> str:
+    """SELECT of the columns, quoted, and the two flags of sampling from ``table``."""
+    names = ", ".join(columns)
+    rows = f"SELECT {names}, monotonically_increasing_id() AS _row FROM {table}"
+    return f"SELECT {names}, {SAMPLING_FLAGS} FROM ({rows})"
+
+
 class Sampling:
     """What ``:sampling`` is bound to, batch after batch. It is a table, not constants in the text:
     a new batch id or probability compiles nothing anew.

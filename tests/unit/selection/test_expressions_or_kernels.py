@@ -1,4 +1,4 @@
-"""Which plans are compiled to Spark expressions, and which the kernels run (docs/adr/0007)."""
+"""Which plans are small enough for Spark expressions; the kernels run the others (ADR 7)."""
 
 from __future__ import annotations
 
