@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,10 @@ from backend.spark.parts import Part, parts_of
 from backend.spark.runner import Executor, StreamRunner
 from backend.spark.session import build_session, close_session
 from backend.spark.sinks import FileSink
-from backend.spark.sources import open_replay
+from backend.spark.sources import is_replayed, open_replay
+from backend.spark.warming import warm_workers
 from backend.workloads.relations import SlidingRelation
+from backend.workloads.replay import ReplaySource, open_source
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from storage.errors import RunExists
 from storage.records import Json, Run, RunState
@@ -57,6 +60,7 @@ class Launch:
         self._stopping = threading.Event()
         self._runners: list[StreamRunner[Any, Any]] = []
         self._parts = parts_of(workload)
+        self._held: dict[str, ReplaySource] = {}
         self._failed = False
 
     def stop(self) -> None:
@@ -69,15 +73,10 @@ class Launch:
         """Run everything to its end; False when a run failed. Records are written throughout."""
         engines = [self._begin(part) for part in self._parts]
         try:
-            session = build_session(
-                self.settings.master,
-                f"planwatch {self.workload.name}",
-                self.settings.folder,
-                self.settings.conf,
-            )
+            session = self._session()
         except BaseException as error:
             for engine, _, _ in engines:
-                self._end(engine, "failed", f"Spark did not start: {error}")
+                self._end(engine, "failed", f"it did not start: {error}")
             raise
         try:
             threads = [
@@ -91,6 +90,26 @@ class Launch:
         finally:
             close_session(session)
         return not self._failed
+
+    def _session(self) -> SparkSession:
+        """Spark, and meanwhile the data that is prepared once: either takes seconds."""
+        with ThreadPoolExecutor(1) as beside:
+            starting = beside.submit(
+                build_session,
+                self.settings.master,
+                f"planwatch {self.workload.name}",
+                self.settings.folder,
+                self.settings.conf,
+            )
+            for part in self._parts:
+                source = open_source(part.stream, self._cache)
+                if source is not None:
+                    self._held[part.stream.name] = source
+            return starting.result()
+
+    @property
+    def _cache(self) -> Path:
+        return self.settings.folder / "cache"
 
     def _begin(self, part: Part) -> tuple[Loop[Any, Any], Part, SinkSpec]:
         """A run of its own; ids tell seconds, so that two of one second take turns."""
@@ -152,21 +171,21 @@ class Launch:
     def _run_one(
         self, session: SparkSession, engine: Loop[Any, Any], part: Part, sink: SinkSpec
     ) -> None:
-        folder = self.settings.folder
-        own, cache = folder / "runs" / engine.run.id, folder / "cache"
         assert sink.path is not None
         try:
+            if not part.is_pipeline:
+                warm_workers(session)
             files = FileSink(session, sink.path, sink.format)
-            relations = self._relations(session, part, cache)
+            relations = self._relations(session, part)
             executor = self._executor(session, part, files, relations)
             runner = StreamRunner(
                 session,
                 engine,
                 part.stream,
+                self._replay(session, part.stream) if is_replayed(part.stream) else None,
                 files,
                 executor,
-                own,
-                cache,
+                self.settings.folder / "runs" / engine.run.id,
                 self.settings.once,
                 bool(relations),
             )
@@ -192,15 +211,16 @@ class Launch:
         functions = self.workload.functions
         return FilterExecutor(session, schema, timestamp, sink, functions, relations, seed=1)
 
-    def _relations(
-        self, session: SparkSession, part: Part, cache: Path
-    ) -> dict[WindowMember, SlidingRelation]:
+    def _replay(self, session: SparkSession, stream: StreamSpec) -> ReplaySource:
+        return self._held.get(stream.name) or open_replay(session, stream, self._cache)
+
+    def _relations(self, session: SparkSession, part: Part) -> dict[WindowMember, SlidingRelation]:
         """What the windows of a run's queries look into: streams replayed beside its own."""
         streams = {stream.name: stream for stream in self.workload.streams}
         members = (f for q in part.queries for f in q.filters if isinstance(f, WindowMember))
         return {
             member: SlidingRelation(
-                open_replay(session, streams[member.stream], cache), member.column, member.rows
+                self._replay(session, streams[member.stream]), member.column, member.rows
             )
             for member in members
         }

@@ -17,8 +17,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from backend.engine.execution import BatchResult
 from backend.engine.loop import Loop
 from backend.spark.sinks import FileSink
-from backend.spark.sources import is_replayed, native, open_replay, spooled
-from backend.workloads.replay import Feeder
+from backend.spark.sources import native, spooled
+from backend.workloads.replay import Feeder, ReplaySource
 from backend.workloads.spec import StreamSpec
 
 log = logging.getLogger(__name__)
@@ -47,10 +47,10 @@ class Executor(Protocol[SnapshotT_contra, ResultT_co]):
 
 
 class StreamRunner(Generic[SnapshotT, ResultT]):
-    """Executes one run. folder: the run's own, for checkpoint and spool; cache: prepared data.
+    """Executes one run. replayed: the tuples of a stream that is fed at a pace of ours.
 
-    once: take what is there, as fast as possible, and end. keep_arrival: the executor wants the
-    arrival numbers of a replayed stream.
+    folder: the run's own, for checkpoint and spool. once: take what is there, as fast as possible,
+    and end. keep_arrival: the executor wants the arrival numbers of a replayed stream.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class StreamRunner(Generic[SnapshotT, ResultT]):
         session: SparkSession,
         engine: Loop[SnapshotT, ResultT],
         stream: StreamSpec,
+        replayed: ReplaySource | None,
         sink: FileSink,
         executor: Executor[SnapshotT, ResultT],
         folder: Path,
-        cache: Path,
         once: bool,
         keep_arrival: bool = False,
     ) -> None:
@@ -69,7 +69,7 @@ class StreamRunner(Generic[SnapshotT, ResultT]):
         self.folder, self.once, self._keep_arrival = folder, once, keep_arrival
         self.stopping = threading.Event()
         self._sink, self._executor = sink, executor
-        self._feeder = self._make_feeder(cache) if is_replayed(stream) else None
+        self._feeder = None if replayed is None else self._make_feeder(replayed)
         self._beat_at, self._tidied_at = 0.0, time.time()
 
     def run(self) -> str:
@@ -89,8 +89,7 @@ class StreamRunner(Generic[SnapshotT, ResultT]):
             return "stopped by command"
         return "stopped" if self.stopping.is_set() else "the stream reached its end"
 
-    def _make_feeder(self, cache: Path) -> Feeder:
-        source = open_replay(self.session, self.stream, cache)
+    def _make_feeder(self, source: ReplaySource) -> Feeder:
         engine = self.engine
         return Feeder(
             source,

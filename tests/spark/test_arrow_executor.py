@@ -18,6 +18,7 @@ from backend.engine.execution import BatchResult
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import MicroArrow, PlanKind
 from backend.spark import compiler
+from backend.spark.warming import warm_workers
 from backend.workloads.contract import CORRUPT
 from tests.oracles import selection as oracle
 from tests.spark.plans import execute, frame_of, query_ids_by_row
@@ -156,3 +157,13 @@ def test_an_empty_batch(spark: SparkSession, tmp_path: Path) -> None:
     found = execute(spark, tmp_path, SCHEMA, frame, constructs, constructs.attributes, "ticket")
     assert (found.n_tuples, found.n_matched, found.visits) == (0, 0, 0)
     assert found.sample == {a: [] for a in constructs.attributes}
+
+
+def test_workers_are_warmed_by_a_match(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="backend.spark.warming"):
+        thread = warm_workers(spark)
+        thread.join(timeout=60)
+    assert not thread.is_alive()
+    assert caplog.messages == []

@@ -1,0 +1,55 @@
+"""Spark's Python workers started and their kernels loaded while the first batch is prepared."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from backend.adaptive.selection.constructs import build_constructs
+from backend.engine.execution import PlanSnapshot
+from backend.model.conditions import Comparison, ContinuousQuery
+from backend.model.events import SelectionPlan
+from backend.model.schema import Schema
+from backend.spark.arrow_executor import shipped_plan
+from backend.spark.arrow_worker import RECENT, ShippedPlan, match_part
+from backend.spark.plan_run import Stream
+from backend.spark.shipping import ship_code
+
+log = logging.getLogger(__name__)
+
+
+def warm_workers(session: SparkSession) -> threading.Thread:
+    """Match one tuple in a worker, in the background; workers stay and are used again."""
+    ship_code(session)
+    thread = threading.Thread(target=_match_one, args=(session,), daemon=True)
+    thread.start()
+    return thread
+
+
+def _match_one(session: SparkSession) -> None:
+    plan = _small_plan()
+
+    def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for found in match_part(plan, 0, 0, batches):
+            yield found.select(["a"])
+
+    try:
+        one = session.sql(f"SELECT 1 AS a, true AS {RECENT}").coalesce(1)
+        one.mapInArrow(match, "a int").collect()
+    except (PySparkException, Py4JError) as error:
+        log.info("the workers start with the first batch: %s", str(error).splitlines()[0])
+
+
+def _small_plan() -> ShippedPlan:
+    schema = Schema.parse("a int")
+    queries = [ContinuousQuery("q", "S", "", Comparison("a", "<", 1))]
+    constructs = build_constructs(queries, schema)
+    plan = SelectionPlan(0, "early drop", constructs.attributes)
+    snapshot = PlanSnapshot(0, constructs, plan, "resolved", 0.0, "kernels")
+    return shipped_plan(snapshot, Stream(schema, None))
