@@ -24,6 +24,12 @@ def kernel(function: Function) -> Function:
     return cast("Function", njit(**_OPTIONS)(function))
 
 
+def inlined(function: Function) -> Function:
+    """A helper that becomes part of the kernels that call it. numba leaves longer ones as calls,
+    which pass every array in seven arguments and take longer than the work they are for."""
+    return cast("Function", njit(**_OPTIONS, forceinline=True)(function))
+
+
 def _trailing_zeros(context: Any, word: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         is_never_zero = context.get_constant(types.boolean, True)

@@ -139,12 +139,14 @@ class Found(NamedTuple):
 
 class Scratch(NamedTuple):
     """One tuple under way. grb: uint64[W]. live: int64[B], the first n_live are tiles with a live
-    bit. done: uint8[n], visited or of no use any more. seen: uint8[n], visited."""
+    bit. done: uint8[n], visited or of no use any more. seen: uint8[n], visited. starts: int64[n],
+    first words of the bitmaps it hits."""
 
     grb: Words
     live: NDArray[np.int64]
     done: NDArray[np.uint8]
     seen: NDArray[np.uint8]
+    starts: NDArray[np.int64]
 
 
 def scratch_for(layout: Layout) -> Scratch:
@@ -155,4 +157,5 @@ def scratch_for(layout: Layout) -> Scratch:
         np.empty(len(layout.tile_starts), dtype=np.int64),
         np.empty(n, dtype=np.uint8),
         np.empty(n, dtype=np.uint8),
+        np.empty(n, dtype=np.int64),
     )

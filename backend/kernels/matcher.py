@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.kernels.layout import Counts, Found, HitRegions, Layout, scratch_for
+from backend.kernels.layout import NONE, Counts, Found, HitRegions, Layout, scratch_for
 from backend.kernels.single import visit_all_words, walk_word
 from backend.kernels.walks import draw, visit_all, walk
-from backend.kernels.whole import visit_all_whole, walk_whole
+from backend.kernels.whole import visit_all_whole, walk_in_order, walk_whole
 
 #: Room for matches to begin with; doubled as often as needed.
 FIRST_ROOM: Final = 1 << 14
@@ -71,15 +71,19 @@ def _kernel(layout: Layout, kind: str) -> tuple[Any, tuple[Any, ...]]:
         if kind == "no early drop":
             return visit_all_words, (layout, words, np.empty(BLOCK_TUPLES, dtype=np.uint64))
         return walk_word, (layout, words)
+    return _kernel_of_words(layout, kind), (layout, scratch_for(layout))
+
+
+def _kernel_of_words(layout: Layout, kind: str) -> Any:
+    """The kernel for bitmaps of any number of words."""
     is_whole = len(layout.tile_starts) == 2
-    dropping = walk_whole if is_whole else walk
-    kernels = {
-        "early drop": dropping,
-        "hybrid": dropping,
-        "ticket": draw,
-        "no early drop": visit_all_whole if is_whole else visit_all,
-    }
-    return kernels[kind], (layout, scratch_for(layout))
+    if kind == "ticket":
+        return draw
+    if kind == "no early drop":
+        return visit_all_whole if is_whole else visit_all
+    if not is_whole:
+        return walk
+    return walk_whole if np.any(layout.arrows != NONE) else walk_in_order
 
 
 def _room(n: int) -> Found:

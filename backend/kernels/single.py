@@ -1,13 +1,14 @@
 """The kernels of backend.kernels.walks for bitmaps of one word, which stays in a register.
 
-words: uint64[regions in all], the bitmap of each region, as region_starts counts them.
+words: uint64[regions in all], the bitmap of each region, as region_starts counts them. A tuple
+begins only when there is room for 64 matches, so that none is taken back.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from backend.kernels.bits import kernel, trailing_zeros
+from backend.kernels.bits import inlined, kernel, trailing_zeros
 from backend.kernels.layout import Counts, Found, HitRegions, Layout, Words
 
 
@@ -22,31 +23,32 @@ def walk_word(
     found: Found,
 ) -> int:
     """As ``walk``: early drop in the plan's order, along micro-arrows where there are any."""
-    n = len(layout.qub)
+    n = np.uintp(len(layout.qub))
     for t in range(first, regions.shape[1]):
+        if not _has_room(found):
+            return t
         grb = layout.initial[0]
         seen = np.uint64(0)
-        last = target = -1
-        place = 0
+        target = -1
+        last = n
+        place = np.uintp(0)
         while grb != 0:
-            at = target
-            if at < 0 or not _is_useful(layout, grb, seen, at, resolved):
+            at = np.uintp(target)
+            if target < 0 or not _is_useful(layout, grb, seen, at, resolved):
                 while place < n and not _is_useful(layout, grb, seen, place, resolved):
-                    place += 1
+                    place += np.uintp(1)
                 if place == n:
                     break
                 at = place
-            region = layout.region_starts[at] + regions[at, t]
+            region = np.uintp(layout.region_starts[at]) + np.uintp(regions[at, np.uintp(t)])
             grb &= words[region]
-            seen |= np.uint64(1) << np.uint64(at)
+            seen |= np.uint64(1) << at
+            counts.reached[at] += 1
             last = at
             target = layout.arrows[region]
-        if not _emit(grb, t, found):
-            return t
-        while seen != 0:
-            counts.reached[trailing_zeros(seen)] += 1
-            seen &= seen - np.uint64(1)
-        if grb == 0 and last >= 0:
+        if grb != 0:
+            _emit(grb, t, found)
+        elif last != n:
             counts.dropped[last] += 1
     return int(regions.shape[1])
 
@@ -77,31 +79,39 @@ def visit_all_words(
             for i in range(len(grbs)):
                 grbs[i] &= own[np.uintp(hit[i])]
         for i in range(len(grbs)):
-            if grbs[i] != 0 and not _emit(grbs[i], start + i, found):
+            if grbs[i] == 0:
+                continue
+            if not _has_room(found):
                 for place in range(n):
                     counts.reached[place] += start + i - first
                 return start + i
+            _emit(grbs[i], start + i, found)
     for place in range(n):
         counts.reached[place] += n_tuples - first
     return n_tuples
 
 
-@kernel
-def _is_useful(layout: Layout, grb: np.uint64, seen: np.uint64, place: int, resolved: bool) -> bool:
-    if seen >> np.uint64(place) & np.uint64(1):
+@inlined
+def _has_room(found: Found) -> bool:
+    """Whether a tuple may match every slot."""
+    return bool(found.n[0] + 64 <= len(found.slots))
+
+
+@inlined
+def _is_useful(
+    layout: Layout, grb: np.uint64, seen: np.uint64, place: np.uintp, resolved: bool
+) -> bool:
+    if seen >> place & np.uint64(1):
         return False
-    return not resolved or grb & layout.qub[place, 0] != 0
+    return not resolved or grb & layout.qub[place, np.uintp(0)] != 0
 
 
-@kernel
-def _emit(grb: np.uint64, t: int, found: Found) -> bool:
-    n = found.n[0]
+@inlined
+def _emit(grb: np.uint64, t: int, found: Found) -> None:
+    n = np.uintp(found.n[0])
     while grb != 0:
-        if n == len(found.slots):
-            return False
         found.tuples[n] = t
         found.slots[n] = trailing_zeros(grb)
-        n += 1
+        n += np.uintp(1)
         grb &= grb - np.uint64(1)
     found.n[0] = n
-    return True
