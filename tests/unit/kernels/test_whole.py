@@ -52,7 +52,7 @@ class Plan(NamedTuple):
                 reached[place] += 1
                 last = place
             if alive.any():
-                pairs += [(t, slot) for slot in np.flatnonzero(alive)]
+                pairs += [(t, slot) for slot in np.flatnonzero(alive).tolist()]
             elif kind == "early drop" and last >= 0:
                 dropped[last] += 1
         return Walked(pairs, reached, dropped)
