@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from bench import filters, live, peers, scale, selection
+from bench import chosen, filters, live, monitoring, peers, scale, selection
 
 BENCHES: dict[str, Callable[[], None]] = {
     "selection": selection.main,
+    "chosen": chosen.main,
+    "monitoring": monitoring.main,
     "live": live.main,
     "scale": scale.main,
     "peers": peers.main,

@@ -32,6 +32,7 @@ class SelectionDeciding:
         self._stream, self._settings = job.stream, settings
         self._ran = self.core.plan
         self._core_us = 0.0
+        self._n_last = 0
         self._visit_costs = VisitCostMeter()
         self._book = EntityBook()
 
@@ -49,12 +50,13 @@ class SelectionDeciding:
             self.core.constructs,
             self._ran,
             settings.word("stop_rule"),
-            settings.number("profile_prob"),
+            self._profile_prob(settings),
             settings.word("executor"),
         )
 
     def executed(self, result: BatchResult) -> Recorded:
         before = time.perf_counter()
+        self._n_last = result.n_tuples
         costs = self._visit_costs.read(self._settings, self.core.constructs, result.sample)
         decided = self.core.handle(_executed(result, self._ran.version, costs))
         self._core_us = (time.perf_counter() - before) * 1e6
@@ -97,6 +99,11 @@ class SelectionDeciding:
         return tuple(
             Matrix(**{f.name: getattr(data, f.name) for f in fields(data)}) for data in found
         )
+
+    def _profile_prob(self, settings: KnobSettings) -> float:
+        """Of a batch as large as the last, no more are sampled than the profile window keeps."""
+        wanted, kept = settings.number("profile_prob"), settings.number("tau_tuples")
+        return min(wanted, kept / max(1, self._n_last))
 
     def _refuse_memory(self, settings: KnobSettings) -> None:
         """Less memory than the bitmaps take: queries have to go first."""

@@ -21,15 +21,18 @@ from backend.adaptive.selection.constructs import ConstructSet
 from backend.adaptive.selection.layouts import layout_of, search_of
 from backend.engine.execution import PlanSnapshot
 from backend.spark.arrow_worker import (
+    PROFILED,
     QUERY_IDS,
     RECENT,
+    SAMPLE,
     TALLY,
     Names,
     ShippedPlan,
     Tally,
     match_part,
+    sample_of,
 )
-from backend.spark.observed import matches_observed, sampled, tuples_observed
+from backend.spark.observed import matches_observed, rows_observed, sampled
 from backend.spark.plan_run import Observed, Stream, named
 from backend.spark.shipping import ship_code
 from backend.workloads.contract import CORRUPT
@@ -46,7 +49,7 @@ class ArrowRun:
         plan = shipped_plan(snapshot, stream)
         self._names = plan.names
         self._shipped: Broadcast[ShippedPlan] = session.sparkContext.broadcast(plan)
-        self._on_tuples = tuples_observed(self._plan.order, stream)
+        self._on_tuples = rows_observed(stream, stream.misfit)
         self._on_matches = matches_observed(stream)
 
     def plan_batch(
@@ -59,11 +62,12 @@ class ArrowRun:
         everything, tallies, matches = Observation(), Observation(), Observation()
         frame = frame.observe(everything, *self._on_tuples)
         frame = frame.filter(f"NOT {self._stream.misfit}")
-        frame = frame.selectExpr(*self._stream.columns, RECENT)
+        frame = frame.selectExpr(*self._stream.columns, RECENT, PROFILED)
         result = f"{self._stream.schema.ddl()}, {RECENT} boolean"
-        result += f", {QUERY_IDS} array<string>, {TALLY} binary"
+        result += f", {QUERY_IDS} array<string>, {TALLY} binary, {SAMPLE} binary"
         frame = frame.mapInArrow(_matching(self._shipped, batch_id), result)
-        frame = frame.observe(tallies, F.expr(f"collect_list({TALLY})").alias("tallies"))
+        told = (F.expr(f"collect_list({name})").alias(name) for name in (TALLY, SAMPLE))
+        frame = frame.observe(tallies, *told)
         frame = frame.filter(f"{TALLY} IS NULL").observe(matches, *self._on_matches)
         wanted = frame.selectExpr(*self._stream.columns, QUERY_IDS)
         return wanted, lambda: self._observed(everything.get, tallies.get, matches.get)
@@ -76,10 +80,11 @@ class ArrowRun:
         self, counts: Mapping[str, Any], tallies: Mapping[str, Any], found: Mapping[str, Any]
     ) -> Observed:
         order, names = self._plan.order, self._names.sorted
-        tally = Tally.unpacked(tallies["tallies"], len(order), len(names))
+        tally = Tally.unpacked(tallies[TALLY], len(order), len(names))
         drops = self._plan.kind != "no early drop"
         return Observed(
             {**counts, **found},
+            sample_of(tallies[SAMPLE], order),
             named(order, tally.reached.tolist()),
             named(order, tally.dropped.tolist()) if drops else {},
             {names[rank]: int(tally.matched[rank]) for rank in np.flatnonzero(tally.matched)},

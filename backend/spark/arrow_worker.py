@@ -1,7 +1,7 @@
 """What a Python worker of Spark does with its part of a batch: look up, match, count. No pyspark.
 
 Arrow batches in; matched tuples with the names of their queries out, and behind them one row that
-holds the counts alone. numba is imported when the first batch arrives.
+holds the counts and the profiled tuples alone. numba is imported when the first batch arrives.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from backend.model.events import PlanKind
 from backend.model.schema import FLOAT_TYPES
 
 _IDS: Final = pa.list_(pa.string())
-QUERY_IDS, RECENT, TALLY = "query_ids", "_recent", "_tally"
+QUERY_IDS, RECENT, PROFILED = "query_ids", "_recent", "_profiled"
+TALLY, SAMPLE = "_tally", "_sample"
 
 
 class Names(NamedTuple):
@@ -114,10 +115,10 @@ class ShippedPlan:
 def match_part(
     plan: ShippedPlan, batch_id: int, partition: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The matched tuples of one partition, and a last row with its Tally.
+    """The matched tuples of one partition, and a last row with its Tally and its sample.
 
-    Batches have the stream's attributes and RECENT; results besides QUERY_IDS and TALLY, which is
-    NULL in matched tuples.
+    Batches have the stream's attributes, RECENT and PROFILED; results the attributes, RECENT and
+    QUERY_IDS, and TALLY and SAMPLE, which are NULL in matched tuples.
     """
     part: _Part | None = None
     for batch in batches:
@@ -139,7 +140,9 @@ class _Part:
         self._matched = np.zeros(len(plan.names.sorted), dtype=np.int64)
         kept = [schema.field(name) for name in (*plan.attributes, RECENT)]
         ids = pa.field(QUERY_IDS, _IDS)
-        self._schema = pa.schema([*kept, ids, pa.field(TALLY, pa.binary())])
+        told = [pa.field(name, pa.binary()) for name in (TALLY, SAMPLE)]
+        self._schema = pa.schema([*kept, ids, *told])
+        self._sample: list[pa.RecordBatch] = []
 
     def match(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         plan = self._plan
@@ -153,15 +156,49 @@ class _Part:
         ids = pa.ListArray.from_arrays(
             pa.array(starts, pa.int32()), plan.name_array.take(ranks), type=_IDS
         )
+        self._profile(batch)
         nothing = pa.nulls(len(rows), pa.binary())
-        return pa.RecordBatch.from_arrays([*columns, ids, nothing], schema=self._schema)
+        return pa.RecordBatch.from_arrays([*columns, ids, nothing, nothing], schema=self._schema)
+
+    def _profile(self, batch: pa.RecordBatch) -> None:
+        """Keep the profiled tuples: the plan's attributes."""
+        drawn = batch.select([attribute for attribute, _ in self._plan.order])
+        drawn = drawn.filter(batch.column(PROFILED))
+        if len(drawn):
+            self._sample.append(drawn)
 
     def end(self) -> pa.RecordBatch:
         counts = self._matcher.counts
         tally = Tally(counts.reached, counts.dropped, self._matched).packed()
         cells = [pa.nulls(1, field.type) for field in self._schema]
-        cells[-1] = pa.array([tally], pa.binary())
+        cells[-2] = pa.array([tally], pa.binary())
+        if self._sample:
+            cells[-1] = pa.array([_packed(self._sample)], pa.binary())
         return pa.RecordBatch.from_arrays(cells, schema=self._schema)
+
+
+def _packed(batches: Sequence[pa.RecordBatch]) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def sample_of(parts: Sequence[bytes], order: Sequence[str]) -> dict[str, list[Any]]:
+    """The profiled tuples of all partitions: attribute -> Python values, timestamps without a
+    zone, as everywhere."""
+    tables = [pa.ipc.open_stream(part).read_all() for part in parts]
+    return {
+        attribute: [value for table in tables for value in _values(table.column(attribute))]
+        for attribute in order
+    }
+
+
+def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us"))
+    return list(column.to_pylist())
 
 
 def look_up(

@@ -92,7 +92,7 @@ class SparkExecutor:
             visits=sum(observed.reached.values()),
             reached=observed.reached,
             dropped=observed.dropped,
-            sample={a: [row[a] for row in counts["sample"]] for a in snapshot.plan.order},
+            sample=observed.sample,
             matched_by_query=observed.matched,
             recent=recent_matches(counts, self._stream),
             misfits=misfits,

@@ -64,4 +64,5 @@ class ExpressionRun:
             dropped = {a: counts[f"dropped_{i}"] or 0 for i, a in enumerate(order)}
         else:
             reached, dropped = dict.fromkeys(order, n_tuples), {}
-        return Observed({**counts, **found}, reached, dropped, self._groups.by_name(found))
+        sample = {a: [row[a] for row in counts["sample"]] for a in order}
+        return Observed({**counts, **found}, sample, reached, dropped, self._groups.by_name(found))

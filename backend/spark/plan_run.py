@@ -49,12 +49,12 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the job of a batch counted. counts: n_rows, n_misfits, sample (rows of attributes) and
-    stream_time; n_matched, recent (rows of attributes and query_ids). reached, dropped, matched:
-    as in BatchResult.
+    """What the job of a batch counted. counts: n_rows, n_misfits and stream_time; n_matched, recent
+    (rows of attributes and query_ids). sample, reached, dropped, matched: as in BatchResult.
     """
 
     counts: Mapping[str, Any]
+    sample: Mapping[str, Sequence[Any]]
     reached: Mapping[str, int]
     dropped: Mapping[str, int]
     matched: Mapping[str, int]

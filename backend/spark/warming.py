@@ -17,7 +17,7 @@ from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import SelectionPlan
 from backend.model.schema import Schema
 from backend.spark.arrow_executor import shipped_plan
-from backend.spark.arrow_worker import RECENT, ShippedPlan, match_part
+from backend.spark.arrow_worker import PROFILED, RECENT, ShippedPlan, match_part
 from backend.spark.plan_run import Stream
 from backend.spark.shipping import ship_code
 
@@ -40,7 +40,7 @@ def _match_one(session: SparkSession) -> None:
             yield found.select(["a"])
 
     try:
-        one = session.sql(f"SELECT 1 AS a, true AS {RECENT}").coalesce(1)
+        one = session.sql(f"SELECT 1 AS a, true AS {RECENT}, true AS {PROFILED}").coalesce(1)
         one.mapInArrow(match, "a int").collect()
     except (PySparkException, Py4JError) as error:
         log.info("the workers start with the first batch: %s", str(error).splitlines()[0])

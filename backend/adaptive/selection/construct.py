@@ -174,9 +174,10 @@ class Construct:
         """Regions of ints or of floats, None among them; None when they do not fit 64 bits."""
         if kind is float:
             return self._regions_of_numbers(np.array(values, dtype=np.float64))
-        missing = np.fromiter((v is None for v in values), dtype=np.bool_, count=len(values))
+        missing = [place for place, value in enumerate(values) if value is None]
+        known = [0 if v is None else v for v in values] if missing else values
         try:
-            numbers = np.array([0 if v is None else v for v in values], dtype=np.int64)
+            numbers = np.array(known, dtype=np.int64)
         except OverflowError:
             return None
         found = self._regions_of_numbers(numbers)

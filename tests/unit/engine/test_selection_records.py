@@ -86,3 +86,11 @@ def test_the_meter_reads_when_the_knob_asks(bench: Bench) -> None:
     assert meter.read(measured, constructs, SAMPLE)
     assert meter.read(measured, constructs, SAMPLE) == {}  # measured just now
     assert meter.read(measured, build_constructs(QUERIES[:1], SCHEMA), SAMPLE)
+
+
+def test_of_large_batches_no_more_are_sampled_than_the_window_keeps(bench: Bench) -> None:
+    bench.ask("knob", {"knob": "tau_tuples", "value": 60})
+    assert bench.engine.begin_batch(0).profile_prob == 1.0
+    bench.engine.abandon_batch()
+    bench.batch(300)
+    assert bench.engine.begin_batch(1).profile_prob == pytest.approx(60 / 300)

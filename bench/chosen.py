@@ -1,0 +1,144 @@
+"""The plan the trigger settles on, beside other orders and beside no early drop, in the kernels.
+
+Uniform tuples, and tuples of which one attribute drops most; one thread, regions looked up before.
+The chosen plan comes from the decision core, fed with batches at default knobs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from backend.adaptive.selection.constructs import ConstructSet
+from backend.adaptive.selection.cost import CostModel
+from backend.adaptive.selection.hybrid import Rules
+from backend.adaptive.selection.layouts import layout_of, search_of
+from backend.adaptive.selection.matching import sample_regions
+from backend.adaptive.selection.orderings import NAMES, ORDERINGS, propose
+from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
+from backend.cql import parse_query
+from backend.engine.knobs import SELECTION_RUN_KNOBS
+from backend.kernels.lookup import hit_regions
+from backend.kernels.matcher import Matcher
+from backend.model.events import BatchExecuted, SelectionPlan
+from backend.model.knobs import KnobSettings
+from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+from bench.timing import take_turns
+
+SEED: Final = 7
+N_TUPLES: Final = 300_000
+BATCHES, BATCH_TUPLES = 8, 5_000
+#: Of a batch, the first so many are its profile sample.
+SAMPLE: Final = 500
+RANDOM_ORDERS: Final = 40
+ROUNDS: Final = 7
+#: Queries, and the attribute that drops most.
+CASES: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
+    (50, ("a1",)),
+    (512, ("a1",)),
+    (50, ()),
+    (512, ()),
+)
+
+
+def main() -> None:
+    """Print, for each case, the chosen plan, the best one and how far apart they are."""
+    for k, selective in CASES:
+        tuples = drift_table(SEED, (Phase("uniform", N_TUPLES, selective=selective),), 0, N_TUPLES)
+        _case(k, selective, tuples)
+
+
+def _case(k: int, selective: Sequence[str], tuples: pa.Table) -> None:
+    core = _core(k, selective)
+    chosen, constructs = _settled(core, tuples), core.constructs
+    plans = {"chosen": chosen, **_others(constructs, tuples)}
+    variants = {name: _matching(constructs, plan, tuples) for name, plan in plans.items()}
+    seconds, results = take_turns(variants, ROUNDS)
+    if len(set(results.values())) != 1:
+        raise AssertionError(f"the plans find different numbers of matches: {results}")
+    best = {name: min(found) for name, found in seconds.items()}
+    first, last = min(best, key=best.__getitem__), max(best, key=best.__getitem__)
+    data = f"{selective[0]} drops most" if selective else "uniform"
+    print(f"\nk = {k}, {data}: {len(plans) - 1} plans beside the chosen one")
+    shown = dict.fromkeys(["chosen", first, last, *(NAMES[o] for o in ORDERINGS), _NO_DROP])
+    for name in (name for name in shown if name in plans):
+        speed = N_TUPLES / best[name] / 1e6
+        plan = plans[name]
+        ratio = best[name] / best[first]
+        print(f"  {name:28} {speed:7.2f} M tuples/s, {ratio:6.3f} x the best's time, {plan.kind}")
+        print(f"  {'':28} {' '.join(plan.order)}", flush=True)
+
+
+_NO_DROP: Final = "no early drop"
+
+
+def _core(k: int, selective: Sequence[str]) -> SelectionReOptimizer:
+    streams = {"Drift": DRIFT_SCHEMA}
+    texts = q1_queries(seed=SEED, k=k, common=tuple(selective))
+    queries = tuple(parse_query(name, text, streams) for name, text in texts.items())
+    settings = KnobSettings.defaults(SELECTION_RUN_KNOBS, {})
+    core = SelectionReOptimizer(queries, DRIFT_SCHEMA, settings, None)
+    core.start()
+    return core
+
+
+def _settled(core: SelectionReOptimizer, tuples: pa.Table) -> SelectionPlan:
+    """The plan in force after some batches."""
+    for batch in range(BATCHES):
+        part = tuples.slice(batch * BATCH_TUPLES, BATCH_TUPLES)
+        plan, constructs = core.plan, core.constructs
+        matcher = _matcher(constructs, plan)
+        found = matcher.match(_regions(constructs, plan, part))
+        reached = matcher.counts.reached.tolist()
+        core.handle(
+            BatchExecuted(
+                batch_id=batch,
+                n_tuples=len(part),
+                n_matched=int(np.count_nonzero(np.diff(found.tuples, prepend=-1))),
+                visits=sum(reached),
+                plan_version=plan.version,
+                reached=dict(zip(plan.order, reached, strict=True)),
+                sample={a: part.column(a)[:SAMPLE].to_pylist() for a in constructs.attributes},
+            )
+        )
+    return core.plan
+
+
+def _others(constructs: ConstructSet, tuples: pa.Table) -> dict[str, SelectionPlan]:
+    """Every ordering's plan on a sample, random orders, and no early drop."""
+    rng, names = random.Random(SEED), list(constructs.attributes)
+    sample = {a: tuples.column(a)[:2000].to_pylist() for a in names}
+    regions = sample_regions(constructs, sample)
+    model, rules = CostModel("resolved", 0.5, None), Rules("resolved", "local", 10)
+    found = {_NO_DROP: SelectionPlan(0, "no early drop", tuple(names))}
+    for ordering in ORDERINGS:
+        shape = propose(ordering, constructs, [regions], model, rules).shape
+        found[NAMES[ordering]] = SelectionPlan(0, shape.kind, shape.order, shape.arrows)
+    for number in range(RANDOM_ORDERS):
+        order = tuple(rng.sample(names, len(names)))
+        found[f"random order {number + 1}"] = SelectionPlan(0, "early drop", order)
+    return found
+
+
+def _matcher(constructs: ConstructSet, plan: SelectionPlan) -> Matcher:
+    return Matcher(layout_of(constructs, plan.order, plan.arrows), plan.kind, True, 100, SEED)
+
+
+def _regions(constructs: ConstructSet, plan: SelectionPlan, tuples: pa.Table) -> NDArray[np.int32]:
+    regions = np.empty((len(plan.order), len(tuples)), dtype=np.int32)
+    for place, attribute in enumerate(plan.order):
+        column = tuples.column(attribute).to_numpy().astype(np.int64)
+        search = search_of(constructs.constructs[attribute])
+        assert not hasattr(search, "region_of"), "drift has no texts"
+        hit_regions(search, column, None, regions[place])
+    return regions
+
+
+def _matching(constructs: ConstructSet, plan: SelectionPlan, tuples: pa.Table) -> Callable[[], int]:
+    regions, matcher = _regions(constructs, plan, tuples), _matcher(constructs, plan)
+    return lambda: len(matcher.match(regions).slots)

@@ -1,0 +1,110 @@
+"""What watching and rearranging cost a run: the same batches under the same plans without it.
+
+Drift tuples whose selective attribute changes half-way, fifty queries, default knobs; batches of
+a live pace and large ones. The two take turns in one session: one draws its sample in the job and
+has the decision core behind it, the other runs the plan that leads to, and draws nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from backend.cql import parse_query
+from backend.engine.deciding import StreamJob
+from backend.engine.knobs import SELECTION_RUN_KNOBS
+from backend.engine.selection import SelectionDeciding
+from backend.model.knobs import KnobSettings
+from backend.spark.executor import SparkExecutor
+from backend.spark.session import build_session
+from backend.spark.sinks import FileSink
+from backend.workloads.contract import CORRUPT
+from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+
+SEED: Final = 7
+#: Tuples a batch -> timed batches.
+SIZES: Final = {1_000: 60, 100_000: 24}
+WARM_UP: Final = 10
+
+
+def main() -> None:
+    """Print a table per size of batches."""
+    with TemporaryDirectory() as scratch:
+        session = build_session("local[2]", "planwatch bench", Path(scratch))
+        try:
+            for n_tuples, n_batches in SIZES.items():
+                watched(session, Path(scratch) / str(n_tuples), n_tuples, n_batches)
+        finally:
+            session.stop()
+
+
+def watched(session: SparkSession, folder: Path, n_tuples: int, n_batches: int) -> None:
+    """Batches of one size: time with the watching, without, and that of the decision core alone."""
+    seconds: dict[str, list[float]] = {"watched": [], "not watched": []}
+    core_s: list[float] = []
+    deciding, settings = _deciding()
+    executors = {name: _executor(session, folder / name) for name in seconds}
+    for batch in range(WARM_UP + n_batches):
+        frame = _batch(session, folder, batch, n_tuples, n_batches)
+        snapshot = deciding.snapshot(batch, settings)
+        for name in sorted(seconds, reverse=bool(batch % 2)):
+            is_watched = name == "watched"
+            prob = snapshot.profile_prob if is_watched else 0.0
+            started = time.perf_counter()
+            result = executors[name].execute(frame, replace(snapshot, profile_prob=prob))
+            executed = time.perf_counter()
+            if is_watched:
+                deciding.executed(result)
+                core_s.append(time.perf_counter() - executed)
+            seconds[name].append(time.perf_counter() - started)
+    _tell(n_tuples, {name: found[WARM_UP:] for name, found in seconds.items()}, core_s[WARM_UP:])
+    print(f"  plans: {deciding.plan_version}")
+
+
+def _tell(n_tuples: int, seconds: Mapping[str, list[float]], core_s: list[float]) -> None:
+    middle = {name: statistics.median(found) for name, found in seconds.items()}
+    ratios = [a / b for a, b in zip(*seconds.values(), strict=True)]
+    print(f"\nbatches of {n_tuples:,} tuples, {len(core_s)} pairs")
+    for name, found in middle.items():
+        print(f"  {name:12} median {1e3 * found:8.1f} ms")
+    print(f"  watched / not watched, median of the pairs: {statistics.median(ratios):.3f}")
+    share = 100 * sum(core_s) / sum(seconds["watched"])
+    print(f"  of it the decision core, all rearranging included: {share:.2f} % of the time")
+
+
+def _deciding() -> tuple[SelectionDeciding, KnobSettings]:
+    streams = {"Drift": DRIFT_SCHEMA}
+    texts = q1_queries(seed=SEED)
+    queries = tuple(parse_query(name, text, streams) for name, text in texts.items())
+    settings = KnobSettings.defaults(SELECTION_RUN_KNOBS, {})
+    deciding = SelectionDeciding(StreamJob("Drift", DRIFT_SCHEMA, queries, {}, {}), settings)
+    deciding.start()
+    return deciding, settings
+
+
+def _executor(session: SparkSession, folder: Path) -> SparkExecutor:
+    return SparkExecutor(DRIFT_SCHEMA, None, FileSink(session, str(folder), "parquet"), seed=1)
+
+
+def _batch(
+    session: SparkSession, folder: Path, batch: int, n_tuples: int, n_batches: int
+) -> DataFrame:
+    """A file of tuples; the second half of the batches has another selective attribute."""
+    folder.mkdir(parents=True, exist_ok=True)
+    half = (WARM_UP + n_batches) // 2 * n_tuples
+    phases = (Phase("uniform", half, selective=("a1",)), Phase("uniform", half, selective=("a9",)))
+    path = folder / f"{batch}.parquet"
+    table = drift_table(SEED, phases, batch * n_tuples % (2 * half), n_tuples)
+    pq.write_table(table, path)
+    names = [name for name in table.column_names if not name.startswith("_")]
+    frame = session.read.parquet(str(path)).select(*names)
+    return frame.withColumn(CORRUPT, F.lit(None).cast("string"))
