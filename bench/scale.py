@@ -44,6 +44,8 @@ SIZES: Final = (
     Size(50_000, 2_000, 100_000),
 )
 ROUNDS: Final = 5
+#: Of one thread alone: rounds of milliseconds, which a passing disturbance can cover whole.
+SHORT_ROUNDS: Final = 25
 #: A peer may take so long, start and compilation included.
 LIMIT_S: Final = 180.0
 KINDS: Final = ("early drop", "no early drop")
@@ -157,7 +159,7 @@ def _one_thread(work: Workload, kernel: Kernel, tuples: pa.Table, in_c: Any, mem
     variants: dict[str, Callable[[], int]] = {"numba": lambda: len(matcher.match(regions).slots)}
     if in_c is not None:
         variants["C"] = lambda: in_c[kernel.kind](kernel.layout, regions, room)
-    seconds, results = take_turns(variants, ROUNDS)
+    seconds, results = take_turns(variants, SHORT_ROUNDS)
     if len(set(results.values())) != 1:
         raise AssertionError(f"numba and C find different numbers of matches: {results}")
     best = {name: min(found) for name, found in seconds.items()}
