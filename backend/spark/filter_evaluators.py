@@ -45,7 +45,7 @@ class _Raised:
 
 
 class Evaluator(Protocol):
-    """One filter. prepare: called once with each Arrow batch, before it is timed."""
+    """One filter. prepare: called with the tuples to be asked about next, before it is timed."""
 
     def prepare(self, batch: pa.RecordBatch) -> None: ...
 
@@ -149,12 +149,16 @@ class WindowEvaluator:
     attribute: str
     negated: bool
     index: WindowIndex | None = None
+    covered: tuple[int, int] = (0, -1)
 
     def prepare(self, batch: pa.RecordBatch) -> None:
-        """Index the part of the other stream this batch can look into."""
+        """Index the part of the other stream this batch can look into, unless that is indexed."""
         arrivals = np.array(batch.column(_ARRIVAL), dtype=np.int64)
-        if len(arrivals):
-            self.index = self.relation.over(int(arrivals.min()), int(arrivals.max()))
+        if not len(arrivals):
+            return
+        first, last = int(arrivals.min()), int(arrivals.max())
+        if self.index is None or first < self.covered[0] or last > self.covered[1]:
+            self.index, self.covered = self.relation.over(first, last), (first, last)
 
     def evaluate(self, batch: pa.RecordBatch, rows: Rows) -> Verdicts:
         assert self.index is not None

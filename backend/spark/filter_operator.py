@@ -29,6 +29,8 @@ FIRST, BITS, PROFILED, RECENT = "_first", "_bits", "_profiled", "_recent"
 RAW, FLAW, ARRIVAL, REPORT = "_raw", "_flaw", "_arrival", "_report"
 #: In ``_first``: no native filter dropped the tuple; the tuple does not fit its schema.
 ALIVE, MISFIT = -1, -2
+#: Profile tuples shown to the filters together: asking about a few takes as long as about many.
+SHOWN_TOGETHER = 4096
 
 Rows = NDArray[np.intp]
 
@@ -110,23 +112,23 @@ class FilterOperator:
         REPORT is NULL in emitted tuples; one more row at the end holds the report alone.
         """
         report, schema = Report(len(self.order)), None
+        profile = _Profile(self, report)
         for batch in batches:
             schema = schema or self._output(batch.schema)
-            yield self.filter(batch, report)
+            yield self._filter(batch, report, profile)
         if schema is not None:
+            profile.show()
             cells = [pa.nulls(1, f.type) for f in schema]
             cells[-1] = pa.array([report.packed()], pa.binary())
             yield pa.RecordBatch.from_arrays(cells, schema=schema)
 
-    def filter(self, batch: pa.RecordBatch, report: Report) -> pa.RecordBatch:
+    def _filter(self, batch: pa.RecordBatch, report: Report, profile: _Profile) -> pa.RecordBatch:
         """The tuples of one batch that every filter lets pass; what was done goes to the report."""
         watch = Stopwatch()
         run = _Run(self, batch, report)
         run.filter()
         report.tuples_us += watch.us()
-        watch = Stopwatch()
-        run.profile()
-        report.profile_us += watch.us()
+        profile.add(batch, run.first)
         kept = run.finish()
         schema = self._output(batch.schema)
         columns = [batch.column(name).take(kept) for name in schema.names[:-1]]
@@ -166,7 +168,7 @@ class _Run:
         for place, evaluator in enumerate(self.operator.evaluators, self.operator.n_native):
             if not len(self.alive):
                 break
-            verdicts = self._timed(place, evaluator, self.alive)
+            verdicts = _timed(self.report, place, evaluator, self.batch, self.alive)
             self.report.evaluated[place] += len(self.alive)
             self.report.raised[place] += len(verdicts.errors)
             for at, text in verdicts.errors.items():
@@ -175,33 +177,6 @@ class _Run:
             self.first[self.alive[is_dropped]] = place
             self.report.dropped[place] += int(is_dropped.sum())
             self.alive = self.alive[~is_dropped]
-
-    def profile(self) -> None:
-        """Show sampled tuples that were dropped to filters behind the one that did it."""
-        sampled = np.array(self.batch.column(PROFILED), dtype=np.bool_)
-        rows: Rows = np.flatnonzero(sampled & (self.first >= 0))
-        self.report.n_passed += int((sampled & (self.first == ALIVE)).sum())
-        if not len(rows):
-            return
-        operator, first = self.operator, self.first[rows]
-        outcomes = np.full((len(rows), len(operator.order)), UNKNOWN, dtype=np.int8)
-        self._native_outcomes(outcomes, rows, first)
-        for place, evaluator in enumerate(operator.evaluators, operator.n_native):
-            outcomes[first > place, place] = PASSED
-            outcomes[first == place, place] = DROPPED
-            asked = np.flatnonzero(operator.asked(first, place))
-            if len(asked):
-                values = self._timed(place, evaluator, rows[asked]).values
-                outcomes[asked, place] = np.where(values == DROPPED, DROPPED, PASSED)
-        self.report.outcomes.append(outcomes)
-
-    def _native_outcomes(self, outcomes: Outcomes, rows: Rows, first: NDArray[np.int64]) -> None:
-        """Native filters have looked at all sampled tuples; what was not asked stays unknown."""
-        bits = np.array(self.batch.column(BITS), dtype=np.int64)[rows]
-        for place in range(self.operator.n_native):
-            known = (first >= place) | self.operator.asked(first, place)
-            dropped = (bits >> place & 1).astype(np.int8)
-            outcomes[:, place] = np.where(known, dropped, UNKNOWN)
 
     def finish(self) -> Rows:
         """The rows to emit; tuples to keep aside are reported."""
@@ -222,11 +197,66 @@ class _Run:
         values = {name: self.batch.column(name)[row].as_py() for name in names}
         return json.dumps(values, default=str, ensure_ascii=False)
 
-    def _timed(self, place: int, evaluator: Evaluator, rows: Rows) -> Verdicts:
+
+class _Profile:
+    """Sampled tuples that were dropped, to be shown to filters behind the one that did it."""
+
+    def __init__(self, operator: FilterOperator, report: Report) -> None:
+        self._operator, self._report = operator, report
+        self._waiting: list[tuple[pa.RecordBatch, NDArray[np.int64]]] = []
+
+    def add(self, batch: pa.RecordBatch, first: NDArray[np.int64]) -> None:
+        """Take in the sampled tuples of a batch. first: position of the filter that dropped each
+        tuple, or what FIRST says."""
         watch = Stopwatch()
-        verdicts = evaluator.evaluate(self.batch, rows)
-        self.report.costs[place].append(CostSample(len(rows), watch.us()))
-        return verdicts
+        sampled = np.array(batch.column(PROFILED), dtype=np.bool_)
+        rows: Rows = np.flatnonzero(sampled & (first >= 0))
+        self._report.n_passed += int((sampled & (first == ALIVE)).sum())
+        if len(rows):
+            self._waiting.append((batch.take(rows), first[rows]))
+        self._report.profile_us += watch.us()
+        if sum(len(tuples) for tuples, _ in self._waiting) >= SHOWN_TOGETHER:
+            self.show()
+
+    def show(self) -> None:
+        """Show what has come together."""
+        if not self._waiting:
+            return
+        watch, operator = Stopwatch(), self._operator
+        batch = pa.concat_batches([tuples for tuples, _ in self._waiting])
+        first = np.concatenate([dropped_by for _, dropped_by in self._waiting])
+        self._waiting = []
+        outcomes = np.full((len(batch), len(operator.order)), UNKNOWN, dtype=np.int8)
+        self._native_outcomes(outcomes, batch, first)
+        for place, evaluator in enumerate(operator.evaluators, operator.n_native):
+            outcomes[first > place, place] = PASSED
+            outcomes[first == place, place] = DROPPED
+            asked = np.flatnonzero(operator.asked(first, place))
+            if len(asked):
+                evaluator.prepare(batch)
+                values = _timed(self._report, place, evaluator, batch, asked).values
+                outcomes[asked, place] = np.where(values == DROPPED, DROPPED, PASSED)
+        self._report.outcomes.append(outcomes)
+        self._report.profile_us += watch.us()
+
+    def _native_outcomes(
+        self, outcomes: Outcomes, batch: pa.RecordBatch, first: NDArray[np.int64]
+    ) -> None:
+        """Native filters have looked at all sampled tuples; what was not asked stays unknown."""
+        bits = np.array(batch.column(BITS), dtype=np.int64)
+        for place in range(self._operator.n_native):
+            known = (first >= place) | self._operator.asked(first, place)
+            dropped = (bits >> place & 1).astype(np.int8)
+            outcomes[:, place] = np.where(known, dropped, UNKNOWN)
+
+
+def _timed(
+    report: Report, place: int, evaluator: Evaluator, batch: pa.RecordBatch, rows: Rows
+) -> Verdicts:
+    watch = Stopwatch()
+    verdicts = evaluator.evaluate(batch, rows)
+    report.costs[place].append(CostSample(len(rows), watch.us()))
+    return verdicts
 
 
 def merged(reports: Sequence[bytes], n_filters: int) -> Report:
