@@ -25,12 +25,14 @@ class CostWindow:
 
     def __init__(self) -> None:
         self._samples: dict[str, deque[CostSample]] = {}
+        self._estimates: dict[str, float] = {}
 
     def add(self, costs: Mapping[str, Iterable[CostSample]]) -> None:
         """Remember timings; those of no tuples are left out."""
         for name, samples in costs.items():
             kept = self._samples.setdefault(name, deque(maxlen=KEEP))
             kept.extend(sample for sample in samples if sample.n_tuples > 0)
+            self._estimates.pop(name, None)
 
     def samples(self, name: str) -> tuple[CostSample, ...]:
         """The timings remembered of a filter."""
@@ -43,7 +45,9 @@ class CostWindow:
     def us(self, name: str) -> float:
         """The estimate, microseconds per tuple."""
         samples = self._samples.get(name)
-        return weighted_median(samples) if samples else UNKNOWN_US
+        if samples and name not in self._estimates:
+            self._estimates[name] = weighted_median(samples)
+        return self._estimates.get(name, UNKNOWN_US)
 
     def picoseconds(self, names: Sequence[str]) -> tuple[Picoseconds, ...]:
         """The estimates as whole picoseconds."""
