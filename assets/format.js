@@ -22,7 +22,7 @@
   const FORMS = {
     int: (value) => value.toFixed(0).replace(/\B(?=(\d{3})+(?!\d))/g, THIN),
     si,
-    pct: (value) => (100 * value).toFixed(1) + THIN + "%",
+    pct: (value) => (100 * value).toFixed(value === 1 ? 0 : 1) + THIN + "%",
     f2: (value) => value.toFixed(2),
     f3: (value) => value.toFixed(3),
     ms: (value) => (Math.abs(value) >= 1000 ? (value / 1000).toFixed(2) + THIN + "s" : value.toFixed(0) + THIN + "ms"),

@@ -87,7 +87,7 @@
     const line = pw.edgeLine(ends.from, ends.to);
     const width = share === null ? 1 : 1.25 + 5.75 * share;
     const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
-    const label = share === null ? "" : share === 1 ? "100 %" : pw.show(share, "pct");
+    const label = share === null ? "" : pw.show(share, "pct");
     const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - 15 };
     return h(
       "g",

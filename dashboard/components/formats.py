@@ -15,7 +15,7 @@ _STEPS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 def show(value: object, form: Format = "text") -> str:
     """The value in one of the forms.
 
-    int '12 345' · si '12.3k' · pct 0.613 -> '61.3 %' · f2, f3 decimals · ms '131 ms' or '1.31 s'.
+    int '12 345' · si '12.3k' · pct 0.613 -> '61.3 %', 1 -> '100 %' · f2, f3 decimals · ms '131 ms' or '1.31 s'.
     """
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return UNKNOWN
@@ -30,7 +30,7 @@ def _number(value: float, form: Format) -> str:
     if form == "si":
         return _si(value)
     if form == "pct":
-        return f"{100 * value:.1f}{THIN}%"
+        return f"{100 * value:.{0 if value == 1 else 1}f}{THIN}%"
     if form == "ms":
         return f"{value / 1000:.2f}{THIN}s" if abs(value) >= 1000 else f"{value:.0f}{THIN}ms"
     return f"{value:.{form[1]}f}"
