@@ -13,7 +13,6 @@ from backend.counting import Counting
 from backend.engine.knobs import KNOBS
 from backend.model.knobs import KnobRefused
 from backend.spark.java import JavaMissing
-from backend.workloads.flights import DataMissing
 from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
 from storage.errors import StoreError
 from storage.writer import open_engine_writer
@@ -68,7 +67,7 @@ def main(argv: list[str]) -> int:
     except (WorkloadError, QueryError, KnobRefused, StoreError) as error:
         print(f"planwatch: {error}", file=sys.stderr)
         return EXIT_USAGE
-    except (JavaMissing, DataMissing) as error:
+    except JavaMissing as error:
         print(f"planwatch: {error}", file=sys.stderr)
         return EXIT_FAILED
 

@@ -23,10 +23,10 @@ from backend.adaptive.selection.orderings import NAMES, ORDERINGS, propose
 from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
 from backend.cql import parse_query
 from backend.engine.knobs import SELECTION_RUN_KNOBS
-from backend.kernels.lookup import hit_regions
 from backend.kernels.matcher import Matcher
 from backend.model.events import BatchExecuted, SelectionPlan
 from backend.model.knobs import KnobSettings
+from backend.spark.arrow_worker import look_up
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
 from bench.timing import take_turns
 
@@ -132,10 +132,9 @@ def _matcher(constructs: ConstructSet, plan: SelectionPlan) -> Matcher:
 def _regions(constructs: ConstructSet, plan: SelectionPlan, tuples: pa.Table) -> NDArray[np.int32]:
     regions = np.empty((len(plan.order), len(tuples)), dtype=np.int32)
     for place, attribute in enumerate(plan.order):
-        column = tuples.column(attribute).to_numpy().astype(np.int64)
-        search = search_of(constructs.constructs[attribute])
-        assert not hasattr(search, "region_of"), "drift has no texts"
-        hit_regions(search, column, None, regions[place])
+        construct = constructs.constructs[attribute]
+        column = tuples.column(attribute).combine_chunks()
+        look_up(column, construct.type, search_of(construct), regions[place])
     return regions
 
 

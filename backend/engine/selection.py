@@ -101,8 +101,11 @@ class SelectionDeciding:
         )
 
     def _profile_prob(self, settings: KnobSettings) -> float:
-        """Of a batch as large as the last, no more are sampled than the profile window keeps."""
+        """Of a batch as large as the last, no more are sampled than the profile window keeps, or
+        than all monitoring periods take together."""
         wanted, kept = settings.number("profile_prob"), settings.number("tau_tuples")
+        if settings.word("monitoring") == "by period":
+            kept *= max(1, len(self.core.constructs.attributes) - 1)
         return min(wanted, kept / max(1, self._n_last))
 
     def _refuse_memory(self, settings: KnobSettings) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from numba import njit, types
@@ -13,20 +15,26 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Without numba's reference counts (no kernel makes an array): they are atomic, and cost more than
 #: the work between them.
 _OPTIONS: Final[Any] = {"nogil": True, "cache": True, "_nrt": False}
+#: Of all modules here: see ``kernel``.
+_DIGEST: Final = hashlib.sha256(
+    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+).hexdigest()[:12]
 
 
 def kernel(function: Function) -> Function:
     """Compile at the first call; later processes find the machine code beside the module.
 
     numba's cache looks at that module's file alone, and would keep a helper that changed in
-    another: the modules of the hot path (single, whole, walks) repeat small ones on purpose.
+    another: the name it files the code under therefore changes with every module here.
     """
+    function.__qualname__ = f"{function.__qualname__}_{_DIGEST}"
     return cast("Function", njit(**_OPTIONS)(function))
 
 
 def inlined(function: Function) -> Function:
     """A helper that becomes part of the kernels that call it. numba leaves longer ones as calls,
     which pass every array in seven arguments and take longer than the work they are for."""
+    function.__qualname__ = f"{function.__qualname__}_{_DIGEST}"
     return cast("Function", njit(**_OPTIONS, forceinline=True)(function))
 
 

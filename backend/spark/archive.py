@@ -19,7 +19,7 @@ from backend.spark.java import JavaFound, JavaMissing, find_java
 
 #: Set in the one run whose classes are written to the archive this names.
 RECORDING: Final = "PLANWATCH_RECORD_CLASSES"
-#: Two streams: the queries of one run as expressions, those of the other in the kernels.
+#: Two streams: queries of one bitmap word and of several, whose kernels differ.
 _TRAINING: Final = """\
 [streams.Many]
 schema = "a1 int, a2 int, a3 double, a4 string"

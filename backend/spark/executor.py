@@ -54,12 +54,12 @@ class SparkExecutor:
 
     def _prepared(self, session: SparkSession, snapshot: PlanSnapshot) -> PlanRun:
         """The run of the snapshot's plan, which stays the same while plan and queries do."""
-        key = (snapshot.constructs, snapshot.plan, snapshot.stop_rule, snapshot.executor)
+        asked_for = snapshot.executor == "expressions"
+        is_native = asked_for and fits_expressions(snapshot.constructs, snapshot.plan)
+        key = (snapshot.constructs, snapshot.plan, snapshot.stop_rule, is_native)
         if self._run is None or self._key != key:
             if self._run is not None:
                 self._run.close()
-            asked_for = snapshot.executor == "expressions"
-            is_native = asked_for and fits_expressions(snapshot.constructs, snapshot.plan)
             kind = ExpressionRun if is_native else ArrowRun
             self._run, self._key = kind(session, snapshot, self._stream), key
         return self._run

@@ -213,7 +213,8 @@ class _Profile:
         rows: Rows = np.flatnonzero(sampled & (first >= 0))
         self._report.n_passed += int((sampled & (first == ALIVE)).sum())
         if len(rows):
-            self._waiting.append((batch.take(rows), first[rows]))
+            kept = [name for name in batch.schema.names if name not in (RAW, FLAW, FIRST)]
+            self._waiting.append((batch.select(kept).take(rows), first[rows]))
         self._report.profile_us += watch.us()
         if sum(len(tuples) for tuples, _ in self._waiting) >= SHOWN_TOGETHER:
             self.show()

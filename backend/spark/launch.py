@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
 VERSION = "0.1.0"
+#: So long the end of a run waits for workers that are still being warmed.
+WARMED_WITHIN_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Launch:
         self._runners: list[StreamRunner[Any, Any]] = []
         self._parts = parts_of(workload)
         self._held: dict[str, ReplaySource] = {}
+        self._warming: list[threading.Thread] = []
         self._failed = False
 
     def stop(self) -> None:
@@ -76,7 +80,7 @@ class Launch:
             session = self._session()
         except BaseException as error:
             for engine, _, _ in engines:
-                self._end(engine, "failed", f"it did not start: {error}")
+                self._end(engine, "failed", f"Spark did not start: {error}")
             raise
         try:
             threads = [
@@ -88,6 +92,8 @@ class Launch:
                 while thread.is_alive():
                     thread.join(timeout=0.2)
         finally:
+            for thread in self._warming:
+                thread.join(timeout=WARMED_WITHIN_S)
             close_session(session)
         return not self._failed
 
@@ -101,10 +107,11 @@ class Launch:
                 self.settings.folder,
                 self.settings.conf,
             )
-            for part in self._parts:
-                source = open_source(part.stream, self._cache)
-                if source is not None:
-                    self._held[part.stream.name] = source
+            for stream in {part.stream.name: part.stream for part in self._parts}.values():
+                with suppress(Exception):  # the run that needs it meets the error again, and fails
+                    source = open_source(stream, self._cache)
+                    if source is not None:
+                        self._held[stream.name] = source
             return starting.result()
 
     @property
@@ -173,8 +180,7 @@ class Launch:
     ) -> None:
         assert sink.path is not None
         try:
-            if not part.is_pipeline:
-                warm_workers(session)
+            self._warm(session, engine, part)
             files = FileSink(session, sink.path, sink.format)
             relations = self._relations(session, part)
             executor = self._executor(session, part, files, relations)
@@ -197,6 +203,13 @@ class Launch:
             self._failed = True
             log.exception("run %s failed", engine.run.id)
             self._end(engine, "failed", _first_line(error))
+
+    def _warm(self, session: SparkSession, engine: Loop[Any, Any], part: Part) -> None:
+        """Start the workers a run of selection queries is going to need."""
+        if part.is_pipeline or engine.settings.word("executor") != "kernels":
+            return
+        if not self._stopping.is_set():
+            self._warming.append(warm_workers(session))
 
     def _executor(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
 _ARCHIVE: Final = "planwatch_backend.zip"
+_SHIPPING: Final = threading.Lock()
 
 
 def ship_code(session: SparkSession) -> None:
@@ -23,6 +25,12 @@ def ship_code(session: SparkSession) -> None:
     if str(context.master).startswith("local"):
         context.environment["PYTHONPATH"] = str(PACKAGE.parent)
         return
+    with _SHIPPING:  # the runs of a workload start side by side
+        _ship_archive(session)
+
+
+def _ship_archive(session: SparkSession) -> None:
+    context = session.sparkContext
     if any(name.endswith(_ARCHIVE) for name in context.listFiles):
         return
     # served from where it is for as long as the session lives

@@ -1,4 +1,4 @@
-"""Spark's Python workers started and their kernels loaded while the first batch is prepared."""
+"""A Python worker of Spark started and its kernels loaded while the first batch is prepared."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import threading
 from collections.abc import Iterator
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from backend.adaptive.selection.constructs import build_constructs
@@ -25,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def warm_workers(session: SparkSession) -> threading.Thread:
-    """Match one tuple in a worker, in the background; workers stay and are used again."""
+    """Match one tuple in a worker, in the background; it stays and is used again."""
     ship_code(session)
     thread = threading.Thread(target=_match_one, args=(session,), daemon=True)
     thread.start()
@@ -33,17 +31,18 @@ def warm_workers(session: SparkSession) -> threading.Thread:
 
 
 def _match_one(session: SparkSession) -> None:
-    plan = _small_plan()
-
     def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for found in match_part(plan, 0, 0, batches):
             yield found.select(["a"])
 
     try:
+        plan = _small_plan()
         one = session.sql(f"SELECT 1 AS a, true AS {RECENT}, true AS {PROFILED}").coalesce(1)
         one.mapInArrow(match, "a int").collect()
-    except (PySparkException, Py4JError) as error:
-        log.info("the workers start with the first batch: %s", str(error).splitlines()[0])
+    except (
+        Exception
+    ) as error:  # a stop in mid-start shows itself in many ways, none of them matters
+        log.info("workers start with the first batch: %s", type(error).__name__)
 
 
 def _small_plan() -> ShippedPlan:

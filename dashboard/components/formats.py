@@ -15,7 +15,8 @@ _STEPS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 def show(value: object, form: Format = "text") -> str:
     """The value in one of the forms.
 
-    int '12 345' · si '12.3k' · pct 0.613 -> '61.3 %', 1 -> '100 %' · f2, f3 decimals · ms '131 ms' or '1.31 s'.
+    int '12 345' · si '12.3k' · pct 0.613 -> '61.3 %', 1 -> '100 %' · f2, f3 decimals ·
+    ms '131 ms' or '1.31 s'.
     """
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return UNKNOWN

@@ -14,10 +14,12 @@ from backend.adaptive.selection.constructs import ConstructSet, build_constructs
 from backend.adaptive.selection.matching import StopRule, sample_regions, trace
 from backend.adaptive.selection.ticket import Lottery, ticket_seed, ticket_trace
 from backend.adaptive.selection.walk import walk_plan
-from backend.engine.execution import BatchResult
+from backend.engine.execution import BatchResult, PlanSnapshot
 from backend.model.conditions import ContinuousQuery
-from backend.model.events import MicroArrow, PlanKind
+from backend.model.events import MicroArrow, PlanKind, SelectionPlan
 from backend.spark import compiler
+from backend.spark.executor import SparkExecutor
+from backend.spark.sinks import FileSink
 from backend.spark.warming import warm_workers
 from backend.workloads.contract import CORRUPT
 from tests.oracles import selection as oracle
@@ -167,3 +169,17 @@ def test_workers_are_warmed_by_a_match(
         thread.join(timeout=60)
     assert not thread.is_alive()
     assert caplog.messages == []
+
+
+def test_the_executor_is_turned_between_batches(spark: SparkSession, tmp_path: Path) -> None:
+    rng = random.Random(8)
+    queries = [ContinuousQuery(f"q{j}", "S", "", random_condition(rng)) for j in range(12)]
+    constructs = build_constructs(queries, SCHEMA)
+    frame = frame_of(spark, SCHEMA, random_rows(rng, 50))
+    plan = SelectionPlan(1, "early drop", constructs.attributes)
+    sink = FileSink(spark, str(tmp_path), "parquet")
+    turned, found = SparkExecutor(SCHEMA, None, sink, seed=3), []
+    for runs_in in ("kernels", "expressions", "kernels"):
+        snapshot = PlanSnapshot(0, constructs, plan, "resolved", 1.0, runs_in)
+        found.append(counted(turned.execute(frame, snapshot)))
+    assert found[0] == found[1] == found[2]

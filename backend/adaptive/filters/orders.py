@@ -6,9 +6,11 @@ Costs are exact: picoseconds summed over the window's tuples, passes included.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.adaptive.filters.bits import Columns, Counts, alive_after, popcount
 from backend.adaptive.filters.exact import Picoseconds, ranks_below
@@ -116,25 +118,35 @@ def _best_of_segment(
     Sums are floats (exact below 2^53 picoseconds); subsets are taken by size, all of one at once.
     """
     n = len(segment)
-    subsets = np.arange(1 << n)
-    sizes = np.bitwise_count(subsets)
     reached = _reached_by_subset(columns, segment, before, n_tuples)
-    least = np.where(subsets == 0, 0.0, np.inf)
+    least = np.full(1 << n, np.inf)
+    least[0] = 0.0
     last = np.zeros(1 << n, dtype=np.int64)
-    for size in range(1, n + 1):
-        for place, one in enumerate(segment):
-            ending = subsets[(sizes == size) & (subsets >> place & 1 == 1)]
-            rest = ending ^ (1 << place)
-            price = least[rest] + float(costs[one]) * reached[rest]
-            better = ending[price < least[ending]]
-            least[better] = price[price < least[ending]]
-            last[better] = place
+    for place, ending in _by_size(n):
+        rest = ending ^ (1 << place)
+        price = least[rest] + float(costs[segment[place]]) * reached[rest]
+        is_better = price < least[ending]
+        better = ending[is_better]
+        least[better] = price[is_better]
+        last[better] = place
     found: list[int] = []
     subset = (1 << n) - 1
     while subset:
         found.append(segment[int(last[subset])])
         subset ^= 1 << int(last[subset])
     return found[::-1]
+
+
+@lru_cache(maxsize=EXACT_UP_TO + 1)
+def _by_size(n: int) -> tuple[tuple[int, NDArray[np.int64]], ...]:
+    """Subsets of n filters, small ones first: a place, and all of one size that hold it."""
+    subsets = np.arange(1 << n)
+    sizes = np.bitwise_count(subsets)
+    return tuple(
+        (place, subsets[(sizes == size) & (subsets >> place & 1 == 1)])
+        for size in range(1, n + 1)
+        for place in range(n)
+    )
 
 
 def _reached_by_subset(

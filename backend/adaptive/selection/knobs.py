@@ -51,8 +51,8 @@ SELECTION_KNOBS: Final = (
         2000,
         "tuples",
         "Monitoring period τ: the profile window keeps this many sampled tuples, and a new order "
-        "is built from at most so many; of a large batch about as many are sampled. 1000 and more "
-        "give stable orders.",
+        "is built from at most so many; of a batch as large as the last about as many are sampled. "
+        "1000 and more give stable orders.",
         low=10,
         high=1_000_000,
         scale="log",

@@ -94,3 +94,12 @@ def test_of_large_batches_no_more_are_sampled_than_the_window_keeps(bench: Bench
     bench.engine.abandon_batch()
     bench.batch(300)
     assert bench.engine.begin_batch(1).profile_prob == pytest.approx(60 / 300)
+
+
+def test_monitoring_by_period_samples_for_all_its_periods(bench: Bench) -> None:
+    bench.ask("knob", {"knob": "tau_tuples", "value": 60})
+    bench.ask("knob", {"knob": "monitoring", "value": "by period"})
+    bench.batch(300)
+    n_periods = len(bench.engine.core.constructs.attributes) - 1
+    assert n_periods > 1
+    assert bench.engine.begin_batch(1).profile_prob == pytest.approx(n_periods * 60 / 300)

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,13 @@ from backend.model.conditions import Call, Fixed, Reference, TableName, WindowMe
 from backend.model.filters import Filter, ProbeRule, Probing
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
-from backend.spark.filter_evaluators import CallEvaluator, Evaluator, make_evaluator
+from backend.spark import filter_operator
+from backend.spark.filter_evaluators import (
+    CallEvaluator,
+    Evaluator,
+    WindowEvaluator,
+    make_evaluator,
+)
 from backend.spark.filter_operator import (
     ALIVE,
     ARRIVAL,
@@ -125,7 +132,8 @@ def test_the_operator_is_the_pipeline(data: st.DataObject) -> None:
         ("code",), tuple(names), n_native, evaluators(order[n_native:]), probing
     )
     batches = two_batches(data, codes, order[:n_native], profiled)
-    rows, report = ran(operator, batches)
+    with patch.object(filter_operator, "SHOWN_TOGETHER", data.draw(st.sampled_from([1, 3, 4096]))):
+        rows, report = ran(operator, batches)
 
     drops = [[c[x] == "0" for x in range(n)] for c in codes]
     slow = filter_executor.execute(drops, [f"F{x}" for x in range(n)], names, probing, profiled)
@@ -253,6 +261,25 @@ PASS, DROP, RAISE = 0, 1, 2
 )
 def test_evaluators(condition: Call | WindowMember, values: list[int], errors: Any) -> None:
     assert asked(condition) == (values, errors)
+
+
+def test_a_window_is_indexed_anew_only_for_what_is_not_covered() -> None:
+    source = MemorySource([["x"], ["y"], ["z"], ["x"]], Schema.parse("v string"))
+    evaluator = WindowEvaluator(SlidingRelation(source, "v", 1), "a", False)
+
+    def asked_at(*arrivals: int) -> list[int]:
+        values = pa.array(["x"] * len(arrivals))
+        batch = pa.RecordBatch.from_pydict({"a": values, ARRIVAL: pa.array(arrivals, pa.int64())})
+        evaluator.prepare(batch)
+        found = evaluator.evaluate(batch, np.arange(len(arrivals)))
+        return list(found.values)
+
+    assert asked_at(0, 1, 2) == [PASS, DROP, DROP]
+    index = evaluator.index
+    assert asked_at(1) == [DROP]
+    assert evaluator.index is index
+    assert asked_at(2, 3) == [DROP, PASS]
+    assert evaluator.index is not index
 
 
 def test_a_whole_column_function_that_raises_is_asked_tuple_by_tuple() -> None:

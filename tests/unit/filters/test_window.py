@@ -111,6 +111,8 @@ def test_the_cost_is_a_median_weighted_by_tuples() -> None:
     costs.add({"f": [CostSample(3, 300.0), CostSample(0, 5.0)]})
     assert costs.us("f") == pytest.approx(2.1)
     assert costs.n_timed("f") == 303
+    costs.add({"f": [CostSample(1000, 7000.0)]})
+    assert costs.us("f") == pytest.approx(7.0)
 
 
 def test_a_change_of_a_drop_probability_is_found_and_noise_is_not() -> None:
