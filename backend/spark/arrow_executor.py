@@ -1,9 +1,9 @@
 """A plan run by the numba kernels in Spark's Python workers, through Arrow.
 
 What runs selection plans, unless expressions are asked for (ADR 10). The job reads a batch,
-counts and samples natively, lets the workers match, and writes; the workers' counts come back as
-one more row of each task, taken out again before the sink. Spark adds up such observed rows once a
-task that succeeded, so a retried task counts once, as with native counters.
+counts and draws natively, lets the workers match, and writes; their counts and the profiled tuples
+come back as one more row of each task, taken out again before the sink. Spark adds up such observed
+rows once a task that succeeded, so a retried task counts once, as with native counters.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from backend.adaptive.selection.constructs import ConstructSet
 from backend.adaptive.selection.layouts import layout_of, search_of
 from backend.engine.execution import PlanSnapshot
 from backend.spark.arrow_worker import (
-    PROFILED,
     QUERY_IDS,
-    RECENT,
     SAMPLE,
     TALLY,
     Names,
@@ -32,6 +30,7 @@ from backend.spark.arrow_worker import (
     match_part,
     sample_of,
 )
+from backend.spark.flags import PROFILED, RECENT
 from backend.spark.observed import matches_observed, rows_observed, sampled
 from backend.spark.plan_run import Observed, Stream, named
 from backend.spark.shipping import ship_code

@@ -20,10 +20,10 @@ from backend.adaptive.selection.ticket import FIRST_TICKETS, ticket_seed
 from backend.kernels.layout import ByTable, Layout, Search
 from backend.model.events import PlanKind
 from backend.model.schema import FLOAT_TYPES
+from backend.spark.flags import PROFILED, RECENT
 
 _IDS: Final = pa.list_(pa.string())
-QUERY_IDS, RECENT, PROFILED = "query_ids", "_recent", "_profiled"
-TALLY, SAMPLE = "_tally", "_sample"
+QUERY_IDS, TALLY, SAMPLE = "query_ids", "_tally", "_sample"
 
 
 class Names(NamedTuple):

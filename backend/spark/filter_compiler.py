@@ -19,10 +19,9 @@ from backend.spark.filter_operator import (
     FIRST,
     FLAW,
     MISFIT,
-    PROFILED,
     RAW,
-    RECENT,
 )
+from backend.spark.flags import PROFILED, RECENT
 from backend.spark.literals import below_and_equal, quote
 from backend.spark.observed import sampled
 from backend.spark.plan_run import Stream

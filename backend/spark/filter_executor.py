@@ -22,14 +22,13 @@ from backend.spark.filter_operator import (
     ALIVE,
     FIRST,
     MISFIT,
-    PROFILED,
-    RECENT,
     REPORT,
     FilterOperator,
     Report,
     by_name,
     merged,
 )
+from backend.spark.flags import PROFILED, RECENT
 from backend.spark.literals import text
 from backend.spark.observed import (
     MISFITS_SHOWN,

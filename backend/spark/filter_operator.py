@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from backend.model.filters import DROPPED, PASSED, UNKNOWN, CostSample, Outcomes, Probing
 from backend.spark.filter_evaluators import Evaluator, Verdicts
 from backend.spark.filter_timing import Stopwatch
+from backend.spark.flags import PROFILED, RECENT
 
 #: Columns the native stage adds; see backend.spark.filter_compiler.
-FIRST, BITS, PROFILED, RECENT = "_first", "_bits", "_profiled", "_recent"
+FIRST, BITS = "_first", "_bits"
 RAW, FLAW, ARRIVAL, REPORT = "_raw", "_flaw", "_arrival", "_report"
 #: In ``_first``: no native filter dropped the tuple; the tuple does not fit its schema.
 ALIVE, MISFIT = -1, -2

@@ -15,6 +15,7 @@ from backend.adaptive.selection.construct import bitmap
 from backend.adaptive.selection.constructs import ConstructSet
 from backend.engine.execution import Match
 from backend.spark.compiler import VISIT_BITS, CompiledPlan
+from backend.spark.flags import PROFILED, RECENT
 from backend.spark.jvm import long_array, text_array
 from backend.spark.literals import quote, sql_long
 from backend.spark.plan_run import Stream
@@ -28,8 +29,8 @@ HASH_BITS = 20
 _DRAW = f"(xxhash64(_row, get(:sampling, int(_row & 0L))) & {(1 << HASH_BITS) - 1}L)"
 #: Seeded sampling; ``:sampling`` stands for [seed, profile threshold, recent threshold].
 SAMPLING_FLAGS = (
-    f"{_DRAW} < get(:sampling, int(_row & 0L) + 1) AS _profiled, "
-    f"{_DRAW} < get(:sampling, int(_row & 0L) + 2) AS _recent"
+    f"{_DRAW} < get(:sampling, int(_row & 0L) + 1) AS {PROFILED}, "
+    f"{_DRAW} < get(:sampling, int(_row & 0L) + 2) AS {RECENT}"
 )
 
 
@@ -98,7 +99,7 @@ def _mask(constructs: ConstructSet, slots: tuple[int, ...]) -> dict[int, int]:
 def tuples_observed(order: Sequence[str], stream: Stream) -> tuple[Column, ...]:
     """Counters over all tuples: rows, misfits, the sampled values of the order's attributes."""
     names = ", ".join(quote(attribute) for attribute in order)
-    sampled = f"if(_profiled AND NOT {stream.misfit}, struct({names or '1 as one'}), null)"
+    sampled = f"if({PROFILED} AND NOT {stream.misfit}, struct({names or '1 as one'}), null)"
     sample = F.expr(f"collect_list({sampled})").alias("sample")
     return (*rows_observed(stream, stream.misfit), sample)
 
@@ -143,7 +144,7 @@ def matches_observed(stream: Stream) -> tuple[Column, ...]:
     names = ", ".join(stream.columns)
     return (
         F.expr("count(1)").alias("n_matched"),
-        F.expr(f"collect_list(if(_recent, struct({names}, query_ids), null))").alias("recent"),
+        F.expr(f"collect_list(if({RECENT}, struct({names}, query_ids), null))").alias("recent"),
     )
 
 

@@ -15,7 +15,8 @@ from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import SelectionPlan
 from backend.model.schema import Schema
 from backend.spark.arrow_executor import shipped_plan
-from backend.spark.arrow_worker import PROFILED, RECENT, ShippedPlan, match_part
+from backend.spark.arrow_worker import ShippedPlan, match_part
+from backend.spark.flags import PROFILED, RECENT
 from backend.spark.plan_run import Stream
 from backend.spark.shipping import ship_code
 

@@ -178,8 +178,7 @@ def _fit_column(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], N
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     if is_text or not (pa.types.is_boolean(column.type) or type_name in ("string", "boolean")):
         for way in _CASTS.get(type_name, ((),)):
-            # what cannot be cast as a whole this way is cast the next way, or value by value
-            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # then the next, or singly
                 return _cast(column, (*way, target)), none_bad
     return _fit_values(column, type_name, is_text)
 

@@ -15,6 +15,7 @@ from backend.model.filters import Filter
 from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.spark import filter_operator as op
+from backend.spark import flags
 from backend.spark.filter_evaluators import make_evaluator
 from backend.workloads.contract import ARROW_TYPES
 from tests.oracles.selection import truth
@@ -47,7 +48,9 @@ def execute(
     batch = _batch(schema, [rows[i] for i in through], [first[i] for i in through])
     bits = [sum(1 << place for place, drop in enumerate(drops[i]) if drop) for i in through]
     batch = batch.append_column(op.BITS, pa.array(bits, pa.int64()))
-    batch = batch.append_column(op.PROFILED, pa.array([profiled[i] for i in through], pa.bool_()))
+    batch = batch.append_column(
+        flags.PROFILED, pa.array([profiled[i] for i in through], pa.bool_())
+    )
     found = list(operator.run(iter([batch])))
     report = op.merged([found[-1].column(op.REPORT)[0].as_py()], len(plan.order))
     emitted = [{n: row[n] for n in schema.names} for row in found[0].to_pylist()]
@@ -95,7 +98,7 @@ def _batch(schema: Schema, rows: Sequence[Row], first: Sequence[int]) -> pa.Reco
     }
     columns[op.FIRST] = pa.array(np.array(first, dtype=np.int32))
     columns[op.RAW] = columns[op.FLAW] = pa.nulls(n, pa.string())
-    columns[op.RECENT] = pa.array([False] * n, pa.bool_())
+    columns[flags.RECENT] = pa.array([False] * n, pa.bool_())
     return pa.RecordBatch.from_pydict(columns)
 
 

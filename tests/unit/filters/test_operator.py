@@ -32,15 +32,14 @@ from backend.spark.filter_operator import (
     FIRST,
     FLAW,
     MISFIT,
-    PROFILED,
     RAW,
-    RECENT,
     REPORT,
     FilterOperator,
     Report,
     merged,
 )
 from backend.spark.filter_timing import Stopwatch
+from backend.spark.flags import PROFILED, RECENT
 from backend.workloads.functions import PrefixTable
 from backend.workloads.library import lookup, probe
 from backend.workloads.relations import SlidingRelation
