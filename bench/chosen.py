@@ -36,7 +36,7 @@ BATCHES, BATCH_TUPLES = 8, 5_000
 #: Of a batch, the first so many are its profile sample.
 SAMPLE: Final = 500
 RANDOM_ORDERS: Final = 40
-ROUNDS: Final = 7
+ROUNDS: Final = 15
 #: Queries, and the attribute that drops most.
 CASES: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (50, ("a1",)),
@@ -114,7 +114,7 @@ def _others(constructs: ConstructSet, tuples: pa.Table) -> dict[str, SelectionPl
     rng, names = random.Random(SEED), list(constructs.attributes)
     sample = {a: tuples.column(a)[:2000].to_pylist() for a in names}
     regions = sample_regions(constructs, sample)
-    model, rules = CostModel("resolved", 0.5, None), Rules("resolved", "local", 10)
+    model, rules = CostModel("resolved", 1.0), Rules("resolved", "local", 10)
     found = {_NO_DROP: SelectionPlan(0, "no early drop", tuple(names))}
     for ordering in ORDERINGS:
         shape = propose(ordering, constructs, [regions], model, rules).shape

@@ -122,7 +122,7 @@ def _line(name: str, n: int, seconds: float, found: Any, expected: Counts) -> No
 
 def _visits(works: Sequence[Workload]) -> None:
     """Visits per tuple of every ordering on the sample (stop rule: resolved)."""
-    model, rules = CostModel("resolved", 0.5, None), Rules("resolved", "local", 10)
+    model, rules = CostModel("resolved", 1.0), Rules("resolved", "local", 10)
     print("\nVisits per tuple on the sample")
     print(f"  {'':28}" + "".join(f"{work.k:>10}" for work in works))
     for ordering in ORDERINGS:

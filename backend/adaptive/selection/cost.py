@@ -25,6 +25,10 @@ from backend.model.events import MicroArrow, PlanKind, SelectionPlan
 _Z95: Final = 1.959964
 #: Means this close (relative) are a tie: rounding must not change a plan.
 _TIE: Final = 1e-9
+#: Words of a bitmap -> price of a branch-free visit. Where an order with early drop takes as long
+#: as no early drop takes, visits per tuple over the number of constructs: measured in the kernels
+#: (docs/performance.md, The chosen plan).
+_PRICES: Final = {1: 0.12, 2: 0.19, 8: 0.26, 20: 0.32, 40: 0.4, 80: 0.57, 800: 0.7}
 #: The lottery a ticket plan is costed with.
 _COSTING_SEED: Final = 1
 
@@ -147,6 +151,12 @@ class PlanChoice:
             return self.best
         others = self.plans[1 : 1 + self.n_contenders]
         return min(others, key=lambda plan: plan.cost.value, default=None)
+
+
+def branch_free_price(n_words: int) -> float:
+    """What a branch-free visit costs relative to one with early drop, by the width of a bitmap:
+    what was measured, and in between along the logarithm of the width."""
+    return float(np.interp(math.log(n_words), np.log(list(_PRICES)), list(_PRICES.values())))
 
 
 def mean_of(values: NDArray[np.float64] | NDArray[np.intp]) -> Mean:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
-from backend.adaptive.selection.cost import CostModel
+from backend.adaptive.selection.cost import CostModel, branch_free_price
 from backend.adaptive.selection.hybrid import Compare, Rules
 from backend.adaptive.selection.matching import StopRule
 from backend.adaptive.selection.orderings import ORDERINGS, Ordering
@@ -108,10 +108,11 @@ SELECTION_KNOBS: Final = (
     KnobSpec(
         "no_drop_visit_cost",
         "float",
-        0.5,
+        0.0,
         "visits",
         "Cost of visiting a construct branch-free, relative to a visit with early drop. The plan "
-        "'no early drop' is chosen when all visits at this price are cheaper.",
+        "'no early drop' is chosen when all visits at this price are cheaper. 0 takes what was "
+        "measured for bitmaps as wide as those in use; 1 counts every visit as the papers do.",
         low=0.0,
         high=10.0,
     ),
@@ -251,7 +252,9 @@ class Settings(NamedTuple):
         """Whether each step of an order is measured on a period of its own."""
         return self.monitoring == "by period"
 
-    def cost_model(self, weights: Mapping[str, float] | None) -> CostModel:
-        """How visits turn into cost. weights: as measured, None when they are not (yet)."""
+    def cost_model(self, weights: Mapping[str, float] | None, n_words: int) -> CostModel:
+        """How visits turn into cost. weights: as measured, None when they are not (yet); n_words:
+        of a bitmap."""
         used = weights if self.visit_costs == "measured" else None
-        return CostModel(self.stop_rule, self.no_drop_visit_cost, used)
+        price = self.no_drop_visit_cost or branch_free_price(n_words)
+        return CostModel(self.stop_rule, price, used)

@@ -196,7 +196,7 @@ class SelectionReOptimizer:
 
     def _cost_model(self) -> CostModel:
         weights = normalised(self._measured, self._constructs.attributes)
-        return self._settings.cost_model(weights)
+        return self._settings.cost_model(weights, self._constructs.n_words)
 
     # ------------------------------------------------------------------ the trigger
 
@@ -285,7 +285,7 @@ class SelectionReOptimizer:
         choice = found.choice
         moment = self._moment(kind, batch_id, regions, reading)
         self._trials.rebuilt(moment, found.proposal.shape, choice)
-        said = self._choice_explanation(kind, found, reading)
+        said = self._choice_explanation(kind, found, reading, model)
         detail = {**choice_detail(found, self._constructs, model, source), "paths": paths}
         detail |= self._trials.taken()
         verdict: Verdict = "switched" if choice.switches else "kept"
@@ -297,8 +297,10 @@ class SelectionReOptimizer:
         new = self._plan if choice.switches else None
         return [*ended, decision_record(self._seq, settings, old, new, record), *adopted]
 
-    def _choice_explanation(self, kind: str, found: Rearrangement, reading: Reading | None) -> str:
-        said = choice_sentence(found.choice, self._settings.no_drop_visit_cost)
+    def _choice_explanation(
+        self, kind: str, found: Rearrangement, reading: Reading | None, model: CostModel
+    ) -> str:
+        said = choice_sentence(found.choice, model.no_drop_visit_cost)
         if found.n_periods:
             tau = count(self._settings.tau_tuples)
             said = f"after {found.n_periods} monitoring periods of τ = {tau} sampled tuples, {said}"

@@ -15,6 +15,7 @@ from backend.adaptive.selection.cost import (
     Contest,
     CostModel,
     PlanShape,
+    branch_free_price,
     choose_plan,
     expected_visits,
     mean_of,
@@ -95,6 +96,18 @@ def test_ties_keep_the_incumbent() -> None:
     assert not choice.switches
     assert len(choice.plans) == 2
     assert choice.challenger is choice.plans[1]
+
+
+@given(st.integers(1, 5000), st.integers(1, 5000))
+def test_a_branch_free_visit_of_wider_bitmaps_is_not_cheaper(a: int, b: int) -> None:
+    narrow, wide = sorted((a, b))
+    assert 0 < branch_free_price(narrow) <= branch_free_price(wide) < 1
+
+
+@pytest.mark.parametrize(("n_words", "price"), [(1, 0.12), (8, 0.26), (800, 0.7), (9000, 0.7)])
+def test_the_price_of_a_measured_width_is_what_was_measured(n_words: int, price: float) -> None:
+    assert branch_free_price(n_words) == pytest.approx(price)
+    assert branch_free_price(4) == pytest.approx(0.225)  # halfway from 2 to 8, in doublings
 
 
 def test_no_early_drop_is_a_plan() -> None:

@@ -248,6 +248,16 @@ def test_a_cheaper_branch_free_visit_is_weighed_at_the_next_batch() -> None:
     assert "4 branch-free visits at 0.1 each" in decision.explanation
 
 
+def test_a_visit_cost_of_zero_is_the_one_measured_for_the_width_of_the_bitmaps() -> None:
+    stream = Stream(settings())
+    stream.run(a_filters(1000))
+    stream.turn("no_drop_visit_cost", 0.0)
+    decision = stream.run(a_filters(250))[0]
+    assert isinstance(decision, RecordDecision)
+    assert decision.predicted_new == pytest.approx(4 * 0.12)  # four constructs, bitmaps of a word
+    assert "4 branch-free visits at 0.12 each" in decision.explanation
+
+
 def test_dropping_ratio_from_zero_is_an_unbounded_change() -> None:
     """Erratum 17; JSON has no infinity, so the record says unbounded."""
     stream = Stream(
