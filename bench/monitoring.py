@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -29,6 +30,7 @@ from backend.spark.session import build_session
 from backend.spark.sinks import FileSink
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+from bench.streams import called_by_stream
 
 SEED: Final = 7
 #: Tuples a batch -> timed batches.
@@ -42,7 +44,8 @@ def main() -> None:
         session = build_session("local[2]", "planwatch bench", Path(scratch))
         try:
             for n_tuples, n_batches in SIZES.items():
-                watched(session, Path(scratch) / str(n_tuples), n_tuples, n_batches)
+                folder = Path(scratch) / str(n_tuples)
+                called_by_stream(session, partial(watched, session, folder, n_tuples, n_batches))
         finally:
             session.stop()
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from backend.spark.archive import RECORDING, java_options
@@ -19,6 +21,8 @@ from backend.spark.java import find_java
 STACK = "-Xss8m"
 #: Java writes the archive of its classes when it ends; a slow disk takes a while over it.
 WRITTEN_WITHIN_S = 300
+#: Java answers through a buffer of twice so many bytes.
+SEGMENT_BYTES = 4096
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
@@ -80,7 +84,19 @@ def build_session(
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into running batches
     session.sparkContext.setLogLevel("ERROR")
+    _take_answers_at_once(session)
     return session
+
+
+def _take_answers_at_once(session: SparkSession) -> None:
+    """Java sends the last part of an answer once the parts before it are acknowledged (py4j issue
+    516), and a single segment is acknowledged after 40 ms: ask for segments so small that a full
+    buffer is two of them. Holds for the calls of Spark's streams, where batches run."""
+    gateway = session.sparkContext._gateway
+    if sys.platform == "linux" and gateway is not None:
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # pyspark's is
+        server: socket.socket = gateway._callback_server.server_socket
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT_BYTES)
 
 
 def close_session(session: SparkSession) -> None:

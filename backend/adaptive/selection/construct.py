@@ -136,9 +136,11 @@ class Construct:
             if found is not None:
                 return found
         listed = values.tolist() if isinstance(values, np.ndarray) else values
-        kinds = set(map(type, listed)) - {type(None)}
+        kinds = set(map(type, listed))
+        has_missing = type(None) in kinds
+        kinds.discard(type(None))
         if self._is_numeric and kinds in ({int}, {float}):
-            found = self._regions_of_list(listed, kinds.pop())
+            found = self._regions_of_list(listed, kinds.pop(), has_missing)
             if found is not None:
                 return found
         if len(kinds) == 1 and kinds <= {str, bool, date, datetime}:
@@ -170,11 +172,13 @@ class Construct:
         known = cast("datetime", self.constants[0])
         return (value.tzinfo is None) != (known.tzinfo is None)
 
-    def _regions_of_list(self, values: Sequence[Any], kind: object) -> NDArray[np.intp] | None:
+    def _regions_of_list(
+        self, values: Sequence[Any], kind: object, has_missing: bool
+    ) -> NDArray[np.intp] | None:
         """Regions of ints or of floats, None among them; None when they do not fit 64 bits."""
         if kind is float:
             return self._regions_of_numbers(np.array(values, dtype=np.float64))
-        missing = [place for place, value in enumerate(values) if value is None]
+        missing = [place for place, v in enumerate(values) if v is None] if has_missing else []
         known = [0 if v is None else v for v in values] if missing else values
         try:
             numbers = np.array(known, dtype=np.int64)

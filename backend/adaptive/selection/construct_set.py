@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from backend.adaptive.selection.construct import Construct, Words, slots_in
 from backend.adaptive.selection.slots import Slot
 
@@ -98,6 +101,15 @@ class ConstructSet:
             names = {name for slot in slots for name in self.slot_names[slot]}
             self._users[attribute] = tuple(sorted(names, key=self._places.__getitem__))
         return self._users[attribute]
+
+    @cached_property
+    def live_uses(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Pairs (live slot, place of a construct that uses it), by slot: two arrays intp[pairs]."""
+        usage = [slots_in(c.qub & self.initial) for c in self.constructs.values()]
+        slots = np.array([slot for found in usage for slot in found], dtype=np.intp)
+        users = np.repeat(np.arange(len(usage)), [len(found) for found in usage])
+        order = np.argsort(slots, kind="stable")
+        return slots[order], users[order]
 
     def _used(self, slot: int) -> Iterable[str]:
         conjunction = self.slots[slot]

@@ -157,11 +157,7 @@ def _pairs(
     if stop_rule == "drop":
         slots = np.array(slots_in(constructs.initial), dtype=np.intp)
         return slots, np.zeros_like(slots)
-    usage = [slots_in(c.qub & constructs.initial) for c in constructs.constructs.values()]
-    slots = np.array([slot for found in usage for slot in found], dtype=np.intp)
-    users = np.repeat(np.arange(len(usage)), [len(found) for found in usage])
-    order = np.argsort(slots, kind="stable")
-    return slots[order], users[order]
+    return constructs.live_uses
 
 
 def _least_path(steps: NDArray[np.float64]) -> tuple[list[int], float]:
