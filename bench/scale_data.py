@@ -67,12 +67,12 @@ def drift_tuples(n: int) -> pa.Table:
 class Kernel:
     """A plan over columns in memory: look-up of regions and matching, block by block.
 
-    searches: of the order's attributes.
+    searches: of the order's attributes. fed: intp[slots], queries that share the slot.
     """
 
     layout: Layout
     searches: tuple[Search, ...]
-    order: tuple[str, ...]
+    fed: NDArray[np.intp]
     kind: str
 
     @classmethod
@@ -80,7 +80,8 @@ class Kernel:
         """The kernel for a workload's order under a kind of plan."""
         constructs = work.constructs.constructs
         searches: list[Any] = [search_of(constructs[a]) for a in work.order]
-        return cls(layout_of(work.constructs, work.order), tuple(searches), work.order, kind)
+        fed = np.array([len(names) for names in work.constructs.slot_names], dtype=np.intp)
+        return cls(layout_of(work.constructs, work.order), tuple(searches), fed, kind)
 
     def run(self, columns: Sequence[NDArray[np.int64]]) -> Counts:
         """Match all tuples on N_THREADS threads; columns: int64[T] in the plan's order."""
@@ -101,7 +102,7 @@ class Kernel:
                 hit_regions(self.searches[place], column[start:stop], None, block[place])
             found = matcher.match(block)
             n += int(np.count_nonzero(np.diff(found.tuples, prepend=-1)))
-            hits += len(found.slots)
+            hits += int(self.fed[found.slots].sum())
         return n, hits
 
 
