@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
 
+from storage.errors import StoreError
 from storage.store import open_reader
 from tests.spark.plans import json_lines
 
@@ -103,3 +107,55 @@ def test_bitmaps_that_would_take_too_much_memory_are_refused_at_the_start(tmp_pa
     assert done.returncode == 2
     assert done.stderr.startswith("planwatch: the bitmaps of 3 queries would take 0.02")
     assert done.stderr.count("\n") == 1
+
+
+TWO_STREAMS = (
+    WORKLOAD
+    + """
+[streams.F]
+source = { format = "flights" }
+schema = "month int, day int"
+"""
+)
+
+
+def test_a_source_that_cannot_be_opened_fails_its_own_run_alone(tmp_path: Path) -> None:
+    text = TWO_STREAMS.replace("[queries]", "[queries]\nflown = 'Select * From F Where day = 1'")
+    (tmp_path / "my.toml").write_text(text)
+    (tmp_path / "a.csv").write_text(ROWS)
+    (tmp_path / "cache").write_text("a file where flights would be kept")
+    store = tmp_path / "store.db"
+    done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(store))
+    assert done.returncode == 1, done.stderr
+    with open_reader(str(store)) as reader:
+        runs = {run.stream: run for run in reader.runs()}
+    assert runs["S"].state == "ended"
+    assert runs["F"].state == "failed"
+    assert str(tmp_path / "cache") in runs["F"].note
+
+
+def test_a_stop_while_spark_starts_ends_the_run_before_its_first_batch(tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text(WORKLOAD)
+    (tmp_path / "a.csv").write_text(ROWS)
+    store = tmp_path / "store.db"
+    code = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, str(tmp_path / "my.toml"), "--store", str(store)]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not _is_starting(store):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    with open_reader(str(store)) as reader:
+        (run,) = reader.runs()
+        assert run.state == "ended"
+        assert "system" not in reader.values(run.id)  # which tells of the batches
+
+
+def _is_starting(store: Path) -> bool:
+    """Whether the run is known to the store."""
+    if not store.exists():
+        return False
+    with suppress(StoreError), open_reader(str(store)) as reader:
+        return [run.state for run in reader.runs()] == ["starting"]
+    return False
