@@ -20,11 +20,12 @@ def test_what_java_answers_in_a_stream_comes_in_segments_smaller_than_its_buffer
     segments: list[int] = []
 
     def work() -> None:
-        gateway = spark.sparkContext._gateway
+        gateway, jvm = spark.sparkContext._gateway, spark._jvm
         assert gateway is not None
+        assert jvm is not None
         connection = gateway._gateway_client.get_thread_connection()
         assert isinstance(connection, ClientServerConnection)
-        assert len(spark._jvm.java.lang.StringBuilder("x" * 20_000).toString()) == 20_000
+        assert len(jvm.java.lang.StringBuilder("x" * 20_000).toString()) == 20_000
         segments.append(connection.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG))
 
     called_by_stream(spark, work)
