@@ -17,6 +17,8 @@ from storage.store import open_reader
 from tests.spark.plans import json_lines
 
 ROOT = Path(__file__).resolve().parents[2]
+CODE = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+COMMAND = (sys.executable, "-c", CODE)
 WORKLOAD = """
 [streams.S]
 schema = "a int, b string, x double"
@@ -33,8 +35,7 @@ ROWS = "a,b,x\n1,x,1.0\n3,x,2.5\nfoo,y,1\n5,,1.5\n6,z,\n7\n8,q,0.5\n9,q,9\n"
 
 def backend(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The pipeline as its own process, as the launcher starts it."""
-    code = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, *arguments]
+    command = [*COMMAND, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
 
 
@@ -138,8 +139,7 @@ def test_a_stop_while_spark_starts_ends_the_run_before_its_first_batch(tmp_path:
     (tmp_path / "my.toml").write_text(WORKLOAD)
     (tmp_path / "a.csv").write_text(ROWS)
     store = tmp_path / "store.db"
-    code = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, str(tmp_path / "my.toml"), "--store", str(store)]
+    command = [*COMMAND, str(tmp_path / "my.toml"), "--store", str(store)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not _is_starting(store):
             time.sleep(0.1)
@@ -149,7 +149,7 @@ def test_a_stop_while_spark_starts_ends_the_run_before_its_first_batch(tmp_path:
     with open_reader(str(store)) as reader:
         (run,) = reader.runs()
         assert run.state == "ended"
-        assert "system" not in reader.values(run.id)  # which tells of the batches
+        assert "system" not in reader.values(run.id)  # recorded with every batch
 
 
 def _is_starting(store: Path) -> bool:

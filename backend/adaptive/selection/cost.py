@@ -28,7 +28,7 @@ _TIE: Final = 1e-9
 #: Words of a bitmap -> price of a branch-free visit. Where an order with early drop takes as long
 #: as no early drop takes, visits per tuple over the number of constructs: measured in the kernels
 #: (docs/performance.md, The chosen plan).
-_PRICES: Final = {1: 0.12, 2: 0.19, 8: 0.26, 20: 0.32, 40: 0.4, 80: 0.57, 800: 0.7}
+_PRICES: Final = {1: 0.12, 2: 0.19, 8: 0.26, 20: 0.32, 40: 0.4, 80: 0.57, 800: 0.75}
 #: The lottery a ticket plan is costed with.
 _COSTING_SEED: Final = 1
 
