@@ -32,7 +32,7 @@ THINNEST_PX: Final = 0.9
 def lay_out(view: HybridView, way: Way | None = None) -> dict[str, Any]:
     """The drawing as plain data: width, height, heads, cells, arrows, way (points of its steps).
 
-    Cells are darker the more tuples visit the region; arrows wider the more they were decided on.
+    Cells are bluer the more tuples visit the region; arrows wider the more they were decided on.
     An arrow leaves its region to the side of its target, climbs between the columns to the track of
     the target above the heads, and comes down on it.
     """

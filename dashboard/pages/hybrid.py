@@ -136,7 +136,7 @@ def register(app: Dash, services: Services, key: str) -> None:
 def _note(shown: HybridPart, view: HybridView) -> str:
     n = show(view.n, "int")
     return (
-        f"constructs in macro order, regions darker the more tuples visit them · n = {n} sampled "
+        f"constructs in macro order, regions bluer the more tuples visit them · n = {n} sampled "
         f"tuples, as of batch {shown.batch}"
     )
 
