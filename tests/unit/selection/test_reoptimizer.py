@@ -237,25 +237,20 @@ def test_no_early_drop_is_adopted_and_left() -> None:
     assert "as its order would need with early drop" in left.explanation
 
 
-def test_a_cheaper_branch_free_visit_is_weighed_at_the_next_batch() -> None:
+@pytest.mark.parametrize(("turned_to", "price"), [(0.1, 0.1), (0.0, 0.12)])
+def test_a_cheaper_branch_free_visit_is_weighed_at_the_next_batch(
+    turned_to: float, price: float
+) -> None:
+    """At 0 it costs what was measured for bitmaps of this width, one word."""
     stream = Stream(settings())
     stream.run(a_filters(1000))
-    stream.turn("no_drop_visit_cost", 0.1)
+    stream.turn("no_drop_visit_cost", turned_to)
     decision = stream.run(a_filters(250))[0]
     assert isinstance(decision, RecordDecision)
     assert (decision.kind, decision.verdict) == ("visit cost changed", "switched")
+    assert decision.predicted_new == pytest.approx(4 * price)
     assert stream.core.plan.kind == "no early drop"
-    assert "4 branch-free visits at 0.1 each" in decision.explanation
-
-
-def test_a_visit_cost_of_zero_is_the_one_measured_for_the_width_of_the_bitmaps() -> None:
-    stream = Stream(settings())
-    stream.run(a_filters(1000))
-    stream.turn("no_drop_visit_cost", 0.0)
-    decision = stream.run(a_filters(250))[0]
-    assert isinstance(decision, RecordDecision)
-    assert decision.predicted_new == pytest.approx(4 * 0.12)  # four constructs, bitmaps of a word
-    assert "4 branch-free visits at 0.12 each" in decision.explanation
+    assert f"4 branch-free visits at {price} each" in decision.explanation
 
 
 def test_dropping_ratio_from_zero_is_an_unbounded_change() -> None:
