@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from backend.environment import DEV, RUN, Environment, SetupFailed
+from backend.hosts.spark.archive import prepare as prepare_classes
+from backend.hosts.spark.java import JavaMissing
 from backend.ports import DEFAULT_PORT, PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
-from backend.spark.archive import prepare as prepare_classes
-from backend.spark.java import JavaMissing
 from bench.experiments.options import add_experiment
 
 if TYPE_CHECKING:

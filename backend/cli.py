@@ -8,11 +8,11 @@ import signal
 import sys
 from pathlib import Path
 
-from backend.adaptive.selection.normal_form import QueryError
 from backend.counting import Counting
 from backend.engine.knobs import KNOBS
+from backend.hosts.spark.java import JavaMissing
 from backend.model.knobs import KnobRefused
-from backend.spark.java import JavaMissing
+from backend.systems.asc.normal_form import QueryError
 from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
 from storage.errors import StoreError
 from storage.writer import open_engine_writer
@@ -95,7 +95,7 @@ def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
 
 
 def _execute(workload: Workload, options: argparse.Namespace) -> int:
-    from backend.spark.launch import Launch, LaunchSettings
+    from backend.hosts.spark.launch import Launch, LaunchSettings
 
     folder, conf = _folder_of(options.store), _conf(options.conf, options.packages)
     with open_engine_writer(options.store) as writer:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from backend.environment import DEV, NEEDED_BYTES, RUN, Environment
+from backend.hosts.spark.java import JavaMissing, find_java
 from backend.ports import DEFAULT_PORT, PortRefused, bound_port
-from backend.spark.java import JavaMissing, find_java
 
 #: Names the browser for the web tests when it is not where it is looked for.
 CHROMIUM_VARIABLE: Final = "PLANWATCH_CHROMIUM"

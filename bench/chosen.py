@@ -14,19 +14,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from backend.adaptive.selection.constructs import ConstructSet
-from backend.adaptive.selection.cost import CostModel
-from backend.adaptive.selection.hybrid import Rules
-from backend.adaptive.selection.layouts import layout_of, search_of
-from backend.adaptive.selection.matching import sample_regions
-from backend.adaptive.selection.orderings import NAMES, ORDERINGS, propose
-from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
 from backend.cql import parse_query
 from backend.engine.knobs import SELECTION_RUN_KNOBS
-from backend.kernels.matcher import Matcher
 from backend.model.events import BatchExecuted, SelectionPlan
 from backend.model.knobs import KnobSettings
-from backend.spark.arrow_worker import look_up
+from backend.operators.selection.matcher import Matcher
+from backend.operators.selection.worker import look_up
+from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.cost import CostModel
+from backend.systems.asc.hybrid import Rules
+from backend.systems.asc.layouts import layout_of, search_of
+from backend.systems.asc.matching import sample_regions
+from backend.systems.asc.orderings import NAMES, ORDERINGS, propose
+from backend.systems.asc.reoptimizer import SelectionReOptimizer
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
 from bench.timing import take_turns
 

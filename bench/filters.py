@@ -21,15 +21,15 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 
-from backend.adaptive.filters.overhead import Overhead
 from backend.cql import parse_query
 from backend.engine.deciding import StreamJob
 from backend.engine.filters import FiltersDeciding
 from backend.engine.knobs import FILTER_RUN_KNOBS
+from backend.hosts.spark.filter_executor import FilterExecutor
+from backend.hosts.spark.session import build_session
+from backend.hosts.spark.sinks import FileSink
 from backend.model.knobs import KnobSettings
-from backend.spark.filter_executor import FilterExecutor
-from backend.spark.session import build_session
-from backend.spark.sinks import FileSink
+from backend.systems.agreedy.overhead import Overhead
 from backend.workloads.correlated import CorrelatedSource
 from backend.workloads.functions import built_in
 from backend.workloads.library import probe

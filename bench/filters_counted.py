@@ -13,14 +13,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from backend.adaptive.filters.counted import Counted, run_counted
-from backend.adaptive.filters.reoptimizer import FiltersReOptimizer
-from backend.adaptive.filters.view import MatrixView
-from backend.adaptive.filters.window import ProfileWindow
 from backend.engine.knobs import FILTER_RUN_KNOBS
 from backend.model.conditions import TRUE, Call, ContinuousQuery, Reference
 from backend.model.filters import BatchFiltered, CostSample
 from backend.model.knobs import KnobSettings
+from backend.systems.agreedy.counted import Counted, run_counted
+from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
+from backend.systems.agreedy.view import MatrixView
+from backend.systems.agreedy.window import ProfileWindow
 from backend.workloads.correlated import CorrelatedSource
 from bench.experiments.filter_changing import SELECTIVITIES, level, settling
 from bench.experiments.filter_costs import unequal

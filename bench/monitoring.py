@@ -24,10 +24,10 @@ from backend.cql import parse_query
 from backend.engine.deciding import StreamJob
 from backend.engine.knobs import SELECTION_RUN_KNOBS
 from backend.engine.selection import SelectionDeciding
+from backend.hosts.spark.executor import SparkExecutor
+from backend.hosts.spark.session import build_session
+from backend.hosts.spark.sinks import FileSink
 from backend.model.knobs import KnobSettings
-from backend.spark.executor import SparkExecutor
-from backend.spark.session import build_session
-from backend.spark.sinks import FileSink
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
 from bench.streams import called_by_stream

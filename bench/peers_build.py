@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.selection.constructs import build_constructs
-from backend.kernels.layout import ByTable, ByThresholds
-from backend.kernels.lookup import by_table, by_thresholds
 from backend.model.conditions import Comparison, ContinuousQuery, Op
 from backend.model.schema import Schema
+from backend.operators.selection.layout import ByTable, ByThresholds
+from backend.operators.selection.lookup import by_table, by_thresholds
+from backend.systems.asc.constructs import build_constructs
 from bench import peers_kernels as kernels
 from bench.peers_kernels import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, as_arrays
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.kernels.bits import kernel
+from backend.operators.selection.bits import kernel
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]

@@ -17,11 +17,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from backend.adaptive.selection.cost import CostModel, mean_of, route
-from backend.adaptive.selection.hybrid import Rules
-from backend.adaptive.selection.orderings import NAMES, ORDERINGS, propose
-from backend.kernels.lookup import hit_regions
-from backend.kernels.matcher import Matcher
+from backend.operators.selection.lookup import hit_regions
+from backend.operators.selection.matcher import Matcher
+from backend.systems.asc.cost import CostModel, mean_of, route
+from backend.systems.asc.hybrid import Rules
+from backend.systems.asc.orderings import NAMES, ORDERINGS, propose
 from bench import scale_c
 from bench.scale_data import Counts, Kernel, Workload, columns_of, drift_tuples, workload
 from bench.scale_peers import duckdb_counts, polars_counts, spark_counts, timed, write_tuples

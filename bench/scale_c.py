@@ -14,15 +14,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.kernels.bits import kernel
-from backend.kernels.layout import Layout
+from backend.operators.selection.bits import kernel
+from backend.operators.selection.layout import Layout
 
 SOURCE: Final = """
 #include <stdint.h>
 #include <string.h>
 typedef uint64_t u64;
 
-/* early drop under the resolved rule, one tile: as backend.kernels.walks.walk without arrows */
+/* early drop under the resolved rule, one tile: as walks.walk without arrows */
 int64_t walk(const u64 *initial, const u64 *qub, const int64_t *starts, const int32_t *row_at,
              const u64 *pool, const int32_t *regions, int64_t n, int64_t w, int64_t t,
              u64 *restrict grb, uint8_t *done, int64_t *reached, int64_t *dropped,
@@ -56,7 +56,7 @@ int64_t walk(const u64 *initial, const u64 *qub, const int64_t *starts, const in
   return found;
 }
 
-/* no early drop, one tile: as backend.kernels.walks.visit_all */
+/* no early drop, one tile: as backend.operators.selection.walks.visit_all */
 int64_t visit_all(const u64 *initial, const u64 *qub, const int64_t *starts, const int32_t *row_at,
                   const u64 *pool, const int32_t *regions, int64_t n, int64_t w, int64_t t,
                   u64 *restrict grb, uint8_t *done, int64_t *reached, int64_t *dropped,

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from backend.adaptive.selection.constructs import ConstructSet, build_constructs
-from backend.adaptive.selection.layouts import layout_of, search_of
-from backend.adaptive.selection.macro import macro_sequence
-from backend.adaptive.selection.matching import Regions, sample_regions
 from backend.cql import parse_query
-from backend.kernels.layout import Layout, Search
-from backend.kernels.lookup import hit_regions
-from backend.kernels.matcher import Matcher
+from backend.operators.selection.layout import Layout, Search
+from backend.operators.selection.lookup import hit_regions
+from backend.operators.selection.matcher import Matcher
+from backend.systems.asc.constructs import ConstructSet, build_constructs
+from backend.systems.asc.layouts import layout_of, search_of
+from backend.systems.asc.macro import macro_sequence
+from backend.systems.asc.matching import Regions, sample_regions
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
 
 SEED: Final = 7

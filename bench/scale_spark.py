@@ -9,13 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from backend.adaptive.selection.constructs import build_constructs
 from backend.cql import parse_query
 from backend.engine.execution import BatchResult, PlanSnapshot
+from backend.hosts.spark.executor import SparkExecutor
+from backend.hosts.spark.session import build_session
+from backend.hosts.spark.sinks import FileSink
 from backend.model.events import SelectionPlan
-from backend.spark.executor import SparkExecutor
-from backend.spark.session import build_session
-from backend.spark.sinks import FileSink
+from backend.systems.asc.constructs import build_constructs
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, q1_queries
 from bench.scale_data import SEED, Counts

@@ -18,19 +18,19 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from backend.adaptive.selection.constructs import ConstructSet, build_constructs
-from backend.adaptive.selection.cost import expected_visits
-from backend.adaptive.selection.macro import macro_sequence
-from backend.adaptive.selection.matching import Regions, sample_regions
 from backend.cql import parse_query
 from backend.engine.execution import PlanSnapshot
+from backend.hosts.spark.arrow_executor import ArrowRun
+from backend.hosts.spark.compiler import CompiledPlan, compile_plan
+from backend.hosts.spark.jvm import long_array
+from backend.hosts.spark.plan_run import Stream
+from backend.hosts.spark.session import build_session
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import PlanKind, SelectionPlan
-from backend.spark.arrow_executor import ArrowRun
-from backend.spark.compiler import CompiledPlan, compile_plan
-from backend.spark.jvm import long_array
-from backend.spark.plan_run import Stream
-from backend.spark.session import build_session
+from backend.systems.asc.constructs import ConstructSet, build_constructs
+from backend.systems.asc.cost import expected_visits
+from backend.systems.asc.macro import macro_sequence
+from backend.systems.asc.matching import Regions, sample_regions
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
 from bench.timing import table, take_turns

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlencode
 
-from storage.records import Run
+from storage.vocabulary.records import Run
 
 Mode: TypeAlias = Literal["live", "frozen", "replay"]
 RUNNING = ("starting", "running")

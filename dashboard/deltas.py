@@ -21,8 +21,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from storage.reader import Reader
-from storage.records import Batch, Run
 from storage.rows import Change, SeriesData
+from storage.vocabulary.records import Batch, Run
 
 Delta: TypeAlias = dict[str, Any]
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]

@@ -11,8 +11,8 @@ from storage import decode
 from storage.database import describe, open_for_writing, parse_url
 from storage.errors import StoreTooOld, UnknownRun, translated
 from storage.migrations import check, prepare
-from storage.records import Command, Json
 from storage.schema import AnswerRow, CommandRow, RunRow
+from storage.vocabulary.records import Command, Json
 
 #: Key of the advisory lock under which commands get their numbers on PostgreSQL.
 COMMANDS_LOCK: Final = 2

@@ -6,7 +6,15 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from storage.records import (
+from storage.rows import (
+    Change,
+    DecisionEntry,
+    StoredEvent,
+    StoredMatrix,
+    StoredMisfit,
+    StoredResult,
+)
+from storage.vocabulary.records import (
     Batch,
     Command,
     Decision,
@@ -17,14 +25,6 @@ from storage.records import (
     Matrix,
     PlanVersion,
     Run,
-)
-from storage.rows import (
-    Change,
-    DecisionEntry,
-    StoredEvent,
-    StoredMatrix,
-    StoredMisfit,
-    StoredResult,
 )
 
 _DECISION = tuple(Decision.__dataclass_fields__)

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from storage.records import (
+from storage.vocabulary.records import (
     Batch,
     CommandAnswer,
     Decision,

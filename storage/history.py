@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, func, select
 
 from storage import decode
-from storage.records import Batch, Entity, Knob, PlanVersion
 from storage.rows import (
     Change,
     Cursor,
@@ -34,6 +33,7 @@ from storage.schema import (
     ResultQueryRow,
     ResultRow,
 )
+from storage.vocabulary.records import Batch, Entity, Knob, PlanVersion
 
 _COMMITS = CommitRow.__table__
 _COMMANDS = CommandRow.__table__

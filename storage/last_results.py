@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from storage.records import ResultTuple
+from storage.vocabulary.records import ResultTuple
 
 RESULTS_PER_QUERY: Final = 20
 

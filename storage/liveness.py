@@ -6,7 +6,7 @@ import os
 import socket
 from typing import Final
 
-from storage.records import Run
+from storage.vocabulary.records import Run
 
 #: A running engine beats at least this often; older than this, its process id proves nothing (s).
 STALE_AFTER_S: Final = 60.0

@@ -12,7 +12,6 @@ from storage import commands, decode, export, history, series, values
 from storage.database import describe, open_for_reading, parse_url
 from storage.errors import translated
 from storage.migrations import check
-from storage.records import Batch, Command, Entity, Knob, PlanVersion, Run
 from storage.rows import (
     Change,
     Cursor,
@@ -26,6 +25,7 @@ from storage.rows import (
 )
 from storage.schema import BatchRow, CommandRow, CommitRow, RunRow
 from storage.series import Key, SeriesId, Span
+from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run
 
 _CURSOR = select(
     select(func.max(CommitRow.id)).scalar_subquery(),

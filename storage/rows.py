@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.records import Decision, DecisionOutcome, Event, Matrix
+from storage.vocabulary.records import Decision, DecisionOutcome, Event, Matrix
 
 Changed: TypeAlias = Literal[
     "runs",

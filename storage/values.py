@@ -6,8 +6,8 @@ from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select
 
-from storage.properties import ABSENT_IS_ZERO
 from storage.schema import BatchRow, LatestRow, RollupRow, SampleRow, SeriesRow
+from storage.vocabulary.properties import ABSENT_IS_ZERO
 
 Values: TypeAlias = dict[str, dict[str, float | None]]
 

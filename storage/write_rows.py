@@ -10,11 +10,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from storage import encode
+from storage.checks import check_sample
 from storage.columns import Base, dump_json
 from storage.errors import BadRecord, UnknownRun
 from storage.last_results import LastResults
-from storage.properties import check_sample
-from storage.records import BatchRecord, Entity, Matrix, ResultTuple, Sample
 from storage.schema import (
     AnswerRow,
     BatchRow,
@@ -34,6 +33,7 @@ from storage.schema import (
     SeriesRow,
 )
 from storage.upsert import add_once, put, put_numbers
+from storage.vocabulary.records import BatchRecord, Entity, Matrix, ResultTuple, Sample
 
 #: The position of rows recorded before the first batch.
 BEFORE: Final = -1

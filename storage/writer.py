@@ -27,8 +27,8 @@ from storage.database import describe, open_for_writing, parse_url, reading
 from storage.errors import RunExists, UnknownRun, translated
 from storage.liveness import is_gone
 from storage.migrations import prepare
-from storage.records import Batch, BatchRecord, Command, Entity, Knob, Run, RunState
 from storage.schema import CommitRow, RunRow
+from storage.vocabulary.records import Batch, BatchRecord, Command, Entity, Knob, Run, RunState
 from storage.write_rows import RunCache
 
 FINAL_STATES: Final = ("ended", "interrupted", "failed")

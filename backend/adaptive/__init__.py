@@ -1,1 +1,1 @@
-"""Adaptive algorithms: one paper = one package, one algorithm = one module. Pure code."""
+"""What the decision cores of all systems share. Pure code."""

@@ -10,7 +10,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.knobs import KnobRefused, KnobSettings
 from backend.model.schema import Schema
-from storage.records import Command, CommandAnswer, Event, Json
+from storage.vocabulary.records import Command, CommandAnswer, Event, Json
 
 
 class Refused(Exception):

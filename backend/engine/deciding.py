@@ -13,7 +13,7 @@ from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
-from storage.records import (
+from storage.vocabulary.records import (
     Decision,
     DecisionOutcome,
     Entity,

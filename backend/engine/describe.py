@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from backend.adaptive.selection.constructs import ConstructSet
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import SelectionPlan
-from storage.records import Entity, Json
+from backend.systems.asc.constructs import ConstructSet
+from storage.vocabulary.records import Entity, Json
 
 SOURCE, OUTPUT, SYSTEM, PROFILE = "op:source", "op:output", "system", "monitor:profile"
 

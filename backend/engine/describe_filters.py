@@ -6,15 +6,15 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from backend.adaptive.filters.race import Standing
-from backend.adaptive.filters.reoptimizer import FiltersReOptimizer, Monitor
 from backend.engine.control import Registry
 from backend.engine.deciding import StreamJob
 from backend.engine.describe import PROFILE, chain_graph, frame_entities, node, queue_id
 from backend.engine.execution import FilterBatchResult
 from backend.model.conditions import reads
 from backend.model.filters import AdoptFilters, FilterPlan
-from storage.records import Entity, Json, Matrix, PlanVersion, Sample
+from backend.systems.agreedy.race import Standing
+from backend.systems.agreedy.reoptimizer import FiltersReOptimizer, Monitor
+from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
 
 def filter_id(name: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from backend.adaptive.selection.constructs import ConstructSet
 from backend.engine.control import Registry
 from backend.engine.deciding import StreamJob
 from backend.engine.describe import plan_entities, query_entity
-from storage.records import Entity
+from backend.systems.asc.constructs import ConstructSet
+from storage.vocabulary.records import Entity
 
 
 class EntityBook:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from backend.adaptive.selection.constructs import ConstructSet
 from backend.model.events import SelectionPlan
 from backend.model.filters import CostSample, Filter, FilterPlan, Outcomes, Probing
+from backend.systems.asc.constructs import ConstructSet
 
 
 @dataclass(frozen=True, slots=True)

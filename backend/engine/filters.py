@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from backend.adaptive.filters.reoptimizer import LAPS, FiltersReOptimizer
 from backend.cql.printer import format_filter
 from backend.engine import recorder
 from backend.engine.control import Refused, Registry
@@ -26,7 +25,8 @@ from backend.model.conditions import ContinuousQuery, Expensive, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import BatchFiltered, FilterInstruction, Shares
 from backend.model.knobs import KnobSettings
-from storage.records import Entity, Matrix, Run, Sample
+from backend.systems.agreedy.reoptimizer import LAPS, FiltersReOptimizer
+from storage.vocabulary.records import Entity, Matrix, Run, Sample
 from storage.writer import EngineWriter
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from backend.adaptive.filters.knobs import FILTER_KNOBS
-from backend.adaptive.selection.knobs import SELECTION_KNOBS
 from backend.model.knobs import KnobSpec
+from backend.systems.agreedy.knobs import FILTER_KNOBS
+from backend.systems.asc.knobs import SELECTION_KNOBS
 
 RATE = KnobSpec(
     name="rate",

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from backend.adaptive.selection.normal_form import QueryError
-from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
 from backend.engine import recorder
 from backend.engine.control import (
     Carried,
@@ -26,7 +24,9 @@ from backend.engine.query_totals import QueryTotals
 from backend.engine.selection import SelectionDeciding
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.knobs import KnobSettings
-from storage.records import (
+from backend.systems.asc.normal_form import QueryError
+from backend.systems.asc.reoptimizer import SelectionReOptimizer
+from storage.vocabulary.records import (
     Batch,
     BatchRecord,
     Command,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from backend.engine.execution import KeptAside
-from storage.records import Event
+from storage.vocabulary.records import Event
 
 #: An error not seen for so many batches is news again.
 QUIET_BATCHES: Final = 50

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from storage.records import Sample
+from storage.vocabulary.records import Sample
 
 #: Up to so many queries all that matched are published with every batch.
 ALL: Final = 500

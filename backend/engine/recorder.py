@@ -25,7 +25,7 @@ from backend.model.events import (
 )
 from backend.model.filters import AdoptFilters, Remark
 from backend.model.knobs import KnobSettings
-from storage.records import (
+from storage.vocabulary.records import (
     Batch,
     Decision,
     DecisionOutcome,

@@ -6,10 +6,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import fields
 
-from backend.adaptive.selection.arrows import arrow_matrices
-from backend.adaptive.selection.matrices import region_matrices, selectivity_matrix
-from backend.adaptive.selection.memory import MIB, mib
-from backend.adaptive.selection.reoptimizer import SelectionReOptimizer
 from backend.engine import recorder
 from backend.engine.control import Refused, Registry
 from backend.engine.deciding import Recorded, StreamJob
@@ -19,7 +15,11 @@ from backend.engine.visit_costs import VisitCostMeter
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import BatchExecuted, Instruction, KnobsChanged, QueriesChanged
 from backend.model.knobs import KnobSettings
-from storage.records import Entity, Matrix, Sample
+from backend.systems.asc.arrows import arrow_matrices
+from backend.systems.asc.matrices import region_matrices, selectivity_matrix
+from backend.systems.asc.memory import MIB, mib
+from backend.systems.asc.reoptimizer import SelectionReOptimizer
+from storage.vocabulary.records import Entity, Matrix, Sample
 
 
 class SelectionDeciding:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from backend.adaptive.selection.constructs import ConstructSet
 from backend.model.knobs import KnobSettings
+from backend.systems.asc.constructs import ConstructSet
 
 #: Sampled tuples a measurement takes, at most and at least, and how often it is repeated.
 _MOST: Final = 2000

@@ -97,7 +97,7 @@ class AdoptPlan:
 
 @dataclass(frozen=True, slots=True)
 class RecordDecision:
-    """An evaluation took place. Fields as storage.records.Decision (which the recorder writes)."""
+    """An evaluation took place. Fields as in Decision of storage.vocabulary.records."""
 
     seq: int
     batch_id: int

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from backend.adaptive.selection.constructs import ConstructSet
-from backend.adaptive.selection.orderings import Ordering
-from backend.adaptive.selection.simulate import Simulated
+from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.orderings import Ordering
+from backend.systems.asc.simulate import Simulated
 from bench.experiments.conditions import Conditions, mean
 from bench.experiments.progress import ProgressBar
 from bench.experiments.queries import Q1, Q4, described, ones_std, query_set

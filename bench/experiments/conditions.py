@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from backend.adaptive.selection.orderings import NAMES
-from backend.adaptive.selection.simulate import Scenario
+from backend.systems.asc.orderings import NAMES
+from backend.systems.asc.simulate import Scenario
 from bench.experiments.results import Plot, Series
 from bench.experiments.running import Compared
 from bench.experiments.streams import Stream, recorded

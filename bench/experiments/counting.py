@@ -1,7 +1,7 @@
 """Loops over all tuples of an experiment that only count: no matches are written.
 
 For bitmaps of one word (up to 64 slots) and the papers' stop rule, GRB = 0. The Python of
-backend.adaptive.selection (route, survivors) is their specification.
+backend.systems.asc (route, survivors) is their specification.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.kernels.bits import kernel, trailing_zeros
-from backend.kernels.layout import Layout, Words
+from backend.operators.selection.bits import kernel, trailing_zeros
+from backend.operators.selection.layout import Layout, Words
 
 
 @kernel

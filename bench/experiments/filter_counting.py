@@ -1,6 +1,6 @@
 """The algorithms of [B05] chapter 4 over masks of drops, compiled: one profile tuple at a time.
 
-backend.adaptive.filters is their specification: with batches of one tuple the decision core takes
+backend.systems.agreedy is their specification: with batches of one tuple the decision core takes
 the same decisions. Filters are numbered from 0; bit x of a tuple's mask says that filter x drops
 it. Costs are whole numbers, so that ties are ties. At least two filters.
 """
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.kernels.bits import kernel
+from backend.operators.selection.bits import kernel
 
 Masks: TypeAlias = NDArray[np.uint64]
 Whole: TypeAlias = NDArray[np.int64]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.selection.constructs import ConstructSet, build_constructs
-from backend.adaptive.selection.cover import minimum_covers
 from backend.cql import parse_query
+from backend.systems.asc.constructs import ConstructSet, build_constructs
+from backend.systems.asc.cover import minimum_covers
 from bench.experiments.streams import Stream
 
 #: Draws tried until every attribute is used.

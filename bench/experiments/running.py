@@ -10,15 +10,15 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.selection.constructs import ConstructSet
-from backend.adaptive.selection.cost import PlanShape
-from backend.adaptive.selection.layouts import layout_of
-from backend.adaptive.selection.matching import Regions, StopRule
-from backend.adaptive.selection.orderings import Ordering
-from backend.adaptive.selection.simulate import Executed, Scenario, Simulated, Simulation
-from backend.adaptive.selection.ticket import FIRST_TICKETS
-from backend.kernels.layout import Layout, Words
-from backend.kernels.matcher import Matcher
+from backend.operators.selection.layout import Layout, Words
+from backend.operators.selection.matcher import Matcher
+from backend.operators.selection.tickets import FIRST_TICKETS
+from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.cost import PlanShape
+from backend.systems.asc.layouts import layout_of
+from backend.systems.asc.matching import Regions, StopRule
+from backend.systems.asc.orderings import Ordering
+from backend.systems.asc.simulate import Executed, Scenario, Simulated, Simulation
 from bench.experiments.counting import count_alive, count_walk, extreme_path
 from bench.experiments.streams import RegionTable
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from backend.adaptive.selection.orderings import Ordering
+from backend.systems.asc.orderings import Ordering
 from bench.experiments.conditions import Conditions, bars, mean, relative_means, unmatched
 from bench.experiments.progress import ProgressBar
 from bench.experiments.queries import (

@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
-from backend.adaptive.selection.constructs import ConstructSet
-from backend.adaptive.selection.layouts import Texts, search_of
-from backend.kernels.lookup import hit_regions
 from backend.model.schema import Schema
+from backend.operators.selection.layout import Texts
+from backend.operators.selection.lookup import hit_regions
+from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.layouts import search_of
 from backend.workloads.drift import DRIFT_SCHEMA, N_VALUES, Phase, drift_values
 from backend.workloads.flights import flights_table
 

@@ -13,7 +13,7 @@ from dashboard.api.errors import ApiError, missing
 from dashboard.api.knob_check import check_value
 from dashboard.api.params import Param
 from dashboard.api.registry import Call, Reply
-from storage.records import Command, Knob, Run
+from storage.vocabulary.records import Command, Knob, Run
 
 LONGEST_REASON: Final = 500
 LONGEST_QUERY: Final = 8000

@@ -9,7 +9,7 @@ from dashboard.api.encode import plain
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.params import Param
 from dashboard.api.registry import Call
-from storage.records import Run
+from storage.vocabulary.records import Run
 
 RUNNING: Final = ("starting", "running")
 BEFORE_FIRST: Final = -1

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dashboard.api.errors import ApiError
-from storage.records import Knob
+from storage.vocabulary.records import Knob
 
 
 def check_value(knob: Knob, value: Any) -> float | int | str | bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from dashboard.api.common import RUNNING
 from dashboard.services import Services
-from storage.records import Run
+from storage.vocabulary.records import Run
 
 MEDIA: Final = "text/plain"
 _MOST_RUNS: Final = 8

@@ -8,7 +8,8 @@ from typing import Any
 from dashboard.api.common import find_run, flat, flat_type, query_names, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.registry import Call
-from storage.records import (
+from storage.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
+from storage.vocabulary.records import (
     Batch,
     Command,
     Decision,
@@ -20,7 +21,6 @@ from storage.records import (
     PlanVersion,
     Run,
 )
-from storage.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
 
 DecisionAnswer = flat_type(
     "DecisionAnswer",

@@ -12,8 +12,8 @@ from dashboard.api.metrics import MEDIA
 from dashboard.api.params import Param
 from dashboard.api.registry import Call, Handler, Method, Route
 from dashboard.openapi import build_document
-from storage.records import Batch, Command, Entity, Knob, PlanVersion, Run
 from storage.rows import StoredMisfit, StoredResult
+from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run
 
 API_VERSION: Final = "1.0"
 _RUN: Final = "/api/v1/runs/{run_id}"

@@ -11,7 +11,7 @@ from typing import Any, Final
 from dash.development.base_component import Component
 
 from dashboard.components.formats import Format
-from storage.records import Command, Knob
+from storage.vocabulary.records import Command, Knob
 
 NAMESPACE: Final = "planwatch_components"
 

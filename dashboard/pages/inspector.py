@@ -19,7 +19,7 @@ from dashboard.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.inspector import Inspector, Property, Reason, build_inspector
 from storage.reader import Reader
-from storage.records import Knob
+from storage.vocabulary.records import Knob
 
 _HISTORY_BATCHES: Final = 160
 _ACCEPTED: Final = ("switched",)

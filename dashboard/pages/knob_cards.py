@@ -16,7 +16,7 @@ from dashboard.context import Context
 from dashboard.services import Services
 from dashboard.views.knobs import pending
 from storage.reader import Reader
-from storage.records import Knob
+from storage.vocabulary.records import Knob
 
 TYPE: Final = "pw-knob"
 

@@ -26,8 +26,8 @@ from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views.plan import Step
 from storage.reader import Reader
-from storage.records import Batch, Entity, PlanVersion
 from storage.rows import SeriesData
+from storage.vocabulary.records import Batch, Entity, PlanVersion
 
 GRAPH: Final = "plan-graph"
 HEADLINE: Final = "plan-headline"

@@ -35,7 +35,7 @@ from dashboard.views.results import (
     build_tuples,
     pick,
 )
-from storage.records import Run
+from storage.vocabulary.records import Run
 
 KEY: Final = "pw-results-key"
 QUERIES: Final = "pw-results-queries"

@@ -28,7 +28,7 @@ from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.ghost import APPEARS, COMMON, VANISHES, Comparison, compare, effect
 from dashboard.views.whatif import Step, Trial, read_trials, redecide
 from storage.reader import Reader
-from storage.records import Knob
+from storage.vocabulary.records import Knob
 
 BOX: Final = "pw-whatif-box"
 SLIDER: Final = "pw-whatif-mu"

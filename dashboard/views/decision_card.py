@@ -32,8 +32,8 @@ from dashboard.views.decisions import (
     verdict_words,
 )
 from dashboard.views.orders import compare_orders
-from storage.records import Decision, Knob, PlanVersion
 from storage.rows import DecisionEntry
+from storage.vocabulary.records import Decision, Knob, PlanVersion
 
 #: detail key -> (what it is, value of the trigger knob that watches it)
 WATCHED: Final = {

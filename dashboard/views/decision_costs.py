@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dashboard.components.formats import show
 from dashboard.views.decisions import MIN_SAMPLES, Cost, Measured
-from storage.records import Decision, DecisionOutcome
+from storage.vocabulary.records import Decision, DecisionOutcome
 
 _PREDICTED: Final = ", predicted"
 

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.views.orders import OrderItem
-from storage.records import Decision
 from storage.rows import DecisionCounts, DecisionEntry
+from storage.vocabulary.records import Decision
 
 MIN_SAMPLES: Final = 30
 SUPPRESSED: Final = ("below_threshold", "cooldown", "thin", "pinned")

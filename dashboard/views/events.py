@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from dashboard.views.orders import compare_orders
-from storage.records import PlanVersion
 from storage.rows import StoredEvent
+from storage.vocabulary.records import PlanVersion
 
 _UNNAMED: Final = "plan changed"
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from dashboard.views.decision_costs import number_of
-from storage.records import Decision, Entity, Matrix, PlanVersion
 from storage.rows import SeriesData
+from storage.vocabulary.records import Decision, Entity, Matrix, PlanVersion
 
 VIEW_PREFIX: Final = "view:"
 FILTER: Final = "filter:"

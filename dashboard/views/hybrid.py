@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.views.matrix import region_label
-from storage.records import Json, Matrix
 from storage.rows import DecisionEntry
+from storage.vocabulary.records import Json, Matrix
 
 HYBRID: Final = "hybrid"
 ARROWS: Final = "arrows"

@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 from dashboard.components.formats import Format, show
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.plan import OUTPUT, SOURCE, SYSTEM, Step, Values, is_step, step_word
-from storage.properties import PROPERTIES
-from storage.records import Decision, Entity
 from storage.rows import DecisionEntry
+from storage.vocabulary.properties import PROPERTIES
+from storage.vocabulary.records import Decision, Entity
 
 MOST_DECISIONS: Final = 4
 #: What an operator asks first; the rest of the system's properties follow.

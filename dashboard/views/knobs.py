@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import UNKNOWN
-from storage.records import Command, Entity, Knob
+from storage.vocabulary.records import Command, Entity, Knob
 
 #: What operators turn most stands first; the rest follows by name.
 FIRST: Final = ("mu", "alpha", "ordering", "filter_algorithm", "rate", "profile_prob")

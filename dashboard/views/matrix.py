@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from storage.records import Entity, Matrix
+from storage.vocabulary.records import Entity, Matrix
 
 REGIONS_PREFIX: Final = "regions:"
 SELECTIVITY: Final = "selectivity"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
-from storage.records import Knob
+from storage.vocabulary.records import Knob
 
 #: property -> words, in the order of the table.
 SHARES: Final = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from dashboard.views.numbers import known
-from storage.records import Entity, PlanVersion
 from storage.rows import SeriesData
+from storage.vocabulary.records import Entity, PlanVersion
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 SPARK_POINTS: Final = 24

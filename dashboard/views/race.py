@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.views.numbers import known
-from storage.records import Entity, Matrix
 from storage.rows import SeriesData
+from storage.vocabulary.records import Entity, Matrix
 
 PREFIX: Final = "race:"
 MATRIX: Final = "race"

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from storage.records import Command, Entity, Run
 from storage.rows import StoredMisfit, StoredResult
+from storage.vocabulary.records import Command, Entity, Run
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 

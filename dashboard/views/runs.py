@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import age, show
-from storage.records import Run
+from storage.vocabulary.records import Run
 
 ACTIVE: Final = ("starting", "running")
 SILENT_AFTER_S: Final = 10.0

@@ -10,8 +10,8 @@ import numpy as np
 
 from dashboard.context import Context
 from dashboard.views.numbers import known
-from storage.records import PlanVersion, Run
 from storage.rows import SeriesData, StoredEvent
+from storage.vocabulary.records import PlanVersion, Run
 
 MOST_EVENTS: Final = 600
 MOST_QUIET: Final = 200

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from storage.records import Json
 from storage.rows import DecisionEntry
+from storage.vocabulary.records import Json
 
 #: Kind of an evaluation that the trigger called for; others happen whatever μ is.
 TRIGGERED: Final = "rearrangement"

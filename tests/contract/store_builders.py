@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from storage.records import Batch, BatchRecord, Decision, Entity, Knob, PlanVersion, Run, Sample
 from storage.store import EngineWriter
+from storage.vocabulary.records import (
+    Batch,
+    BatchRecord,
+    Decision,
+    Entity,
+    Knob,
+    PlanVersion,
+    Run,
+    Sample,
+)
 
 START = 1_700_000_000.0
 SYSTEM = Entity("system", "system", "Planwatch")

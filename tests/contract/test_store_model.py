@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storage.records import BatchRecord, Entity, Matrix, Sample
 from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
+from storage.vocabulary.records import BatchRecord, Entity, Matrix, Sample
 from tests.contract.store_builders import (
     START,
     batch,

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from storage.database import open_for_reading, parse_url
-from storage.records import Matrix, Sample
 from storage.schema import MatrixRow, RollupRow, SampleRow, SeriesRow
 from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
+from storage.vocabulary.records import Matrix, Sample
 from tests.contract.store_builders import START, begin, decision, record
 from tests.oracles.store import roll_up
 

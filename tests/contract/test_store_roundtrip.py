@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.records import Command, Run
 from storage.rows import Cursor, DecisionCounts, DecisionEntry
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
+from storage.vocabulary.records import Command, Run
 from tests.golden import store_v1 as golden
 
 RUN = golden.RUN.id

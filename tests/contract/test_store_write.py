@@ -15,15 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storage.records import (
-    CommandAnswer,
-    Entity,
-    Event,
-    Matrix,
-    Misfit,
-    ResultTuple,
-    Sample,
-)
 from storage.rows import Cursor
 from storage.store import (
     BadRecord,
@@ -35,6 +26,15 @@ from storage.store import (
     open_command_writer,
     open_engine_writer,
     open_reader,
+)
+from storage.vocabulary.records import (
+    CommandAnswer,
+    Entity,
+    Event,
+    Matrix,
+    Misfit,
+    ResultTuple,
+    Sample,
 )
 from tests.contract.store_builders import START, SYSTEM, begin, decision, new_run, plan, record
 

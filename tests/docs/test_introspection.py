@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.properties import PROPERTIES
 from storage.schema import METADATA, Base
+from storage.vocabulary.properties import PROPERTIES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "introspection.md").read_text(encoding="utf-8")

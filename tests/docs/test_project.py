@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from storage.records import CommandState, EntityKind, RunState
+from storage.vocabulary.records import CommandState, EntityKind, RunState
 from tests.docs.tree import ROOT
 
 PIN = re.compile(

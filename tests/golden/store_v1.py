@@ -8,7 +8,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from storage.records import (
+from storage.store import open_command_writer, open_engine_writer
+from storage.vocabulary.records import (
     Batch,
     BatchRecord,
     CommandAnswer,
@@ -24,7 +25,6 @@ from storage.records import (
     Run,
     Sample,
 )
-from storage.store import open_command_writer, open_engine_writer
 
 PATH = Path(__file__).with_name("store_v1.db")
 START = 1_800_000_000.0

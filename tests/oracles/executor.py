@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from backend.adaptive.selection.constructs import Words
-from backend.adaptive.selection.cost import PlanShape, route
-from backend.adaptive.selection.matching import StopRule, match_tuple, sample_regions
-from backend.adaptive.selection.walk import Routed
 from backend.engine.execution import BatchResult, Match, PlanSnapshot
+from backend.systems.asc.constructs import Words
+from backend.systems.asc.cost import PlanShape, route
+from backend.systems.asc.matching import StopRule, match_tuple, sample_regions
+from backend.systems.asc.walk import Routed
 
 Row = Mapping[str, Any]
 

@@ -14,9 +14,9 @@ from backend.model.conditions import Call, Condition, WindowMember
 from backend.model.filters import Filter
 from backend.model.functions import Functions
 from backend.model.schema import Schema
-from backend.spark import filter_operator as op
-from backend.spark import flags
-from backend.spark.filter_evaluators import make_evaluator
+from backend.operators import flags
+from backend.operators.filters import operator as op
+from backend.operators.filters.evaluators import make_evaluator
 from backend.workloads.contract import ARROW_TYPES
 from tests.oracles.selection import truth
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from backend.adaptive.filters.counted import Counted
 from backend.model.filters import DROPPED, PASSED, UNKNOWN, Probing
+from backend.systems.agreedy.counted import Counted
 from tests.oracles.filters import Drops
 
 

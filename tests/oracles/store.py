@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from storage.properties import PROPERTIES
-from storage.records import BatchRecord, Decision, Entity, Knob, Matrix, PlanVersion
+from storage.vocabulary.properties import PROPERTIES
+from storage.vocabulary.records import BatchRecord, Decision, Entity, Knob, Matrix, PlanVersion
 
 
 @dataclass

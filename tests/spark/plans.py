@@ -9,12 +9,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from backend.adaptive.selection.constructs import ConstructSet
 from backend.engine.execution import BatchResult, PlanSnapshot
+from backend.hosts.spark.executor import SparkExecutor
+from backend.hosts.spark.sinks import FileSink
 from backend.model.events import MicroArrow, PlanKind, SelectionPlan
 from backend.model.schema import Schema
-from backend.spark.executor import SparkExecutor
-from backend.spark.sinks import FileSink
+from backend.systems.asc.constructs import ConstructSet
 from backend.workloads.contract import CORRUPT
 
 Row = Mapping[str, Any]

@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from backend.adaptive.selection.constructs import ConstructSet, build_constructs
-from backend.adaptive.selection.matching import StopRule, sample_regions, trace
-from backend.adaptive.selection.ticket import Lottery, ticket_seed, ticket_trace
-from backend.adaptive.selection.walk import walk_plan
 from backend.engine.execution import BatchResult, PlanSnapshot
+from backend.hosts.spark import compiler
+from backend.hosts.spark.executor import SparkExecutor
+from backend.hosts.spark.sinks import FileSink
+from backend.hosts.spark.warming import warm_workers
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import MicroArrow, PlanKind, SelectionPlan
-from backend.spark import compiler
-from backend.spark.executor import SparkExecutor
-from backend.spark.sinks import FileSink
-from backend.spark.warming import warm_workers
+from backend.operators.selection.tickets import ticket_seed
+from backend.systems.asc.constructs import ConstructSet, build_constructs
+from backend.systems.asc.matching import StopRule, sample_regions, trace
+from backend.systems.asc.ticket import Lottery, ticket_trace
+from backend.systems.asc.walk import walk_plan
 from backend.workloads.contract import CORRUPT
 from tests.oracles import selection as oracle
 from tests.spark.plans import execute, frame_of, query_ids_by_row
@@ -164,7 +165,7 @@ def test_an_empty_batch(spark: SparkSession, tmp_path: Path) -> None:
 def test_workers_are_warmed_by_a_match(
     spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level("INFO", logger="backend.spark.warming"):
+    with caplog.at_level("INFO", logger="backend.hosts.spark.warming"):
         thread = warm_workers(spark)
         thread.join(timeout=60)
     assert not thread.is_alive()

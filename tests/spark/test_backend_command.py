@@ -55,7 +55,9 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
         (6, ["later"]),
         (8, ["later"]),
     ]
-    assert [line["raw"] for line in json_lines(tmp_path / "out" / "_misfits")] == ["foo,y,1", "7"]
+    assert [
+        line["raw"] for line in json_lines(next((tmp_path / "out").glob("run=*")) / "_misfits")
+    ] == ["foo,y,1", "7"]
 
     with open_reader(str(store)) as reader:
         (run,) = reader.runs()
@@ -67,6 +69,20 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
         assert values["query:later"]["matched_total"] == 4
         assert {k.name: k.value for k in reader.knobs(run.id)}["mu"] == 0.2
         assert [m.raw for m in reader.misfits(run.id, 10)] != []
+
+
+def test_a_second_run_leaves_the_files_of_the_first_alone(tmp_path: Path) -> None:
+    """The files of a batch are named by its number, which every run counts from 0."""
+    (tmp_path / "my.toml").write_text(WORKLOAD)
+    for rows in (ROWS, "a,b,x\n11,x,1.0\n", "a,b,x\n21,x,1.0\n22,x,2.0\n"):
+        (tmp_path / "a.csv").write_text(rows)
+        store = str(tmp_path / "store.db")
+        done = backend(str(tmp_path / "my.toml"), "--once", "--store", store)
+        assert done.returncode == 0, done.stderr
+    table = ds.dataset(tmp_path / "out", format="parquet", partitioning="hive").to_table()
+    assert sorted(table["a"].to_pylist()) == [1, 3, 5, 6, 8, 11, 21, 22]
+    with open_reader(store) as reader:
+        assert set(table["run"].to_pylist()) == {run.id for run in reader.runs()}
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from backend.adaptive.selection.constructs import build_constructs
-from backend.adaptive.selection.matching import sample_regions, trace
 from backend.cql import parse_query
 from backend.model.conditions import And, Comparison, Condition, ContinuousQuery, NullTest, Op, Or
 from backend.model.schema import Schema
+from backend.systems.asc.constructs import build_constructs
+from backend.systems.asc.matching import sample_regions, trace
 from tests.oracles import selection as oracle
 from tests.spark.plans import execute, frame_of, query_ids_by_row
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from backend.adaptive.filters.pipeline import pipeline_of
 from backend.cql import parse_query
 from backend.engine.execution import FilterBatchResult, FilterSnapshot
+from backend.hosts.spark.filter_executor import FilterExecutor
+from backend.hosts.spark.sinks import FileSink
 from backend.model.filters import FilterPlan, Probing
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
-from backend.spark.filter_executor import FilterExecutor
-from backend.spark.sinks import FileSink
+from backend.systems.agreedy.pipeline import pipeline_of
 from backend.workloads.functions import built_in
 from storage.store import open_reader
 from tests.oracles.filter_batches import execute as execute_slowly
@@ -175,7 +175,7 @@ format = "json"
 
 def emitted(folder: Path) -> list[dict[str, Any]]:
     """What a JSON sink holds, tuples kept aside left out."""
-    texts = [path.read_text() for path in sorted(folder.glob("batch-*.json"))]
+    texts = [path.read_text() for path in sorted(folder.glob("run=*/batch-*.json"))]
     return [json.loads(line) for text in texts for line in text.splitlines()]
 
 

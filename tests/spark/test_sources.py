@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
+from backend.hosts.spark.sources import parse_json
 from backend.model.schema import Schema
-from backend.spark.sources import parse_json
 from backend.workloads.contract import CORRUPT
 
 pytestmark = pytest.mark.spark

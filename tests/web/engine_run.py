@@ -7,16 +7,16 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from backend.adaptive.selection.cost import PlanShape, route
-from backend.adaptive.selection.matching import sample_regions
-from backend.adaptive.selection.walk import Routed
 from backend.engine.execution import BatchResult, PlanSnapshot
 from backend.engine.knobs import KNOBS
 from backend.engine.loop import Engine, StreamJob
 from backend.model.knobs import KnobSettings
-from storage.records import Run
+from backend.systems.asc.cost import PlanShape, route
+from backend.systems.asc.matching import sample_regions
+from backend.systems.asc.walk import Routed
+from storage.vocabulary.records import Run
 from storage.writer import EngineWriter
-from tests.unit.selection.stream import QUERIES, SCHEMA, Columns, a_filters, b_filters, tuples
+from tests.unit.asc.stream import QUERIES, SCHEMA, Columns, a_filters, b_filters, tuples
 
 SMALL = {
     "lambda_tuples": 500,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from storage.records import (
+from storage.vocabulary.records import (
     Batch,
     BatchRecord,
     Command,

@@ -17,7 +17,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.filters.counted import Counted, run_counted
 from backend.cql import parse_query
 from backend.engine.execution import FilterBatchResult, KeptAside, Match
 from backend.engine.filters import FilterEngine
@@ -27,8 +26,9 @@ from backend.model.filters import CostSample
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
+from backend.systems.agreedy.counted import Counted, run_counted
 from storage.commands import CommandWriter
-from storage.records import Run
+from storage.vocabulary.records import Run
 from storage.writer import EngineWriter
 
 N_TUPLES: Final = 2000

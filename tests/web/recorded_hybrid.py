@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from storage.records import Decision, Matrix, PlanVersion, Sample
+from storage.vocabulary.records import Decision, Matrix, PlanVersion, Sample
 from storage.writer import EngineWriter
 from tests.web.recorded import Recording
 from tests.web.recorded_parts import ATTRIBUTES, PERIOD_S

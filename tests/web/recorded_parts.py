@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from storage.records import Entity, Knob, Matrix, ResultTuple, Sample
+from storage.vocabulary.records import Entity, Knob, Matrix, ResultTuple, Sample
 
 ATTRIBUTES: Final = {
     "dep_delay": "int",

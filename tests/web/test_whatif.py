@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.unit.selection.stream import tuples
+from tests.unit.asc.stream import tuples
 from tests.web.conftest import OpenPage, until
 from tests.web.engine_run import EngineRun
 from tests.web.site import Site

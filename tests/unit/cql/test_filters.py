@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from backend.adaptive.filters.pipeline import pipeline_of
 from backend.cql import CqlError, parse_query
 from backend.cql.printer import format_filter
 from backend.model.conditions import (
@@ -17,6 +16,7 @@ from backend.model.conditions import (
 )
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
+from backend.systems.agreedy.pipeline import pipeline_of
 
 STREAMS = {
     "Packets": Schema.parse("dest string, size int, ok boolean, lat double, seq bigint"),

@@ -8,8 +8,8 @@ import pytest
 
 from dashboard.views.decision_card import build_card, knob_text, order_names
 from dashboard.views.decisions import build_list, count_words, pick, saved_per_1000
-from storage.records import Decision, DecisionOutcome, Knob, PlanVersion
 from storage.rows import DecisionCounts, DecisionEntry
+from storage.vocabulary.records import Decision, DecisionOutcome, Knob, PlanVersion
 
 COUNTS = DecisionCounts(
     {"switched": 2, "kept": 1, "cooldown": 3, "thin": 1}, stored=7, evaluated=40

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dashboard.views.events import plan_title, titled
-from storage.records import Event, PlanVersion
 from storage.rows import StoredEvent
+from storage.vocabulary.records import Event, PlanVersion
 
 
 def a_plan(version: int, order: str, kind: str = "early drop") -> PlanVersion:

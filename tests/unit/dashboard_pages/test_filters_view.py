@@ -27,9 +27,9 @@ from dashboard.views.overhead import build_overhead, place, verdict
 from dashboard.views.plan import NATIVE, graph_plan, steps
 from dashboard.views.race import PROPERTIES, RaceView, build_race, racers
 from dashboard.views.thrash import find_loops
-from storage.records import Knob, Matrix
 from storage.rows import SeriesData
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
+from storage.vocabulary.records import Knob, Matrix
 from tests.web.recorded_filters import (
     INDEPENDENT,
     QUERY,

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from backend.adaptive.selection.arrows import arrow_matrices
 from backend.engine.recorder import decision_row
+from backend.systems.asc.arrows import arrow_matrices
 from dashboard.figures.hybrid import CELL_PX, lay_out
 from dashboard.views.hybrid import (
     MOST_REGIONS,
@@ -18,9 +18,9 @@ from dashboard.views.hybrid import (
     build_ways,
     named_decision,
 )
-from storage.records import Matrix
 from storage.rows import DecisionEntry
-from tests.unit.selection.stream import Stream, a_filters, settings, tuples
+from storage.vocabulary.records import Matrix
+from tests.unit.asc.stream import Stream, a_filters, settings, tuples
 
 
 def hybrid_stream() -> Stream:

@@ -13,7 +13,7 @@ from dashboard.views.matrix import (
     query_columns,
     region_label,
 )
-from storage.records import Entity, Matrix
+from storage.vocabulary.records import Entity, Matrix
 
 REGIONS = Matrix(
     "regions:dep_delay",

@@ -13,8 +13,8 @@ from dashboard.views.results import (
     pick,
     sink_words,
 )
-from storage.records import Command, Entity, Run
 from storage.rows import StoredMisfit, StoredResult
+from storage.vocabulary.records import Command, Entity, Run
 
 
 def a_query(name: str, since: int = 0, removed: int | None = None, **properties: Any) -> Entity:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dashboard.views.runs import RunNumbers, build_runs, headline, numbers_of
-from storage.records import Run
+from storage.vocabulary.records import Run
 
 NOW = 1_000.0
 

@@ -7,8 +7,8 @@ import pytest
 from dashboard.figures.boxes import loop_boxes, loop_numbers
 from dashboard.figures.theme import palette
 from dashboard.views.thrash import Loop, find_loops
-from storage.records import Decision, DecisionOutcome, PlanVersion
 from storage.rows import DecisionEntry
+from storage.vocabulary.records import Decision, DecisionOutcome, PlanVersion
 
 
 def plans_of(orders: str, gap: int = 10) -> list[PlanVersion]:

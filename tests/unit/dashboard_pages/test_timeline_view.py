@@ -8,8 +8,8 @@ import pytest
 from dashboard.figures.boxes import stamps
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.views.timeline import TimelineView, build_numbers, build_timeline, mu_at, properties
-from storage.records import Event
 from storage.rows import SeriesData, StoredEvent
+from storage.vocabulary.records import Event
 
 NAN = float("nan")
 

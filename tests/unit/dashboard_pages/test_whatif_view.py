@@ -14,7 +14,7 @@ from backend.engine.recorder import decision_row
 from dashboard.views.ghost import FEWEST, compare
 from dashboard.views.whatif import Cost, Plan, Step, Trial, read_trials, redecide
 from storage.rows import DecisionEntry
-from tests.unit.selection.stream import Stream, a_filters, b_filters, settings, tuples
+from tests.unit.asc.stream import Stream, a_filters, b_filters, settings, tuples
 
 KNOBS = st.fixed_dictionaries(
     {

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from dashboard import deltas
 from dashboard.deltas import ALL_NEWS, MAX_BYTES, MAX_POINTS, build, encoded, merged, rounded
 from dashboard.deltas import snapshot as take_snapshot
-from storage.records import Batch, BatchRecord, Entity, Sample
 from storage.store import Reader, open_engine_writer, open_reader
+from storage.vocabulary.records import Batch, BatchRecord, Entity, Sample
 from tests.unit.dashboard_server.site import open_site
 from tests.web.recorded import Recording
 

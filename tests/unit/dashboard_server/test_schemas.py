@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.api.schemas import SchemaBook
-from storage.records import Command, Matrix
+from storage.vocabulary.records import Command, Matrix
 
 
 def test_a_record_becomes_an_object_with_its_fields() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dashboard.context import Context, Moment
-from storage.records import Decision, Event, PlanVersion, Run, RunState
 from storage.rows import DecisionEntry, SeriesData, StoredEvent
+from storage.vocabulary.records import Decision, Event, PlanVersion, Run, RunState
 
 
 def run(run_id: str = "r1", state: RunState = "running", started_at: float = 100.0) -> Run:

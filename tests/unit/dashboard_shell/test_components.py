@@ -20,7 +20,7 @@ from dashboard.components.panels import twinned
 from dashboard.components.static import NotStatic, static, static_if_possible, tree_of
 from dashboard.components.tables import Cell, Column, table
 from dashboard.components.tiles import live_value, tile, tiles
-from storage.records import Command, Knob
+from storage.vocabulary.records import Command, Knob
 from tests.unit.dashboard_shell.samples import context
 
 

@@ -14,7 +14,7 @@ from dashboard.views.inspector import build_inspector, order_of, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
-from storage.records import Command, Entity, Knob
+from storage.vocabulary.records import Command, Entity, Knob
 from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
 
 VALUES: dict[str, dict[str, float | None]] = {

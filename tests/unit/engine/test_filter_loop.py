@@ -18,7 +18,6 @@ from backend.engine.loop import Engine, StreamJob
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
-from storage.records import Command, Run
 from storage.store import (
     CommandWriter,
     Reader,
@@ -26,6 +25,7 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
+from storage.vocabulary.records import Command, Run
 from tests.oracles.filter_batches import execute
 
 SCHEMA = Schema.parse("a int, b int, c string")

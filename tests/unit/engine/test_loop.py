@@ -15,7 +15,6 @@ from backend.engine.knobs import KNOBS
 from backend.engine.loop import Engine, StreamJob
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
-from storage.records import Command, Run
 from storage.store import (
     CommandWriter,
     Reader,
@@ -23,6 +22,7 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
+from storage.vocabulary.records import Command, Run
 from tests.oracles import selection as oracle
 from tests.oracles.executor import execute
 

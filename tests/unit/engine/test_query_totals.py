@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backend.engine.query_totals import ALL, QueryTotals
-from storage.records import Sample
+from storage.vocabulary.records import Sample
 
 
 def told(samples: list[Sample]) -> dict[str, float | None]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from backend.adaptive.selection.constructs import build_constructs
 from backend.cql import parse_query
 from backend.engine.describe import plan_hash
 from backend.engine.visit_costs import VisitCostMeter, measure_visit_costs
 from backend.model.events import MicroArrow, SelectionPlan
+from backend.systems.asc.constructs import build_constructs
 from tests.unit.engine.test_loop import KNOB_VALUES, RUN_ID, SCHEMA, TEXTS, Bench
 
 QUERIES = [parse_query(name, text, {"S": SCHEMA}) for name, text in TEXTS.items()]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.adaptive.filters.counted import run_counted
-from backend.adaptive.filters.reoptimizer import FiltersReOptimizer
 from backend.model.conditions import TRUE, Call, ContinuousQuery, Reference
 from backend.model.filters import BatchFiltered, CostSample
+from backend.systems.agreedy.counted import run_counted
+from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from bench.experiments import filter_counting as kernels
 from bench.experiments.filter_counting import Rules, begin, run_filters
-from tests.unit.filters.stream import settings
+from tests.unit.agreedy.stream import settings
 
 N, T, CHANGE = 5, 500, 250
 COSTS = (1, 3, 1, 10, 2)

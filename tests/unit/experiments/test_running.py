@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from backend.adaptive.selection.lattice import extreme_order, survivors
-from backend.adaptive.selection.matching import trace
-from backend.adaptive.selection.orderings import Ordering
-from backend.adaptive.selection.simulate import Scenario, Simulation
+from backend.systems.asc.lattice import extreme_order, survivors
+from backend.systems.asc.matching import trace
+from backend.systems.asc.orderings import Ordering
+from backend.systems.asc.simulate import Scenario, Simulation
 from bench.experiments.queries import Q1, QueryShape, described, ones_std, query_set
 from bench.experiments.running import KernelExecutor, compare, extremes
 from bench.experiments.streams import bell, pulse, regions_of, uniform

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backend.spark import archive as module
-from backend.spark.archive import RECORDING, archive_of, java_options, prepare
-from backend.spark.java import JavaFound
+from backend.hosts.spark import archive as module
+from backend.hosts.spark.archive import RECORDING, archive_of, java_options, prepare
+from backend.hosts.spark.java import JavaFound
 
 JAVA = JavaFound(Path("/usr/lib/jvm/java"), "17.0.15", "PATH")
 

@@ -67,7 +67,7 @@ def test_no_java_outside_the_environment_is_only_a_note(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr("backend.spark.java.find_spec", lambda name: None)
+    monkeypatch.setattr("backend.hosts.spark.java.find_spec", lambda name: None)
     assert found(environment, "Java").state == "note"
 
 

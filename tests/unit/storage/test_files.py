@@ -15,7 +15,6 @@ import pytest
 from sqlalchemy import Connection, text
 
 from storage import database, migrations
-from storage.records import Sample
 from storage.schema import SCHEMA_VERSION
 from storage.store import (
     EngineWriter,
@@ -31,6 +30,7 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
+from storage.vocabulary.records import Sample
 from tests.contract.store_builders import START, begin, new_run, record
 from tests.golden import store_v1 as golden
 
@@ -218,7 +218,7 @@ def test_readers_go_on_while_a_writer_holds_the_store(store: Path) -> None:
 RECORDING = """
 import sys
 from dataclasses import replace
-from storage.records import Event, Sample
+from storage.vocabulary.records import Event, Sample
 from storage.store import open_engine_writer
 from tests.contract.store_builders import record
 with open_engine_writer(sys.argv[1]) as writer:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.records import Run
 from storage.store import EngineWriter, open_command_writer, open_engine_writer, open_reader
+from storage.vocabulary.records import Run
 from tests.contract.store_builders import new_run, record
 
 HERE = socket.gethostname()

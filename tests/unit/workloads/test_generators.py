@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.adaptive.filters.pipeline import pipeline_of
 from backend.model.schema import Schema
+from backend.systems.agreedy.pipeline import pipeline_of
 from backend.workloads.correlated import AGREEMENT, CorrelatedSource, copy_prob
 from backend.workloads.packet_functions import databases
 from backend.workloads.packets import (

@@ -1,0 +1,1 @@
+"""Hosts: what executes the operators of a run."""

@@ -1,0 +1,105 @@
+"""Java's classes, laid out once so that later starts need not load them one by one.
+
+Spark loads some twenty thousand classes before its first batch. Java can write those a run has
+loaded into an archive and map it into memory from then on (class data sharing): ADR 8.
+Standard library only at import: the launcher asks whether there is an archive.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from backend.hosts.spark.java import JavaFound, JavaMissing, find_java
+from backend.progress import ProgressLine, follow
+
+#: Set in the one run whose classes are written to the archive this names.
+RECORDING: Final = "PLANWATCH_RECORD_CLASSES"
+#: Two streams: queries of one bitmap word and of several, whose kernels differ.
+_TRAINING: Final = """\
+[streams.Many]
+schema = "a1 int, a2 int, a3 double, a4 string"
+source = { format = "memory", rows = [[1, 2, 0.5, "x"], [70, 3, 1.5, "y"]] }
+[streams.Training]
+schema = "a1 int, a2 int, a3 int, a4 int"
+rate = 20000
+[streams.Training.source]
+format = "drift"
+seed = 1
+phases = [{ distribution = "uniform", n_tuples = 40000, selective = ["a1"] },
+          { distribution = "bell", n_tuples = 40000, selective = ["a3"] }]
+[knobs]
+lambda_tuples = 4000
+at_end = "stop"
+[queries]
+low = "Select * From Training Where a1 < 10 and a2 < 50 and a3 = 7"
+high = "Select * From Training Where a1 > 90 and a4 >= 20"
+far = "Select * From Training Where a2 between 3 and 5 and a3 <> 9 or a4 is null"
+"""
+
+
+_MANY: Final = "".join(
+    f"many{i} = \"Select * From Many Where a1 = {i} and a2 < 9 and a3 > 0.1 or a4 = 'y'\"\n"
+    for i in range(130)
+)
+
+
+def archive_of(java: JavaFound) -> Path | None:
+    """Where the archive of this Java and this Spark belongs; None when that cannot be written."""
+    try:
+        spark = version("pyspark")
+    except PackageNotFoundError:
+        return None
+    folder = Path(sys.prefix)
+    name = f"classes-spark-{spark}-java-{java.version}.jsa"
+    return folder / "share" / "planwatch" / name if os.access(folder, os.W_OK) else None
+
+
+def java_options(java: JavaFound) -> str:
+    """Options for Spark's driver: use the archive, write it, or nothing when there is none.
+
+    An archive that does not fit (another class path) is passed over by Java, without a word.
+    """
+    recording = os.environ.get(RECORDING)
+    if recording:
+        return f"-XX:ArchiveClassesAtExit={recording} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    archive = archive_of(java)
+    if archive is None or not archive.exists():
+        return ""
+    return f"-XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off"
+
+
+def prepare(root: Path) -> bool:
+    """Make the archive unless there is one; whether there is one now. root: the project's folder.
+
+    Costs a minute once. Without an archive everything works, only the start takes longer.
+    """
+    try:
+        archive = archive_of(find_java())
+    except JavaMissing:
+        return False
+    if archive is None or archive.exists():
+        return archive is not None
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with ProgressLine("Preparing Java (once, takes about a minute)") as line:
+        _record(root, archive, line)
+    return archive.exists()
+
+
+def _record(root: Path, archive: Path, line: ProgressLine) -> None:
+    """Run a small workload to its end and have Java write down the classes it used."""
+    scratch = archive.with_name(f".{archive.name}.{os.getpid()}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        workload = folder / "training.toml"
+        workload.write_text(_TRAINING + _MANY, encoding="utf-8")
+        command = [sys.executable, str(root / "run.py"), "backend", str(workload)]
+        command += ["--store", str(folder / "training.db")]
+        settings = {RECORDING: str(scratch), "PLANWATCH_NO_ENVIRONMENT": "1"}
+        follow(command, line, 0, env={**os.environ, **settings})
+    if scratch.exists():
+        scratch.replace(archive)

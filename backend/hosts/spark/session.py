@@ -1,0 +1,109 @@
+"""The Spark session: its settings, each with its reason."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+from backend.hosts.spark.archive import RECORDING, java_options
+from backend.hosts.spark.java import find_java
+
+#: A deep expression tree needs stack where the query is planned.
+STACK = "-Xss8m"
+#: Java writes the archive of its classes when it ends; a slow disk takes a while over it.
+WRITTEN_WITHIN_S = 300
+#: Java answers through a buffer of twice so many bytes.
+SEGMENT_BYTES = 4096
+DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+SETTINGS = {
+    # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    # a value that does not fit is kept aside and counted, never an exception in mid-batch
+    "spark.sql.ansi.enabled": "false",
+    # every column of a CSV line is parsed, so that a misfit shows whatever the plan reads
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    # generated methods beyond the JIT's limit would run interpreted
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # a task's files go to their place at once: the staging folder is ours to publish or to discard
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+    # no marker files beside what people read
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    # a small batch is one task, however many files it comes in: each task makes its code anew
+    "spark.sql.files.openCostInBytes": "65536",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.files.maxPartitionBytes": "4m",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+}
+
+
+def build_session(
+    master: str, name: str, scratch: Path, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session on ``master``; ``scratch`` takes the warehouse and spill files.
+
+    conf: settings that come before ours; options for the driver's Java are added to ours.
+
+    Raises backend.hosts.spark.java.JavaMissing when no Java of a fitting version is found.
+    """
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java.home)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    if master.startswith("local"):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    scratch.mkdir(parents=True, exist_ok=True)
+    builder = SparkSession.builder.master(master).appName(name)
+    builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
+    builder = builder.config("spark.local.dir", str(scratch / "local"))
+    own = dict(conf or {})
+    driver = [STACK, java_options(java), own.pop(DRIVER_OPTIONS, "")]
+    builder = builder.config(DRIVER_OPTIONS, " ".join(filter(None, driver)))
+    for key, value in {**SETTINGS, **own}.items():
+        if key != "spark.driver.bindAddress" or master.startswith("local"):
+            builder = builder.config(key, value)
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    session = builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into running batches
+    session.sparkContext.setLogLevel("ERROR")
+    _take_answers_at_once(session)
+    return session
+
+
+def _take_answers_at_once(session: SparkSession) -> None:
+    """Java sends the last part of an answer once the parts before it are acknowledged (py4j issue
+    516), and a single segment is acknowledged after 40 ms: ask for segments so small that a full
+    buffer is two of them. Holds for the calls of Spark's streams, where batches run."""
+    gateway = session.sparkContext._gateway
+    if sys.platform == "linux" and gateway is not None:
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]  # pyspark's is
+        server: socket.socket = gateway._callback_server.server_socket
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT_BYTES)
+
+
+def close_session(session: SparkSession) -> None:
+    """Stop Spark; in the run that prepares Java's classes, wait until they are written down."""
+    gateway = session.sparkContext._gateway
+    session.stop()
+    java = getattr(gateway, "proc", None)
+    if RECORDING in os.environ and java is not None:
+        java.stdin.close()
+        java.wait(timeout=WRITTEN_WITHIN_S)

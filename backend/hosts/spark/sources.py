@@ -1,0 +1,112 @@
+"""Streams into Spark: native sources, and the spool folder of a replayed one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from backend.hosts.spark.literals import quote
+from backend.model.schema import Schema
+from backend.workloads.contract import CORRUPT
+from backend.workloads.files import FILE_FORMATS
+from backend.workloads.replay import ArrowTableSource, ReplaySource, open_source
+from backend.workloads.spec import BUILT_IN, SourceSpec, StreamSpec, WorkloadError
+
+#: Formats whose reader reports a line that does not fit in a column of our choice.
+SELF_CHECKING = frozenset({"csv", "json", "xml"})
+
+
+def is_replayed(stream: StreamSpec) -> bool:
+    """Whether the stream is fed at a pace of ours: built-in sources, and files with a rate."""
+    return stream.source.format in BUILT_IN or stream.rate is not None
+
+
+def open_replay(session: SparkSession, stream: StreamSpec, cache: Path) -> ReplaySource:
+    """The tuples of a replayed stream. Raises WorkloadError for sources that cannot be replayed."""
+    held = open_source(stream, cache)
+    if held is not None:
+        return held
+    if stream.source.format not in FILE_FORMATS:
+        raise WorkloadError(
+            f"[streams.{stream.name}]",
+            f"a rate needs files or a built-in source, and {stream.source.format!r} is neither; "
+            "leave rate out",
+        )
+    frame = session.read.schema(_declared(stream.schema)).options(**_options(stream.source))
+    table = frame.format(stream.source.format).load(stream.source.options["path"]).toArrow()
+    return ArrowTableSource(table, stream.schema)
+
+
+def spooled(
+    session: SparkSession, schema: Schema, spool: Path, keep_arrival: bool = False
+) -> DataFrame:
+    """The stream of files a feeder publishes, oldest first; with ``_arrival`` if asked for."""
+    spool.mkdir(parents=True, exist_ok=True)
+    reader = session.readStream.schema(f"{_declared(schema)}, `_arrival` bigint")
+    reader = reader.option("maxFilesPerTrigger", "1000").option("fileNameOnly", "true")
+    frame = reader.format("parquet").load(str(spool))
+    return frame if keep_arrival else frame.drop("_arrival")
+
+
+def native(session: SparkSession, stream: StreamSpec) -> DataFrame:
+    """Any other Spark source, with the schema's columns and ``_corrupt_record``.
+
+    Raises WorkloadError when the source does not exist or lacks a column of the schema.
+    """
+    source = stream.source
+    reader = session.readStream.format(source.format)
+    try:
+        if source.format in FILE_FORMATS:
+            # one file a batch keeps the order of arrival; files of one batch may change places
+            reader = reader.option("maxFilesPerTrigger", "1").options(**_options(source))
+            path = _streamed(source.options["path"])
+            frame = reader.schema(_declared(stream.schema)).load(path)
+        else:
+            frame = reader.options(**source.options).load()
+        if source.format == "kafka":
+            return parse_json(frame, stream.schema)
+        return _conform(frame, stream.schema)
+    except PySparkException as error:
+        first = str(error).splitlines()[0]
+        message = f"source {source.format!r}: {first}"
+        raise WorkloadError(f"[streams.{stream.name}]", message) from error
+
+
+def parse_json(frame: DataFrame, schema: Schema) -> DataFrame:
+    """Messages whose ``value`` is a JSON object, as tuples of the schema.
+
+    What does not parse, and a message without a value, carries its reason in ``_corrupt_record``.
+    """
+    settings = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    parsed = F.from_json(F.col("value").cast("string"), _declared(schema), settings)
+    frame = frame.select("value", parsed.alias("tuple")).select("value", "tuple.*")
+    missing = F.when(F.col("value").isNull(), F.lit("a message without a value"))
+    return frame.withColumn(CORRUPT, F.coalesce(missing, F.col(CORRUPT))).drop("value")
+
+
+def _declared(schema: Schema) -> str:
+    return f"{schema.ddl()}, `{CORRUPT}` string"
+
+
+def _options(source: SourceSpec) -> dict[str, str]:
+    options = {k: v for k, v in source.options.items() if k != "path"}
+    if source.format in SELF_CHECKING:
+        options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    return options
+
+
+def _streamed(path: str) -> str:
+    """The path as a stream takes it: folders and patterns as they are, one file as a pattern."""
+    if "://" in path or not Path(path).is_file():
+        return path
+    plain = "".join(f"[{c}]" if c in "*?[{" else c for c in path[:-1])
+    return f"{plain}[{path[-1]}]"
+
+
+def _conform(frame: DataFrame, schema: Schema) -> DataFrame:
+    columns = [f"cast({quote(a.name)} as {a.type}) as {quote(a.name)}" for a in schema.attributes]
+    corrupt = CORRUPT if CORRUPT in frame.columns else f"cast(null as string) as {CORRUPT}"
+    return frame.selectExpr(*columns, corrupt)

@@ -1,0 +1,1 @@
+"""Operators: Arrow chunks in, chunks and counts out. No Spark, no store."""

@@ -1,0 +1,1 @@
+"""Pipelined filters over Arrow batches."""

@@ -1,0 +1,1 @@
+"""Systems: one paper = one package. Pure code: events in, records and instructions out."""

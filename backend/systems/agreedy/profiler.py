@@ -1,0 +1,140 @@
+"""The profiler: profile window, matrix view and costs of one query's filters. [B05] §4.3.1"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.model.filters import DROPPED, BatchFiltered, Filter, Outcomes
+from backend.systems.agreedy.bits import Columns
+from backend.systems.agreedy.costs import CostWindow
+from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, picoseconds
+from backend.systems.agreedy.findings import Situation
+from backend.systems.agreedy.knobs import Settings
+from backend.systems.agreedy.view import MatrixView
+from backend.systems.agreedy.window import ProfileWindow
+
+
+class Taken(NamedTuple):
+    """One step of the window: what came in and what went out, as bitsets.
+
+    outcomes: int8[k, n], what came in, columns by filter; is_complete: all filters were asked.
+    n_expired: tuples that went out.
+    """
+
+    inserted: Columns
+    expired: Columns
+    outcomes: Outcomes
+    n_passed: int
+    n_expired: int
+    is_complete: bool
+
+    @property
+    def n_new(self) -> int:
+        """Profile tuples that came in, passes left aside."""
+        return len(self.outcomes)
+
+    @property
+    def drops(self) -> NDArray[np.bool_]:
+        """bool[k, n]: which filters dropped what came in."""
+        found: NDArray[np.bool_] = self.outcomes == DROPPED
+        return found
+
+
+class Profiler:
+    """Keeps what the re-optimizer asks for. Filters are known by their place in ``names``."""
+
+    def __init__(self, filters: Sequence[Filter]) -> None:
+        self.filters = tuple(filters)
+        self.names = tuple(f.name for f in filters)
+        self.n_native = sum(f.kind == "native" for f in filters)
+        self.view = MatrixView(range(len(filters)), self.n_native)
+        self.window = ProfileWindow(len(filters))
+        self.costs = CostWindow()
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The filters by position."""
+        return tuple(self.names[x] for x in self.view.order)
+
+    @property
+    def n_tuples(self) -> int:
+        """Tuples of the window, passes included."""
+        return len(self.window) + self.window.n_passed
+
+    def take(self, event: BatchFiltered, settings: Settings, partial: bool) -> Taken:
+        """Slide the window and take in the timings. partial: incomplete tuples may come in."""
+        outcomes = self._fitted(event, partial)
+        n_passed = event.n_passed if outcomes is not None else 0
+        if outcomes is None:
+            outcomes = np.zeros((0, len(self.names)), dtype=np.int8)
+        is_complete = event.probing.rule == "all"
+        inserted = self.window.add(outcomes, n_passed, event.time_s, is_complete)
+        since = None if settings.window_s is None else event.time_s - settings.window_s
+        held = len(self.window)
+        expired = self.window.expire(settings.window_tuples, since)
+        self.costs.add(event.costs)
+        n_expired = held - len(self.window)
+        return Taken(inserted, expired, outcomes, n_passed, n_expired, is_complete)
+
+    def refresh(self, taken: Taken) -> None:
+        """Bring V up to date with one step of the window."""
+        self.view.update(taken.inserted, taken.expired)
+
+    def situation(self, settings: Settings) -> Situation:
+        """What an algorithm decides on."""
+        return Situation(
+            self.view,
+            self.window.columns,
+            self.prices(settings),
+            self.n_tuples,
+            settings.rule,
+            self.window.is_complete,
+        )
+
+    def prices(self, settings: Settings) -> tuple[Picoseconds, ...]:
+        """Costs by filter: timed ones, and the knob's for native filters."""
+        timed = self.costs.picoseconds(self.names)
+        native = picoseconds(settings.native_cost_us)
+        kinds = (f.kind for f in self.filters)
+        return tuple(native if k == "native" else t for k, t in zip(kinds, timed, strict=True))
+
+    def price_us(self, settings: Settings) -> dict[str, float]:
+        """The same by name, in microseconds."""
+        prices = self.prices(settings)
+        return {name: ps / PS_PER_US for name, ps in zip(self.names, prices, strict=True)}
+
+    def adopt(self, order: Sequence[int]) -> None:
+        """Another order is in force: V follows."""
+        self.view.reorder(order, self.window.columns)
+
+    def empty(self) -> int:
+        """Flush the window; how many tuples it held."""
+        held = len(self.window)
+        self.window.clear()
+        self.view.rebuild(self.window.columns)
+        return held
+
+    def keep_complete(self) -> int:
+        """Flush the tuples not every filter was asked about; how many."""
+        gone = self.window.keep_complete()
+        self.view.rebuild(self.window.columns)
+        return gone
+
+    def _fitted(self, event: BatchFiltered, partial: bool) -> Outcomes | None:
+        """The outcomes with columns by filter; None when they are of no use.
+
+        They are not when a filter is missing, or when not all were asked and V needs all, or was
+        of another order.
+        """
+        place = {name: i for i, name in enumerate(event.filters)}
+        if any(name not in place for name in self.names):
+            return None
+        if not partial and event.probing.rule != "all":
+            return None
+        outcomes: Outcomes = event.outcomes[:, [place[name] for name in self.names]]
+        dropped: Outcomes = outcomes[(outcomes == DROPPED).any(axis=1)]
+        return dropped

@@ -1,0 +1,247 @@
+"""What a plan costs, on a sample, and which plan is cheapest. Unit: early-drop visits per tuple.
+
+[L12] counts visited constructs, each as 1. Beyond the papers a visit may weigh what it was
+measured to take (weights of mean 1, so that the unit stays), and 'no early drop' (all constructs,
+branch-free) is a plan too: n visits, each at ``no_drop_visit_cost`` of an early-drop visit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.model.events import MicroArrow, PlanKind, SelectionPlan
+from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.matching import Regions, StopRule, Trace, trace
+from backend.systems.asc.ticket import Lottery, ticket_trace
+from backend.systems.asc.walk import Routed, walk_plan
+
+#: Normal quantile of the 95 % confidence intervals.
+_Z95: Final = 1.959964
+#: Means this close (relative) are a tie: rounding must not change a plan.
+_TIE: Final = 1e-9
+#: Words of a bitmap -> price of a branch-free visit. Where an order with early drop takes as long
+#: as no early drop takes, visits per tuple over the number of constructs: measured in the kernels
+#: (docs/performance.md, The chosen plan).
+_PRICES: Final = {1: 0.12, 2: 0.19, 8: 0.26, 20: 0.32, 40: 0.4, 80: 0.57, 800: 0.75}
+#: The lottery a ticket plan is costed with.
+_COSTING_SEED: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A sample mean with its 95 % confidence interval (normal; low = high = mean for n = 1)."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class PlanShape(NamedTuple):
+    """A plan without its version: kind, order, micro-arrows."""
+
+    kind: PlanKind
+    order: tuple[str, ...]
+    arrows: tuple[MicroArrow, ...] = ()
+
+    @classmethod
+    def of(cls, plan: SelectionPlan) -> PlanShape:
+        """The shape of a plan."""
+        return cls(plan.kind, plan.order, plan.arrows)
+
+    def versioned(self, version: int) -> SelectionPlan:
+        """The plan of this shape."""
+        return SelectionPlan(version, self.kind, self.order, self.arrows)
+
+
+@dataclass(frozen=True, slots=True)
+class CostModel:
+    """What turns visits into cost: the stop rule of early drop, the price of a branch-free visit
+    relative to an early-drop one (>= 0), and what a visit of each construct weighs (None: 1)."""
+
+    stop_rule: StopRule
+    no_drop_visit_cost: float
+    weights: Mapping[str, float] | None = None
+
+    def weigh(self, order: Sequence[str]) -> NDArray[np.float64]:
+        """float64[n]: weight of a visit of each construct of the order."""
+        return np.array([self.weights[a] if self.weights else 1.0 for a in order])
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCost:
+    """A plan and what it costs on the sample.
+
+    visits: constructs visited per tuple. cost: early-drop visits per tuple, weighted when the
+    model has weights, with its interval.
+    """
+
+    shape: PlanShape
+    visits: float
+    cost: Mean
+
+    @property
+    def kind(self) -> PlanKind:
+        """The plan's kind."""
+        return self.shape.kind
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The plan's order."""
+        return self.shape.order
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Which plans meet: the one in force, those that may follow it, and others for comparison.
+
+    min_gain: share of the incumbent's cost a successor must save, >= 0. must_leave: the incumbent
+    runs no longer, whatever it costs.
+    """
+
+    incumbent: PlanShape
+    contenders: tuple[PlanShape, ...]
+    references: tuple[PlanShape, ...] = ()
+    min_gain: float = 0.0
+    must_leave: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChoice:
+    """Plans compared on one sample: plans[0] is the incumbent, best the one to run.
+
+    best: the cheapest contender, or the incumbent on a tie or when less than min_gain would be
+    saved (withheld: the contender that was cheaper). saving: cost of the incumbent minus cost of
+    the best, tuple by tuple. visits_init, d_init: visits per tuple and tuple dropping ratio of the
+    best plan (of its order, under early drop, when it drops nothing early) on the same sample: the
+    baselines of eq. 5 (erratum 18). asked_for: the incumbent had to leave.
+    """
+
+    plans: tuple[PlanCost, ...]
+    n_contenders: int
+    best: PlanCost
+    saving: Mean
+    visits_init: float
+    d_init: float
+    withheld: PlanCost | None = None
+    min_gain: float = 0.0
+    asked_for: bool = False
+
+    @property
+    def incumbent(self) -> PlanCost:
+        """The plan in force."""
+        return self.plans[0]
+
+    @property
+    def switches(self) -> bool:
+        """Whether another plan is to run."""
+        return self.best is not self.incumbent
+
+    @property
+    def challenger(self) -> PlanCost | None:
+        """What the incumbent is measured against: the best plan if it is another, else the
+        cheapest other contender; None when there is no other."""
+        if self.switches:
+            return self.best
+        others = self.plans[1 : 1 + self.n_contenders]
+        return min(others, key=lambda plan: plan.cost.value, default=None)
+
+
+def branch_free_price(n_words: int) -> float:
+    """What a branch-free visit costs relative to one with early drop, by the width of a bitmap:
+    what was measured, and in between along the logarithm of the width."""
+    return float(np.interp(math.log(n_words), np.log(list(_PRICES)), list(_PRICES.values())))
+
+
+def mean_of(values: NDArray[np.float64] | NDArray[np.intp]) -> Mean:
+    """Mean and 95 % confidence interval of at least one value."""
+    mean = float(values.mean())
+    half = _Z95 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    return Mean(mean, mean - half, mean + half, len(values))
+
+
+def route(
+    constructs: ConstructSet, regions: Regions, shape: PlanShape, stop_rule: StopRule
+) -> Trace | Routed:
+    """What T tuples, regions intp[T, n], do under a plan; under early drop in its order when it
+    is 'no early drop'. A ticket plan is drawn with a fixed seed."""
+    if shape.kind == "hybrid":
+        return walk_plan(constructs, regions, shape.order, shape.arrows, stop_rule)
+    if shape.kind == "ticket":
+        lottery = Lottery(_COSTING_SEED)
+        return ticket_trace(constructs, regions, shape.order, stop_rule, lottery)
+    return trace(constructs, regions, shape.order, stop_rule)
+
+
+def tuple_costs(found: Trace | Routed, shape: PlanShape, model: CostModel) -> NDArray[np.float64]:
+    """float64[T]: the cost of each tuple on its route."""
+    weights = model.weigh(shape.order)
+    if shape.kind == "no early drop":
+        return np.full(len(found.grb), float(weights.sum()) * model.no_drop_visit_cost)
+    costs: NDArray[np.float64] = found.visited @ weights
+    return costs
+
+
+def expected_visits(
+    constructs: ConstructSet, regions: Regions, order: Sequence[str], stop_rule: StopRule
+) -> Mean:
+    """Visits per tuple of an order with early drop on a sample of at least one tuple."""
+    return mean_of(trace(constructs, regions, order, stop_rule).visits)
+
+
+def choose_plan(
+    constructs: ConstructSet, regions: Regions, contest: Contest, model: CostModel
+) -> PlanChoice:
+    """Cost the plans of the contest on one sample, regions intp[T, n], and choose.
+
+    Raises ValueError for an empty sample: nothing is installed from one.
+    """
+    if not len(regions):
+        raise ValueError("no plan can be chosen from an empty sample")
+    rivals = [s for s in dict.fromkeys(contest.contenders) if s != contest.incumbent]
+    shapes = list(dict.fromkeys([contest.incumbent, *rivals, *contest.references]))
+    routes = {s: route(constructs, regions, s, model.stop_rule) for s in shapes}
+    costs = {s: tuple_costs(routes[s], s, model) for s in shapes}
+    plans = {s: _plan_cost(s, routes[s], costs[s]) for s in shapes}
+    best, withheld = _best(contest, rivals, plans)
+    return PlanChoice(
+        plans=tuple(plans.values()),
+        n_contenders=len(rivals),
+        best=plans[best],
+        saving=mean_of(costs[contest.incumbent] - costs[best]),
+        visits_init=float(routes[best].visits.mean()),
+        d_init=routes[best].n_unmatched / len(regions),
+        withheld=plans[withheld] if withheld else None,
+        min_gain=contest.min_gain,
+        asked_for=contest.must_leave and best != contest.incumbent,
+    )
+
+
+def _best(
+    contest: Contest, rivals: Sequence[PlanShape], plans: Mapping[PlanShape, PlanCost]
+) -> tuple[PlanShape, PlanShape | None]:
+    """The plan to run, and the cheaper one not worth the change if there is one."""
+    incumbent = contest.incumbent
+    stays = not contest.must_leave or incumbent in contest.contenders
+    options = [*([incumbent] if stays else []), *rivals]
+    best = min(options, key=lambda shape: plans[shape].cost.value)
+    old, new = plans[incumbent].cost.value, plans[best].cost.value
+    if best == incumbent or contest.must_leave:
+        return best, None
+    if math.isclose(new, old, rel_tol=_TIE):
+        return incumbent, None
+    if new > old * (1 - contest.min_gain):
+        return incumbent, best
+    return best, None
+
+
+def _plan_cost(shape: PlanShape, found: Trace | Routed, costs: NDArray[np.float64]) -> PlanCost:
+    all_of_them = shape.kind == "no early drop"
+    visits = float(len(shape.order)) if all_of_them else float(found.visits.mean())
+    return PlanCost(shape, visits, mean_of(costs))

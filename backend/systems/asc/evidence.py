@@ -1,0 +1,181 @@
+"""Decision records, with the numbers behind them as JSON-typed data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from backend.model.events import RecordDecision, SelectionPlan
+from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.cost import CostModel, Mean, PlanChoice, PlanShape
+from backend.systems.asc.hybrid import ArrowDecision, HybridSequence
+from backend.systems.asc.knobs import Settings
+from backend.systems.asc.macro import Step
+from backend.systems.asc.rearrange import Rearrangement
+from backend.systems.asc.trigger import DROPPING, VISITS, Reading
+
+ALGORITHM: Final = "asc"
+COST_UNIT: Final = "visits per tuple"
+#: With measured visit costs.
+WEIGHTED_UNIT: Final = "visits per tuple, weighted"
+#: Metric of evaluations no trigger called for: lhs = predicted new, rhs = predicted old cost.
+PREDICTED: Final = "predicted cost per tuple"
+#: Micro-arrows listed with a decision, those of most support; the matrix ``arrows`` has all.
+_MOST_ARROWS: Final = 40
+_METRICS: Final = {"visits": VISITS, "dropping ratio": DROPPING, "either": VISITS}
+
+Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "thin", "cooldown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What one evaluation found. reading: None when no trigger called for it; choice: None when
+    no plans were compared."""
+
+    kind: str
+    verdict: Verdict
+    batch_id: int
+    reading: Reading | None
+    n_sample: int
+    explanation: str
+    detail: Mapping[str, Any]
+    choice: PlanChoice | None = None
+
+
+def decision_record(
+    seq: int, settings: Settings, old: SelectionPlan, new: SelectionPlan | None, found: Evaluation
+) -> RecordDecision:
+    """The record of an evaluation: ``change >= μ`` when the trigger was read, else
+    ``predicted new < predicted old``. old, new: the plan before, and the one adopted if any."""
+    reading, choice = found.reading, found.choice
+    challenger = (choice.withheld or choice.challenger) if choice else None
+    predicted_new = challenger.cost.value if challenger else None
+    predicted_old = choice.incumbent.cost.value if choice else None
+    watched = reading.decisive(settings.trigger) if reading else None
+    metric = f"change of {watched.metric if watched else _METRICS[settings.trigger]}"
+    fixed = {"trigger": settings.trigger, "mu": settings.mu, "cost_unit": COST_UNIT}
+    return RecordDecision(
+        seq=seq,
+        batch_id=found.batch_id,
+        algorithm=ALGORITHM,
+        kind=found.kind,
+        verdict=found.verdict,
+        metric=metric if reading else PREDICTED,
+        lhs=(watched.lhs if watched else None) if reading else predicted_new,
+        relation=">=" if reading else "<",
+        rhs=settings.mu if reading else predicted_old,
+        n=reading.n_tuples if reading else found.n_sample,
+        n_sample=found.n_sample,
+        knob_version=settings.version,
+        explanation=found.explanation,
+        old=_plan_detail(PlanShape.of(old), old.version),
+        new=_plan_detail(challenger.shape, new.version if new else None) if challenger else None,
+        predicted_old=predicted_old,
+        predicted_new=predicted_new,
+        plan_version=new.version if new else None,
+        detail={**fixed, **(reading.detail() if reading else {}), **found.detail},
+    )
+
+
+def _plan_detail(shape: PlanShape, version: int | None) -> dict[str, Any]:
+    """A plan: its version (None: only proposed), kind, order (attribute names), micro-arrows."""
+    found = {"version": version, "kind": shape.kind, "order": list(shape.order)}
+    return {**found, "n_arrows": len(shape.arrows)} if shape.kind == "hybrid" else found
+
+
+def mean_detail(mean: Mean) -> dict[str, Any]:
+    """A mean with its 95 % confidence interval and sample size."""
+    return {"mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n}
+
+
+def choice_detail(
+    found: Rearrangement, constructs: ConstructSet, model: CostModel, source: str
+) -> dict[str, Any]:
+    """Plans compared, the saving with its interval, and how the candidate was built.
+
+    source: which sampled tuples were used, 'last λ tuples' or 'profile window'.
+    """
+    choice, proposal = found.choice, found.proposal
+    detail: dict[str, Any] = {
+        "sample": source,
+        "ordering": proposal.ordering,
+        "plans": _plans_detail(choice),
+        "saving": mean_detail(choice.saving),
+        "min_gain": choice.min_gain,
+        "d_init": choice.d_init,
+        "visits_init": choice.visits_init,
+        "cover_prefix": list(proposal.cover_prefix),
+        "n_comparisons": proposal.built.n_comparisons,
+        "steps": [_step_detail(step) for step in proposal.steps],
+    }
+    if found.n_periods:
+        detail["n_periods"] = found.n_periods
+    if model.weights:
+        detail |= {"cost_unit": WEIGHTED_UNIT, "weights": dict(model.weights)}
+    if proposal.found:
+        search = proposal.found
+        detail["search"] = {"exact": search.exact, "cost": search.cost, "n": search.n}
+    if proposal.hybrid:
+        detail["arrows"] = _arrows_detail(proposal.hybrid, constructs)
+    return detail
+
+
+def _plans_detail(choice: PlanChoice) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": plan.kind,
+            "order": list(plan.order),
+            "visits": plan.visits,
+            "cost": mean_detail(plan.cost),
+            "incumbent": plan is choice.incumbent,
+            "chosen": plan is choice.best,
+        }
+        for plan in choice.plans
+    ]
+
+
+def _arrows_detail(hybrid: HybridSequence, constructs: ConstructSet) -> dict[str, Any]:
+    """Regions decided and left undecided, and the micro-arrows of most support."""
+    established = [d for d in hybrid.decisions if d.target is not None]
+    shown = sorted(established, key=lambda d: -d.support)[:_MOST_ARROWS]
+    return {
+        "n_established": len(established),
+        "n_decided": len(hybrid.decisions),
+        "n_thin": hybrid.n_thin,
+        "shown": [_arrow_detail(d, constructs) for d in shown],
+    }
+
+
+def _arrow_detail(decision: ArrowDecision, constructs: ConstructSet) -> dict[str, Any]:
+    labels = constructs.constructs[decision.attribute].region_labels()
+    return {
+        "attribute": decision.attribute,
+        "row": decision.region,
+        "region": labels[decision.region],
+        "target": decision.target,
+        "level": decision.level,
+        "metric": decision.metric,
+        "support": decision.support,
+        "score": decision.score,
+        "macro_score": decision.macro_score,
+        "gain": decision.gain,
+    }
+
+
+def _step_detail(step: Step) -> dict[str, Any]:
+    return {
+        "phase": step.phase,
+        "chosen": step.chosen,
+        "sentence": step.sentence(),
+        "n": step.n_sample,
+        "candidates": [
+            {
+                "attribute": c.attribute,
+                "score": c.score,
+                "individual": c.individual,
+                "newly_covered": c.newly_covered,
+            }
+            for c in step.candidates
+        ],
+    }

@@ -1,0 +1,111 @@
+"""Sentences people understand, with the numbers in them, for every decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from backend.systems.asc.cost import PlanChoice, PlanCost, PlanShape
+from backend.systems.asc.trigger import Watched
+
+
+def arrows(order: Sequence[str]) -> str:
+    """``dep_delay → origin → carrier``."""
+    return " → ".join(order) if order else "(no constructs)"
+
+
+def plan_text(shape: PlanShape) -> str:
+    """A plan in words: its order, its micro-arrows, or that it drops nothing early."""
+    if shape.kind == "no early drop":
+        return "no early drop"
+    if shape.kind == "ticket":
+        return "ticket routing"
+    if shape.kind == "hybrid":
+        n = len(shape.arrows)
+        return f"{arrows(shape.order)} with {n} micro-arrow{'' if n == 1 else 's'}"
+    return arrows(shape.order)
+
+
+def count(n: int) -> str:
+    """A number of tuples with thousands apart: ``5 000``."""
+    return f"{n:,}".replace(",", " ")
+
+
+def number(value: float) -> str:
+    """Three significant digits, at least two decimals: ``2.31``, ``0.843``, ``0.00``."""
+    return f"{value:.2f}" if value == 0 or abs(value) >= 1 else f"{value:.3g}"
+
+
+def numbers(first: float, second: float) -> tuple[str, str]:
+    """Two numbers as ``number`` writes them, with decimals added until they differ."""
+    if number(first) != number(second) or first == second:
+        return number(first), number(second)
+    digits = next((d for d in range(3, 9) if f"{first:.{d}f}" != f"{second:.{d}f}"), 9)
+    return f"{first:.{digits}f}", f"{second:.{digits}f}"
+
+
+def percent(share: float, signed: bool = False) -> str:
+    """``34 %``; one decimal below 10 %; ``+`` or ``-`` in front when signed."""
+    value = 100 * share
+    digits = 0 if abs(value) >= 10 or value == 0 else 1
+    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    return f"{text} %"
+
+
+def change_sentence(watched: Watched, mu: float, n_tuples: int) -> str:
+    """``visits per tuple rose from 2.31 to 3.10 (+34 % ≥ μ = 10 %) over 5 000 tuples``."""
+    now, init = watched.now, watched.init
+    verb = "rose" if now > init else "fell" if now < init else "stayed"
+    moved = f"from {number(init)} to {number(now)}" if now != init else f"at {number(now)}"
+    sign = "≥" if watched.change >= mu else "<"
+    if math.isinf(watched.change):
+        size = "from zero, more than any μ"
+    else:
+        shown = math.copysign(watched.change, now - init)
+        size = f"{percent(shown, signed=True)} {sign} μ = {100 * mu:g} %"
+    return f"{watched.metric} {verb} {moved} ({size}) over {count(n_tuples)} tuples"
+
+
+def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:
+    """Which plan won on the sample, and against what."""
+    best, old, other = choice.best, choice.incumbent, choice.withheld or choice.challenger
+    n_sample = f"on {count(best.cost.n)} sampled tuples"
+    if other is None:
+        return f"plan kept: there is no other, {n_sample}"
+    old_number, other_number = numbers(old.cost.value, other.cost.value)
+    old_price = old_number + _visits_of(old, no_drop_visit_cost)
+    other_price = other_number + _visits_of(other, no_drop_visit_cost)
+    if choice.withheld is not None:
+        return _withheld_sentence(choice, choice.withheld, other_price, old_price, n_sample)
+    if not choice.switches:
+        against = f"{other_price} for {plan_text(other.shape)}"
+        return f"{_kept(old)}, predicted cheapest at {old_price} against {against} {n_sample}"
+    same_kind = best.kind == old.kind == "early drop"
+    new = f"new {'order' if same_kind else 'plan:'} {plan_text(best.shape)}"
+    said = f"{new} predicted {other_price} against {old_price} for the old {n_sample}"
+    return f"{said}, as asked for" if choice.asked_for else said
+
+
+def _withheld_sentence(
+    choice: PlanChoice, withheld: PlanCost, price: str, old_price: str, n_sample: str
+) -> str:
+    """``order kept: a → b predicted 2.29 against 2.30, 0.4 % less; min_gain asks for 1 % …``."""
+    old = choice.incumbent
+    saved = 1 - withheld.cost.value / old.cost.value
+    return (
+        f"{_kept(old)}: {plan_text(withheld.shape)} predicted {price} against {old_price}, only "
+        f"{percent(saved)} less where min_gain = {100 * choice.min_gain:g} % is asked for, "
+        f"{n_sample}"
+    )
+
+
+def _kept(plan: PlanCost) -> str:
+    words = {"early drop": "order", "hybrid": "hybrid plan", "ticket": "ticket routing"}
+    return f"{words.get(plan.kind, plan.kind)} kept"
+
+
+def _visits_of(plan: PlanCost, no_drop_visit_cost: float) -> str:
+    """Nothing, or for no early drop `` (12 branch-free visits at 0.3 each)``."""
+    if plan.kind != "no early drop":
+        return ""
+    return f" ({len(plan.order)} branch-free visits at {no_drop_visit_cost:g} each)"

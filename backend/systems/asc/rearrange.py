@@ -1,0 +1,95 @@
+"""One rearrangement: a plan is proposed, meets the one in force on the sample, the better runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.cost import (
+    Contest,
+    CostModel,
+    PlanChoice,
+    PlanShape,
+    choose_plan,
+)
+from backend.systems.asc.knobs import Settings
+from backend.systems.asc.matching import Regions
+from backend.systems.asc.orderings import BASELINES, Ordering, Proposal, propose
+
+#: Kinds of evaluation that need no trigger, and how their explanations begin.
+UNTRIGGERED: Final = {
+    "initial order": "first measured order",
+    "queries changed": "first measured order since the queries changed",
+    "stop rule changed": "first measured order since the stop rule changed",
+    "visit cost changed": "what a visit costs was changed",
+    "ordering changed": "ordering changed",
+    "arrow rules changed": "the rules of micro-arrows were changed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rearrangement:
+    """What was proposed and what was chosen. n_periods: 0 when one sample served all steps."""
+
+    proposal: Proposal
+    choice: PlanChoice
+    n_periods: int
+
+
+def rearrange(
+    constructs: ConstructSet,
+    incumbent: PlanShape,
+    built_by: Ordering,
+    sample: Regions,
+    periods: Sequence[Regions],
+    settings: Settings,
+    model: CostModel,
+) -> Rearrangement:
+    """Build the plan the ``ordering`` knob names and choose. Raises ValueError for no sample.
+
+    built_by: the ordering the incumbent comes from. sample: intp[T, n], what plans are costed on,
+    and built from unless there are ``periods``, one a step.
+    """
+    proposal = propose(settings.ordering, constructs, periods or [sample], model, settings.rules)
+    meeting = contest(incumbent, built_by, proposal, settings.min_gain)
+    choice = choose_plan(constructs, sample, meeting, model)
+    return Rearrangement(proposal, choice, len(periods))
+
+
+def contest(
+    incumbent: PlanShape, built_by: Ordering, proposal: Proposal, min_gain: float
+) -> Contest:
+    """Who meets whom.
+
+    'No early drop' always may run, and is not asked to leave by another ordering; a baseline
+    runs unopposed. A plan another ordering has built leaves for the one asked for.
+    """
+    ordering, shape = proposal.ordering, proposal.shape
+    is_branch_free = incumbent.kind == "no early drop"
+    is_baseline = ordering in BASELINES
+    if shape.kind == "ticket" and incumbent.kind == "ticket":
+        shape = incumbent
+    contenders = [shape]
+    if not is_baseline and not is_branch_free:
+        contenders.append(PlanShape("no early drop", shape.order))
+    if is_branch_free and shape.kind == "early drop" and not is_baseline:
+        contenders.append(PlanShape("early drop", incumbent.order))
+    plain = PlanShape("early drop", shape.order)
+    return Contest(
+        incumbent=incumbent,
+        contenders=tuple(contenders),
+        references=(plain,) if shape.kind != "early drop" else (),
+        min_gain=min_gain,
+        must_leave=is_baseline or (built_by != ordering and not is_branch_free),
+    )
+
+
+def normalised(measured: Mapping[str, float], attributes: Sequence[str]) -> dict[str, float] | None:
+    """Measured times as weights of mean 1; None unless every attribute has a time > 0."""
+    found = [measured.get(a, 0.0) for a in attributes]
+    if not found or not all(time > 0 for time in found):
+        return None
+    mean = sum(found) / len(found)
+    return {a: time / mean for a, time in zip(attributes, found, strict=True)}

@@ -1,0 +1,120 @@
+"""What the decision core watches: samples, counts of the λ window, baselines and clocks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from backend.model.events import BatchExecuted, SelectionPlan
+from backend.systems.asc.constructs import ConstructSet
+from backend.systems.asc.cost import Mean, PlanShape, mean_of, route
+from backend.systems.asc.knobs import Settings
+from backend.systems.asc.matching import Regions
+from backend.systems.asc.regret import Regret
+from backend.systems.asc.trigger import DROPPING, VISITS, Baseline, Reading, Watched
+from backend.systems.asc.windows import BatchCounts, CountWindow, ProfileWindow
+
+
+class Monitor(NamedTuple):
+    """What is watched at the moment; None = not known yet.
+
+    n_window, d_window, visits_window: tuples of the running λ window, their tuple dropping ratio
+    and visits per tuple (with 'no early drop': of its reference order, from the sample). d_init,
+    visits_init: the baselines. window_tuples: sampled tuples in the profile window. regret: the
+    last entry of the ledger.
+    """
+
+    n_window: int
+    d_window: float | None
+    visits_window: float | None
+    d_init: float | None
+    visits_init: float | None
+    window_tuples: int
+    regret: Regret = Regret()
+
+
+class Watch:
+    """The windows and clocks behind the trigger."""
+
+    def __init__(self, constructs: ConstructSet) -> None:
+        self.profile = ProfileWindow(constructs)
+        self.window = CountWindow()
+        self.baseline: Baseline | None = None
+        self.since_switch: int | None = None
+        self._constructs = constructs
+        self.n_seen = self._since_check = 0
+
+    def sampled(self, event: BatchExecuted, tau: int) -> Regions:
+        """Take in a batch's sample; its regions."""
+        self.n_seen += event.n_tuples
+        return self.profile.add(event.sample, self.n_seen, tau)
+
+    def count(self, event: BatchExecuted, lambda_tuples: int) -> None:
+        """Account for a batch that ran under the plan in force."""
+        counts = BatchCounts(event.n_tuples, event.n_matched, event.visits)
+        self.window.add(counts, lambda_tuples)
+        self._since_check += event.n_tuples
+        if self.since_switch is not None:
+            self.since_switch += event.n_tuples
+
+    def is_due(self, lambda_tuples: int) -> bool:
+        """Whether λ tuples have passed since the last evaluation (true once)."""
+        due = self._since_check >= lambda_tuples
+        self._since_check %= lambda_tuples
+        return due
+
+    def restart(self) -> None:
+        """A new plan version: the λ clock starts at its installation (erratum 19)."""
+        self.window.clear()
+        self._since_check = 0
+
+    def rebuild(self, constructs: ConstructSet) -> None:
+        """Go over to other constructs."""
+        self._constructs = constructs
+        self.profile.rebuild(constructs)
+
+    def sample(self, settings: Settings) -> tuple[Regions, str]:
+        """Sampled tuples of the last λ, whatever plan they ran under, when they are enough, else
+        the whole profile window; and which of the two."""
+        recent = self.profile.regions(self.n_seen - settings.lambda_tuples)
+        if len(recent) >= settings.min_samples:
+            return recent, "last λ tuples"
+        return self.profile.regions(), "profile window"
+
+    def visits_now(self, plan: SelectionPlan, settings: Settings) -> float | None:
+        """Visits per tuple over the window: exact with early drop; without it they are constant,
+        so those its order would need with early drop, from the sample."""
+        if plan.kind != "no early drop":
+            return self.window.visits
+        regions, _ = self.sample(settings)
+        if len(regions) < settings.min_samples:
+            return None
+        return self.expected_visits(plan, regions, settings).value
+
+    def expected_visits(self, plan: SelectionPlan, regions: Regions, settings: Settings) -> Mean:
+        """Visits per tuple under the plan (with early drop) on a non-empty sample."""
+        found = route(self._constructs, regions, PlanShape.of(plan), settings.stop_rule)
+        return mean_of(found.visits)
+
+    def reading(self, plan: SelectionPlan, settings: Settings) -> Reading:
+        """Both watched quantities against their baselines."""
+        d_now, visits_now = self.window.dropping_ratio, self.visits_now(plan, settings)
+        base = self.baseline
+        if base is None:
+            return Reading(self.window.n_tuples, None, None)
+        return Reading(
+            self.window.n_tuples,
+            None if visits_now is None else Watched(VISITS, visits_now, base.visits_init),
+            None if d_now is None else Watched(DROPPING, d_now, base.d_init),
+        )
+
+    def monitor(self, plan: SelectionPlan, settings: Settings, regret: Regret) -> Monitor:
+        """The watched quantities, for display."""
+        return Monitor(
+            n_window=self.window.n_tuples,
+            d_window=self.window.dropping_ratio,
+            visits_window=self.visits_now(plan, settings),
+            d_init=self.baseline.d_init if self.baseline else None,
+            visits_init=self.baseline.visits_init if self.baseline else None,
+            window_tuples=len(self.profile),
+            regret=regret,
+        )

@@ -1,0 +1,1 @@
+"""The vocabulary of introspection: plain data that imports nothing of ours."""
