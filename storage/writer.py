@@ -28,7 +28,8 @@ from storage.errors import RunExists, UnknownRun, translated
 from storage.liveness import is_gone
 from storage.migrations import prepare
 from storage.schema import CommitRow, RunRow
-from storage.vocabulary.records import Batch, BatchRecord, Command, Entity, Knob, Run, RunState
+from storage.vocabulary.kinds import RunState
+from storage.vocabulary.records import Batch, BatchRecord, Command, Entity, Knob, Run
 from storage.write_rows import RunCache
 
 FINAL_STATES: Final = ("ended", "interrupted", "failed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from storage.vocabulary.records import EntityKind
+from storage.vocabulary.kinds import EntityKind
 
 
 class Property(NamedTuple):

@@ -11,22 +11,55 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from storage.vocabulary.kinds import CommandState, EntityKind, InputState, RunState
+
 Json: TypeAlias = Any
 
-EntityKind: TypeAlias = Literal[
-    "query",
-    "operator",
-    "queue",
-    "synopsis",
-    "store",
-    "cache",
-    "index",
-    "monitor",
-    "pool",
-    "system",
-]
-RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
-CommandState: TypeAlias = Literal["requested", "applied", "refused"]
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A stream a run reads. schema: [[attribute, type], ...]. source: facts to show.
+
+    timestamp: the attribute that carries its time, or '' for the arrival number.
+    """
+
+    name: str
+    schema: Json
+    source: Json = field(default_factory=dict)
+    timestamp: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InputBatch:
+    """What a batch took from one input. Counts as in Batch; backlog_tuples None = unknown.
+
+    state 'failed': the input gives no more tuples, and note says why; other inputs go on.
+    """
+
+    input: str
+    n_tuples: int
+    n_misfits: int
+    backlog_tuples: int | None = None
+    stream_time: str = ""
+    state: InputState = "open"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One adaptive part of a run: an instance of a system, over some inputs, for some queries.
+
+    id: unique in the run, opaque to readers. system: name of the system. title: for people.
+    removed_batch: first batch without it, or None while it lives.
+    """
+
+    id: str
+    system: str
+    title: str
+    inputs: tuple[str, ...]
+    queries: tuple[str, ...] = ()
+    since_batch: int = 0
+    removed_batch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +83,15 @@ class Run:
     ended_at: float | None = None
     heartbeat_at: float | None = None
     note: str = ""
+    inputs: tuple[Input, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
     """Something with properties that change: an operator, a queue, a query, the system…
 
-    id is unique in the run (``asc:dep_delay``, ``query:q1``, ``queue:source``, ``system``).
-    properties: static facts. query: the query it belongs to, or '' when shared.
+    id is unique in the run and opaque to readers: name is what people call it. properties: static
+    facts. query: the query it belongs to, or '' when shared. unit_id: '' for the engine's.
     removed_batch: first batch without it, or None while it lives.
     """
 
@@ -68,6 +102,8 @@ class Entity:
     query: str = ""
     since_batch: int = 0
     removed_batch: int | None = None
+    unit_id: str = ""
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +137,7 @@ class PlanVersion:
     decision: int | None = None
     evidence: Json = field(default_factory=dict)
     recorded_at: float | None = field(default=None, compare=False)
+    unit_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +170,7 @@ class Decision:
     predicted_new: float | None = None
     plan_version: int | None = None
     detail: Json = field(default_factory=dict)
+    unit_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +188,7 @@ class DecisionOutcome:
     sample_new: float | None
     counterfactual_old: float | None
     n_sample: int
+    unit_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +207,7 @@ class Matrix:
     n: int = 0
     row_stats: Json = field(default_factory=dict)
     column_stats: Json = field(default_factory=dict)
+    unit_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +223,7 @@ class Event:
     detail: str = ""
     severity: Literal["info", "warning", "error"] = "info"
     ref: Json = field(default_factory=dict)
+    unit_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +231,7 @@ class Knob:
     """A knob and its value in force. kind: float | int | choice | bool; scale: linear | log.
 
     version: the settings version that set this value; batch: first batch it applied to.
+    scope: the unit or input whose knob it is, '' for the engine's.
     recorded_at: set by the store when read (Unix s); not compared.
     """
 
@@ -207,6 +249,7 @@ class Knob:
     version: int = 0
     batch: int = 0
     recorded_at: float | None = field(default=None, compare=False)
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +257,8 @@ class Command:
     """A request of an operator.
 
     kind: knob | query_add | query_pause | query_resume | query_remove | stop.
-    payload: {"knob", "value"} or {"name", "text"} / {"name"}. Written by the dashboard as
+    payload: {"knob", "value", "scope"} (no scope: the one knob of that name) or
+    {"name", "text"} / {"name"}. Written by the dashboard as
     'requested'; state, answer and the rest come from the engine's CommandAnswer.
     expected_version: knob version the requester saw, or None (no check).
     """
@@ -248,10 +292,12 @@ class CommandAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ResultTuple:
-    """One recently matched tuple: its columns by name, and the queries it satisfies (sorted)."""
+    """One recently matched tuple of an input: its columns by name, the queries it satisfies
+    (sorted)."""
 
     values: Json
     query_ids: tuple[str, ...]
+    input: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +306,7 @@ class Misfit:
 
     raw: str
     error: str
+    input: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +314,7 @@ class Batch:
     """One executed micro-batch. id None: a boundary without data (knob applied while idle).
 
     time: when it was recorded. stream_time: the largest timestamp seen, as text, or ''.
+    plans: unit -> version of the plan it ran under.
     """
 
     id: int | None
@@ -278,6 +326,7 @@ class Batch:
     plan_version: int
     stream_time: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    plans: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,3 +346,5 @@ class BatchRecord:
     answers: tuple[CommandAnswer, ...] = ()
     results: tuple[ResultTuple, ...] = ()
     misfits: tuple[Misfit, ...] = ()
+    units: tuple[Unit, ...] = ()
+    inputs: tuple[InputBatch, ...] = ()

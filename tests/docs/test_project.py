@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from storage.vocabulary.records import CommandState, EntityKind, RunState
+from storage.vocabulary.kinds import CommandState, EntityKind, RunState
 from tests.docs.tree import ROOT
 
 PIN = re.compile(

@@ -33,7 +33,8 @@ from backend.workloads.relations import SlidingRelation
 from backend.workloads.replay import ReplaySource, open_source
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from storage.errors import RunExists
-from storage.vocabulary.records import Json, Run, RunState
+from storage.vocabulary.kinds import RunState
+from storage.vocabulary.records import Json, Run
 from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)

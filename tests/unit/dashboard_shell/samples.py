@@ -9,7 +9,8 @@ import numpy as np
 
 from dashboard.context import Context, Moment
 from storage.rows import DecisionEntry, SeriesData, StoredEvent
-from storage.vocabulary.records import Decision, Event, PlanVersion, Run, RunState
+from storage.vocabulary.kinds import RunState
+from storage.vocabulary.records import Decision, Event, PlanVersion, Run
 
 
 def run(run_id: str = "r1", state: RunState = "running", started_at: float = 100.0) -> Run:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.context import Context, Moment, default_run, of, resolve
-from storage.vocabulary.records import RunState
+from storage.vocabulary.kinds import RunState
 from tests.unit.dashboard_shell.samples import Runs, context, run
 
 moments = st.builds(

@@ -1,0 +1,154 @@
+"""What a system and its units are to the engine. One paper is one system; a run has many units.
+
+A unit is pure: no clock, no input or output, no global random numbers. The engine tells it what
+happened and writes down what it answers; a host runs its operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from backend.model.conditions import ContinuousQuery
+from backend.model.events import KnobsChanged, QueriesChanged
+from backend.model.functions import Functions
+from backend.model.knobs import KnobSettings, KnobSpec
+from backend.model.schema import Schema
+from backend.operators.contract import Operator, UnitResult
+from storage.vocabulary.records import (
+    Decision,
+    DecisionOutcome,
+    Entity,
+    Event,
+    Json,
+    Matrix,
+    PlanVersion,
+    Sample,
+)
+
+
+class Refused(Exception):
+    """Something that cannot be done; the message is the answer, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A query that a system can run. group: queries with one group go to one unit; it is the part
+    of the unit's id behind the system's name."""
+
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a system cannot run a query, in one sentence."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitJob:
+    """What a unit is made for. id: qualifies its entities. input: the stream it reads; source,
+    sink: facts about it, to show. progress: told (n, total) as queries are registered."""
+
+    id: str
+    input: str
+    schema: Schema
+    queries: tuple[ContinuousQuery, ...]
+    functions: Functions | None = None
+    progress: Callable[[int, int], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a unit came to, as the store records it; the engine adds the unit's id."""
+
+    plans: tuple[PlanVersion, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    outcomes: tuple[DecisionOutcome, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    def then(self, later: Recorded) -> Recorded:
+        """Both, in order."""
+        return Recorded(
+            (*self.plans, *later.plans),
+            (*self.decisions, *later.decisions),
+            (*self.outcomes, *later.outcomes),
+            (*self.events, *later.events),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRan:
+    """A batch is over. ms: where the unit's clock stands, milliseconds since any moment."""
+
+    batch_id: int
+    result: UnitResult
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What there is to see of a unit after a batch. matrices: as of its last decision."""
+
+    samples: tuple[Sample, ...] = ()
+    matrices: tuple[Matrix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnitState:
+    """What a unit takes up again after a killed run: the plan in force, the number of decisions."""
+
+    plan: PlanVersion
+    n_decisions: int
+    facts: Mapping[str, Json] = field(default_factory=dict)
+
+
+class Unit(Protocol):
+    """One adaptive part of a run: an instance of a system over one input."""
+
+    @property
+    def plan_version(self) -> int:
+        """The plan in force, or adopted for the next batch."""
+
+    def start(self, state: UnitState | None) -> Recorded:
+        """The first plan, or the one it goes on with."""
+
+    def operator(self, batch_id: int) -> Operator:
+        """What the batch runs."""
+
+    def executed(self, event: BatchRan) -> Recorded:
+        """Decide on a batch."""
+
+    def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
+        """Take in what operators changed. Raises Refused or QueryError for what cannot be."""
+
+    def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
+        """Operators, queues, monitors and queries; of unchanged ones the same objects. paused:
+        queries of the unit that are registered and do not run."""
+
+    def observe(self) -> Observation:
+        """Samples and matrices after the last batch."""
+
+
+class System(Protocol):
+    """One paper's way of running and adapting a part of a run."""
+
+    @property
+    def name(self) -> str:
+        """Short, as in ids: 'asc'."""
+
+    @property
+    def title(self) -> str:
+        """For people."""
+
+    @property
+    def knobs(self) -> tuple[KnobSpec, ...]:
+        """What each of its units has."""
+
+    def claim(self, query: ContinuousQuery) -> Claim | Refusal:
+        """Whether it can run a query, and in which unit."""
+
+    def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
+        """A unit for some queries. Raises Refused or QueryError."""

@@ -1,0 +1,62 @@
+"""The closed lists of the vocabulary: each word has one meaning in store, API and UI."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+EntityKind: TypeAlias = Literal[
+    "query",
+    "operator",
+    "queue",
+    "synopsis",
+    "store",
+    "cache",
+    "index",
+    "monitor",
+    "pool",
+    "system",
+]
+#: What an entity or a node of a plan is for; how it is drawn follows from it.
+Role: TypeAlias = Literal[
+    "source",
+    "output",
+    "selection",
+    "filter",
+    "project",
+    "window",
+    "join",
+    "aggregate",
+    "distinct",
+    "set operation",
+    "relation to stream",
+    "queue",
+    "synopsis",
+    "store",
+    "cache",
+    "index",
+    "pool",
+    "profile",
+    "race",
+    "query",
+    "system",
+]
+#: One meaning each: a plan was adopted; a better one was found and not taken (kept, cool-down); a
+#: knob was turned; the set of queries changed; the run began, went on or was asked to stop; tuples
+#: were kept aside; an input failed or ended; the statistics changed; another algorithm took over.
+EventKind: TypeAlias = Literal[
+    "rearrangement",
+    "held back",
+    "knob",
+    "query",
+    "run",
+    "misfit",
+    "input",
+    "change",
+    "algorithm",
+]
+#: One meaning each: the candidate was adopted; the incumbent was found to be best; the inequality
+#: did not hold; held back by the cool-down; too little evidence; adapting is off.
+Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "cooldown", "thin", "pinned"]
+InputState: TypeAlias = Literal["open", "ended", "failed"]
+RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
+CommandState: TypeAlias = Literal["requested", "applied", "refused"]
