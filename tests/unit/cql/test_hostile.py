@@ -49,13 +49,26 @@ GIANTS = {
     "a large exponent": WHERE + "v = 1e" + "9" * 7900,
     "a window of many words": "Select * From D [" + "Rows " * 1500 + "]",
 }
-WORDS = (
-    *"Select * From D Where v tag ok day and or not in between is null like ( ) [ ] , ; .".split(),
-    *"= <> != < <= > >= == + - / 1 -2 3.5 1e400 'x' '' 'O''Hare' `v` ` ' \" ! & | -- /* */".split(),
-    *"Istream( Rstream( Distinct Group By Having Order Union All Except Join On As true false".split(),
-    *"[Rows 5] [Now] [Range 5 Minutes] count(*) f(v) DATE'2013-01-01' TIMESTAMP'x' E zz".split(),
-    *(" ", "\n", "\t", "\r\n", "\f", "\0", "\ud800", "\udfff", "\x85", "é", "𝒙", "\u2003", "\x1b"),
+_WORDS = """Select * From D Where v tag ok day and or not in between is null like ( ) [ ] , ; .
+= <> != < <= > >= == + - / 1 -2 3.5 1e400 'x' '' 'O''Hare' `v` ` ' " ! & | -- /* */ [Rows 5]
+Istream( Rstream( Distinct Group By Having Order Union All Except Join On As true false [Now]
+[Range 5 Minutes] count(*) f(v) DATE'2013-01-01' TIMESTAMP'x' E zz [Partition By v Rows 5]"""
+_ODD = (
+    " ",
+    "\n",
+    "\t",
+    "\r\n",
+    "\f",
+    "\0",
+    "\ud800",
+    "\udfff",
+    "\x85",
+    "é",
+    "🙂",
+    "\u2003",
+    "\x1b",
 )
+WORDS = (*_WORDS.split(), *_ODD)
 SEEDS = (
     "Select * From D Where v = 1 and tag <> 'x'",
     "Select * From D As d Where not (d.v between 1 and 5 or tag in ('a', 'b')) -- why\n;",
@@ -69,10 +82,12 @@ def read(text: str) -> None:
     try:
         parse_query("q", text, STREAMS)
     except CqlError as error:
-        assert error.line >= 1
-        assert error.column >= 1
-        assert error.message
-        str(error).encode()
+        refusal = error
+    else:
+        return
+    assert min(refusal.line, refusal.column) >= 1
+    assert refusal.message
+    str(refusal).encode()
 
 
 @pytest.mark.timeout(20)
@@ -122,7 +137,7 @@ def test_nesting_is_refused_before_anything_recurs(nested: str) -> None:
     assert caught.value.column > len(WHERE)
 
 
-@pytest.mark.parametrize("bad", ["\ud800", "\udfff", "\0"])
+@pytest.mark.parametrize("bad", ["\udfff", "\0"])
 @pytest.mark.parametrize(
     ("text", "place"),
     [("{}", (1, 1)), (WHERE + "v = 1\n and tag = '{}'", (2, 13)), (WHERE + "v=1 --{}", (1, 29))],
