@@ -16,7 +16,7 @@ MAX_DISJUNCTS: Final = 64
 Conjunct: TypeAlias = dict[str, tuple[Condition, ...]]
 
 
-class QueryError(ValueError):
+class QueryError(Refused, ValueError):
     """A query that cannot be registered; the message names it and says what is allowed."""
 
 
