@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from backend.cql.printer import format_filter
 from backend.engine import recorder
@@ -100,7 +99,7 @@ class FiltersDeciding:
     def matrices(self) -> tuple[Matrix, ...]:
         standings = self.core.standings
         race = (race_matrix(standings),) if standings else ()
-        return (*(Matrix(**asdict(data)) for data in self.core.matrices()), *race)
+        return (*self.core.matrices(), *race)
 
     def _refuse_windows(self, filters: Sequence[Expensive]) -> None:
         """The streams windows look into are opened when the run starts."""

@@ -19,11 +19,9 @@ from backend.engine.describe import (
 from backend.engine.execution import BatchResult, Match
 from backend.model.events import (
     AdoptPlan,
-    RecordDecision,
-    RecordOutcome,
     SelectionPlan,
 )
-from backend.model.filters import AdoptFilters, Remark
+from backend.model.filters import AdoptFilters
 from backend.model.knobs import KnobSettings
 from storage.vocabulary.records import (
     Batch,
@@ -84,48 +82,12 @@ def plan_row(adopted: AdoptPlan, stream: str) -> PlanVersion:
     )
 
 
-def decision_row(d: RecordDecision) -> Decision:
-    return Decision(
-        seq=d.seq,
-        batch=d.batch_id,
-        algorithm=d.algorithm,
-        kind=d.kind,
-        verdict=d.verdict,
-        metric=d.metric,
-        lhs=d.lhs,
-        relation=d.relation,
-        rhs=d.rhs,
-        n=d.n,
-        n_sample=d.n_sample,
-        knob_version=d.knob_version,
-        explanation=d.explanation,
-        old=d.old,
-        new=d.new,
-        predicted_old=d.predicted_old,
-        predicted_new=d.predicted_new,
-        plan_version=d.plan_version,
-        detail=d.detail,
-    )
-
-
-def outcome_row(o: RecordOutcome) -> DecisionOutcome:
-    return DecisionOutcome(
-        o.decision,
-        o.batch_id,
-        o.actual_new,
-        o.n,
-        o.sample_new,
-        o.counterfactual_old,
-        o.n_sample,
-    )
-
-
-def decision_event(d: RecordDecision) -> Event | None:
+def decision_event(d: Decision) -> Event | None:
     """The event lane's mark for an evaluation that came to something, or was held back."""
     if d.verdict == "switched":
         return Event("rearrangement", "plan changed", d.explanation, ref={"decision": d.seq})
     if d.verdict in ("kept", "cooldown"):
-        return Event("suppressed", d.verdict, d.explanation, ref={"decision": d.seq})
+        return Event("held back", d.verdict, d.explanation, ref={"decision": d.seq})
     return None
 
 
@@ -198,21 +160,21 @@ def misfit_rows(result: BatchResult) -> tuple[Misfit, ...]:
 
 
 def instructed(
-    instructions: Iterable[Adopted | RecordDecision | RecordOutcome | Remark],
+    instructions: Iterable[Adopted | Decision | DecisionOutcome | Event],
     plan_row: Callable[[Adopted], PlanVersion],
 ) -> Recorded:
     """Plans, decisions, outcomes and events of a core's instructions."""
     plans, decisions, outcomes, events = [], [], [], []
     for instruction in instructions:
-        if isinstance(instruction, RecordDecision):
-            decisions.append(decision_row(instruction))
+        if isinstance(instruction, Decision):
+            decisions.append(instruction)
             event = decision_event(instruction)
             if event is not None:
                 events.append(event)
-        elif isinstance(instruction, RecordOutcome):
-            outcomes.append(outcome_row(instruction))
-        elif isinstance(instruction, Remark):
-            events.append(Event(instruction.kind, instruction.title, instruction.detail))
+        elif isinstance(instruction, DecisionOutcome):
+            outcomes.append(instruction)
+        elif isinstance(instruction, Event):
+            events.append(instruction)
         else:
             plans.append(plan_row(instruction))
     return Recorded(tuple(plans), tuple(decisions), tuple(outcomes), tuple(events))

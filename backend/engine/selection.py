@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import fields
 
 from backend.engine import recorder
 from backend.engine.control import Refused, Registry
@@ -91,13 +90,10 @@ class SelectionDeciding:
 
     def matrices(self) -> tuple[Matrix, ...]:
         constructs, regions = self.core.constructs, self.core.profile_regions
-        found = [
+        return (
             *region_matrices(constructs, regions),
             selectivity_matrix(constructs, regions, self.core.plan.order),
             *arrow_matrices(constructs, regions, self.core.plan, self.core.stop_rule),
-        ]
-        return tuple(
-            Matrix(**{f.name: getattr(data, f.name) for f in fields(data)}) for data in found
         )
 
     def _profile_prob(self, settings: KnobSettings) -> float:

@@ -21,7 +21,6 @@ from backend.model.filters import (
     FilterInstruction,
     FilterPlan,
     Probing,
-    Remark,
 )
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.boost import Boost
@@ -42,9 +41,9 @@ from backend.systems.agreedy.requery import carried_over
 from backend.systems.agreedy.shadow import Shadow
 from backend.systems.agreedy.verdicts import verdict_of
 from backend.systems.agreedy.view import MatrixView
-from backend.systems.asc.matrices import MatrixData
+from storage.vocabulary.records import Event, Matrix
 
-Event: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
+FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
 #: The parts of the work, as ``lap`` is told them.
 LAPS: Final = ("window", "view", "violations", "race")
 
@@ -168,7 +167,7 @@ class FiltersReOptimizer:
             self._meter.break_even(saved),
         )
 
-    def matrices(self) -> tuple[MatrixData, ...]:
+    def matrices(self) -> tuple[Matrix, ...]:
         """V as the last check saw it, in the order of its batch: counts, probabilities, ratios to
         cost."""
         if self._query is None:
@@ -193,7 +192,7 @@ class FiltersReOptimizer:
         reason = f"first order, as written: {arrows(self.plan.order)}; no tuple was seen yet"
         return [AdoptFilters(self.plan, batch_id, reason)]
 
-    def handle(self, event: Event) -> list[FilterInstruction]:
+    def handle(self, event: FilterEvent) -> list[FilterInstruction]:
         """The instructions an event calls for."""
         self._judged = None
         if isinstance(event, BatchFiltered):
@@ -264,8 +263,7 @@ class FiltersReOptimizer:
             said += f"; profile probability {self.profile_prob:g} until the window is new"
         if policy == "boost and flush":
             said += f"; {self._profiler.empty()} profile tuples flushed"
-        numbers = {"filter": change.filter, "before": change.before, "now": change.now}
-        return [Remark("change", "stream changed", said, {**numbers, "z": change.z})]
+        return [Event("change", "stream changed", said)]
 
     # ------------------------------------------------------------------ the check
 
@@ -351,7 +349,7 @@ class FiltersReOptimizer:
             "flushed because not every filter was asked about them"
         )
         title = f"algorithm {before.algorithm} → {self._settings.algorithm}"
-        return [Remark("algorithm", title, said, {"kept": kept, "flushed": gone})]
+        return [Event("algorithm", title, said)]
 
     def _on_queries(self, event: QueriesChanged) -> list[FilterInstruction]:
         """Another set of filters: common ones keep their order; the window stays if it can."""

@@ -13,8 +13,8 @@ from backend.systems.asc.construct import Construct
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import PlanShape
 from backend.systems.asc.matching import Regions, StopRule
-from backend.systems.asc.matrices import MatrixData
 from backend.systems.asc.walk import walk_plan
+from storage.vocabulary.records import Matrix
 
 #: Of more regions only those with a micro-arrow or a sampled tuple are shown.
 _MOST_ROWS: Final = 1000
@@ -22,7 +22,7 @@ _MOST_ROWS: Final = 1000
 
 def arrow_matrix(
     constructs: ConstructSet, regions: Regions, shape: PlanShape, stop_rule: StopRule
-) -> MatrixData:
+) -> Matrix:
     """The matrix ``arrows`` of a hybrid plan, regions intp[T, n] being the sample.
 
     Rows: the regions of all constructs in macro order, ``<attribute>: <region>``. Columns: the
@@ -47,7 +47,7 @@ def arrow_matrix(
             taken = followed.get((attribute, region), 0)
             stats.append((place, region, arrow, *_shares(n, taken, len(regions))))
     kept = [i for i, s in enumerate(stats) if len(rows) <= _MOST_ROWS or s[2] or s[3]]
-    return MatrixData(
+    return Matrix(
         name="arrows",
         kind="arrows",
         rows=tuple(rows[i] for i in kept),
@@ -68,7 +68,7 @@ def arrow_matrix(
 
 def arrow_matrices(
     constructs: ConstructSet, regions: Regions, plan: SelectionPlan, stop_rule: StopRule
-) -> tuple[MatrixData, ...]:
+) -> tuple[Matrix, ...]:
     """The matrix ``arrows`` of a hybrid plan; nothing of another."""
     if plan.kind != "hybrid":
         return ()

@@ -13,10 +13,10 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
     AdoptPlan,
     BatchExecuted,
-    Event,
     Instruction,
     KnobsChanged,
     QueriesChanged,
+    SelectionEvent,
     SelectionPlan,
 )
 from backend.model.knobs import KnobSettings
@@ -27,7 +27,6 @@ from backend.systems.asc.cost import CostModel, PlanShape
 from backend.systems.asc.cover import EXACT_UP_TO, cover_prefix, static_order
 from backend.systems.asc.evidence import (
     Evaluation,
-    Verdict,
     choice_detail,
     decision_record,
     mean_detail,
@@ -56,6 +55,7 @@ from backend.systems.asc.shadow import Shadow
 from backend.systems.asc.trials import Moment, Trials
 from backend.systems.asc.trigger import VISITS, Baseline, Reading, Watched
 from backend.systems.asc.watch import Monitor, Watch
+from storage.vocabulary.kinds import Verdict
 
 __all__ = ["Monitor", "SelectionReOptimizer"]
 
@@ -129,7 +129,7 @@ class SelectionReOptimizer:
         )
         return [AdoptPlan(self._plan, batch_id, reason)]
 
-    def handle(self, event: Event) -> list[Instruction]:
+    def handle(self, event: SelectionEvent) -> list[Instruction]:
         """The instructions an event calls for. Raises QueryError for queries that cannot be."""
         if isinstance(event, BatchExecuted):
             return self._on_batch(event)
