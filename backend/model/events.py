@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings
-from storage.vocabulary.records import Decision, DecisionOutcome
+from storage.vocabulary.records import Decision, DecisionOutcome, Event
 
 PlanKind: TypeAlias = Literal["early drop", "no early drop", "hybrid", "ticket"]
 
@@ -99,4 +99,4 @@ class AdoptPlan:
     predicted: float | None = None
 
 
-Instruction: TypeAlias = AdoptPlan | Decision | DecisionOutcome
+Instruction: TypeAlias = AdoptPlan | Decision | DecisionOutcome | Event

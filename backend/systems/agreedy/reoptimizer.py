@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.words import REFILLED
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import (
@@ -191,6 +192,27 @@ class FiltersReOptimizer:
         """Version 1: the order as written, native filters first."""
         reason = f"first order, as written: {arrows(self.plan.order)}; no tuple was seen yet"
         return [AdoptFilters(self.plan, batch_id, reason)]
+
+    def resume(
+        self, order: Sequence[str], version: int, n_decisions: int, batch_id: int
+    ) -> list[FilterInstruction]:
+        """Go on with an order that was in force when the run was ended from outside; what was
+        profiled is gone. n_decisions: checks so far."""
+        profiler, place = self._profiler, {name: i for i, name in enumerate(order)}
+        last = len(place)
+        profiler.adopt(
+            sorted(
+                profiler.view.order,
+                key=lambda x: (x >= profiler.n_native, place.get(profiler.names[x], last)),
+            )
+        )
+        self._seq, self._version = n_decisions, version
+        self._line_up()
+        if profiler.order == tuple(order):
+            return [REFILLED]
+        self._version += 1
+        reason = f"the run went on with other filters; order {arrows(profiler.order)}"
+        return [AdoptFilters(self.plan, batch_id, reason), REFILLED]
 
     def handle(self, event: FilterEvent) -> list[FilterInstruction]:
         """The instructions an event calls for."""

@@ -1,4 +1,4 @@
-"""The micro-arrows of a plan: as a matrix for people, and when the queries change."""
+"""The micro-arrows of a plan as a matrix for people; plans and arrows when the queries change."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from backend.model.events import MicroArrow, SelectionPlan
 from backend.systems.asc.construct import Construct
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import PlanShape
+from backend.systems.asc.cover import static_order
 from backend.systems.asc.matching import Regions, StopRule
 from backend.systems.asc.walk import walk_plan
 from storage.vocabulary.records import Matrix
@@ -81,6 +82,33 @@ def _cells(shape: PlanShape, arrow: MicroArrow | None) -> tuple[float | None, ..
 
 def _shares(n: int, taken: int, n_sample: int) -> tuple[float | None, float | None]:
     return (n / n_sample, taken / n_sample) if n_sample else (None, None)
+
+
+def carried_plan(
+    shape: PlanShape, old: ConstructSet, new: ConstructSet
+) -> tuple[PlanShape, tuple[str, ...]]:
+    """A plan over other constructs: what is gone leaves, what is new is appended (and named)."""
+    order, appended = _carried_order(shape, new)
+    return PlanShape(shape.kind, order, carried_arrows(shape.arrows, old, new)), appended
+
+
+def fitted_plan(shape: PlanShape, constructs: ConstructSet) -> PlanShape:
+    """The same when nothing is known of the constructs of before: arrows stay if all attributes
+    do, and have the regions."""
+    order, _ = _carried_order(shape, constructs)
+    known = constructs.constructs
+    fits = order == shape.order and all(
+        a.region < known[a.attribute].n_regions and a.target in known for a in shape.arrows
+    )
+    return PlanShape(shape.kind, order, shape.arrows if fits else ())
+
+
+def _carried_order(
+    shape: PlanShape, constructs: ConstructSet
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    kept = tuple(a for a in shape.order if a in constructs.constructs)
+    appended = tuple(a for a in constructs.attributes if a not in kept)
+    return (kept + appended if kept else static_order(constructs)), appended
 
 
 def carried_arrows(
