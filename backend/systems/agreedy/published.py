@@ -141,7 +141,8 @@ def unit_samples(
 ) -> list[Sample]:
     """What concerns all of the unit, and its profile window with what it cost and says."""
     counts: FilterCounts = result.report
-    n, n_profiled, visits = result.n_tuples, counts.n_profiled, sum(counts.evaluated.values())
+    n, visits = result.n_tuples, sum(counts.evaluated.values())
+    n_profiled = len(counts.outcomes) + counts.n_passed
     found = samples_of(
         unit_entity(unit_id),
         {

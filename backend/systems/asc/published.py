@@ -150,7 +150,8 @@ def unit_samples(
     unit_id: str, result: UnitResult, monitor: Monitor, core_us: float
 ) -> list[Sample]:
     """What concerns all of the unit, and its profile window."""
-    n, visits, n_sampled = result.n_tuples, result.report.visits, result.report.n_sampled
+    n, counts = result.n_tuples, result.report
+    visits, n_sampled = sum(counts.reached.values()), len(next(iter(counts.sample.values()), ()))
     found = samples_of(
         unit_entity(unit_id),
         {

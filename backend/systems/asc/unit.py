@@ -102,7 +102,7 @@ class SelectionUnit:
             batch_id=event.batch_id,
             n_tuples=result.n_tuples,
             n_matched=result.n_matched,
-            visits=counts.visits,
+            visits=sum(counts.reached.values()),
             plan_version=self._ran.version,
             reached=counts.reached,
             sample=counts.sample,
