@@ -58,8 +58,6 @@ from backend.systems.asc.trigger import VISITS, Baseline, Reading, Watched
 from backend.systems.asc.watch import Monitor, Watch
 from storage.vocabulary.kinds import Verdict
 
-__all__ = ["Monitor", "SelectionReOptimizer"]
-
 
 class SelectionReOptimizer:
     """Keeps a plan or replaces it, with the evidence.
