@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.model.events import RecordOutcome
+from storage.vocabulary.records import DecisionOutcome
 
 
 class Followed:
@@ -16,15 +16,15 @@ class Followed:
         self.spent = self.new = self.old = 0.0
         self.n_tuples = self.n_sample = 0
 
-    def outcome(self, batch_id: int) -> list[RecordOutcome]:
+    def outcome(self, batch_id: int) -> list[DecisionOutcome]:
         """The measurement so far; nothing when no tuple has passed."""
         if not self.n_tuples:
             return []
         n = self.n_sample
         return [
-            RecordOutcome(
+            DecisionOutcome(
                 decision=self._decision,
-                batch_id=batch_id,
+                batch=batch_id,
                 actual_new=self.spent / self.n_tuples,
                 n=self.n_tuples,
                 sample_new=self.new / n if n else None,

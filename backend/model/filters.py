@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from backend.model.conditions import Condition, Expensive
-from backend.model.events import RecordDecision, RecordOutcome
+from storage.vocabulary.records import Decision, DecisionOutcome, Event
 
 FilterKind: TypeAlias = Literal["native", "function", "window"]
 ProbeRule: TypeAlias = Literal["all", "one", "next", "none"]
@@ -138,14 +138,4 @@ class AdoptFilters:
     predicted: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """Something worth a mark in the event lane that is no decision; detail: more words."""
-
-    kind: str
-    title: str
-    detail: str = ""
-    numbers: Mapping[str, Any] = field(default_factory=dict)
-
-
-FilterInstruction: TypeAlias = AdoptFilters | RecordDecision | RecordOutcome | Remark
+FilterInstruction: TypeAlias = AdoptFilters | Decision | DecisionOutcome | Event

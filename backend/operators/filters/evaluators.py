@@ -18,7 +18,7 @@ from backend.workloads.relations import SlidingRelation, WindowIndex
 
 #: The filter raised an exception for the tuple.
 ERROR: Final = 2
-_ARRIVAL: Final = "_arrival"
+ARRIVAL: Final = "_arrival"
 #: Error texts are cut to so many characters.
 _TEXT: Final = 500
 
@@ -153,7 +153,7 @@ class WindowEvaluator:
 
     def prepare(self, batch: pa.RecordBatch) -> None:
         """Index the part of the other stream this batch can look into, unless that is indexed."""
-        arrivals = np.array(batch.column(_ARRIVAL), dtype=np.int64)
+        arrivals = np.array(batch.column(ARRIVAL), dtype=np.int64)
         if not len(arrivals):
             return
         first, last = int(arrivals.min()), int(arrivals.max())
@@ -163,7 +163,7 @@ class WindowEvaluator:
     def evaluate(self, batch: pa.RecordBatch, rows: Rows) -> Verdicts:
         assert self.index is not None
         values = batch.column(self.attribute).take(rows).to_pylist()
-        arrivals = np.array(batch.column(_ARRIVAL), dtype=np.int64)[rows]
+        arrivals = np.array(batch.column(ARRIVAL), dtype=np.int64)[rows]
         inside = self.index.contains_all(values, arrivals)
         known = np.array([value is not None for value in values], dtype=np.bool_)
         passes = known & (inside != self.negated)

@@ -143,6 +143,24 @@ class Counts(NamedTuple):
     seed: Words
 
 
+def counts_for(layout: Layout, tickets: int, seed: int) -> Counts:
+    """Nothing counted yet; a lottery starts with so many tickets each."""
+    n = layout.n_constructs
+    return Counts(
+        reached=np.zeros(n, dtype=np.int64),
+        dropped=np.zeros(n, dtype=np.int64),
+        tickets=np.full(n, tickets, dtype=np.int64),
+        seed=np.array([seed], dtype=np.uint64),
+    )
+
+
+class Matches(NamedTuple):
+    """Pairs (tuple, slot): int32, tuples ascending, slots ascending within a tuple."""
+
+    tuples: NDArray[np.int32]
+    slots: NDArray[np.int32]
+
+
 class Found(NamedTuple):
     """Room for matches: pairs (tuple, slot), tuples ascending. n: int64[1], pairs in use."""
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from backend.operators.selection.layout import NONE, Counts, Found, HitRegions, Layout, scratch_for
+from backend.operators.selection.layout import (
+    NONE,
+    Found,
+    HitRegions,
+    Layout,
+    Matches,
+    counts_for,
+    scratch_for,
+)
 from backend.operators.selection.single import visit_all_words, walk_word
 from backend.operators.selection.walks import draw, visit_all, walk
 from backend.operators.selection.whole import visit_all_whole, walk_in_order, walk_whole
@@ -16,13 +23,6 @@ from backend.operators.selection.whole import visit_all_whole, walk_in_order, wa
 FIRST_ROOM: Final = 1 << 14
 #: Tuples whose one-word bitmaps go together: they stay in the first-level cache.
 BLOCK_TUPLES: Final = 1024
-
-
-class Matches(NamedTuple):
-    """Pairs (tuple, slot): int32, tuples ascending, slots ascending within a tuple."""
-
-    tuples: NDArray[np.int32]
-    slots: NDArray[np.int32]
 
 
 class Matcher:
@@ -38,13 +38,7 @@ class Matcher:
     ) -> None:
         self._kernel, self._own = _kernel(layout, kind)
         self._resolved = resolved
-        n = layout.n_constructs
-        self.counts = Counts(
-            reached=np.zeros(n, dtype=np.int64),
-            dropped=np.zeros(n, dtype=np.int64),
-            tickets=np.full(n, tickets, dtype=np.int64),
-            seed=np.array([seed], dtype=np.uint64),
-        )
+        self.counts = counts_for(layout, tickets, seed)
         self._found = _room(FIRST_ROOM)
 
     def match(self, regions: HitRegions) -> Matches:

@@ -6,7 +6,7 @@ holds the counts and the profiled tuples alone. numba is imported when the first
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -20,6 +20,7 @@ from backend.model.schema import FLOAT_TYPES
 from backend.operators.flags import PROFILED, RECENT
 from backend.operators.selection.layout import ByTable, Layout, Search, Texts
 from backend.operators.selection.tickets import FIRST_TICKETS, ticket_seed
+from backend.operators.values import STORED, python_values
 
 _IDS: Final = pa.list_(pa.string())
 QUERY_IDS, TALLY, SAMPLE = "query_ids", "_tally", "_sample"
@@ -172,11 +173,12 @@ class _Part:
         cells = [pa.nulls(1, field.type) for field in self._schema]
         cells[-2] = pa.array([tally], pa.binary())
         if self._sample:
-            cells[-1] = pa.array([_packed(self._sample)], pa.binary())
+            cells[-1] = pa.array([packed_sample(self._sample)], pa.binary())
         return pa.RecordBatch.from_arrays(cells, schema=self._schema)
 
 
-def _packed(batches: Sequence[pa.RecordBatch]) -> bytes:
+def packed_sample(batches: Sequence[pa.RecordBatch]) -> bytes:
+    """As bytes, for the way to the driver."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batches[0].schema) as writer:
         for batch in batches:
@@ -189,23 +191,24 @@ def sample_of(parts: Sequence[bytes], order: Sequence[str]) -> dict[str, list[An
     zone, as everywhere."""
     tables = [pa.ipc.open_stream(part).read_all() for part in parts]
     return {
-        attribute: [value for table in tables for value in _values(table.column(attribute))]
+        attribute: [value for table in tables for value in python_values(table.column(attribute))]
         for attribute in order
     }
 
 
-def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"))
-    return list(column.to_pylist())
-
-
 def look_up(
-    column: pa.Array[Any], type_name: str, search: Search | Texts, out: NDArray[np.int32]
+    column: pa.Array[Any],
+    type_name: str,
+    search: Search | Texts,
+    out: NDArray[np.int32],
+    hit_regions: Callable[..., None] | None = None,
 ) -> None:
-    """Write the region each value of a column hits to ``out``, int32[T]."""
-    from backend.operators.selection.lookup import hit_regions
+    """Write the region each value of a column hits to ``out``, int32[T]. hit_regions: finds the
+    regions of numbers; the kernel's unless given."""
+    if hit_regions is None:
+        from backend.operators.selection.lookup import hit_regions as by_kernel
 
+        hit_regions = by_kernel
     is_null = None
     if column.null_count:
         is_null = column.is_null().to_numpy(zero_copy_only=False)
@@ -222,12 +225,9 @@ def numbers(column: pa.Array[Any], type_name: str) -> NDArray[Any]:
     timestamps in microseconds since 1970."""
     if type_name == "boolean":
         column = column.cast(pa.uint8())
-    elif type_name in _STORED:
-        column = column.view(_STORED[type_name])
+    elif type_name in STORED:
+        column = column.view(STORED[type_name])
     filled = column.fill_null(0) if column.null_count else column
     wanted = np.float64 if type_name in FLOAT_TYPES else np.int64
     found: NDArray[Any] = filled.to_numpy(zero_copy_only=False)
     return found.astype(wanted, copy=False)
-
-
-_STORED: Final = {"date": pa.int32(), "timestamp": pa.int64()}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from backend.systems.agreedy.costing import mean_of, tuple_costs
-from backend.systems.agreedy.evidence import Verdict, near_detail, violated_detail
+from backend.systems.agreedy.evidence import near_detail, violated_detail
 from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
 from backend.systems.agreedy.explain import cost_sentence, finding_sentence
 from backend.systems.agreedy.findings import Finding, Situation, near_violations
@@ -14,6 +14,7 @@ from backend.systems.agreedy.knobs import Settings
 from backend.systems.agreedy.orders import cost_of_view, optimal_order, order_cost
 from backend.systems.agreedy.policy import Policy, Proposal
 from backend.systems.agreedy.window import ProfileWindow
+from storage.vocabulary.kinds import Verdict
 
 #: The gap to the best order is looked at for so many filters at most.
 GAP_UP_TO: Final = 10

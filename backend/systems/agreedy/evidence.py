@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
-from backend.model.events import RecordDecision
 from backend.systems.agreedy.exact import PS_PER_US
 from backend.systems.agreedy.findings import Finding, Near
 from backend.systems.agreedy.knobs import Settings
 from backend.systems.agreedy.policy import Policy
+from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.records import Decision
 
 COST_UNIT: Final = "us per tuple"
 RANK_METRIC: Final = "drops per us"
@@ -19,8 +20,6 @@ EVIDENCE_METRIC: Final = "rank difference, lower bound"
 COST_METRIC: Final = "predicted cost per tuple"
 #: Violated pairs a record names.
 MOST_VIOLATED: Final = 200
-
-Verdict: TypeAlias = Literal["switched", "below_threshold", "thin", "cooldown", "pinned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +46,16 @@ class Check:
 
 def decision_record(
     seq: int, settings: Settings, policy: Policy, versions: tuple[int, int | None], check: Check
-) -> RecordDecision:
+) -> Decision:
     """The record of a check; versions: of the plan before, and of the one adopted if any.
 
     The inequality is own rank < α · challenger's rank; by evidence 0 < lower bound of their
     difference; for 'optimal' best cost < α · present cost.
     """
     lhs, relation, rhs, metric = _inequality(settings, policy, check)
-    return RecordDecision(
+    return Decision(
         seq=seq,
-        batch_id=check.batch_id,
+        batch=check.batch_id,
         algorithm=policy.name,
         kind=policy.invariant,
         verdict=check.verdict,

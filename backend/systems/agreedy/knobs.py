@@ -133,6 +133,51 @@ FILTER_KNOBS: Final = (
     ),
 )
 
+#: What a unit of this system has.
+AGREEDY_KNOBS: Final = (
+    *FILTER_KNOBS,
+    KnobSpec(
+        "profile_prob",
+        "float",
+        0.01,
+        "prob",
+        "Probability that a tuple is sampled for the profile window. The cost of watching grows "
+        "with it.",
+        low=0.0,
+        high=1.0,
+        entity=_MONITOR,
+    ),
+    KnobSpec(
+        "min_samples",
+        "int",
+        100,
+        "tuples",
+        "A plan is never changed on fewer sampled tuples than this.",
+        low=1,
+        high=1_000_000,
+        scale="log",
+    ),
+    KnobSpec(
+        "cooldown_tuples",
+        "int",
+        0,
+        "tuples",
+        "After a switch, no further one for so many tuples. 0 allows one at every check.",
+        low=0,
+        high=100_000_000,
+    ),
+    KnobSpec(
+        "reject_sample_every",
+        "int",
+        1,
+        "decisions",
+        "Store every n-th evaluation that stayed below the threshold or was thin; all are counted.",
+        low=1,
+        high=1_000_000,
+        scale="log",
+    ),
+)
+
 
 class Rule(NamedTuple):
     """When one filter outranks another enough to act: by α, or by evidence."""

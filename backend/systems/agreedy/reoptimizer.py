@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.words import REFILLED
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import (
@@ -21,7 +22,6 @@ from backend.model.filters import (
     FilterInstruction,
     FilterPlan,
     Probing,
-    Remark,
 )
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.boost import Boost
@@ -42,9 +42,9 @@ from backend.systems.agreedy.requery import carried_over
 from backend.systems.agreedy.shadow import Shadow
 from backend.systems.agreedy.verdicts import verdict_of
 from backend.systems.agreedy.view import MatrixView
-from backend.systems.asc.matrices import MatrixData
+from storage.vocabulary.records import Event, Matrix
 
-Event: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
+FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
 #: The parts of the work, as ``lap`` is told them.
 LAPS: Final = ("window", "view", "violations", "race")
 
@@ -168,7 +168,7 @@ class FiltersReOptimizer:
             self._meter.break_even(saved),
         )
 
-    def matrices(self) -> tuple[MatrixData, ...]:
+    def matrices(self) -> tuple[Matrix, ...]:
         """V as the last check saw it, in the order of its batch: counts, probabilities, ratios to
         cost."""
         if self._query is None:
@@ -193,7 +193,28 @@ class FiltersReOptimizer:
         reason = f"first order, as written: {arrows(self.plan.order)}; no tuple was seen yet"
         return [AdoptFilters(self.plan, batch_id, reason)]
 
-    def handle(self, event: Event) -> list[FilterInstruction]:
+    def resume(
+        self, order: Sequence[str], version: int, n_decisions: int, batch_id: int
+    ) -> list[FilterInstruction]:
+        """Go on with an order that was in force when the run was ended from outside; what was
+        profiled is gone. n_decisions: checks so far."""
+        profiler, place = self._profiler, {name: i for i, name in enumerate(order)}
+        last = len(place)
+        profiler.adopt(
+            sorted(
+                profiler.view.order,
+                key=lambda x: (x >= profiler.n_native, place.get(profiler.names[x], last)),
+            )
+        )
+        self._seq, self._version = n_decisions, version
+        self._line_up()
+        if profiler.order == tuple(order):
+            return [REFILLED]
+        self._version += 1
+        reason = f"the run went on with other filters; order {arrows(profiler.order)}"
+        return [AdoptFilters(self.plan, batch_id, reason), REFILLED]
+
+    def handle(self, event: FilterEvent) -> list[FilterInstruction]:
         """The instructions an event calls for."""
         self._judged = None
         if isinstance(event, BatchFiltered):
@@ -264,8 +285,7 @@ class FiltersReOptimizer:
             said += f"; profile probability {self.profile_prob:g} until the window is new"
         if policy == "boost and flush":
             said += f"; {self._profiler.empty()} profile tuples flushed"
-        numbers = {"filter": change.filter, "before": change.before, "now": change.now}
-        return [Remark("change", "stream changed", said, {**numbers, "z": change.z})]
+        return [Event("change", "stream changed", said)]
 
     # ------------------------------------------------------------------ the check
 
@@ -351,7 +371,7 @@ class FiltersReOptimizer:
             "flushed because not every filter was asked about them"
         )
         title = f"algorithm {before.algorithm} → {self._settings.algorithm}"
-        return [Remark("algorithm", title, said, {"kept": kept, "flushed": gone})]
+        return [Event("algorithm", title, said)]
 
     def _on_queries(self, event: QueriesChanged) -> list[FilterInstruction]:
         """Another set of filters: common ones keep their order; the window stays if it can."""

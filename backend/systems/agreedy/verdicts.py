@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backend.systems.agreedy.evidence import Verdict
 from backend.systems.agreedy.knobs import Settings
+from storage.vocabulary.kinds import Verdict
 
 
 def verdict_of(settings: Settings, held: int, is_violated: bool, waited: int | None) -> Verdict:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
-from backend.model.events import RecordDecision, SelectionPlan
+from backend.model.events import SelectionPlan
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import CostModel, Mean, PlanChoice, PlanShape
 from backend.systems.asc.hybrid import ArrowDecision, HybridSequence
@@ -14,6 +14,8 @@ from backend.systems.asc.knobs import Settings
 from backend.systems.asc.macro import Step
 from backend.systems.asc.rearrange import Rearrangement
 from backend.systems.asc.trigger import DROPPING, VISITS, Reading
+from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.records import Decision
 
 ALGORITHM: Final = "asc"
 COST_UNIT: Final = "visits per tuple"
@@ -24,8 +26,6 @@ PREDICTED: Final = "predicted cost per tuple"
 #: Micro-arrows listed with a decision, those of most support; the matrix ``arrows`` has all.
 _MOST_ARROWS: Final = 40
 _METRICS: Final = {"visits": VISITS, "dropping ratio": DROPPING, "either": VISITS}
-
-Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "thin", "cooldown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Evaluation:
 
 def decision_record(
     seq: int, settings: Settings, old: SelectionPlan, new: SelectionPlan | None, found: Evaluation
-) -> RecordDecision:
+) -> Decision:
     """The record of an evaluation: ``change >= μ`` when the trigger was read, else
     ``predicted new < predicted old``. old, new: the plan before, and the one adopted if any."""
     reading, choice = found.reading, found.choice
@@ -55,9 +55,9 @@ def decision_record(
     watched = reading.decisive(settings.trigger) if reading else None
     metric = f"change of {watched.metric if watched else _METRICS[settings.trigger]}"
     fixed = {"trigger": settings.trigger, "mu": settings.mu, "cost_unit": COST_UNIT}
-    return RecordDecision(
+    return Decision(
         seq=seq,
-        batch_id=found.batch_id,
+        batch=found.batch_id,
         algorithm=ALGORITHM,
         kind=found.kind,
         verdict=found.verdict,

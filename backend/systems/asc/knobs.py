@@ -195,6 +195,20 @@ SELECTION_KNOBS: Final = (
     ),
 )
 
+#: What a unit of this system has.
+ASC_KNOBS: Final = (
+    *SELECTION_KNOBS,
+    KnobSpec(
+        "executor",
+        "choice",
+        "kernels",
+        "",
+        "What runs a plan: compiled kernels in Spark's Python workers, or native Spark "
+        "expressions, where the plan is small enough for them.",
+        choices=("kernels", "expressions"),
+    ),
+)
+
 
 class Settings(NamedTuple):
     """The values in force, typed; version is that of the knob settings."""

@@ -21,6 +21,7 @@ from backend.systems.asc.orderings import BASELINES, Ordering, Proposal, propose
 #: Kinds of evaluation that need no trigger, and how their explanations begin.
 UNTRIGGERED: Final = {
     "initial order": "first measured order",
+    "run resumed": "first measured order since the run went on",
     "queries changed": "first measured order since the queries changed",
     "stop rule changed": "first measured order since the stop rule changed",
     "visit cost changed": "what a visit costs was changed",

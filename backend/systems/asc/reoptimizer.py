@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from backend.adaptive.words import REFILLED
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
     AdoptPlan,
     BatchExecuted,
-    Event,
     Instruction,
     KnobsChanged,
     QueriesChanged,
+    SelectionEvent,
     SelectionPlan,
 )
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
-from backend.systems.asc.arrows import carried_arrows
+from backend.systems.asc.arrows import carried_plan, fitted_plan
 from backend.systems.asc.constructs import ConstructSet, ConstructStore, Progress
 from backend.systems.asc.cost import CostModel, PlanShape
 from backend.systems.asc.cover import EXACT_UP_TO, cover_prefix, static_order
 from backend.systems.asc.evidence import (
     Evaluation,
-    Verdict,
     choice_detail,
     decision_record,
     mean_detail,
@@ -56,8 +56,7 @@ from backend.systems.asc.shadow import Shadow
 from backend.systems.asc.trials import Moment, Trials
 from backend.systems.asc.trigger import VISITS, Baseline, Reading, Watched
 from backend.systems.asc.watch import Monitor, Watch
-
-__all__ = ["Monitor", "SelectionReOptimizer"]
+from storage.vocabulary.kinds import Verdict
 
 
 class SelectionReOptimizer:
@@ -129,7 +128,22 @@ class SelectionReOptimizer:
         )
         return [AdoptPlan(self._plan, batch_id, reason)]
 
-    def handle(self, event: Event) -> list[Instruction]:
+    def resume(
+        self, shape: PlanShape, version: int, n_decisions: int, batch_id: int
+    ) -> list[Instruction]:
+        """Go on with a plan that was in force when the run was ended from outside; everything that
+        was sampled is gone. n_decisions: evaluations so far."""
+        fitted = fitted_plan(shape, self._constructs)
+        self._seq, self._pending = n_decisions, "run resumed"
+        self._built_by, self._ledger = self._settings.ordering, RegretLedger(fitted)
+        self._plan = fitted.versioned(version)
+        if fitted == shape:
+            return [REFILLED]
+        self._plan = fitted.versioned(version + 1)
+        reason = f"the run went on with other queries; {plan_text(fitted)}"
+        return [AdoptPlan(self._plan, batch_id, reason), REFILLED]
+
+    def handle(self, event: SelectionEvent) -> list[Instruction]:
         """The instructions an event calls for. Raises QueryError for queries that cannot be."""
         if isinstance(event, BatchExecuted):
             return self._on_batch(event)
@@ -373,10 +387,10 @@ class SelectionReOptimizer:
         self._finder = PathFinder(constructs)
         self._trials.restart()
         self._watch.rebuild(constructs)
-        shape, appended = _carried(PlanShape.of(self._plan), old, constructs)
-        first = _carried(self._ledger.first, old, constructs)[0]
+        shape, appended = carried_plan(PlanShape.of(self._plan), old, constructs)
+        first = carried_plan(self._ledger.first, old, constructs)[0]
         before = self._ledger.previous
-        self._ledger.rebuild(first, _carried(before, old, constructs)[0] if before else None)
+        self._ledger.rebuild(first, carried_plan(before, old, constructs)[0] if before else None)
         self._plan = shape.versioned(self._plan.version + 1)
         self._watch.restart()
         self._watch.baseline = None
@@ -384,13 +398,3 @@ class SelectionReOptimizer:
         added = f" ({', '.join(appended)} newly used)" if appended else ""
         reason = f"{event.reason}; {plan_text(shape)}{added}"
         return [*found, AdoptPlan(self._plan, event.batch_id, reason)]
-
-
-def _carried(
-    shape: PlanShape, old: ConstructSet, new: ConstructSet
-) -> tuple[PlanShape, tuple[str, ...]]:
-    """A plan over other constructs: what is gone leaves, what is new is appended (and named)."""
-    kept = tuple(a for a in shape.order if a in new.constructs)
-    appended = tuple(a for a in new.attributes if a not in kept)
-    order = kept + appended if kept else static_order(new)
-    return PlanShape(shape.kind, order, carried_arrows(shape.arrows, old, new)), appended

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from backend.engine.knobs import FILTER_RUN_KNOBS
 from backend.model.conditions import And, Call, Comparison, Condition, ContinuousQuery, Reference
-from backend.model.events import KnobsChanged, QueriesChanged, RecordDecision
+from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import (
     AdoptFilters,
     BatchFiltered,
@@ -21,6 +21,7 @@ from backend.model.filters import (
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.counted import run_counted
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
+from storage.vocabulary.records import Decision
 
 Drops = NDArray[np.bool_]
 
@@ -118,9 +119,9 @@ class Stream:
         """``F1 F3 F2``."""
         return " ".join(self.core.plan.order)
 
-    def decisions(self, verdict: str | None = None) -> list[RecordDecision]:
+    def decisions(self, verdict: str | None = None) -> list[Decision]:
         """The recorded checks, of one verdict or all."""
-        found = [i for i in self.instructions if isinstance(i, RecordDecision)]
+        found = [i for i in self.instructions if isinstance(i, Decision)]
         return [d for d in found if verdict in (None, d.verdict)]
 
     def adopted(self) -> list[AdoptFilters]:

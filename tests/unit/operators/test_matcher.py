@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from backend.model.conditions import And, Comparison, ContinuousQuery
 from backend.model.events import MicroArrow
 from backend.model.schema import Schema
-from backend.operators.selection.matcher import Matcher, Matches
+from backend.operators.selection.layout import Matches
+from backend.operators.selection.matcher import Matcher
 from backend.operators.selection.tickets import FIRST_TICKETS
 from backend.systems.asc import layouts
 from backend.systems.asc.construct import slots_in

@@ -1,0 +1,97 @@
+"""The operator of selection plans: look up, match, count, draw.
+
+numba is imported when a task begins, and not at all under the executor 'expressions'.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from backend.operators.contract import Chunk, Emitted, Work
+from backend.operators.selection.counts import SelectionCounts
+from backend.operators.selection.tickets import FIRST_TICKETS, ticket_seed
+from backend.operators.selection.worker import ShippedPlan, look_up, packed_sample, sample_of
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionOperator:
+    """One selection plan. profile_prob: share of tuples to sample, [0, 1].
+
+    executor: 'kernels', compiled by numba, or 'expressions', the same by NumPy.
+    """
+
+    plan: ShippedPlan
+    profile_prob: float
+    executor: str
+
+    def open(self, batch_id: int, partition: int) -> Work:
+        """Begin a task: its lottery, if the plan is one, starts anew."""
+        return _Selecting(self, batch_id, partition)
+
+    def merged(self, reports: Sequence[bytes]) -> SelectionCounts:
+        """The counts of all tasks, and their samples one after the other."""
+        order = [attribute for attribute, _ in self.plan.order]
+        totals = np.zeros((2, len(order)), dtype=np.int64)
+        samples: list[bytes] = []
+        for data in reports:
+            counts, sample = pickle.loads(data)
+            totals += np.frombuffer(counts, dtype=np.int64).reshape(totals.shape)
+            samples += [] if sample is None else [sample]
+        reached, dropped = (dict(zip(order, row.tolist(), strict=True)) for row in totals)
+        drops = self.plan.kind != "no early drop"
+        return SelectionCounts(reached, dropped if drops else {}, sample_of(samples, order))
+
+
+class _Selecting:
+    """A plan at work on one task's part of a batch."""
+
+    def __init__(self, operator: SelectionOperator, batch_id: int, partition: int) -> None:
+        self._plan, self._profile_prob = operator.plan, operator.profile_prob
+        seed = ticket_seed(self._plan.version, batch_id, partition)
+        make, self._hit_regions = _means(operator.executor)
+        plan = self._plan
+        self._matcher = make(plan.layout, plan.kind, plan.resolved, FIRST_TICKETS, seed)
+        self._sample: list[pa.RecordBatch] = []
+
+    def take(self, chunk: Chunk) -> Emitted:
+        """The tuples that satisfy a query."""
+        plan, tuples = self._plan, chunk.tuples
+        regions = np.empty((len(plan.order), len(tuples)), dtype=np.int32)
+        for place, (attribute, type_name) in enumerate(plan.order):
+            column, search = tuples.column(attribute), plan.searches[place]
+            look_up(column, type_name, search, regions[place], self._hit_regions)
+        found = self._matcher.match(regions)
+        rows, starts, ranks = plan.names.of_matches(found.tuples, found.slots)
+        names = pa.DictionaryArray.from_arrays(pa.array(ranks, pa.int32()), plan.name_array)
+        self._profile(chunk)
+        return Emitted(rows, pa.ListArray.from_arrays(pa.array(starts, pa.int32()), names), {})
+
+    def _profile(self, chunk: Chunk) -> None:
+        drawn = np.flatnonzero(chunk.sampled(self._profile_prob))
+        if len(drawn):
+            read = chunk.tuples.select([attribute for attribute, _ in self._plan.order])
+            self._sample.append(read.take(pa.array(drawn)))
+
+    def report(self) -> bytes:
+        """Counts by place in the order, and the sample."""
+        counts = self._matcher.counts
+        totals = np.stack([counts.reached, counts.dropped]).tobytes()
+        return pickle.dumps((totals, packed_sample(self._sample) if self._sample else None))
+
+
+def _means(executor: str) -> tuple[Any, Any]:
+    """What matches and what finds regions."""
+    if executor == "expressions":
+        from backend.operators.selection.arrays import ArrayMatcher, hit_regions
+
+        return ArrayMatcher, hit_regions
+    from backend.operators.selection.lookup import hit_regions as by_kernel
+    from backend.operators.selection.matcher import Matcher
+
+    return Matcher, by_kernel

@@ -1,0 +1,33 @@
+"""The system of adaptively ordered pipelined filters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from backend.model.conditions import ContinuousQuery
+from backend.model.knobs import KnobSettings, KnobSpec
+from backend.systems.agreedy.knobs import AGREEDY_KNOBS
+from backend.systems.agreedy.unit import FilterUnit
+from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
+
+
+class Agreedy:
+    """Runs each query with filters that are worth ordering by itself."""
+
+    name = "agreedy"
+    title = "Pipelined filters"
+    knobs: tuple[KnobSpec, ...] = AGREEDY_KNOBS
+
+    def claim(self, query: ContinuousQuery) -> Claim | Refusal:
+        if not query.filters:
+            return Refusal(
+                f"query {query.name!r} neither calls functions nor looks into a window, "
+                "and A-Greedy orders queries that do"
+            )
+        return Claim(query.name)
+
+    def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
+        return FilterUnit(job, settings)
+
+
+SYSTEM: Final[System] = Agreedy()
