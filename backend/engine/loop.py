@@ -101,21 +101,28 @@ class Loop:
         self._commit_ms: float | None = None
         self._beat_at, self._tidied_at = 0.0, time.time()
 
-    def start(self, events: Sequence[Event] = ()) -> None:
-        """Record the run, or that it goes on, with plans, entities and knobs. Raises StoreError."""
-        batch = self._next_batch
-        if self._recorded_batch < 0:
-            self.writer.begin_run(self.run)
+    def start(self, kept: str | None = None) -> None:
+        """Record the run with plans, entities and knobs; or that it goes on. kept: of a run that
+        goes on, what it keeps, in words. Raises StoreError."""
+        run = self.run
+        if kept is None:
+            self.writer.begin_run(run)
         else:
-            self.writer.resume_run(self.run)
-        self._boundary.events += events
+            self.writer.resume_run(
+                run.id, run.started_at, run.version, run.settings, run.inputs, kept
+            )
         self._boundary.turned += recorder.all_knobs(self._now.settings)
-        self._flush(batch)
+        self._flush(self._next_batch)
 
     @property
     def in_batch(self) -> bool:
         """A batch is between its begin and its end."""
         return self._in_batch
+
+    @property
+    def failed_inputs(self) -> dict[str, str]:
+        """Inputs that have failed, and why."""
+        return dict(self._inputs.failed)
 
     def input_knob(self, input: str, name: str) -> KnobValue:
         """The value in force of a knob of a replayed input."""
@@ -146,9 +153,17 @@ class Loop:
                 self._next_batch = result.batch_id + 1
             self._in_batch = False
 
+    def idle(self) -> None:
+        """Between batches: carry out and answer commands at once."""
+        with self._lock:
+            if self._in_batch:
+                return
+            self._take_commands(self._next_batch)
+            if self._boundary.answers:
+                self._flush(self._next_batch)
+
     def between_batches(self) -> None:
-        """Carry out and answer commands at once, give a sign of life, keep the store tidy."""
-        self._idle()
+        """Give a sign of life now and then, and keep the store tidy."""
         now = time.time()
         if now - self._beat_at >= HEARTBEAT_S:
             self._beat_at = now
@@ -157,13 +172,9 @@ class Loop:
             self._tidied_at = now
             self.writer.retention(self.run.id, now)
 
-    def _idle(self) -> None:
-        with self._lock:
-            if self._in_batch:
-                return
-            self._take_commands(self._next_batch)
-            if self._boundary.answers:
-                self._flush(self._next_batch)
+    def ending(self, why: str) -> None:
+        """The run was stopped from outside; said before what runs it is taken down."""
+        self.writer.set_state(self.run.id, "ended", why, time.time())
 
     def finish(self) -> None:
         """The last batch is over: publish the totals of queries that still wait for it."""

@@ -16,6 +16,7 @@ class Asc:
 
     name = "asc"
     title = "Attribute selection constructs"
+    leaves_when_empty = False
     knobs: tuple[KnobSpec, ...] = ASC_KNOBS
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
