@@ -13,7 +13,7 @@ from backend.cql import CqlError, parse_query
 from backend.cql.errors import did_you_mean, listed
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.functions import Functions
-from backend.model.knobs import KnobRefused, KnobSettings, KnobSpec
+from backend.model.knobs import KnobRefused, KnobSpec
 from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
 from backend.workloads.files import FILE_FORMATS, beside, check_header, existing_path
@@ -323,13 +323,21 @@ def _knobs(
                 f"{name} must be a number, a word or true/false, not {kind_of(value)}"
             )
     values = {**table.values, **overrides}
-    if not specs:
-        return values
+    known = {spec.name: spec for spec in specs}
+    return {key: _checked(table, key, value, known) for key, value in values.items()}
+
+
+def _checked(table: Table, key: str, value: object, known: Mapping[str, KnobSpec]) -> object:
+    """The value of a knob, NAME or SCOPE/NAME, as its type takes it."""
+    name = key.rpartition("/")[2]
+    if not known:
+        return value
     try:
-        return {k: v for k, v in KnobSettings.defaults(specs, values).values.items() if k in values}
+        if name not in known:
+            raise KnobRefused(name, value, "knobs are " + ", ".join(sorted(known)))
+        return known[name].check(value)
     except KnobRefused as error:
-        known = {spec.name for spec in specs}
-        hint = "" if error.knob in known else did_you_mean(error.knob, known)
+        hint = "" if name in known else did_you_mean(name, known)
         raise table.refuse(f"{error}{hint}") from error
 
 

@@ -26,6 +26,7 @@ from backend.hosts.spark.sources import is_replayed, open_replay
 from backend.hosts.spark.warming import warm_workers
 from backend.model.conditions import WindowMember
 from backend.model.schema import Schema
+from backend.systems.contract import Refused
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.sources import ReplaySource, open_source
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
@@ -43,10 +44,6 @@ WARMED_WITHIN_S: Final = 3.0
 
 #: Whether the newest run of the workload goes on where it can, or a new one begins in any case.
 Begin: TypeAlias = Literal["go on", "fresh"]
-
-
-class CannotStart(Exception):
-    """The run cannot start; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +99,8 @@ class Launch:
                 session,
                 loop,
                 self._sources(session),
-                self._sink(loop.run),
-                self._folder(loop.run),
+                self._sink(loop.run.id),
+                self._folder(loop.run.id),
                 self.settings.once,
             )
             if self._stopping.is_set():
@@ -172,20 +169,19 @@ class Launch:
         if may_live(run, time.time()):
             where = f"process {run.pid} on {run.host}"
             message = f"run {run.id} of this workload is at work in {where}"
-            raise CannotStart(f"{message}; stop it, or begin another one with --fresh")
-        why = obstacle(last, self._input_records()) or self._lost(run)
+            raise Refused(f"{message}; stop it, or begin another one with --fresh")
+        why = obstacle(last, self._input_records()) or self._lost(run.id)
         if why is not None:
             log.info("run %s cannot go on, a new one begins: %s", run.id, why)
             return self._fresh()
         return self._continued(last)
 
-    def _lost(self, run: Run) -> str | None:
-        if self._folder(run).is_dir():
-            return None
-        return f"its folder {self._folder(run)} is gone"
+    def _lost(self, run_id: str) -> str | None:
+        folder = self._folder(run_id)
+        return None if folder.is_dir() else f"its folder {folder} is gone"
 
     def _continued(self, last: LastState) -> Loop:
-        job = self._job()
+        job = self._job(last.run.id)
         now = goes_on(last, job)
         run = self._record(last.run.id)
         loop = Loop(run, job, self.writer, last, now.registry)
@@ -195,10 +191,9 @@ class Launch:
 
     def _fresh(self) -> Loop:
         """A new run; ids tell seconds, so that two of one second take turns."""
-        job = self._job()
         while True:
-            stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-            loop = Loop(self._record(f"{self.workload.name}-{stamp}"), job, self.writer)
+            run_id = f"{self.workload.name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+            loop = Loop(self._record(run_id), self._job(run_id), self.writer)
             try:
                 loop.start()
             except RunExists:
@@ -206,7 +201,7 @@ class Launch:
             else:
                 return loop
 
-    def _job(self) -> RunJob:
+    def _job(self, run_id: str) -> RunJob:
         workload, settings = self.workload, self.settings
         inputs = {}
         for name in self._inputs:
@@ -217,7 +212,7 @@ class Launch:
         return RunJob(
             inputs,
             workload.queries,
-            self._sink_facts(),
+            self._sink_facts(run_id),
             workload.knobs,
             settings.asked,
             workload.functions,
@@ -233,7 +228,7 @@ class Launch:
             state="starting",
             started_at=time.time(),
             settings={
-                "sink": self._sink_facts(),
+                "sink": self._sink_facts(run_id),
                 "master": self.settings.master,
                 QUERIES: queries,
             },
@@ -252,19 +247,18 @@ class Launch:
             found.append(Input(name, schema, _source_facts(stream), stream.timestamp or ""))
         return tuple(found)
 
-    def _folder(self, run: Run) -> Path:
-        return self.settings.folder / "runs" / run.id
+    def _folder(self, run_id: str) -> Path:
+        return self.settings.folder / "runs" / run_id
 
-    def _sink(self, run: Run) -> SinkSpec:
+    def _sink(self, run_id: str) -> SinkSpec:
         """The run's own part of the sink."""
         spec = self.workload.sink
-        path = str(self._folder(run) / "matches")
-        return SinkSpec(path if spec.path is None else f"{spec.path}/run={run.id}", spec.format)
+        path = str(self._folder(run_id) / "matches")
+        return SinkSpec(path if spec.path is None else f"{spec.path}/run={run_id}", spec.format)
 
-    def _sink_facts(self) -> dict[str, Json]:
-        """To show; every run has its own folder there."""
-        spec = self.workload.sink
-        return {"path": spec.path or str(self.settings.folder / "runs"), "format": spec.format}
+    def _sink_facts(self, run_id: str) -> dict[str, Json]:
+        sink = self._sink(run_id)
+        return {"path": sink.path, "format": sink.format}
 
     def _sources(self, session: SparkSession) -> list[InputSource]:
         """What the host reads; fills in what windows look into."""
