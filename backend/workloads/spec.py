@@ -145,7 +145,7 @@ def _check_name(table: Table, what: str, name: str) -> None:
 
 def _functions(document: Table) -> Functions:
     try:
-        return load_functions(document.text("functions"), document.path)
+        return load_functions(document.texts("functions"), document.path)
     except FunctionError as error:
         raise document.refuse(f"functions: {error}") from error
 

@@ -106,6 +106,16 @@ class Table:
             raise self.refuse(f"{key} must be a table, not {kind_of(value)}")
         return Table(self.path, where or f"[{key}]", value)
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The string, or the list of strings, under ``key``; none when absent."""
+        value = self.values.get(key)
+        if not isinstance(value, list):
+            one = self.text(key)
+            return () if one is None else (one,)
+        if not all(isinstance(part, str) and part.strip() for part in value):
+            raise self.refuse(f"{key} must be a string or a list of strings")
+        return tuple(value)
+
     def text(self, key: str) -> str | None:
         """The non-empty string under ``key``, or None when absent."""
         value = self.values.get(key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from backend.model.conditions import And, Comparison, Condition, NullTest, Or, attributes_of
+from backend.systems.contract import Refused
 
 MAX_DISJUNCTS: Final = 64
 
