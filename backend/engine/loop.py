@@ -24,7 +24,7 @@ from backend.engine.misfits import MisfitNews
 from backend.engine.query_totals import QueryTotals
 from backend.engine.settings import check_scopes, inputs_taken_up, of_inputs
 from backend.engine.totals import Totals
-from backend.engine.units import UnitSet
+from backend.engine.units import BrokeOff, UnitSet
 from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult
@@ -193,6 +193,8 @@ class Loop:
             try:
                 self._carry_out(command, batch_id)
             except Exception as error:  # one request may never end the run
+                if isinstance(error, BrokeOff):
+                    self._boundary.recorded = self._boundary.recorded.then(error.recorded)
                 reason = _refusal(command, error)
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
 
@@ -205,13 +207,14 @@ class Loop:
         settings, registry = carried.after.settings, carried.after.registry
         found = Recorded()
         if carried.query:
-            title = carried.event.title
+            before, title = self._now.registry, carried.event.title
             found, settings = self._units.requeried(
-                carried.query, registry, settings, title, batch_id
+                carried.query, registry, before, settings, title, batch_id
             )
             boundary.turned += _new_knobs(self._now, Controlled(settings, registry))
         if carried.turned is not None:
-            found = self._units.turned(carried.turned[0], settings, batch_id)
+            scope, before_turn = carried.turned[0], self._now.settings
+            found = self._units.turned(scope, settings, before_turn, batch_id)
             boundary.turned.append(carried.turned)
         boundary.recorded = boundary.recorded.then(found)
         self._now = Controlled(settings, registry)
@@ -281,7 +284,7 @@ class Loop:
             *recorder.input_samples(result.inputs),
             *self._query_totals.add(matched),
             *recorder.system_samples(values),
-            *self._totals.decisions(),
+            *self._totals.evaluated(),
         ]
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
@@ -300,6 +303,8 @@ def _refusal(command: Command, error: Exception) -> str:
     """Why a command is not carried out, in words the store can keep."""
     if isinstance(error, Refused):
         return str(error)
+    if isinstance(error, BrokeOff) and isinstance(error.__cause__, Exception):
+        error = error.__cause__
     log.error("command %d (%s) broke off", command.id, command.kind, exc_info=error)
     reason = f"the engine could not carry it out: {type(error).__name__}: {error}"
     return storable(reason)[:LONGEST_ANSWER]

@@ -90,11 +90,11 @@ def input_row(name: str, one: InputResult) -> InputBatch:
 
 
 def input_samples(inputs: Mapping[str, InputResult]) -> list[Sample]:
-    """What each input gave, and what waits there."""
+    """What came from each input and went to its output, and what waits at it."""
     found = []
     for name, one in inputs.items():
-        found.append(Sample(source_id(name), "n_tuples", one.n_tuples, "tuples"))
-        found.append(Sample(source_id(name), "n_matched", one.n_matched, "tuples"))
+        found.append(Sample(source_id(name), "reached_tuples", one.n_tuples, "tuples"))
+        found.append(Sample(output_id(name), "reached_tuples", one.n_matched, "tuples"))
         if one.backlog_tuples is not None:
             found.append(Sample(source_queue(name), "size_tuples", one.backlog_tuples, "tuples"))
     return found

@@ -1,7 +1,7 @@
-"""Whether a run that was killed or ended can go on with a workload as it is now, and what it keeps.
+"""Whether a run that was killed or ended can go on, and what it keeps.
 
-A run goes on when it reads the same inputs: then every tuple it has processed is known by its place.
-Queries may have changed meanwhile.
+A run goes on with a workload that reads the same inputs: then every tuple it has processed is known
+by its place. Queries may have changed meanwhile.
 """
 
 from __future__ import annotations

@@ -17,12 +17,14 @@ Values = dict[str, tuple[float | None, str]]
 
 @dataclass
 class Totals:
-    """tuples, matched, misfits: of all batches. by_query: query -> tuples, as a killed run left
-    them. evaluations: unit -> highest number of its decisions."""
+    """tuples, matched, misfits: of all batches; decisions: of all units, gone ones included.
+    by_query: query -> tuples, as a killed run left them. evaluations: unit -> highest number of its
+    decisions."""
 
     tuples: int = 0
     matched: int = 0
     misfits: int = 0
+    decisions: int = 0
     by_query: Mapping[str, int] = field(default_factory=dict)
     evaluations: dict[str, int] = field(default_factory=dict)
     last_end: float | None = None
@@ -34,7 +36,7 @@ class Totals:
             return cls()
         known = last.totals
         engine = known.get(SYSTEM, {})
-        names = (f"{name}_total" for name in ("tuples", "matched", "misfits"))
+        names = (f"{name}_total" for name in ("tuples", "matched", "misfits", "decisions"))
         by_query = {
             entity.name: int(known[entity.id].get("matched_total", 0))
             for entity in last.entities
@@ -56,8 +58,9 @@ class Totals:
         for decision in recorded.decisions:
             known = self.evaluations.get(decision.unit_id, 0)
             self.evaluations[decision.unit_id] = max(known, decision.seq)
+            self.decisions += max(0, decision.seq - known)
 
-    def decisions(self) -> list[Sample]:
+    def evaluated(self) -> list[Sample]:
         """Evaluations of each unit since the run began."""
         return [
             Sample(unit_entity(id), "decisions_total", n, "decisions")
@@ -80,7 +83,7 @@ class Totals:
             "tuples_total": (self.tuples, "tuples"),
             "matched_total": (self.matched, "tuples"),
             "misfits_total": (self.misfits, "tuples"),
-            "decisions_total": (sum(self.evaluations.values()), "decisions"),
+            "decisions_total": (self.decisions, "decisions"),
             "backlog_tuples": (sum(known) if known else None, "tuples"),
             "commit_ms": (commit_ms, "ms"),
         }

@@ -14,10 +14,18 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id, unit_entity
 from backend.operators.contract import BatchResult, Operator
-from backend.systems.contract import BatchRan, Observation, Recorded, UnitJob, UnitState
+from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.contract import Unit as SystemUnit
 from storage.resume import LastState
 from storage.vocabulary.records import Entity, Knob, Unit
+
+
+class BrokeOff(Exception):
+    """A unit broke off in a change, which was undone: what it came to by that."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        super().__init__("broke off and undone")
+        self.recorded = recorded
 
 
 @dataclass
@@ -34,6 +42,21 @@ class RunningUnit:
     @property
     def id(self) -> str:
         return self.place.unit_id
+
+    def active(self, paused: frozenset[str]) -> tuple[ContinuousQuery, ...]:
+        """Its queries that run."""
+        return tuple(query for name, query in self.queries.items() if name not in paused)
+
+    def told(
+        self, event: KnobsChanged | QueriesChanged, undo: KnobsChanged | QueriesChanged
+    ) -> Recorded:
+        """What it comes to. Raises Refused; and BrokeOff, when it was told what was before."""
+        try:
+            return stamped(self.unit.changed(event), self.id)
+        except Refused:
+            raise
+        except Exception as error:
+            raise BrokeOff(stamped(self.unit.changed(undo), self.id)) from error
 
     def record(self, removed_batch: int | None = None) -> Unit:
         """As the store has it."""
@@ -128,17 +151,26 @@ class UnitSet:
                 found = found.then(stamped(self._units[id].unit.executed(ran), id))
         return found
 
-    def turned(self, scope: str, settings: ScopedSettings, batch: int) -> Recorded:
-        """A knob of ``scope`` was turned. Raises Refused, QueryError."""
+    def turned(
+        self, scope: str, settings: ScopedSettings, before: ScopedSettings, batch: int
+    ) -> Recorded:
+        """A knob of ``scope`` was turned. Raises Refused."""
         if scope not in self._units:
             return Recorded()
-        event = KnobsChanged(settings.scopes[scope], batch)
-        return stamped(self._units[scope].unit.changed(event), scope)
+        one = self._units[scope]
+        then = KnobsChanged(settings.scopes[scope], batch)
+        return one.told(then, KnobsChanged(before.scopes[scope], batch))
 
     def requeried(
-        self, name: str, registry: Registry, settings: ScopedSettings, reason: str, batch: int
+        self,
+        name: str,
+        registry: Registry,
+        before: Registry,
+        settings: ScopedSettings,
+        reason: str,
+        batch: int,
     ) -> tuple[Recorded, ScopedSettings]:
-        """Query ``name`` was registered, paused, resumed or removed. Raises Refused, QueryError."""
+        """Query ``name`` was registered, paused, resumed or removed. Raises Refused."""
         holder = next((one for one in self._units.values() if name in one.queries), None)
         query = registry.queries.get(name)
         if holder is None:
@@ -155,8 +187,9 @@ class UnitSet:
             del self._units[holder.id]
             return Recorded(), settings.without(holder.id)
         active = tuple(q for n, q in members.items() if n not in registry.paused)
-        event = QueriesChanged(active, batch, reason)
-        recorded = stamped(holder.unit.changed(event), holder.id)
+        then = QueriesChanged(active, batch, reason)
+        undo = QueriesChanged(holder.active(before.paused), batch, f"{reason}: undone")
+        recorded = holder.told(then, undo)
         holder.queries = members
         return recorded, settings
 
