@@ -22,13 +22,13 @@ from backend.engine.input_news import InputNews
 from backend.engine.job import RunJob
 from backend.engine.misfits import MisfitNews
 from backend.engine.query_totals import QueryTotals
-from backend.engine.settings import check_scopes, inputs_taken_up, of_inputs
+from backend.engine.settings import ScopedSettings, check_scopes, inputs_taken_up, of_inputs
 from backend.engine.totals import Totals
 from backend.engine.units import BrokeOff, UnitSet
 from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult
-from backend.systems.contract import Recorded, Refused
+from backend.systems.contract import Recorded, Refused, Unit
 from storage.resume import LastState
 from storage.texts import storable
 from storage.vocabulary.records import (
@@ -120,13 +120,22 @@ class Loop:
         return self._in_batch
 
     @property
+    def settings(self) -> ScopedSettings:
+        """The knobs in force."""
+        return self._now.settings
+
+    def unit(self, id: str) -> Unit:
+        """A unit of the run. Raises KeyError."""
+        return self._units.unit(id)
+
+    @property
     def failed_inputs(self) -> dict[str, str]:
         """Inputs that have failed, and why."""
         return dict(self._inputs.failed)
 
     def input_knob(self, input: str, name: str) -> KnobValue:
         """The value in force of a knob of a replayed input."""
-        return self._now.settings.scopes[source_id(input)].values[name]
+        return self.settings.scopes[source_id(input)].values[name]
 
     def begin_batch(self, batch_id: int) -> BatchPlan:
         """Take in commands, then fix what the batch runs.

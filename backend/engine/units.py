@@ -13,9 +13,10 @@ from backend.engine.settings import ScopedSettings, of_unit, taken_up
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id, unit_entity
+from backend.model.knobs import KnobSettings
 from backend.operators.contract import BatchResult, Operator
+from backend.systems import contract
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
-from backend.systems.contract import Unit as SystemUnit
 from storage.resume import LastState
 from storage.vocabulary.records import Entity, Knob, Unit
 
@@ -30,14 +31,18 @@ class BrokeOff(Exception):
 
 @dataclass
 class RunningUnit:
-    """A unit with its place, its queries (paused ones included) and the plan each batch ran."""
+    """A unit with its place, its queries (paused ones included) and the plan the last batch ran.
+
+    resting: its knobs, while it has left the run with its last query.
+    """
 
     place: Place
-    unit: SystemUnit
+    unit: contract.Unit
     queries: dict[str, ContinuousQuery]
     since_batch: int
     ran_version: int = 0
     ledger: EntityLedger = field(default_factory=EntityLedger)
+    resting: KnobSettings | None = None
 
     @property
     def id(self) -> str:
@@ -74,6 +79,7 @@ class UnitSet:
         self._units: dict[str, RunningUnit] = {}
         self._published: dict[str, Unit] = {}
         self._gone: list[Entity] = []
+        self._resting: dict[str, RunningUnit] = {}
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -84,7 +90,7 @@ class UnitSet:
         """Unit -> version of the plan in force, or adopted for the next batch."""
         return {id: one.unit.plan_version for id, one in self._units.items()}
 
-    def unit(self, id: str) -> SystemUnit:
+    def unit(self, id: str) -> contract.Unit:
         """Raises KeyError."""
         return self._units[id].unit
 
@@ -177,21 +183,37 @@ class UnitSet:
             assert query is not None
             where = place(query)
             holder = self._units.get(where.unit_id)
+            if holder is None and where.unit_id in self._resting:
+                holder, settings = self._return(where.unit_id, settings)
             if holder is None:
                 return self._add(where, (query,), registry, settings, None, batch)
         members = {n: q for n, q in holder.queries.items() if n != name}
         if query is not None:
             members = {**holder.queries, name: query}
         if not members and holder.place.system.leaves_when_empty:
-            self._gone += holder.ledger.changes((), batch)
-            del self._units[holder.id]
-            return Recorded(), settings.without(holder.id)
+            return self._leave(holder, settings, batch)
         active = tuple(q for n, q in members.items() if n not in registry.paused)
         then = QueriesChanged(active, batch, reason)
         undo = QueriesChanged(holder.active(before.paused), batch, f"{reason}: undone")
         recorded = holder.told(then, undo)
         holder.queries = members
         return recorded, settings
+
+    def _leave(
+        self, one: RunningUnit, settings: ScopedSettings, batch: int
+    ) -> tuple[Recorded, ScopedSettings]:
+        """A unit goes with its last query; it keeps its numbers, should the query come again."""
+        event = QueriesChanged((), batch, "its last query was removed")
+        recorded = stamped(one.unit.changed(event), one.id)
+        self._gone += one.ledger.changes((), batch)
+        one.queries, one.resting = {}, settings.scopes[one.id]
+        self._resting[one.id] = self._units.pop(one.id)
+        return recorded, settings.without(one.id)
+
+    def _return(self, id: str, settings: ScopedSettings) -> tuple[RunningUnit, ScopedSettings]:
+        one = self._units[id] = self._resting.pop(id)
+        assert one.resting is not None
+        return one, settings.having(id, one.resting)
 
     def entity_changes(self, paused: frozenset[str], batch: int) -> list[Entity]:
         """Entities that are new, changed or gone since the last call."""
