@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, Select, func, insert, select
 
 from storage import decode
-from storage.database import describe, open_for_writing, parse_url
+from storage.database import describe, disposed_on_error, open_for_writing, parse_url
 from storage.errors import BadRecord, StoreTooOld, UnknownRun, translated
 from storage.migrations import check, prepare
 from storage.schema import AnswerRow, CommandRow, RunRow
@@ -35,12 +35,13 @@ def open_command_writer(url: str) -> CommandWriter:
     where = describe(address)
     with translated(where):
         engine = open_for_writing(address, create=False)
-        try:
-            check(engine, where)
-        except StoreTooOld:
-            prepare(engine, where)
-        with engine.begin() as connection:
-            _lock_commands(connection)
+        with disposed_on_error(engine):
+            try:
+                check(engine, where)
+            except StoreTooOld:
+                prepare(engine, where)
+            with engine.begin() as connection:
+                _lock_commands(connection)
     return CommandWriter(engine, where)
 
 

@@ -113,9 +113,13 @@ def input_batches(
 
 def units(connection: Connection, run_id: str, at: int | None) -> tuple[Unit, ...]:
     """As Reader.units()."""
+    return tuple(unit for unit in all_units(connection, run_id) if _is_alive(unit, at))
+
+
+def all_units(connection: Connection, run_id: str) -> tuple[Unit, ...]:
+    """Every unit the run has or had."""
     mine = select(_UNITS).where(_UNITS.c.run_id == run_id).order_by(_UNITS.c.id)
-    found = (decode.unit(row) for row in connection.execute(mine))
-    return tuple(unit for unit in found if _is_alive(unit, at))
+    return tuple(decode.unit(row) for row in connection.execute(mine))
 
 
 def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entity, ...]:

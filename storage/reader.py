@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, func, select
 
 from storage import commands, export, history, series, unit_history, values
-from storage.database import describe, open_for_reading, parse_url
+from storage.database import describe, disposed_on_error, open_for_reading, parse_url
 from storage.errors import translated
 from storage.migrations import check
 from storage.rows import (
@@ -45,7 +45,8 @@ def open_reader(url: str) -> Reader:
     where = describe(address)
     with translated(where):
         engine = open_for_reading(address)
-        check(engine, where)
+        with disposed_on_error(engine):
+            check(engine, where)
     return Reader(engine, where)
 
 

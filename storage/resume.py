@@ -30,7 +30,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LastUnit:
-    """A unit that lived at the end, with its newest plan and the highest number of its stored
+    """A unit the run has or had, with its newest plan and the highest number of its stored
     decisions (0 = none)."""
 
     unit: Unit
@@ -100,7 +100,7 @@ def _units(connection: Connection, run_id: str) -> tuple[LastUnit, ...]:
             unit_history.plan_at(connection, run_id, None, unit.id),
             unit_history.last_seq(connection, run_id, None, unit.id),
         )
-        for unit in history.units(connection, run_id, None)
+        for unit in history.all_units(connection, run_id)
     )
 
 

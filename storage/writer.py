@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from storage import commands, decode, encode, export, history, retention, write_rows
 from storage.checks import check_record
-from storage.database import describe, open_for_writing, parse_url, reading
+from storage.database import describe, disposed_on_error, open_for_writing, parse_url, reading
 from storage.errors import RunExists, RunLives, UnknownRun, translated
 from storage.liveness import LIVE_STATES, is_gone, may_live
 from storage.migrations import prepare
@@ -59,7 +59,8 @@ def open_engine_writer(url: str) -> EngineWriter:
     where = describe(address)
     with translated(where):
         engine = open_for_writing(address, create=True)
-        prepare(engine, where)
+        with disposed_on_error(engine):
+            prepare(engine, where)
     return EngineWriter(engine, where)
 
 

@@ -80,6 +80,7 @@ class UnitSet:
         self._published: dict[str, Unit] = {}
         self._gone: list[Entity] = []
         self._resting: dict[str, RunningUnit] = {}
+        self._last: LastState | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -99,9 +100,9 @@ class UnitSet:
     ) -> tuple[Recorded, ScopedSettings]:
         """Make the units of the registered queries; what they come to, and their knobs besides
         ``settings``. last: what a killed run left. Raises Refused, QueryError, KnobRefused."""
-        found = Recorded()
+        found, self._last = Recorded(), last
         for where, members in placed(registry.queries.values()).values():
-            recorded, settings = self._add(where, members, registry, settings, last, batch)
+            recorded, settings = self._add(where, members, registry, settings, batch)
             found = found.then(recorded)
         return found, settings
 
@@ -111,10 +112,9 @@ class UnitSet:
         members: Sequence[ContinuousQuery],
         registry: Registry,
         settings: ScopedSettings,
-        last: LastState | None,
         batch: int,
     ) -> tuple[Recorded, ScopedSettings]:
-        job, id = self._job, where.unit_id
+        job, id, last = self._job, where.unit_id, self._last
         knobs = of_unit(job, id, where.system.knobs)
         if last is not None:
             knobs = taken_up(knobs, _knobs_of(last, id), job.asked)
@@ -186,7 +186,7 @@ class UnitSet:
             if holder is None and where.unit_id in self._resting:
                 holder, settings = self._return(where.unit_id, settings)
             if holder is None:
-                return self._add(where, (query,), registry, settings, None, batch)
+                return self._add(where, (query,), registry, settings, batch)
         members = {n: q for n, q in holder.queries.items() if n != name}
         if query is not None:
             members = {**holder.queries, name: query}
