@@ -112,10 +112,8 @@ class Launch:
             return False
         finally:
             loop.finish()
-        failed = loop.failed_inputs
-        said = "".join(f"; stream {name} failed: {why}" for name, why in failed.items())
-        self._end(loop, "ended", note + said)
-        return not failed
+        self._end(loop, "ended", note)
+        return not loop.failed_inputs
 
     def _session(self) -> SparkSession:
         """Spark, and meanwhile the data that is prepared once: either takes seconds."""
