@@ -12,7 +12,18 @@ from typing import Final
 
 from lark import Token
 
-from backend.cql.nodes import Compare, Constant, Logic, Name, Node, Selection, Source
+from backend.cql.nodes import (
+    Clause,
+    Compare,
+    Constant,
+    Logic,
+    Name,
+    Node,
+    Selection,
+    SelectList,
+    Source,
+    Star,
+)
 from backend.cql.syntax import reserved_words
 
 #: Blanks as the grammar has them; cut off both ends first, so that no blank can be taken two ways
@@ -28,6 +39,7 @@ _COMPARISON: Final = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _NOWHERE: Final = Token("NAME", "")
+_STAR: Final = SelectList(_NOWHERE, (Star(_NOWHERE, ""),))
 
 
 def plain_selection(text: str) -> Selection | None:
@@ -36,9 +48,9 @@ def plain_selection(text: str) -> Selection | None:
     found = _SELECTION.fullmatch(text.strip(_BLANKS).removesuffix(";").rstrip(_BLANKS))
     if found is None or found[1].lower() in reserved_words():
         return None
-    source = Source(Name(_NOWHERE, (found[1],)), None)
+    sources = (Source(_NOWHERE, Name(_NOWHERE, (found[1],)), None, ""),)
     if found[2] is None:
-        return Selection(_NOWHERE, source, None, ())
+        return Selection(_NOWHERE, _STAR, sources)
     parts: list[Node] = []
     for piece in _AND.split(found[2]):
         part = _comparison(piece)
@@ -46,7 +58,7 @@ def plain_selection(text: str) -> Selection | None:
             return None
         parts.append(part)
     where = parts[0] if len(parts) == 1 else Logic(_NOWHERE, "and", tuple(parts))
-    return Selection(_NOWHERE, source, where, ())
+    return Selection(_NOWHERE, _STAR, sources, (Clause(_NOWHERE, "where", (where,)),))
 
 
 def _comparison(piece: str) -> Compare | None:
