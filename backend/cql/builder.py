@@ -115,10 +115,12 @@ class TreeBuilder(Transformer[Token, Any]):
         return nodes.Star(children[0], children[0].rpartition(".")[0].strip())
 
     def item(self, children: list[Any]) -> nodes.Item:
-        return nodes.Item(children[0].at, children[0], children[1] if len(children) > 1 else "")
+        return nodes.Item(
+            nodes.start(children[0]), children[0], children[1] if len(children) > 1 else ""
+        )
 
     def select_list(self, children: list[Any]) -> nodes.SelectList:
-        return nodes.SelectList(_start(children[0]), tuple(children))
+        return nodes.SelectList(children[0].at, tuple(children))
 
     def distinct(self, children: list[Any]) -> nodes.SelectList:
         return nodes.SelectList(children[0], tuple(children[1:]), distinct=children[0])
@@ -174,12 +176,3 @@ class TreeBuilder(Transformer[Token, Any]):
     def compound(self, children: list[Any]) -> nodes.Compound:
         left, word, right = children
         return nodes.Compound(word, word.capitalize(), left, right)
-
-
-def _start(item: nodes.Star | nodes.Item) -> Token:
-    """Where the item's text starts; an arithmetic expression's own place is its operator."""
-    node: Any = item if isinstance(item, nodes.Star) else item.expression
-    while isinstance(node, nodes.Arithmetic | nodes.Compare | nodes.Like):
-        node = node.left if not isinstance(node, nodes.Like) else node.subject
-    at: Token = node.at
-    return at

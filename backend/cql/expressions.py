@@ -62,8 +62,9 @@ class Expressions:
             return nodes.Not(node.at, self.condition(node.part))
         found = self.value(node)
         if type_of(found) not in ("boolean", ""):
-            message = f"{str(node.at)!r} alone is no condition; expected {COMPARISON_WORDS}"
-            refuse(message, node.at, self._text)
+            at = nodes.start(node)
+            message = f"{str(at)!r} alone is no condition; expected {COMPARISON_WORDS}"
+            refuse(message, at, self._text)
         return found
 
     def value(self, node: nodes.Node) -> nodes.Node:

@@ -285,3 +285,10 @@ class Streamed(Located):
 
 
 Statement: TypeAlias = Selection | Compound | Streamed
+
+
+def start(node: Located) -> Token:
+    """The token an expression starts at; the place of an operator's result is the operator."""
+    while isinstance(node, Arithmetic | Like):
+        node = node.left if isinstance(node, Arithmetic) else node.subject
+    return node.at

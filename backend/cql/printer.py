@@ -24,7 +24,7 @@ from backend.model.conditions import (
 )
 
 _STRENGTH: Final = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
-_SIGN: Final = 3
+_SIGN: Final = 4
 _UNITS: Final = {"Day": 86_400, "Hour": 3600, "Minute": 60}
 
 

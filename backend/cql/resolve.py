@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from lark import Token
 
@@ -16,6 +16,7 @@ Outputs: TypeAlias = tuple[logical.Output, ...]
 #: The plan of sources, and what their columns are called by.
 Read: TypeAlias = tuple[logical.Logical, list[From]]
 _SECONDS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+MAX_COLUMNS: Final = 2000
 _DIGITS: Final = 18
 _WINDOWS: Final = (
     "[Rows n], [Range n Seconds], [Now], [Rows Unbounded] or [Partition By a, b Rows n]"
@@ -56,7 +57,7 @@ class Resolver:
     def _selection(self, node: nodes.Selection) -> logical.Logical:
         where = node.clause("where")
         plan, items = self._from(node.sources)
-        scope = Scope(items, self._text, _equated(where))
+        scope = Scope(items, self._text, _equated(node.sources, where))
         within = self.expressions(scope)
         if where is not None:
             plan = logical.Select(where.at, plan, within.condition(where.parts[0]))
@@ -85,6 +86,9 @@ class Resolver:
             if not item.qualifier and len(listed.items) == 1:
                 return None
             sources = scope.qualified(item.qualifier, item.at) if item.qualifier else scope.items
+            n_columns = len(found) + sum(len(source.fields) for source in sources)
+            if n_columns > MAX_COLUMNS:
+                refuse(f"more than {MAX_COLUMNS} columns", item.at, self._text)
             for source in sources:
                 columns = (
                     nodes.Column(item.at, scope.source(source), field.name, field.type)
@@ -113,11 +117,12 @@ class Resolver:
         at = first.at if first is not None else calls[0].at
         if outputs is None:
             refuse("name the columns of an answer with groups, instead of *", at, self._text)
+        grouped = frozenset(groups)
         for expression in above:
-            self._check_grouped(expression, groups)
+            self._check_grouped(expression, grouped)
         return logical.Aggregate(at, plan, groups, tuple(dict.fromkeys(calls)), filtered)
 
-    def _check_grouped(self, node: nodes.Node, groups: tuple[nodes.Node, ...]) -> None:
+    def _check_grouped(self, node: nodes.Node, groups: frozenset[nodes.Node]) -> None:
         """Refuse an attribute above an aggregation that is neither grouped nor aggregated."""
         if node in groups or isinstance(node, nodes.Aggregated):
             return
@@ -218,23 +223,22 @@ def _seconds(number: str, unit: list[str]) -> int | None:
     return None if whole is None or factor is None else whole * factor
 
 
-def _equated(where: nodes.Clause | None) -> frozenset[str]:
-    """Attributes, lower case, that the condition says are equal in two sources."""
-    if where is None:
-        return frozenset()
-    (condition,) = where.parts
-    parts = (
-        condition.parts if isinstance(condition, nodes.Logic) and condition.word == "and" else ()
-    )
-    found = set()
-    for part in parts or (condition,):
-        if isinstance(part, nodes.Compare) and part.op == "=":
-            sides = (part.left, part.right)
-            names = [
-                side.parts for side in sides if isinstance(side, nodes.Name) and len(side.parts) > 1
-            ]
-            if len(names) == 2 and names[0][-1].lower() == names[1][-1].lower():
-                found.add(names[0][-1].lower())
+def _equated(
+    sources: tuple[nodes.Source | nodes.JoinText, ...], where: nodes.Clause | None
+) -> frozenset[str]:
+    """Attributes, lower case, that Where or On says are equal in two sources."""
+    open_nodes: list[Any] = [*sources, *(() if where is None else where.parts)]
+    found: set[str] = set()
+    while open_nodes:
+        node = open_nodes.pop()
+        if isinstance(node, nodes.JoinText):
+            open_nodes += [node.left, node.right, node.condition]
+        elif isinstance(node, nodes.Logic) and node.word == "and":
+            open_nodes += node.parts
+        elif isinstance(node, nodes.Compare) and node.op == "=":
+            sides = [side for side in (node.left, node.right) if isinstance(side, nodes.Name)]
+            names = [side.parts[-1].lower() for side in sides if len(side.parts) > 1]
+            found.update(names[:1] if len(names) == 2 and names[0] == names[1] else ())
     return frozenset(found)
 
 
