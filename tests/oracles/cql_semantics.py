@@ -7,7 +7,7 @@ instant is computed anew from all that came before; nothing is kept (Babu's thes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import Any
 
@@ -143,8 +143,8 @@ def _aggregate(call: nodes.Aggregated, members: list[Known], inputs: Inputs, now
         return len(values)
     if not values:
         return None
-    total = {"sum": sum, "min": min, "max": max, "avg": lambda v: sum(v) / len(v)}
-    return total[call.function](values)  # type: ignore[operator]
+    total: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "min": min, "max": max}
+    return sum(values) / len(values) if call.function == "avg" else total[call.function](values)
 
 
 def _truth(node: nodes.Node, plan: Logical, row: Row, inputs: Inputs, now: int) -> bool:
