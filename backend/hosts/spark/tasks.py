@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from backend.hosts.contract import cause
 from backend.operators.task import BatchTask, TaskJob
@@ -122,8 +123,6 @@ def _take_tables(task: BatchTask, input: str, tables: list[tuple[int, pa.Table]]
 
 
 def _read(path: Path) -> pa.Table:
-    import pyarrow.parquet as pq
-
     with pq.ParquetFile(path, memory_map=True) as file:
         names = [name for name in file.schema_arrow.names if name != "_arrival"]
         table = file.read(columns=names, use_threads=False)
