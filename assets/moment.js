@@ -1,6 +1,6 @@
 /* The moment: what the URL says, what the browser knows is newest, and the store pages read.
 
-   URL: path = page, ?run=&at=&node=&frozen=1&show=. Every change goes through the URL and Dash's
+   URL: path = page, ?run=&at=&node=&frozen=1&show=&unit=. Every change goes through the URL and Dash's
    Location, so back, forward, reload and a copied link all mean the same. See dashboard/context.py
    for the store protocol. */
 (function () {
@@ -10,7 +10,7 @@
   const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
   const RUNNING = ["starting", "running"];
 
-  pw.moment = { path: "/", run: null, at: null, node: null, frozen: false, show: null };
+  pw.moment = { path: "/", run: null, at: null, node: null, frozen: false, show: null, unit: null };
   /* What the shell and the deltas told: the run shown, its newest batch and record time. */
   pw.known = { run: null, state: null, now: null, time: null, plan: null, knobs: null };
   let news = 0;
@@ -29,6 +29,7 @@
       node: fields.get("node") || null,
       frozen: fields.get("frozen") === "1" && at !== null,
       show: fields.get("show") || null,
+      unit: fields.get("unit") || null,
     };
   }
 
@@ -39,6 +40,7 @@
     if (moment.node) fields.set("node", moment.node);
     if (moment.frozen && moment.at !== null) fields.set("frozen", "1");
     if (moment.show) fields.set("show", moment.show);
+    if (moment.unit) fields.set("unit", moment.unit);
     const text = fields.toString();
     return text ? "?" + text : "";
   }
@@ -55,12 +57,12 @@
   pw.shown = () => (pw.moment.at === null ? pw.known.now : pw.moment.at);
 
   function data() {
-    const { run, at, node, frozen, show } = pw.moment;
+    const { run, at, node, frozen, show, unit } = pw.moment;
     const batch = at === null ? pw.known.now : at;
-    return { run, at, node, frozen, show, batch, news };
+    return { run, at, node, frozen, show, unit, batch, news };
   }
 
-  /** Move: {path, run, at, node, frozen, show}; absent fields stay, but show belongs to its page.
+  /** Move: {path, run, at, node, frozen, show, unit}; absent fields stay, but show belongs to its page.
       replace: no new history entry. */
   pw.go = function (changes, replace) {
     const next = Object.assign({}, pw.moment, changes);
@@ -69,6 +71,7 @@
     if (changes.run && changes.run !== pw.moment.run) {
       next.at = "at" in changes ? changes.at : null;
       next.node = "node" in changes ? changes.node : null;
+      next.unit = "unit" in changes ? changes.unit : null;
     }
     const url = next.path + search(next);
     if (url === window.location.pathname + window.location.search) return;
@@ -155,7 +158,7 @@
   /* Links and anything else with data-pw-* move the moment without a page load. */
   document.addEventListener("click", function (event) {
     const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-    const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node]");
+    const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit]");
     if (!target || !plain) return;
     event.preventDefault();
     const wanted = target.dataset;
@@ -163,6 +166,7 @@
     if (wanted.pwPath) changes.path = wanted.pwPath;
     if (wanted.pwAt !== undefined) changes.at = wanted.pwAt === "now" ? null : Number(wanted.pwAt);
     if (wanted.pwNode !== undefined) changes.node = wanted.pwNode || null;
+    if (wanted.pwUnit !== undefined) changes.unit = wanted.pwUnit || null;
     if (wanted.pwRun) changes.run = wanted.pwRun;
     pw.go(changes);
   });

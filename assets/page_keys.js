@@ -1,8 +1,8 @@
-/* When a page's server part is rendered again: each page names the kinds of news it shows.
+/* When a panel is drawn again: each names the kinds of news it shows (dashboard/panels).
 
-   A page has a dcc.Store with what its rendering depends on; these functions compute it from the
-   moment and answer no_update while nothing of it changed. A stream of batches then costs the
-   server nothing for pages whose records did not change. */
+   A panel has a dcc.Store with what its drawing depends on; panelKey computes it from the moment
+   and answers no_update while nothing of it changed. A stream of batches then costs the server
+   nothing for panels whose records did not change. */
 (function () {
   "use strict";
   const pw = (window.planwatch = window.planwatch || {});
@@ -22,32 +22,27 @@
     pw.refresh(false);
   });
 
-  /* kinds: news that count at once. beats: also follow the batches, at most every two seconds. */
-  function keyOf(moment, kinds, beats) {
-    const { run, at, node, frozen } = moment;
+  const isTabled = (id) => (pw.byId(id) || { dataset: {} }).dataset.twin === "table";
+
+  /* What the drawing of a panel depends on. watch: news that count at once; beats: it also follows
+     the batches, at most every two seconds; whole: it shows the run as a whole, so that the cursor of
+     a replay and the pinned node change nothing, nor LIVE numbers (they extend the traces), unless
+     the table of its section is what is looked at; show: it depends on the URL's show. */
+  function keyOf(moment, watch) {
+    const { run, at, node, frozen, unit } = moment;
     const live = pw.mode() === "live";
-    const news = frozen ? null : [gaps, ...kinds.map((kind) => counts[kind] || 0)];
-    const beat = live && beats ? Math.floor(Date.now() / BEAT_MS) : null;
-    return { run, at, node, frozen, news, beat };
+    const key = { run, unit, frozen, news: frozen ? null : [gaps, ...watch.news.map((kind) => counts[kind] || 0)] };
+    if (watch.show) key.show = moment.show;
+    if (watch.whole) return { ...key, at: frozen ? at : null, table: isTabled(watch.section) ? moment.batch : null };
+    return { ...key, at, node, beat: live && watch.beats ? Math.floor(Date.now() / BEAT_MS) : null };
   }
 
-  const unless = (key, last) => (JSON.stringify(key) === JSON.stringify(last) ? window.dash_clientside.no_update : key);
-
-  /** A clientside callback (moment, last key) -> key for a page. change(key, moment) may refine it. */
-  pw.pageKey = function (name, kinds, beats, change) {
-    const callback = function (moment, last) {
-      if (!moment) return window.dash_clientside.no_update;
-      const key = keyOf(moment, kinds, beats);
-      return unless(change ? change(key, moment) : key, last);
-    };
-    window.dash_clientside = window.dash_clientside || {};
-    const functions = (window.dash_clientside.planwatch = window.dash_clientside.planwatch || {});
-    functions[name] = callback;
-  };
-
-  pw.pageKey("runsKey", ["run", "plans"], true);
-  pw.pageKey("matrixKey", ["plans", "queries"], true);
-  pw.pageKey("filtersKey", ["plans", "queries", "knobs"], true);
-  pw.pageKey("decisionsKey", ["decisions", "plans", "run"], false);
-  pw.pageKey("resultsKey", ["queries", "commands", "misfits", "run"], true);
+  /** A clientside callback (moment, what the panel watches, last key) -> key. */
+  function panelKey(moment, watch, last) {
+    if (!moment || !watch) return window.dash_clientside.no_update;
+    const key = keyOf(moment, watch);
+    return JSON.stringify(key) === JSON.stringify(last) ? window.dash_clientside.no_update : key;
+  }
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.planwatch = Object.assign(window.dash_clientside.planwatch || {}, { panelKey });
 })();

@@ -1,4 +1,4 @@
-/* The Timeline page: when to redraw, spot values and quiet bands in the live path, clicks, cursor. */
+/* The Timeline page: spot values and quiet bands in the live path, clicks, cursor. */
 (function () {
   "use strict";
   const pw = (window.planwatch = window.planwatch || {});
@@ -9,14 +9,6 @@
     const holder = pw.byId(GRAPH);
     return holder ? holder.querySelector(".js-plotly-plot") : null;
   };
-
-  /* LIVE numbers are not part of the key (they extend the traces), unless the table is what is
-     looked at; nor is the cursor of a replay, which moves here. */
-  pw.pageKey("timelineKey", ["plans", "decisions", "events", "knobs", "queries", "run"], false, (key, moment) => {
-    const panel = pw.byId("pw-timeline");
-    const tabled = panel && panel.dataset.twin === "table";
-    return { ...key, node: null, at: key.frozen ? key.at : null, table: tabled ? moment.batch : null };
-  });
 
   /* An event was clicked: go to its batch. */
   function timelineClick(click) {

@@ -14,7 +14,7 @@ from dashboard.components.links import jump
 from dashboard.components.tables import Cell, Column, table
 from dashboard.components.tiles import live_value
 from dashboard.context import Context
-from dashboard.pages.knob_cards import draw_cards, is_locked
+from dashboard.panels.knob_cards import draw_cards, is_locked
 from dashboard.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.inspector import Inspector, Property, Reason, build_inspector

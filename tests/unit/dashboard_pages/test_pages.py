@@ -15,7 +15,7 @@ from dashboard.context import Moment
 from dashboard.live import Hub
 from dashboard.pages import decisions, matrix, results, runs, timeline
 from dashboard.pages.decisions import wanted_decision
-from dashboard.pages.rows import jump_to
+from dashboard.components.rows import jump_to
 from dashboard.services import Services
 from dashboard.settings import Settings
 from storage.reader import open_reader

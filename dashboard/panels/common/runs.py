@@ -5,25 +5,20 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from dash import Dash, Input, State, dcc, html
+from dash import html
 from dash.development.base_component import Component
 
-from dashboard import context as contexts
-from dashboard import ids
 from dashboard.components.formats import age, clock, stamp
 from dashboard.components.panels import panel
+from dashboard.components.rows import CellData, RowTable, jump_to, known
 from dashboard.components.states import empty
 from dashboard.components.tables import Column
 from dashboard.context import Context
-from dashboard.pages.contract import Page
-from dashboard.pages.keys import follow
-from dashboard.pages.parts import part, part_output, part_tree
-from dashboard.pages.rows import CellData, RowTable, jump_to, known
-from dashboard.services import Services
+from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.views.book import SYSTEM
 from dashboard.views.runs import RunNumbers, RunRow, RunsView, build_runs, headline, numbers_of
+from storage.reader import Reader
 
-BODY: Final = "pw-runs"
-KEY: Final = "pw-runs-key"
 _SIGNS: Final = {
     "starting": "◌",
     "running": "▶",
@@ -53,59 +48,31 @@ _COLUMNS: Final = (
 )
 
 
-def render(view: RunsView, context: Context) -> Component:
-    """The page: headline and table, or how to start a run."""
+def build(reader: Reader, context: Context, scope: Scope) -> RunsView:
+    """All runs of the store, now."""
+    runs = reader.runs()
+    numbers = {run.id: _numbers(reader, run.id) for run in runs}
+    return build_runs(runs, numbers, time.time())
+
+
+def draw(view: RunsView, sheet: Sheet) -> Drawing:
+    """Headline and table, or how to start a run."""
     if not view.rows:
-        return html.Div(_how_to_start(), className="pw-page")
+        return Drawing(_how_to_start())
+    context = sheet.context
     rows = [_cells(row, context) for row in view.rows]
     marks = [_opens(row, row.id == context.run_id) for row in view.rows]
     keys = [row.id for row in view.rows]
-    body = RowTable("All runs in this store, newest first", _COLUMNS, rows, keys, marks)
-    return html.Div(
-        panel("Runs", body, note=headline(view), className="pw-runs-panel"), className="pw-page"
-    )
+    words = "All runs in this store, newest first"
+    body = RowTable(words, _COLUMNS, rows, keys, marks)
+    return Drawing(panel("Runs", body, note=headline(view), className="pw-runs-panel"))
 
 
-def body(context: Context, services: Services) -> Component:
-    """The page from the store."""
-    runs = services.reader.runs()
-    numbers = {run.id: _numbers(services, run.id) for run in runs}
-    return render(build_runs(runs, numbers, time.time()), context)
+PANEL: Final = Panel(name="runs", page="/", build=build, draw=draw, beats=True)
 
 
-def layout(context: Context, services: Services) -> Component:
-    """The page at a context."""
-    return html.Div([dcc.Store(id=KEY), part(BODY, body(context, services))])
-
-
-def register(app: Dash, services: Services) -> None:
-    """Follow the stream."""
-    follow(app, "runsKey", KEY)
-
-    @app.callback(
-        part_output(BODY),
-        Input(KEY, "data"),
-        State(ids.MOMENT, "data"),
-        prevent_initial_call=True,
-    )
-    def _refresh(key: Any, moment: dict[str, Any] | None) -> Any:
-        return part_tree(BODY, body(contexts.of(services.reader, moment), services))
-
-
-PAGE: Final = Page(
-    path="/",
-    title="Runs",
-    label="Runs",
-    icon="M4 6h16M4 12h16M4 18h10",
-    key="r",
-    layout=layout,
-    register=register,
-)
-
-
-def _numbers(services: Services, run_id: str) -> RunNumbers:
-    reader = services.reader
-    latest = reader.values(run_id).get("system", {})
+def _numbers(reader: Reader, run_id: str) -> RunNumbers:
+    latest = reader.values(run_id).get(SYSTEM, {})
     plans = reader.plans(run_id)
     batch = reader.last_batch(run_id)
     newest = reader.batch(run_id, batch) if batch is not None else None

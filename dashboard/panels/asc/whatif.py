@@ -1,28 +1,23 @@
-"""What-if μ on the Timeline page: a slider decides the recorded run again; apply takes it live."""
+"""What-if μ: a slider decides the recorded run again; apply takes it live."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, dcc, html
 from dash.development.base_component import Component
 
-from dashboard import context as contexts
-from dashboard import ids
 from dashboard.components.badges import badge
-from dashboard.components.charts import chart
 from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
 from dashboard.components.formats import clock, show
-from dashboard.components.panels import twinned
+from dashboard.components.rows import CellData, RowTable, jump_to, known
 from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.figures.whatif import HEIGHT, draw_ghost
-from dashboard.pages import knob_cards
-from dashboard.pages.keys import clientside
-from dashboard.pages.parts import part, part_output, part_tree
-from dashboard.pages.rows import CellData, RowTable, jump_to, known
+from dashboard.panels.common.timeline import clicks
+from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet, has_role
 from dashboard.services import Services
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.ghost import APPEARS, COMMON, VANISHES, Comparison, compare, effect
@@ -30,17 +25,12 @@ from dashboard.views.whatif import Step, Trial, read_trials, redecide
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
-BOX: Final = "pw-whatif-box"
 SLIDER: Final = "pw-whatif-mu"
-GRAPH: Final = "pw-whatif-graph"
-NUMBERS: Final = "pw-whatif-numbers"
-TABLE: Final = "pw-whatif-table"
 CLICK: Final = "pw-whatif-click"
 #: Decisions read, newest ones, and rows of the table.
 MAX_DECISIONS: Final = 1000
 MAX_ROWS: Final = 200
 KNOB: Final = "mu"
-LABEL: Final = "Visits per tuple as recorded and of the ghost run, and rearrangements of both"
 NOTE: Final = "the recorded run decided again with another μ, from its sampled tuples"
 _EFFECTS: Final = {COMMON: "▲ in both", VANISHES: "✕ would vanish", APPEARS: "✚ would appear"}
 
@@ -59,61 +49,40 @@ class MuGhost(Drawn):
         super().__init__(id=id, run="", knob=None, value=value, disabled="")
 
 
-def layout(context: Context) -> Component:
-    """The frame, hidden until a run has trials. The μ tried is in the URL: ``show=0.3``."""
-    figure = [
-        MuGhost(SLIDER, _number(context.moment.show)),
-        part(NUMBERS, ""),
-        chart(GRAPH, LABEL, height=HEIGHT),
-    ]
-    found = twinned("What if μ", figure, part(TABLE, ""), note=[badge("estimated"), f" {NOTE}"])
-    return html.Div([dcc.Store(id=CLICK), found], id=BOX, hidden=True, className="pw-box")
+class Ghost(NamedTuple):
+    """The recorded run decided again. knob: μ in force; mu: the one tried."""
+
+    knob: Knob
+    mu: float
+    steps: list[Step]
+    compared: Comparison
 
 
-def register(app: Dash, services: Services, key: str) -> None:
-    """Decide again with the store ``key`` of the page, and when the slider comes to rest."""
-    clientside(app, "timelineClick", Output(CLICK, "data"), Input(GRAPH, "clickData"))
-
-    @app.callback(
-        Output(BOX, "hidden"),
-        Output(SLIDER, "run"),
-        Output(SLIDER, "knob"),
-        Output(SLIDER, "disabled"),
-        Output(GRAPH, "figure"),
-        part_output(NUMBERS),
-        part_output(TABLE),
-        Input(key, "data"),
-        Input(ids.THEME, "data"),
-        Input(SLIDER, "value"),
-        State(ids.MOMENT, "data"),
-        prevent_initial_call=True,
-    )
-    def _draw(
-        key: Any, theme: str | None, value: float | None, moment: dict[str, Any] | None
-    ) -> tuple[Any, ...]:
-        found = contexts.of(services.reader, moment)
-        knob, trials = recorded(found, services)
-        mu = _tried(value, knob)
-        steps = redecide(trials, mu)
-        compared = compare(steps, MIN_SAMPLES)
-        return (
-            not trials or knob is None,
-            found.run_id,
-            knob_row(knob) if knob else None,
-            knob_cards.is_locked(services, found),
-            draw_ghost(steps, mu, theme),
-            part_tree(NUMBERS, _numbers(compared, mu, steps)),
-            part_tree(TABLE, _table(steps, found)),
-        )
-
-
-def recorded(context: Context, services: Services) -> tuple[Knob | None, tuple[Trial, ...]]:
-    """μ in force and the trials; while frozen, only what was known at the frozen moment."""
-    reader, run = services.reader, context.run_id
+def build(reader: Reader, context: Context, scope: Scope) -> Ghost | None:
+    """The ghost run; while frozen, of what was known at the frozen moment. The μ tried is in the
+    URL: ``show=0.3``."""
+    run = context.run_id
     until = context.batch if context.mode == "frozen" else None
-    knobs = {knob.name: knob for knob in reader.knobs(run, until)}
-    last = reader.decision_counts(run, until).evaluated
-    return knobs.get(KNOB), _trials(reader, run, until, last)
+    knob = next((knob for knob in reader.knobs(run, until) if knob.name == KNOB), None)
+    trials = _trials(reader, run, until, reader.decision_counts(run, until).evaluated)
+    if knob is None or not trials:
+        return None
+    tried = _number(context.moment.show)
+    mu = float(knob.value) if tried is None else tried
+    steps = redecide(trials, mu)
+    return Ghost(knob, mu, steps, compare(steps, MIN_SAMPLES))
+
+
+def draw(ghost: Ghost, sheet: Sheet) -> Drawing:
+    """Both runs over time and in numbers."""
+    return Drawing(
+        body=_numbers(ghost.compared, ghost.mu, ghost.steps),
+        figure=draw_ghost(ghost.steps, ghost.mu, sheet.theme),
+        height=HEIGHT,
+        table=_table(ghost.steps, sheet.context),
+        note=[badge("estimated"), f" {NOTE}"],
+        sets=(sheet.context.run_id, knob_row(ghost.knob), sheet.locked),
+    )
 
 
 @lru_cache(maxsize=8)
@@ -131,15 +100,9 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def _tried(value: float | None, knob: Knob | None) -> float | None:
-    if value is not None:
-        return float(value)
-    return float(knob.value) if knob is not None else None
-
-
-def _numbers(compared: Comparison, mu: float | None, steps: list[Step]) -> list[Component]:
+def _numbers(compared: Comparison, mu: float, steps: list[Step]) -> list[Component]:
     """Both runs side by side, and what that rests on."""
-    here = "ghost" if mu is None else f"at μ = {mu:g}"
+    here = f"at μ = {mu:g}"
     thin = f"not enough samples (n={show(compared.n, 'int')} < {MIN_SAMPLES})"
     real, ghost = compared.real, compared.ghost
     columns = (Column("Run"), *(_COLUMNS))
@@ -208,7 +171,7 @@ def _table(steps: list[Step], context: Context) -> Component:
 
 def _row(step: Step, context: Context) -> list[CellData]:
     trial = step.trial
-    link = jump_to(context, "/decisions", at=trial.batch, node=f"decision:{trial.seq}")
+    link = jump_to(context, "/decisions", at=trial.batch, node=str(trial.seq))
     why = "the plan was not costed on this sample"
     return [
         {"text": trial.batch, "jump": jump_to(context, at=trial.batch)},
@@ -221,3 +184,28 @@ def _row(step: Step, context: Context) -> list[CellData]:
         trial.n,
         {"text": "decision", "jump": link},
     ]
+
+
+def _controls(context: Context, services: Services) -> list[Component]:
+    return [dcc.Store(id=CLICK), MuGhost(SLIDER, _number(context.moment.show))]
+
+
+def _register(app: Dash, services: Services) -> None:
+    clicks(app, PANEL.part("graph"), CLICK)
+
+
+PANEL: Final = Panel(
+    name="whatif",
+    page="/timeline",
+    title="What if μ",
+    build=build,
+    draw=draw,
+    applies=has_role("selection"),
+    news=HISTORY,
+    whole=True,
+    show=True,
+    chart="Visits per tuple as recorded and of the ghost run, and rearrangements of both",
+    controls=_controls,
+    sets=((SLIDER, "run"), (SLIDER, "knob"), (SLIDER, "disabled")),
+    register=_register,
+)

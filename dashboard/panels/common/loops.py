@@ -1,37 +1,32 @@
-"""The thrash detector on the Timeline page: loops among the plans, with what would avoid them."""
+"""The thrash detector: loops among the plans, with what would avoid them."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any, Final
 
-from dash import Dash, Input, Output, State, html
+from dash import html
 from dash.development.base_component import Component
 
-from dashboard import context as contexts
-from dashboard import ids
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
-from dashboard.components.panels import panel
+from dashboard.components.rows import CellData, RowTable, jump_to, known
 from dashboard.components.tables import Column
 from dashboard.context import Context
-from dashboard.pages.parts import part, part_output, part_tree
-from dashboard.pages.rows import CellData, RowTable, jump_to, known
-from dashboard.services import Services
+from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet
+from dashboard.views.book import SYSTEM
 from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, Loop, find_loops
 from storage.reader import Reader
 from storage.rows import DecisionEntry
 
-BOX: Final = "pw-loops-box"
-LIST: Final = "pw-loops"
 #: Plan versions looked at, newest ones.
 MAX_PLANS: Final = 200
 TOTAL: Final = "tuples_total"
 
 
-def build(context: Context, services: Services) -> list[Loop]:
+def build(reader: Reader, context: Context, scope: Scope) -> list[Loop] | None:
     """The loops; while frozen, only what was known at the frozen moment."""
-    reader, run = services.reader, context.run_id
+    run = context.run_id
     until = context.batch if context.mode == "frozen" else None
     plans = reader.plans(run, until)[-MAX_PLANS:]
     entries = reader.decisions(run, until=until, verdicts=("switched",), limit=MAX_PLANS)
@@ -41,30 +36,13 @@ def build(context: Context, services: Services) -> list[Loop]:
     def total(batch: int) -> int | None:
         return _total(reader, run, batch)
 
-    return find_loops(plans, total, _by_seq(entries), window)
+    return find_loops(plans, total, _by_seq(entries), window) or None
 
 
-def layout() -> Component:
-    """The frame, hidden while there is no loop."""
+def draw(loops: list[Loop], sheet: Sheet) -> Drawing:
+    """Each loop with its flips, newest first."""
     note = "the plan came back to one it had left; numbers are estimates"
-    found = panel("Back and forth", part(LIST, ""), note=note)
-    return html.Div(found, id=BOX, hidden=True, className="pw-box")
-
-
-def register(app: Dash, services: Services, key: str) -> None:
-    """Redraw with the store ``key`` of the page."""
-
-    @app.callback(
-        Output(BOX, "hidden"),
-        part_output(LIST),
-        Input(key, "data"),
-        State(ids.MOMENT, "data"),
-        prevent_initial_call=True,
-    )
-    def _draw(key: Any, moment: dict[str, Any] | None) -> tuple[bool, Any]:
-        found = contexts.of(services.reader, moment)
-        loops = build(found, services)
-        return not loops, part_tree(LIST, [_loop(i, one, found) for i, one in _numbered(loops)])
+    return Drawing([_loop(i, one, sheet.context) for i, one in _numbered(loops)], note=note)
 
 
 def _numbered(loops: list[Loop]) -> list[tuple[int, Loop]]:
@@ -82,7 +60,7 @@ def _total(reader: Reader, run: str, batch: int) -> int | None:
     if batch <= 0:
         return 0
     before = batch - 1
-    data = reader.series(run, "system", TOTAL, since_batch=before, until_batch=before, max_points=2)
+    data = reader.series(run, SYSTEM, TOTAL, since_batch=before, until_batch=before, max_points=2)
     value = data.value[-1] if data is not None and len(data.value) else None
     return None if value is None or value != value else int(value)
 
@@ -139,7 +117,7 @@ def _flips(loop: Loop, context: Context) -> Component:
 def _flip(flip: Flip, context: Context) -> list[CellData]:
     why: CellData = ""
     if flip.decision is not None:
-        target = jump_to(context, "/decisions", at=flip.batch, node=f"decision:{flip.decision}")
+        target = jump_to(context, "/decisions", at=flip.batch, node=str(flip.decision))
         why = {"text": "decision", "jump": target}
     return [
         {"text": flip.batch, "jump": jump_to(context, at=flip.batch)},
@@ -153,3 +131,15 @@ def _flip(flip: Flip, context: Context) -> list[CellData]:
         flip.n,
         why,
     ]
+
+
+PANEL: Final = Panel(
+    name="loops",
+    page="/timeline",
+    title="Back and forth",
+    twin=False,
+    build=build,
+    draw=draw,
+    news=HISTORY,
+    whole=True,
+)

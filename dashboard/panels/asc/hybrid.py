@@ -1,28 +1,25 @@
-"""The hybrid view on the Matrix page: micro-arrows of the plan in force, and one tuple followed."""
+"""The hybrid view: micro-arrows of the plan in force, and one tuple followed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import html
 from dash.development.base_component import Component
 
-from dashboard import context as contexts
-from dashboard import ids
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import show
 from dashboard.components.links import jump
-from dashboard.components.panels import twinned
+from dashboard.components.rows import CellData, RowTable
 from dashboard.components.tables import Column
 from dashboard.components.tiles import live_value, tile, tiles
 from dashboard.context import Context
 from dashboard.figures.hybrid import lay_out
-from dashboard.pages.parts import part, part_output, part_tree
-from dashboard.pages.rows import CellData, RowTable
-from dashboard.services import Services
+from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_matrix
+from dashboard.views.book import SYSTEM
 from dashboard.views.hybrid import (
     ARROWS,
     HYBRID,
@@ -33,12 +30,8 @@ from dashboard.views.hybrid import (
     build_ways,
     named_decision,
 )
+from storage.reader import Reader
 
-BOX: Final = "pw-hybrid-box"
-KEY: Final = "pw-hybrid-key"
-BODY: Final = "pw-hybrid"
-NOTE: Final = "pw-hybrid-note"
-TABLE: Final = "pw-hybrid-table"
 #: Evaluations looked through for recorded ways.
 MOST_DECISIONS: Final = 10
 LABEL: Final = "Micro-arrows, from region to construct; arrow keys walk them, the table lists them"
@@ -57,23 +50,22 @@ class HybridGraph(Drawn):
 
 
 class HybridPart(NamedTuple):
-    """What is shown at a moment. view: None unless a hybrid plan is in force. batch: as of."""
+    """What is shown while a hybrid plan is in force. batch: the matrix is as of."""
 
-    view: HybridView | None
-    batch: int | None
+    view: HybridView
+    batch: int
     ways: Ways
     values: Mapping[str, float | None]
-    plan: int | None
+    plan: int
 
 
-def build(context: Context, services: Services) -> HybridPart:
+def build(reader: Reader, context: Context, scope: Scope) -> HybridPart | None:
     """The hybrid view at the moment; the pinned node may name a sampled tuple to follow."""
-    reader, run = services.reader, context.run_id
+    run = context.run_id
     plan = reader.plan_at(run, context.batch)
     stored = reader.matrix(run, ARROWS, context.batch) if plan and plan.kind == HYBRID else None
-    ways = build_ways((), None, None)
     if plan is None or stored is None:
-        return HybridPart(None, None, ways, {}, None)
+        return None
     node = context.moment.node
     seq = named_decision(node)
     named = reader.decision(run, seq) if seq is not None else None
@@ -82,55 +74,16 @@ def build(context: Context, services: Services) -> HybridPart:
     ways = build_ways(entries, plan.version, node)
     steps = ways.followed.steps if ways.followed else []
     view = build_hybrid(stored.matrix, [(step.attribute, step.row) for step in steps])
-    values = reader.values(run, context.batch).get("system", {})
+    values = reader.values(run, context.batch).get(SYSTEM, {})
     return HybridPart(view, stored.batch, ways, values, plan.version)
 
 
-def layout() -> Component:
-    """The frame, hidden unless a hybrid plan is in force."""
-    found = twinned("Hybrid plan", part(BODY, ""), part(TABLE, ""), note=part(NOTE, ""))
-    return html.Div([dcc.Store(id=KEY), found], id=BOX, hidden=True, className="pw-box")
-
-
-def state(context: Context, services: Services) -> list[Any]:
-    """What the view depends on: matrices and ways come with plans and evaluations."""
-    reader, run = services.reader, context.run_id
-    plan, counts = reader.plan_at(run, context.batch), reader.decision_counts(run, context.batch)
-    in_force = [plan.version, plan.kind] if plan else []
-    return [run, *in_force, counts.stored, counts.evaluated, context.moment.node]
-
-
-def register(app: Dash, services: Services, key: str) -> None:
-    """Draw again when the store ``key`` of the page tells of something that matters here."""
-
-    @app.callback(
-        Output(KEY, "data"),
-        Input(key, "data"),
-        State(KEY, "data"),
-        State(ids.MOMENT, "data"),
-        prevent_initial_call=True,
-    )
-    def _follow(news: Any, last: Any, moment: dict[str, Any] | None) -> Any:
-        found = state(contexts.of(services.reader, moment), services)
-        return no_update if found == last else found
-
-    @app.callback(
-        Output(BOX, "hidden"),
-        part_output(BODY),
-        part_output(NOTE),
-        part_output(TABLE),
-        Input(KEY, "data"),
-        State(ids.MOMENT, "data"),
-        prevent_initial_call=True,
-    )
-    def _draw(key: Any, moment: dict[str, Any] | None) -> tuple[Any, ...]:
-        found = contexts.of(services.reader, moment)
-        shown = build(found, services)
-        if shown.view is None:
-            return True, part_tree(BODY, ""), part_tree(NOTE, ""), part_tree(TABLE, "")
-        body, note = _body(shown, shown.view, found), _note(shown, shown.view)
-        table = part_tree(TABLE, _table(shown.view))
-        return False, part_tree(BODY, body), part_tree(NOTE, note), table
+def draw(shown: HybridPart, sheet: Sheet) -> Drawing:
+    """Constructs and micro-arrows, the tuples one can follow, and the steps of one."""
+    view = shown.view
+    drawing = lay_out(view, shown.ways.followed)
+    body = [_tiles(shown, view), HybridGraph(LABEL, drawing), _tuples(shown, sheet.context)]
+    return Drawing(body, table=_table(view), note=_note(shown, view))
 
 
 def _note(shown: HybridPart, view: HybridView) -> str:
@@ -141,11 +94,6 @@ def _note(shown: HybridPart, view: HybridView) -> str:
     )
 
 
-def _body(shown: HybridPart, view: HybridView, context: Context) -> list[Component]:
-    drawing = lay_out(view, shown.ways.followed)
-    return [_tiles(shown, view), HybridGraph(LABEL, drawing), _tuples(shown, context)]
-
-
 def _tiles(shown: HybridPart, view: HybridView) -> Component:
     ratio, cost = shown.values.get("micro_ratio"), shown.values.get("relative_cost")
     regions = show(sum(one.n_regions for one in view.constructs), "int")
@@ -154,12 +102,12 @@ def _tiles(shown: HybridPart, view: HybridView) -> Component:
         [
             tile(
                 "Micro ratio ξ",
-                live_value("system", "micro_ratio", ratio, "pct"),
+                live_value(SYSTEM, "micro_ratio", ratio, "pct"),
                 note="micro-arrows of all arrows followed",
             ),
             tile(
                 "Relative cost ω",
-                live_value("system", "relative_cost", cost, "f3"),
+                live_value(SYSTEM, "relative_cost", cost, "f3"),
                 note="against its macro order alone; below 1 saves",
             ),
             tile(
@@ -267,3 +215,14 @@ def _table(view: HybridView) -> Component:
     ]
     words = f"Micro-arrows, shares of {show(view.n, 'int')} sampled tuples"
     return RowTable(words, columns, rows)
+
+
+PANEL: Final = Panel(
+    name="hybrid",
+    page="/matrix",
+    title="Hybrid plan",
+    build=build,
+    draw=draw,
+    applies=has_matrix(ARROWS),
+    news=("run", "plans", "queries", "matrices", "decisions"),
+)

@@ -16,10 +16,10 @@ from dashboard.components.badges import badge, state_badge
 from dashboard.components.formats import clock, show
 from dashboard.components.links import jump
 from dashboard.components.panels import panel
+from dashboard.components.rows import CellData, RowTable, jump_to, known
 from dashboard.components.states import empty
 from dashboard.components.tables import Column
 from dashboard.context import Context
-from dashboard.pages.rows import CellData, RowTable, jump_to, known
 from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView, listed
 
 FORM: Final = "pw-query-form"
@@ -139,20 +139,19 @@ def draw_requests(view: ResultsView, reason: str) -> Component:
 def draw_misfits(view: ResultsView) -> Component:
     """Tuples kept aside, with their raw text and what is wrong with them."""
     count = show(view.n_misfits, "int")
-    note = "tuples that do not fit the schema of the stream, kept aside"
     if not view.misfits:
         words = f"{count}; none of them is stored at this moment."
         words = "None so far." if not view.n_misfits else words
-        return panel("Misfits", html.P(words, className="pw-dim"), note=note)
+        return html.P(words, className="pw-dim")
     rows: list[list[CellData]] = [
         [one.batch, {"text": one.raw, "code": True}, one.error] for one in view.misfits
     ]
     columns = (Column("Batch", "int"), Column("Raw text"), Column("What does not fit"))
-    return panel("Misfits", RowTable(f"The last {len(rows)} of {count}", columns, rows), note=note)
+    return RowTable(f"The last {len(rows)} of {count}", columns, rows)
 
 
 def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[CellData]:
-    link = jump_to(context, node=f"query:{row.name}")
+    link = jump_to(context, node=row.entity)
     share = (row.total or 0) / view.most if view.most else 0
     total = {"text": row.total, "bar": share} if row.total is not None else known(None, _NO_BATCH)
     return [
@@ -165,9 +164,8 @@ def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[Cel
 
 
 def _mark(row: QueryRow, here: bool) -> dict[str, Any]:
-    target = f"query:{row.name}"
     current = {"aria-current": "true"} if here else {}
-    return {"className": "pw-opens", "data-pw-node": target, "data-query": row.name, **current}
+    return {"className": "pw-opens", "data-pw-node": row.entity, "data-query": row.name, **current}
 
 
 def _badges(row: QueryRow) -> list[list[str]]:
@@ -187,10 +185,10 @@ def _states(row: QueryRow) -> Component:
 
 def _facts(row: QueryRow, context: Context) -> Component:
     links: list[Any] = []
-    for name in row.filters:
-        links += [jump(context, name, path="/plan", node=f"filter:{name}"), " "]
-    for name in () if row.filters else row.attributes:
-        links += [jump(context, name, path="/matrix", node=f"asc:{name}"), " "]
+    for entity, name in row.filters:
+        links += [jump(context, name, path="/plan", node=entity), " "]
+    for entity, name in () if row.filters else row.attributes:
+        links += [jump(context, name, path="/matrix", node=entity), " "]
     words: list[Any] = [f"{show(row.total, 'int')} matches ({show(row.share, 'pct')})"]
     if links:
         words += [" · visits ", *links]

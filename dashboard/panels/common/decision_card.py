@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from dash import html
@@ -11,11 +12,12 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.formats import show, stamp
 from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable
 from dashboard.components.tables import Column
 from dashboard.context import Context
-from dashboard.pages import filters_side
-from dashboard.pages.rows import CellData, RowTable
+from dashboard.views.decision_costs import number_of
 from dashboard.views.decisions import Cost, DecisionCard, Inequality, Measured, OrderView, Step
+from dashboard.views.filters import digits
 from dashboard.views.orders import OrderItem
 
 HEADROOM: Final = 1.18
@@ -28,7 +30,7 @@ def draw_card(card: DecisionCard, context: Context) -> Component:
         _head(card, context),
         html.P(card.sentence, className="pw-dcard-sentence"),
         _section(card.tested, [*map(_inequality, card.inequalities), _evidence(card)]),
-        _section("Pair", [filters_side.pair_table(card.pair)]) if card.pair else None,
+        _section("Pair", [pair_table(card.pair)]) if card.pair else None,
         _section("Order", _orders(card, context)),
         _section(f"Cost ({card.unit})", _costs(card)),
         _section("Saved", _saved(card)) if card.verdict == "switched" else None,
@@ -279,3 +281,32 @@ def _further(card: DecisionCard) -> Component:
     return RowTable(
         "As recorded", (Column("Name"), Column("Value")), [list(p) for p in card.further]
     )
+
+
+def pair_table(pair: Mapping[str, Any]) -> Component:
+    """The deciding pair: both sides of the inequality, n, interval."""
+    own, other = str(pair.get("filter", "")), str(pair.get("challenger", ""))
+    rows = [
+        ("", own, other),
+        ("position", show(pair.get("position")), show(pair.get("challenger_position"))),
+        ("dropped", show(pair.get("dropped"), "int"), show(pair.get("challenger_dropped"), "int")),
+        ("cost, µs", digits(pair.get("cost_us")), digits(pair.get("challenger_cost_us"))),
+        ("drops per µs", digits(pair.get("rank"), "∞"), digits(pair.get("challenger_rank"), "∞")),
+    ]
+    lines = [
+        html.Tr([html.Th(name, scope="row"), html.Td(left), html.Td(right)])
+        for name, left, right in rows[1:]
+    ]
+    head = html.Tr([html.Td(""), html.Th(own, scope="col"), html.Th(other, scope="col")])
+    n = html.P(f"n = {show(pair.get('n_reached'), 'int')} profile tuples{_interval(pair)}")
+    table = html.Table([html.Thead(head), html.Tbody(lines)], className="pw-check-pair")
+    return html.Div([table, n], **attrs(data_pair=f"{own},{other}"))
+
+
+def _interval(pair: Mapping[str, Any]) -> str:
+    interval = pair.get("interval")
+    if not isinstance(interval, Mapping):
+        return ""
+    low, high = digits(interval.get("low")), digits(interval.get("high"))
+    sure = show(number_of(interval.get("confidence")), "pct")
+    return f"; difference of ranks {low} to {high} ({sure} interval)"
