@@ -8,7 +8,7 @@ from dashboard import ids
 
 
 def follow(app: Dash, function: str, store: str) -> None:
-    """Keep dcc.Store ``store`` at what assets/page_keys.js ``function`` makes of the moment.
+    """Keep dcc.Store ``store`` at what modules/page_keys.js ``function`` makes of the moment.
 
     The page's callback takes the store as its input, so that a stream of batches in which nothing
     it shows has changed costs the server nothing.
