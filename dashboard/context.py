@@ -13,7 +13,7 @@ unit    unit of the run that the page is about, or None = the first
 batch   newest batch the browser knows of, or None before the first delta
 news    grows with every structural change: plan, decision, event, knob, command, query, run state
 
-assets/live.js writes the store: at once on news and on navigation, and at most every two seconds
+modules/live.js writes the store: at once on news and on navigation, and at most every two seconds
 while plain numbers flow in LIVE; never while FROZEN. Plain numbers reach the screen faster by the
 data-live elements and charts (see dashboard.components.tiles and .charts). A page callback has
 ``Input(ids.MOMENT, "data")``, calls :func:`of` and renders from ``(context.run_id,

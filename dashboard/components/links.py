@@ -1,6 +1,6 @@
 """Jumps: links that move the moment (page, batch, node) and keep the rest of the URL.
 
-They are real ``<a href>`` with data-pw-* attributes; assets/moment.js follows them without a page
+They are real ``<a href>`` with data-pw-* attributes; modules/moment.js follows them without a page
 load. Anything clickable may carry the attributes itself: ``**jump_data(at=12)``.
 """
 

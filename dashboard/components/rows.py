@@ -1,4 +1,4 @@
-"""Long tables and lists as one component each, drawn by assets/page_table.js.
+"""Long tables and lists as one component each, drawn by modules/page_table.js.
 
 Every Dash component costs the browser a subscription to the renderer's store, so a table of a
 thousand cells built of ``html.Td`` takes seconds to appear; as plain data it takes milliseconds.

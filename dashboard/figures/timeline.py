@@ -1,9 +1,9 @@
 """The Timeline figure: stacked panels over one time axis, one cursor, event lanes below.
 
 x is UTC, as ISO 8601 text on a date axis. The live path extends traces by their ``meta``:
-``{"live": "system|...", "x": "time"}`` by assets/charts.js; ``{"pts": property}``, which have a
+``{"live": "system|...", "x": "time"}`` by modules/charts.js; ``{"pts": property}``, which have a
 point for every batch, and edges of quiet bands, ``{"band": "system|...", "edge": -1 | 1, "mu":
-...}``, by assets/page_timeline.js.
+...}``, by modules/page_timeline.js.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def timeline_height(view: TimelineView) -> int:
 
 
 def _clock(view: TimelineView) -> dict[str, Any]:
-    """When each batch was recorded, for the cursor of assets/page_timeline.js."""
+    """When each batch was recorded, for the cursor of modules/page_timeline.js."""
     if not view.panels:
         return {"batches": [], "times": []}
     spot = view.panels[0].spot
@@ -158,7 +158,7 @@ def _live(trace: Trace) -> dict[str, Any]:
 
 
 def _edge(band: Band, sign: int) -> dict[str, Any]:
-    """What assets/page_timeline.js needs to continue an edge: baseline x (1 + sign x mu)."""
+    """What modules/page_timeline.js needs to continue an edge: baseline x (1 + sign x mu)."""
     return {"band": f"{SYSTEM}|{band.property}", "edge": sign, "mu": band.mu}
 
 

@@ -96,8 +96,8 @@ def has_role(role: str) -> Callable[[RunFacts], bool]:
 class Panel(Generic[V]):
     """One panel of a page.
 
-    name: unique; parts are called ``pw-<name>-<part>``. page: path of its page. build: the view at a
-    moment, None hides the panel; reads the store and nothing else. draw: the view as html, figure
+    name: unique; parts are called ``pw-<name>-<part>``. page: path of its page. build: the view at
+    a moment, None hides the panel; reads the store and nothing else. draw: the view as html, figure
     and numbers. applies: whether a run has such records at all. news: kinds of records that draw it
     again. beats: it also follows plain batches. whole: it shows the run as a whole, so that the
     cursor of a replay changes nothing. show: it depends on the URL's ``show``.

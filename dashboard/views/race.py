@@ -54,7 +54,9 @@ def build_race(
     totals: SeriesData | None,
     matrix: Matrix | None,
 ) -> RaceView:
-    """racers: monitors of the algorithms that race. series: by (entity, property). totals: tuples_total of the system. matrix: of kind 'race'."""
+    """racers: monitors of the algorithms that race.
+
+    series: by (entity, property). totals: tuples_total of the system. matrix: of kind 'race'."""
     found = list(racers)
     if matrix is not None:
         places = {name: place for place, name in enumerate(matrix.rows)}

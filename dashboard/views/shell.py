@@ -20,7 +20,7 @@ QUIET_KINDS: Final = ("suppressed",)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything assets/header.js and strip.js draw, as JSON.
+    """Everything modules/header.js and strip.js draw, as JSON.
 
     run: {id, workload, stream, state, note}. runs: {id, label, state}, newest first. first, now:
     batches. time: Unix s of the newest record. period_s: between two batches lately. plans: oldest

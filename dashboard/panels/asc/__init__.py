@@ -1,4 +1,4 @@
-"""What adaptive selection constructs show: regions and selectivities, the hybrid plan, what μ does."""
+"""What adaptive selection constructs show: regions, selectivities, hybrid plans, what μ does."""
 
 from __future__ import annotations
 

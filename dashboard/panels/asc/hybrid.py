@@ -39,7 +39,7 @@ _BY: Final = {"first": "first of the order", "macro": "macro-arrow", "micro": "m
 
 
 class HybridGraph(Drawn):
-    """The drawing (assets/hybrid_graph.js). drawing: see dashboard.figures.hybrid.lay_out."""
+    """The drawing (modules/hybrid_graph.js). drawing: see dashboard.figures.hybrid.lay_out."""
 
     _namespace = NAMESPACE
     _type = "HybridGraph"

@@ -36,7 +36,7 @@ _EFFECTS: Final = {COMMON: "▲ in both", VANISHES: "✕ would vanish", APPEARS:
 
 
 class MuGhost(Drawn):
-    """The slider of the ghost run (assets/page_whatif.js). knob: the row of μ, None without.
+    """The slider of the ghost run (modules/page_whatif.js). knob: the row of μ, None without.
 
     value: the μ tried, None = the knob's. disabled: why it cannot be applied now, or ''.
     """

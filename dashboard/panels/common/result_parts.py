@@ -1,7 +1,7 @@
 """The parts of the Results page, drawn from its views.
 
-Buttons carry ``data-query-action`` and ``data-query``; assets/page_results.js sends the requests to
-``/api/v1``. A request is shown as pending until the engine answered it.
+Buttons carry ``data-query-action`` and ``data-query``; modules/page_results.js sends the requests
+to ``/api/v1``. A request is shown as pending until the engine answered it.
 """
 
 from __future__ import annotations
