@@ -1,6 +1,6 @@
 /* KnobCard: one knob as a draft that is applied on purpose; a Dash component.
 
-   Props: run, knob (a Knob row: name, kind, value, default, unit, help, low, high, scale, choices,
+   Props: run, knob (a Knob row: name, scope, kind, value, default, unit, help, low, high, scale, choices,
    version, batch), disabled (why it cannot be turned, or ''), compact. The card requests and never
    claims: PENDING until the engine says applied at a batch, or refused and why. */
 import { apiError, callApi, followCommand } from "./api.js";
@@ -10,7 +10,7 @@ import { refresh } from "./moment.js";
 import { h, useEffect, useRef, useState } from "./react.js";
 
 /* The request's life: null, {phase: pending | applied | refused, value, text}. */
-function useRequest(run, name, waiting) {
+function useRequest(run, { name, scope }, waiting) {
   const [request, setRequest] = useState(null);
   const stop = useRef(null);
   const follow = (id, value) => {
@@ -32,7 +32,7 @@ function useRequest(run, name, waiting) {
   async function send(value, reason, version) {
     if (stop.current) stop.current();
     setRequest({ phase: "pending", value, text: "pending" });
-    const body = { knob: name, value, reason, expected_version: version };
+    const body = { knob: name, scope, value, reason, expected_version: version };
     const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
     if (!answer.ok) {
       setRequest({ phase: "refused", value, text: "refused: " + apiError(answer) });
@@ -56,7 +56,7 @@ function useDraft(knob) {
 
 /* The knob being turned: the request, the draft and its reason, and what can be done with them. */
 function useTurn({ knob, run, disabled, pending }) {
-  const [request, send, forget] = useRequest(run, knob.name, pending);
+  const [request, send, forget] = useRequest(run, knob, pending);
   const { text, draft, edit, drop } = useDraft(knob);
   const [reason, setReason] = useState("");
   const problem = knobProblem(knob, text);
@@ -191,13 +191,13 @@ function actions({ knob, reason, setReason, apply, drop, problem, value }) {
 }
 
 
-/* Revert buttons of the audit log: data-pw-revert = JSON {knob, value, version, command}. */
+/* Revert buttons of the audit log: data-pw-revert = JSON {knob, scope, value, version, command}. */
 document.addEventListener("click", async function (event) {
   const button = event.target instanceof Element && event.target.closest("[data-pw-revert]");
   if (!button || button.disabled) return;
-  const { run, knob, value, version, command } = JSON.parse(button.dataset.pwRevert);
+  const { run, knob, scope, value, version, command } = JSON.parse(button.dataset.pwRevert);
   button.disabled = true;
-  const body = { knob, value, reason: `revert of #${command}`, expected_version: version };
+  const body = { knob, scope, value, reason: `revert of #${command}`, expected_version: version };
   const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
   button.disabled = false;
   if (answer.ok) {

@@ -60,6 +60,7 @@ export function knobParse(knob, text) {
 export function knobProblem(knob, text) {
   const value = knobParse(knob, text);
   if (value === null) return knob.kind === "int" ? "a whole number, please" : "a number, please";
+  if (knob.kind === "choice") return knob.choices.includes(value) ? "" : `one of ${knob.choices.join(", ")}`;
   if (typeof value !== "number") return "";
   if (knob.low !== null && value < knob.low) return `at least ${knob.low}`;
   return knob.high !== null && value > knob.high ? `at most ${knob.high}` : "";

@@ -2,7 +2,7 @@
 
    Every Dash component subscribes to the renderer's store, so a table of a thousand cells made of
    them takes seconds; drawn here it takes milliseconds. Cells: number, string, null, or an object
-   {text, sort, title, mark, jump, badges, bar, sub, parts, code}; see dashboard/pages/rows.py. */
+   {text, sort, title, mark, jump, badges, bar, sub, parts, code}; see dashboard/components/rows.py. */
 import { show } from "./format.js";
 import { h, useState } from "./react.js";
 
@@ -10,7 +10,7 @@ const rich = (cell) => cell !== null && typeof cell === "object";
 
 function link(jump, children, extra) {
   const data = { href: jump.href };
-  for (const key of ["path", "at", "node", "run"]) if (jump[key] !== undefined) data["data-pw-" + key] = jump[key];
+  for (const key of ["path", "at", "node", "run", "unit"]) if (jump[key] !== undefined) data["data-pw-" + key] = jump[key];
   return h("a", { className: "pw-link", ...data, ...extra }, children);
 }
 

@@ -67,7 +67,7 @@ function box(knob, text, mu, change) {
 function Body(props) {
   const { run, knob, disabled } = props;
   const { text, mu, change, back } = useTried(props);
-  const [request, send] = useKnobRequest(run, knob.name, null);
+  const [request, send] = useKnobRequest(run, knob, null);
   const problem = knobProblem(knob, text);
   const same = mu === Number(knob.value);
   const waiting = request !== null && request.phase === "pending";

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,10 +24,13 @@ NAME = Param("name", "string", "Name of the query.", required=True)
 
 @dataclass(frozen=True, slots=True)
 class KnobRequest:
-    """Set a knob. expected_version: the knob's version you saw; a newer one gives 409."""
+    """Set a knob. scope: the unit or input whose knob it is, '' for the engine's; it may be left
+    out when only one has a knob of that name. expected_version: the knob's version you saw; a newer
+    one gives 409."""
 
     knob: str
     value: Any
+    scope: str | None = None
     reason: str = ""
     expected_version: int | None = None
 
@@ -45,15 +48,28 @@ def turn_knob(call: Call) -> Reply:
     """Request a knob value."""
     asked: KnobRequest = call.body
     run = find_live_run(call)
-    knobs = {knob.name: knob for knob in call.services.reader.knobs(run.id)}
-    knob = knobs.get(asked.knob)
-    if knob is None:
-        names = ", ".join(sorted(knobs)) or "none are published yet"
-        raise missing("knob", asked.knob[:80], f"Knobs: {names}.")
+    knob = _find_knob(call.services.reader.knobs(run.id), asked)
     value = check_value(knob, asked.value)
     _check_version(knob, asked.expected_version)
-    payload = {"knob": knob.name, "value": value}
+    payload = {"knob": knob.name, "value": value, "scope": knob.scope}
     return _request(call, run, "knob", payload, asked.reason, asked.expected_version)
+
+
+def _find_knob(knobs: Sequence[Knob], asked: KnobRequest) -> Knob:
+    """The knob that is meant. Raises ApiError: 404 for none, 422 when several scopes have it."""
+    named = {knob.scope: knob for knob in knobs if knob.name == asked.knob}
+    if asked.scope is None and len(named) > 1:
+        scopes = ", ".join(repr(scope) for scope in sorted(named))
+        message = f"Several have a knob {asked.knob[:80]}: say which scope, one of {scopes}."
+        raise ApiError(422, "scope_needed", message, scopes=sorted(named))
+    scope = next(iter(named), "") if asked.scope is None else asked.scope
+    if scope in named:
+        return named[scope]
+    if named:
+        known = f"Scopes that have it: {', '.join(repr(one) for one in sorted(named))}."
+        raise missing("knob of that scope", scope[:80], known)
+    names = ", ".join(sorted({knob.name for knob in knobs})) or "none are published yet"
+    raise missing("knob", asked.knob[:80], f"Knobs: {names}.")
 
 
 def _check_version(knob: Knob, expected: int | None) -> None:

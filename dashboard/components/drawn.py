@@ -135,6 +135,7 @@ def knob_row(knob: Knob) -> dict[str, Any]:
     """A knob as the card reads it."""
     return {
         "name": knob.name,
+        "scope": knob.scope,
         "kind": knob.kind,
         "value": knob.value,
         "default": knob.default,

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import UNKNOWN
+from dashboard.components.links import moved
 from dashboard.components.tables import Column
 from dashboard.context import Context
 
@@ -79,16 +80,13 @@ def jump_to(
     at: int | str | None = None,
     node: str | None = None,
     run: str | None = None,
+    unit: str | None = None,
 ) -> dict[str, Any]:
     """The ``jump`` of a cell: a link that moves the moment, as dashboard.components.links.jump."""
-    changes: dict[str, Any] = {}
-    if at is not None:
-        changes |= {"at": None if at == "now" else int(at), "frozen": False}
-    if node is not None:
-        changes["node"] = node or None
+    changes = moved(at, node, unit)
     if run is not None:
-        changes |= {"run": run, "at": None, "frozen": False, "node": None}
-    given = {"path": path, "at": at, "node": node, "run": run}
+        changes |= {"run": run, "at": None, "frozen": False, "node": None, "unit": ""}
+    given = {"path": path, "at": at, "node": node, "run": run, "unit": unit}
     target = {key: str(value) for key, value in given.items() if value is not None}
     return {"href": context.href(path or "", **changes) or "?", **target}
 

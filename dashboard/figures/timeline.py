@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from dashboard.figures.boxes import loop_boxes, loop_numbers, stamp, stamps
 from dashboard.figures.theme import Palette, palette, template
 from dashboard.views.thrash import Loop
-from dashboard.views.timeline import LANES, SYSTEM, Band, Marker, Panel, TimelineView, Trace
+from dashboard.views.timeline import LANES, Band, Marker, Panel, TimelineView, Trace
 
 PANEL_PX: Final = 86
 LANE_PX: Final = 22
@@ -32,10 +32,10 @@ BY_BATCH: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_
 #: lane -> (words on the axis, glyph or '' , plotly symbol, colour of the palette)
 MARKS: Final = {
     "rearrangement": ("▲ rearranged", "", "triangle-up", "violet"),
-    "suppressed": ("○ suppressed", "", "circle-open", "muted"),
+    "held back": ("○ held back", "", "circle-open", "muted"),
     "knob": ("◆ knob", "", "diamond", "orange"),
     "query": ("⚑ query, stream", "⚑", "circle", "cyan"),
-    "error": ("✖ error, restart", "", "x", "red"),
+    "trouble": ("✖ misfit, input", "", "x", "red"),
 }
 _COLOURS: Final = {
     "dropping": "blue",
@@ -129,7 +129,7 @@ def _line(
 def _band_traces(band: Band, panel: Panel, axis: str, colours: Palette) -> list[go.Scatter]:
     common: dict[str, Any] = {"x": stamps(band.times), "yaxis": axis, "mode": "lines"}
     edge = {**common, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
-    live = f"{SYSTEM}|{band.property}"
+    live = f"{band.entity}|{band.property}"
     return [
         go.Scatter(y=band.low, meta=_edge(band, -1), **edge),
         go.Scatter(
@@ -154,12 +154,12 @@ def _live(trace: Trace) -> dict[str, Any]:
     """How the trace grows: by a point of every batch, or by the newest value of a delta."""
     if trace.property in BY_BATCH:
         return {"pts": trace.property}
-    return {"live": f"{SYSTEM}|{trace.property}", "x": "time"}
+    return {"live": f"{trace.entity}|{trace.property}", "x": "time"}
 
 
 def _edge(band: Band, sign: int) -> dict[str, Any]:
     """What modules/page_timeline.js needs to continue an edge: baseline x (1 + sign x mu)."""
-    return {"band": f"{SYSTEM}|{band.property}", "edge": sign, "mu": band.mu}
+    return {"band": f"{band.entity}|{band.property}", "edge": sign, "mu": band.mu}
 
 
 def _envelope(trace: Trace, axis: str, colour: str) -> list[go.Scatter]:

@@ -13,13 +13,16 @@ from dash.exceptions import PreventUpdate
 
 from dashboard import context as contexts
 from dashboard import ids
+from dashboard.components.attributes import attrs
 from dashboard.components.keys import clientside
+from dashboard.components.links import jump
 from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.panels import PANELS, frame
-from dashboard.panels.contract import News, Panel, RunFacts, Scope
-from dashboard.panels.facts import read_facts
+from dashboard.panels.contract import News, Panel, RunFacts
+from dashboard.panels.facts import read_facts, scope_of
 from dashboard.services import Services
+from storage.reader import Reader
 
 Layout: TypeAlias = Callable[[Context, Services], Component]
 Register: TypeAlias = Callable[[Dash, Services], None]
@@ -60,7 +63,8 @@ class Page:
         """False hides the navigation entry, so that no tab is ever empty."""
         if self.steady or context.run is None:
             return True
-        return bool(self._applying(read_facts(context, services.reader)))
+        facts = read_facts(context, services.reader)
+        return any(panel.applies(facts) for panel in self.panels)
 
     def layout(self, context: Context, services: Services) -> Component:
         """The page at a moment, complete enough to be read before any callback ran."""
@@ -110,29 +114,61 @@ class Page:
             return self._body(context, services), shown
 
     def _shown(self, context: Context, services: Services) -> list[Any]:
-        """What the set of panels depends on: those that apply, the unit, the knobs there are."""
-        facts = read_facts(context, services.reader)
-        knobs = sorted(knob.name for knob in services.reader.knobs(context.run_id, context.batch))
-        return [[panel.name for panel in self._applying(facts)], context.moment.unit, knobs]
+        """What the set of panels depends on: those that apply, the units, the knobs there are."""
+        reader, run = services.reader, context.run_id
+        names = [panel.name for panel in self._applying(context, reader)]
+        units = [unit.id for unit in reader.units(run, context.batch)] if run else []
+        knobs = [[knob.scope, knob.name] for knob in reader.knobs(run, context.batch)]
+        return [names, units, context.moment.unit, knobs]
 
-    def _applying(self, facts: RunFacts) -> list[Panel[Any]]:
-        return [panel for panel in self.panels if panel.applies(facts)]
+    def _applying(self, context: Context, reader: Reader) -> list[Panel[Any]]:
+        found = []
+        facts: dict[str, RunFacts] = {}
+        for panel in self.panels:
+            unit = scope_of(panel, context, reader).unit
+            if unit not in facts:
+                facts[unit] = read_facts(context, reader, unit)
+            if panel.applies(facts[unit]):
+                found.append(panel)
+        return found
 
     def _body(self, context: Context, services: Services) -> Component:
-        scope = Scope(context.moment.unit)
-        shown = self._applying(read_facts(context, services.reader))
-        laid_out = [(panel, frame.lay_out(panel, context, services, scope)) for panel in shown]
+        shown = self._applying(context, services.reader)
+        laid_out = [(panel, frame.lay_out(panel, context, services)) for panel in shown]
         main = [component for panel, component in laid_out if not panel.side]
         side = [component for panel, component in laid_out if panel.side]
         if not shown:
-            return html.Div(empty("Nothing is recorded yet", self.nothing), className="pw-page")
+            main = [html.Div(empty("Nothing is recorded yet", self.nothing))]
+        units = self._units(context, services.reader)
         if not side:
-            return html.Div(main, className="pw-page")
+            return html.Div([*units, *main], className="pw-page")
         columns = [
             html.Div(main, className="pw-column pw-column-main"),
             html.Div(side, className="pw-column pw-column-side"),
         ]
-        return html.Div(columns, className=f"pw-page {self.columns}".strip())
+        grid = html.Div(columns, className=f"pw-page {self.columns}".strip())
+        return html.Div([*units, grid], className="pw-page")
+
+    def _units(self, context: Context, reader: Reader) -> list[Component]:
+        """Links to the units of the run, where it has several and the page is about one."""
+        about = next((panel for panel in self.panels if panel.unit), None)
+        if about is None:
+            return []
+        scope = scope_of(about, context, reader)
+        if len(scope.units) < 2:
+            return []
+        links = [
+            jump(
+                context,
+                [unit.title, html.Span(unit.system, className="pw-chip-size")],
+                node="",
+                unit=unit.id,
+                className="pw-chip-link",
+                **attrs(aria_current="true" if unit.id == scope.unit else None),
+            )
+            for unit in scope.units
+        ]
+        return [html.Nav(links, className="pw-chips pw-units", **attrs(aria_label="Units"))]
 
     def _id(self, name: str) -> str:
         return f"pw-page-{self.label.lower()}-{name}"

@@ -16,6 +16,7 @@ from dash.development.base_component import Component
 from dashboard.context import Context
 from dashboard.services import Services
 from storage.reader import Reader
+from storage.vocabulary.records import Unit
 
 V = TypeVar("V")
 News: TypeAlias = Literal[
@@ -40,11 +41,22 @@ class RunFacts:
 
 
 class Scope(NamedTuple):
-    """What a panel is about. unit: id of the unit shown, '' = the run as a whole. values: of the
-    panel's own inputs, none when the page is laid out."""
+    """What a panel is about. unit: id of the unit shown, '' = the run as a whole. units: all of the
+    run. values: of the panel's own inputs, none when the page is laid out."""
 
     unit: str = ""
+    units: tuple[Unit, ...] = ()
     values: tuple[Any, ...] = ()
+
+    @property
+    def only(self) -> str | None:
+        """The unit to ask the store for; None = all."""
+        return self.unit or None
+
+    def title(self, unit: str) -> str:
+        """What people call a unit, '' where a run has only one."""
+        named = {one.id: one.title for one in self.units} if len(self.units) > 1 else {}
+        return named.get(unit, "")
 
 
 class Sheet(NamedTuple):
@@ -100,7 +112,8 @@ class Panel(Generic[V]):
     a moment, None hides the panel; reads the store and nothing else. draw: the view as html, figure
     and numbers. applies: whether a run has such records at all. news: kinds of records that draw it
     again. beats: it also follows plain batches. whole: it shows the run as a whole, so that the
-    cursor of a replay changes nothing. show: it depends on the URL's ``show``.
+    cursor of a replay changes nothing. show: it depends on the URL's ``show``. unit: it is about
+    one unit of the run.
 
     title: '' for one that draws its own cards. twin: False without a table. chart: what a screen
     reader calls its plotly figure, '' without one. side: it stands in the narrow column. controls:
@@ -118,6 +131,7 @@ class Panel(Generic[V]):
     beats: bool = False
     whole: bool = False
     show: bool = False
+    unit: bool = False
     title: str = ""
     twin: bool = True
     chart: str = ""

@@ -23,14 +23,16 @@ from dashboard.components.panels import twinned
 from dashboard.components.parts import part, part_output, part_tree
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.panels.facts import knobs_of, scope_of
 from dashboard.panels.knob_cards import draw_cards
 from dashboard.services import Services
 
 _TREES = ("body", "note", "foot", "table")
 
 
-def lay_out(panel: Panel[Any], context: Context, services: Services, scope: Scope) -> Component:
+def lay_out(panel: Panel[Any], context: Context, services: Services) -> Component:
     """The panel at a moment, complete but for its plotly figure, which needs the theme."""
+    scope = scope_of(panel, context, services.reader)
     view = panel.build(services.reader, context, scope)
     sheet = _sheet(context, services, None)
     drawn = Drawing() if view is None else panel.draw(view, sheet)
@@ -75,7 +77,8 @@ def _knobs(
     if not panel.knobs:
         return []
     reader = services.reader
-    knobs = [k for k in reader.knobs(context.run_id, context.batch) if k.name in panel.knobs]
+    found = knobs_of(reader, context.run_id, context.batch, scope)
+    knobs = [found[name] for name in panel.knobs if name in found]
     locked = _sheet(context, services, None).locked
     cards = draw_cards(reader, context, knobs, locked, panel.name, compact=True)
     return [html.H3(panel.knobs_title), html.Div(cards, className="pw-panel-knobs")]
@@ -108,7 +111,8 @@ def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
         found = contexts.of(services.reader, moment)
         if found.run is None and found.moment.run is not None:
             raise PreventUpdate
-        view = panel.build(services.reader, found, Scope(found.moment.unit, tuple(values)))
+        scope = scope_of(panel, found, services.reader, tuple(values))
+        view = panel.build(services.reader, found, scope)
         sheet = _sheet(found, services, theme if panel.chart else None)
         mark = _mark(panel, view, sheet)
         if mark == seen:

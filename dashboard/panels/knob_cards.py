@@ -35,15 +35,15 @@ def draw_cards(
     compact: bool = False,
 ) -> list[Component]:
     """Cards of the knobs; place: unique on the page. Requests still open are followed."""
-    waiting = pending(reader.commands(context.run_id))
+    waiting = pending(reader.commands(context.run_id), reader.knobs(context.run_id, context.batch))
     return [
         KnobCard(
-            {"type": TYPE, "place": place, "name": knob.name},
+            {"type": TYPE, "place": place, "name": knob.name, "scope": knob.scope},
             context.run_id,
             knob,
             disabled=locked,
             compact=compact,
-            pending=waiting.get(knob.name),
+            pending=waiting.get((knob.scope, knob.name)),
         )
         for knob in knobs
     ]
@@ -51,7 +51,7 @@ def draw_cards(
 
 def register(app: Dash, services: Services) -> None:
     """Values, versions and locks of all cards follow the moment; drafts are not touched."""
-    cards = {"type": TYPE, "place": ALL, "name": ALL}
+    cards = {"type": TYPE, "place": ALL, "name": ALL, "scope": ALL}
 
     @app.callback(
         Output(cards, "knob"),
@@ -65,10 +65,10 @@ def register(app: Dash, services: Services) -> None:
         if not outputs or context.run is None:
             raise PreventUpdate
         rows = {
-            knob.name: knob_row(knob)
+            (knob.scope, knob.name): knob_row(knob)
             for knob in services.reader.knobs(context.run_id, context.batch)
         }
-        names = [output["id"]["name"] for output in outputs]
+        names = [(output["id"]["scope"], output["id"]["name"]) for output in outputs]
         if any(name not in rows for name in names):
             raise PreventUpdate
         return [rows[name] for name in names], [is_locked(services, context)] * len(names)

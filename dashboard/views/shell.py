@@ -9,13 +9,14 @@ from typing import Any, Final
 import numpy as np
 
 from dashboard.context import Context
+from dashboard.views.events import names
 from dashboard.views.numbers import known
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run
 
 MOST_EVENTS: Final = 600
 MOST_QUIET: Final = 200
-QUIET_KINDS: Final = ("suppressed",)
+QUIET_KINDS: Final = ("held back",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def plan_item(plan: PlanVersion) -> dict[str, Any]:
         "batch": plan.batch,
         "time": plan.recorded_at,
         "kind": plan.kind,
-        "order": [entity.partition(":")[2] for entity in plan.order],
+        "order": names(plan),
         "decision": plan.decision,
     }
 

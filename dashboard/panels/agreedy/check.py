@@ -78,6 +78,7 @@ def _beside(name: str, title: str, draw: Any) -> Panel[Shown]:
         applies=has_matrix(VIEW),
         news=("run", "plans", "queries", "matrices", "decisions"),
         beats=True,
+        unit=True,
     )
 
 

@@ -13,6 +13,7 @@ from dashboard.components.formats import show
 from dashboard.components.tiles import live_value, tile, tiles
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_role
+from dashboard.panels.facts import knobs_of
 from dashboard.views.book import Book
 from dashboard.views.overhead import Overhead, build_overhead, place
 from storage.reader import Reader
@@ -31,7 +32,7 @@ class Meter(NamedTuple):
 def build(reader: Reader, context: Context, scope: Scope) -> Meter:
     """The meter at the moment."""
     run, at = context.run_id, context.batch
-    knob = next((k for k in reader.knobs(run, at) if k.name == KNOB), None)
+    knob = knobs_of(reader, run, at, scope).get(KNOB)
     profile = Book(reader.entities(run, at), scope.unit).first("profile")
     found = build_overhead(reader.values(run, at).get(profile, {}), knob)
     return Meter(found, profile, at)
@@ -94,6 +95,7 @@ PANEL: Final = Panel(
     applies=has_role("filter"),
     news=("run", "plans", "knobs"),
     beats=True,
+    unit=True,
     knobs=(KNOB,),
     knobs_title="Turn p",
 )

@@ -28,7 +28,7 @@ def build(reader: Reader, context: Context, scope: Scope) -> RaceView:
     keys = [(entity.id, name) for entity in found for name in PROPERTIES]
     keys.append((SYSTEM, "tuples_total"))
     series = reader.many_series(run, keys, until_batch=at, max_points=MAX_POINTS)
-    matrix = reader.matrix(run, MATRIX, at)
+    matrix = reader.matrix(run, MATRIX, at, scope.only)
     totals = series.get((SYSTEM, "tuples_total"))
     return build_race(found, series, totals, matrix.matrix if matrix else None)
 
@@ -97,6 +97,7 @@ PANEL: Final = Panel(
     applies=has_role("filter"),
     news=("run", "plans", "queries", "matrices", "knobs"),
     beats=True,
+    unit=True,
     chart="Cost of 2 000 tuples in the order of each algorithm, against tuples of the stream",
     knobs=("race", "filter_algorithm"),
     knobs_title="Turn the algorithms",

@@ -54,14 +54,14 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown:
     """The matrix view as of the moment, and the check of its batch."""
     run, at = context.run_id, context.batch
     shown = shown_of(scope.values[0] if scope.values else None)
-    plans = plan_batches(reader.plans(run))
+    plans = plan_batches(reader.plans(run, unit=scope.only))
     book = Book(reader.entities(run, at), scope.unit)
     running = [entity.query for entity in book.of("filter")]
-    name = view_name(reader.matrices(run), running[0] if running else "")
-    stored = reader.matrix(run, name, at) if name else None
+    name = view_name(reader.matrices(run, scope.only), running[0] if running else "")
+    stored = reader.matrix(run, name, at, scope.only) if name else None
     if stored is None:
         return Shown(None, shown, at, context.now, plans)
-    found = reader.decisions(run, until=stored.batch, limit=1)
+    found = reader.decisions(run, until=stored.batch, limit=1, unit=scope.only)
     decision = found[0].decision if found and found[0].decision.batch == stored.batch else None
     sampled = reader.series(
         run,
@@ -182,6 +182,7 @@ PANEL: Final = Panel(
     applies=has_matrix(VIEW),
     news=("run", "plans", "queries", "matrices", "decisions"),
     beats=True,
+    unit=True,
     controls=_controls,
     inputs=(Input(SWITCH, "value"),),
 )

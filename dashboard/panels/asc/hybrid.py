@@ -19,7 +19,7 @@ from dashboard.components.tiles import live_value, tile, tiles
 from dashboard.context import Context
 from dashboard.figures.hybrid import lay_out
 from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_matrix
-from dashboard.views.book import SYSTEM
+from dashboard.views.book import Book
 from dashboard.views.hybrid import (
     ARROWS,
     HYBRID,
@@ -50,32 +50,39 @@ class HybridGraph(Drawn):
 
 
 class HybridPart(NamedTuple):
-    """What is shown while a hybrid plan is in force. batch: the matrix is as of."""
+    """What is shown while a hybrid plan is in force. batch: the matrix is as of. system: whose
+    values these are."""
 
     view: HybridView
     batch: int
     ways: Ways
     values: Mapping[str, float | None]
     plan: int
+    system: str
 
 
 def build(reader: Reader, context: Context, scope: Scope) -> HybridPart | None:
     """The hybrid view at the moment; the pinned node may name a sampled tuple to follow."""
     run = context.run_id
-    plan = reader.plan_at(run, context.batch)
-    stored = reader.matrix(run, ARROWS, context.batch) if plan and plan.kind == HYBRID else None
-    if plan is None or stored is None:
+    plan = reader.plan_at(run, context.batch, scope.only)
+    if plan is None or plan.kind != HYBRID:
+        return None
+    stored = reader.matrix(run, ARROWS, context.batch, scope.only)
+    if stored is None:
         return None
     node = context.moment.node
     seq = named_decision(node)
-    named = reader.decision(run, seq) if seq is not None else None
-    newest = reader.decisions(run, until=context.batch, limit=MOST_DECISIONS)
+    named = reader.decision(run, seq, scope.only) if seq is not None else None
+    only = scope.only
+    newest = reader.decisions(run, until=context.batch, limit=MOST_DECISIONS, unit=only)
     entries = [*([named] if named else []), *newest]
     ways = build_ways(entries, plan.version, node)
     steps = ways.followed.steps if ways.followed else []
     view = build_hybrid(stored.matrix, [(step.attribute, step.row) for step in steps])
-    values = reader.values(run, context.batch).get(SYSTEM, {})
-    return HybridPart(view, stored.batch, ways, values, plan.version)
+    book = Book(reader.entities(run, context.batch), scope.unit)
+    values = book.whole(reader.values(run, context.batch))
+    system = book.systems()[-1]
+    return HybridPart(view, stored.batch, ways, values, plan.version, system)
 
 
 def draw(shown: HybridPart, sheet: Sheet) -> Drawing:
@@ -102,12 +109,12 @@ def _tiles(shown: HybridPart, view: HybridView) -> Component:
         [
             tile(
                 "Micro ratio ξ",
-                live_value(SYSTEM, "micro_ratio", ratio, "pct"),
+                live_value(shown.system, "micro_ratio", ratio, "pct"),
                 note="micro-arrows of all arrows followed",
             ),
             tile(
                 "Relative cost ω",
-                live_value(SYSTEM, "relative_cost", cost, "f3"),
+                live_value(shown.system, "relative_cost", cost, "f3"),
                 note="against its macro order alone; below 1 saves",
             ),
             tile(
@@ -225,4 +232,5 @@ PANEL: Final = Panel(
     draw=draw,
     applies=has_matrix(ARROWS),
     news=("run", "plans", "queries", "matrices", "decisions"),
+    unit=True,
 )

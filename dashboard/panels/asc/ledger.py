@@ -13,7 +13,7 @@ from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.figures.regret import HEIGHT, draw_regret
 from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet, has_role
-from dashboard.views.book import SYSTEM
+from dashboard.views.book import Book, by_property
 from dashboard.views.regret import LINES, PROPERTIES, RegretView, build_regret
 from storage.reader import Reader
 
@@ -24,9 +24,9 @@ MAX_ROWS: Final = 200
 def build(reader: Reader, context: Context, scope: Scope) -> RegretView | None:
     """The ledger; while frozen, only what was known at the frozen moment."""
     until = context.batch if context.mode == "frozen" else None
-    keys = [(SYSTEM, name) for name in PROPERTIES]
+    keys = Book(reader.entities(context.run_id, until), scope.unit).owners(PROPERTIES)
     found = reader.many_series(context.run_id, keys, until_batch=until, max_points=MAX_POINTS)
-    view = build_regret({name: series for (_, name), series in found.items()})
+    view = build_regret(by_property(found))
     return view if view.rows else None
 
 
@@ -79,5 +79,6 @@ PANEL: Final = Panel(
     applies=has_role("selection"),
     news=HISTORY,
     whole=True,
+    unit=True,
     chart="Visits per tuple of four orders over time, and the visits saved since the run began",
 )

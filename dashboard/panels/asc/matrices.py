@@ -60,7 +60,7 @@ def _choose(
 ) -> tuple[Book, list[ConstructChoice], str | None]:
     """The construct to show is the pinned one, else the plan's first."""
     book = Book(reader.entities(context.run_id, context.batch), scope.unit)
-    plan = reader.plan_at(context.run_id, context.batch)
+    plan = reader.plan_at(context.run_id, context.batch, scope.only)
     choices = build_choices(book, plan.order if plan else ())
     return book, choices, pick(choices, context.moment.node)
 
@@ -68,7 +68,7 @@ def _choose(
 def build_selectivities(reader: Reader, context: Context, scope: Scope) -> Selectivities:
     """The selectivities as of the moment."""
     book, _, chosen = _choose(reader, context, scope)
-    stored = reader.matrix(context.run_id, SELECTIVITY, context.batch)
+    stored = reader.matrix(context.run_id, SELECTIVITY, context.batch, scope.only)
     if stored is None:
         return Selectivities(None, None, chosen)
     view = build_selectivity(stored.matrix, query_columns(book.values()))
@@ -79,7 +79,8 @@ def build_chosen_regions(reader: Reader, context: Context, scope: Scope) -> Regi
     """The regions as of the moment."""
     book, choices, chosen = _choose(reader, context, scope)
     name = regions_name(chosen) if chosen else None
-    stored = reader.matrix(context.run_id, name, context.batch) if name else None
+    run, at = context.run_id, context.batch
+    stored = reader.matrix(run, name, at, scope.only) if name else None
     if stored is None:
         return Regions(choices, chosen, None, None)
     view = build_regions(stored.matrix, chosen or "", query_columns(book.values()))
@@ -176,6 +177,7 @@ SELECTIVITY_PANEL: Final = Panel(
     applies=has_matrix(SELECTIVITY),
     news=_NEWS,
     beats=True,
+    unit=True,
     chart="Conditional selectivity of every construct for every query, in plan order",
 )
 REGIONS_PANEL: Final = Panel(
@@ -187,5 +189,6 @@ REGIONS_PANEL: Final = Panel(
     applies=has_matrix(REGIONS),
     news=_NEWS,
     beats=True,
+    unit=True,
     chart="Regions of the chosen construct and the queries they leave",
 )

@@ -18,6 +18,7 @@ from dashboard.context import Context
 from dashboard.figures.whatif import HEIGHT, draw_ghost
 from dashboard.panels.common.timeline import clicks
 from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet, has_role
+from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.ghost import APPEARS, COMMON, VANISHES, Comparison, compare, effect
@@ -63,8 +64,9 @@ def build(reader: Reader, context: Context, scope: Scope) -> Ghost | None:
     URL: ``show=0.3``."""
     run = context.run_id
     until = context.batch if context.mode == "frozen" else None
-    knob = next((knob for knob in reader.knobs(run, until) if knob.name == KNOB), None)
-    trials = _trials(reader, run, until, reader.decision_counts(run, until).evaluated)
+    knob = knobs_of(reader, run, until, scope).get(KNOB)
+    last = reader.decision_counts(run, until, scope.only).evaluated
+    trials = _trials(reader, run, until, scope.only, last)
     if knob is None or not trials:
         return None
     tried = _number(context.moment.show)
@@ -86,9 +88,12 @@ def draw(ghost: Ghost, sheet: Sheet) -> Drawing:
 
 
 @lru_cache(maxsize=8)
-def _trials(reader: Reader, run: str, until: int | None, last: int) -> tuple[Trial, ...]:
+def _trials(
+    reader: Reader, run: str, until: int | None, unit: str | None, last: int
+) -> tuple[Trial, ...]:
     """The trials of the newest decisions. last: seq of the newest, so that news are read."""
-    return tuple(read_trials(reader.decisions(run, until=until, limit=MAX_DECISIONS)))
+    found = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
+    return tuple(read_trials(found))
 
 
 def _number(text: str | None) -> float | None:
@@ -203,6 +208,7 @@ PANEL: Final = Panel(
     applies=has_role("selection"),
     news=HISTORY,
     whole=True,
+    unit=True,
     show=True,
     chart="Visits per tuple as recorded and of the ghost run, and rearrangements of both",
     controls=_controls,

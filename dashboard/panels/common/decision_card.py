@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.formats import show, stamp
+from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable
 from dashboard.components.tables import Column
@@ -21,7 +22,6 @@ from dashboard.views.filters import digits
 from dashboard.views.orders import OrderItem
 
 HEADROOM: Final = 1.18
-_TONES: Final = {"switched": "switch", "kept": "ok", "thin": "warning"}
 
 
 def draw_card(card: DecisionCard, context: Context) -> Component:
@@ -49,7 +49,7 @@ def _head(card: DecisionCard, context: Context) -> Component:
         html.H2(f"Decision {card.seq}", className="pw-dcard-title"),
         html.Span(
             [html.Span(card.sign + " ", **attrs(aria_hidden=True)), card.word],
-            className=f"pw-badge pw-tone-{_TONES.get(card.verdict, 'quiet')}",
+            className=f"pw-badge pw-tone-{tone_of(card.verdict)}",
             title=card.meaning,
         ),
         html.Span([at, f" · {stamp(card.time)} UTC"], className="pw-dcard-when"),

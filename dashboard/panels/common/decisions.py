@@ -18,8 +18,8 @@ from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.panels.common.decision_card import draw_card
 from dashboard.panels.contract import Drawing, News, Panel, RunFacts, Scope, Sheet
+from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
-from dashboard.views.book import Book
 from dashboard.views.decision_card import build_card
 from dashboard.views.decisions import (
     FILTERS,
@@ -39,7 +39,7 @@ _WORDS: Final = {
     "all": "All",
     "switched": "▲ Switched",
     "kept": "■ Kept",
-    "suppressed": "○ Suppressed",
+    "not acted on": "○ Not acted on",
 }
 
 
@@ -62,9 +62,11 @@ def build_shown(reader: Reader, context: Context, scope: Scope) -> Shown:
     """The list at the moment; the filter is in the URL: ``show=switched``."""
     run, chosen = context.run_id, context.moment.show or "all"
     verdicts = FILTERS.get(chosen) or None
-    entries = reader.decisions(run, until=context.batch, verdicts=verdicts, limit=LIMIT)
-    counts = reader.decision_counts(run, context.batch)
-    plan = reader.plan_at(run, context.batch)
+    entries = reader.decisions(
+        run, until=context.batch, verdicts=verdicts, limit=LIMIT, unit=scope.only
+    )
+    counts = reader.decision_counts(run, context.batch, scope.only)
+    plan = reader.plan_at(run, context.batch, scope.only)
     at_plan = plan.decision if plan is not None and context.moment.at is not None else None
     wanted = wanted_decision(context.moment.node, scope.values[0] if scope.values else None)
     seq = pick(entries, wanted, at_plan)
@@ -74,12 +76,12 @@ def build_shown(reader: Reader, context: Context, scope: Scope) -> Shown:
 def build_shown_card(reader: Reader, context: Context, scope: Scope) -> ShownCard:
     """The evaluation beside the list, with the knobs in force at its batch."""
     shown, run = build_shown(reader, context, scope), context.run_id
-    entry = reader.decision(run, shown.seq) if shown.seq is not None else None
+    entry = reader.decision(run, shown.seq, scope.only) if shown.seq is not None else None
     if entry is None:
         return ShownCard(shown, None)
-    knobs = reader.knobs(run, entry.decision.batch)
-    book = Book(reader.entities(run, context.batch))
-    return ShownCard(shown, build_card(entry, knobs, reader.plans(run, context.batch), book))
+    knobs = knobs_of(reader, run, entry.decision.batch, scope)
+    plans = reader.plans(run, context.batch, scope.only)
+    return ShownCard(shown, build_card(entry, list(knobs.values()), plans))
 
 
 def wanted_decision(node: str | None, search: str | None) -> int | None:
@@ -127,6 +129,7 @@ LIST: Final = Panel(
     applies=_decided,
     news=_NEWS,
     show=True,
+    unit=True,
     controls=_controls,
     inputs=(State(ids.LOCATION, "search"),),
     register=_register,
@@ -140,6 +143,7 @@ CARD: Final = Panel(
     applies=_decided,
     news=_NEWS,
     show=True,
+    unit=True,
     inputs=(State(ids.LOCATION, "search"),),
 )
 PANELS: Final = (LIST, CARD)

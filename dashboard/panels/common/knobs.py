@@ -19,7 +19,7 @@ from dashboard.panels import knob_cards
 from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
 from dashboard.services import Services
 from dashboard.views.book import Book
-from dashboard.views.knobs import AuditRow, audit, group_knobs
+from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs
 from storage.reader import Reader
 
 _MOST_COMMANDS: Final = 500
@@ -28,22 +28,33 @@ _MOST_COMMANDS: Final = 500
 def groups(context: Context, services: Services) -> list[Component]:
     """A heading and the cards of every group of knobs."""
     reader = services.reader
-    knobs = reader.knobs(context.run_id, context.batch)
-    book = Book(reader.entities(context.run_id, context.batch))
+    run, at = context.run_id, context.batch
+    knobs = reader.knobs(run, at)
+    book = Book(reader.entities(run, at))
+    titles = {unit.id: unit.title for unit in reader.units(run, at)}
     locked = knob_cards.is_locked(services, context)
+    several = len({knob.scope for knob in knobs}) > 1
     found: list[Component] = [
         html.Section(
             [
-                html.H2(group.title, className="pw-group-title"),
+                html.H2(_title(group, several), className="pw-group-title"),
                 html.Div(
                     knob_cards.draw_cards(reader, context, group.knobs, locked, "page"),
                     className="pw-knobs",
                 ),
             ]
         )
-        for group in group_knobs(knobs, book)
+        for group in group_knobs(knobs, book, titles)
     ]
     return found or [empty("No knobs", "This run published no knobs.")]
+
+
+def _title(group: KnobGroup, several: bool) -> list[Component | str]:
+    """Whose knobs these are; in a run with several scopes also of which unit or input."""
+    if not several or not group.scope:
+        return [group.title]
+    own = [] if group.title == group.scope else [f" · {group.title}"]
+    return [html.Span(group.scope, className="pw-group-scope"), *own]
 
 
 def build_notice(reader: Reader, context: Context, scope: Scope) -> str:
@@ -104,13 +115,20 @@ def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[Any]:
         row.id,
         Cell(stamp(row.requested_at), sort=row.requested_at),
         row.actor,
-        html.Code(row.what),
+        _what(row),
         row.old,
         row.new,
         row.reason,
         Cell(outcome, sort=row.state),
         "" if row.revert is None else _revert_button(row.revert, locked),
     ]
+
+
+def _what(row: AuditRow) -> Cell:
+    named: list[Any] = [html.Code(row.what)]
+    if row.scope:
+        named.append(html.Div(row.scope, className="pw-sub"))
+    return Cell(named, sort=row.what)
 
 
 def _revert_button(revert: dict[str, Any], locked: str) -> Component:

@@ -14,6 +14,7 @@ from dashboard.components.rows import CellData, RowTable, jump_to, known
 from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet
+from dashboard.panels.facts import knobs_of
 from dashboard.views.book import SYSTEM
 from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, Loop, find_loops
 from storage.reader import Reader
@@ -28,9 +29,13 @@ def build(reader: Reader, context: Context, scope: Scope) -> list[Loop] | None:
     """The loops; while frozen, only what was known at the frozen moment."""
     run = context.run_id
     until = context.batch if context.mode == "frozen" else None
-    plans = reader.plans(run, until)[-MAX_PLANS:]
-    entries = reader.decisions(run, until=until, verdicts=("switched",), limit=MAX_PLANS)
-    size = {knob.name: knob.value for knob in reader.knobs(run, until)}.get("lambda_tuples")
+    plans = reader.plans(run, until, scope.only)[-MAX_PLANS:]
+    switched = ("switched",)
+    entries = reader.decisions(
+        run, until=until, verdicts=switched, limit=MAX_PLANS, unit=scope.only
+    )
+    knob = knobs_of(reader, run, until, scope).get("lambda_tuples")
+    size = knob.value if knob is not None else None
     window = WINDOW_LAMBDAS * int(size) if isinstance(size, int | float) else DEFAULT_WINDOW
 
     def total(batch: int) -> int | None:
@@ -142,4 +147,5 @@ PANEL: Final = Panel(
     draw=draw,
     news=HISTORY,
     whole=True,
+    unit=True,
 )

@@ -14,6 +14,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.formats import clock, show
+from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
 from dashboard.components.panels import panel
 from dashboard.components.rows import CellData, RowTable, jump_to, known
@@ -25,7 +26,6 @@ from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesVie
 FORM: Final = "pw-query-form"
 FILTER: Final = "pw-query-filter"
 SHOWN_REQUESTS: Final = 6
-STATE_TONES: Final = {"active": "ok", "contradictory": "warning"}
 _NO_BATCH: Final = "no batch yet"
 _NOT_TOLD: Final = "not among the queries recorded with this batch"
 _COLUMNS: Final = (
@@ -170,7 +170,7 @@ def _mark(row: QueryRow, here: bool) -> dict[str, Any]:
 
 def _badges(row: QueryRow) -> list[list[str]]:
     """[text, tone] of the state, of being a duplicate, of a request under way."""
-    marks = [[row.state, STATE_TONES.get(row.state, "quiet")]]
+    marks = [[row.state, tone_of(row.state)]]
     if row.duplicate_of:
         marks.append([f"same as {row.duplicate_of}", "quiet"])
     if row.pending:

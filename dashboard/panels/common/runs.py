@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.formats import age, clock, stamp
+from dashboard.components.kinds import tone_of
 from dashboard.components.panels import panel
 from dashboard.components.rows import CellData, RowTable, jump_to, known
 from dashboard.components.states import empty
@@ -25,12 +26,6 @@ _SIGNS: Final = {
     "ended": "■",
     "interrupted": "‖",
     "failed": "✖",
-}
-_TONES: Final = {
-    "starting": "warning",
-    "running": "ok",
-    "interrupted": "warning",
-    "failed": "error",
 }
 _COLUMNS: Final = (
     Column("Run"),
@@ -104,7 +99,7 @@ def _cells(row: RunRow, context: Context) -> list[CellData]:
 
 def _state(row: RunRow) -> CellData:
     sign = _SIGNS.get(row.state, "●")
-    badges = [[f"{sign} {row.state}", _TONES.get(row.state, "quiet")]]
+    badges = [[f"{sign} {row.state}", tone_of(row.state)]]
     return {"badges": badges, "sort": row.state}
 
 

@@ -7,18 +7,19 @@ from typing import Final, NamedTuple
 from dash import Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
-from dashboard.components.badges import GLYPHS
 from dashboard.components.formats import clock, show
 from dashboard.components.keys import clientside
+from dashboard.components.kinds import event_kind
 from dashboard.components.rows import CellData, RowTable, jump_to
 from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.panels.common import loops
 from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet
+from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
-from dashboard.views.book import SYSTEM
-from dashboard.views.events import titled
+from dashboard.views.book import Book, by_property
+from dashboard.views.events import of_unit, titled
 from dashboard.views.thrash import Loop
 from dashboard.views.timeline import (
     Marker,
@@ -28,6 +29,7 @@ from dashboard.views.timeline import (
     properties,
 )
 from storage.reader import Reader
+from storage.rows import StoredEvent
 
 CLICK: Final = "pw-timeline-click"
 MAX_POINTS: Final = 1000
@@ -46,21 +48,33 @@ def build(reader: Reader, context: Context, scope: Scope) -> WholeRun:
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
     run = context.run_id
     until = context.batch if context.mode == "frozen" else None
-    keys = [(SYSTEM, name) for name in properties()]
+    keys = Book(reader.entities(run, until), scope.unit).owners(properties())
     found = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
-    knobs = {knob.name: knob.value for knob in reader.knobs(run, until)}
-    mu_steps = [(knob.batch, float(knob.value)) for knob in reader.knob_history(run, "mu")]
+    knobs = {name: knob.value for name, knob in knobs_of(reader, run, until, scope).items()}
+    turns = reader.knob_history(run, "mu", scope.only)
+    mu_steps = [(knob.batch, float(knob.value)) for knob in turns]
     shown = reader.batch(run, context.batch) if context.batch is not None else None
     window = knobs.get("lambda_tuples")
     view = build_timeline(
-        {name: series for (_, name), series in found.items()},
+        by_property(found),
         mu_steps,
         knobs.get("trigger"),
         int(window) if isinstance(window, int | float) else None,
-        titled(reader.events(run, until=until, limit=MAX_EVENTS), reader.plans(run, until)),
+        _events_of(reader, run, until, scope),
         shown.time if shown is not None and context.moment.at is not None else None,
     )
     return WholeRun(view, loops.build(reader, context, scope) or [])
+
+
+def _events_of(reader: Reader, run: str, until: int | None, scope: Scope) -> list[StoredEvent]:
+    """Events of all units; those of another unit than the one shown are named after it."""
+    found = titled(reader.events(run, until=until, limit=MAX_EVENTS), reader.plans(run, until))
+    return [
+        one
+        if one.event.unit_id in (scope.unit, "")
+        else of_unit(one, scope.title(one.event.unit_id))
+        for one in found
+    ]
 
 
 def draw(shown: WholeRun, sheet: Sheet) -> Drawing:
@@ -91,11 +105,12 @@ def _events(view: TimelineView, context: Context) -> Component:
 
 
 def _event(marker: Marker, context: Context) -> list[CellData]:
-    sign, word, tone = GLYPHS.get(marker.kind, ("●", marker.kind, "quiet"))
+    sign, word, tone, _ = event_kind(marker.kind)
     more: CellData = ""
     if marker.link:
         node = str(marker.decision) if marker.decision is not None else None
-        target = jump_to(context, marker.link, at=marker.batch, node=node)
+        unit = marker.unit or None
+        target = jump_to(context, marker.link, at=marker.batch, node=node, unit=unit)
         more = {"text": marker.link.strip("/"), "jump": target}
     return [
         {"text": marker.batch, "jump": jump_to(context, at=marker.batch)},
@@ -147,6 +162,7 @@ PANEL: Final = Panel(
     draw=draw,
     news=HISTORY,
     whole=True,
+    unit=True,
     chart="Tuple dropping ratio, visits per tuple, throughput and batch time, with events",
     controls=_stores,
     register=_register,
