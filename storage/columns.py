@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, ForeignKey, Integer, Text, TypeDecorator
+from sqlalchemy import BigInteger, Dialect, ForeignKey, Integer, Text, TypeDecorator, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from storage.errors import BadRecord
@@ -81,6 +81,18 @@ def run_key() -> Mapped[str]:
 def run() -> Mapped[str]:
     """Column run_id."""
     return mapped_column(ForeignKey("runs.id"), comment="the run the row belongs to")
+
+
+def unit_key() -> Mapped[str]:
+    """Column unit_id as part of the primary key."""
+    return mapped_column(
+        Text, primary_key=True, comment="unit the row belongs to; '' = the run has no units"
+    )
+
+
+def added(meaning: str, default: str = "''") -> Mapped[Any]:
+    """A text column that came later; a row without it has the default (SQL)."""
+    return mapped_column(Text, server_default=text(default), comment=meaning)
 
 
 def batch(

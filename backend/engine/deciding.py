@@ -69,6 +69,10 @@ class Deciding(Protocol[SnapshotT_co, ResultT_contra]):
     ``snapshot`` fixes what a batch runs; ``executed`` is given what became of the last snapshot.
     """
 
+    #: Name of the system, and what its unit is called.
+    system: str
+    title: str
+
     @property
     def plan_version(self) -> int:
         """The plan in force, or adopted for the next batch."""

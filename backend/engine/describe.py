@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import SelectionPlan
 from backend.systems.asc.constructs import ConstructSet
+from storage.vocabulary.graph import PlanNode, chain
 from storage.vocabulary.records import Entity, Json
 
 SOURCE, OUTPUT, SYSTEM, PROFILE = "op:source", "op:output", "system", "monitor:profile"
@@ -25,27 +25,16 @@ def queue_id(attribute: str) -> str:
 
 def plan_graph(plan: SelectionPlan, stream: str) -> Json:
     """The graph of a selection plan: the ASCs in their order."""
-    return chain_graph(stream, plan.order, [node(asc_id(a), "asc", f"σ {a}") for a in plan.order])
+    return chain_graph(
+        stream, plan.order, [PlanNode(asc_id(a), "selection", a) for a in plan.order]
+    )
 
 
-def node(id: str, kind: str, label: str) -> dict[str, str]:
-    """A node of a plan graph."""
-    return {"id": id, "kind": kind, "label": label}
-
-
-def chain_graph(
-    stream: str, order: Sequence[str], steps: Sequence[dict[str, str]]
-) -> dict[str, Json]:
+def chain_graph(stream: str, order: Sequence[str], steps: Sequence[PlanNode]) -> Json:
     """Nodes and edges: source, the steps, output; every edge is a queue, named by the order."""
-    nodes = [node(SOURCE, "source", stream), *steps, node(OUTPUT, "output", "Output")]
-    queues = ["queue:source", *map(queue_id, order[1:]), "queue:output"][: len(nodes) - 1]
-    return {
-        "nodes": nodes,
-        "edges": [
-            {"source": a["id"], "target": b["id"], "queue": queue}
-            for (a, b), queue in zip(pairwise(nodes), queues, strict=True)
-        ],
-    }
+    nodes = [PlanNode(SOURCE, "source", stream), *steps, PlanNode(OUTPUT, "output", "Output")]
+    queues = ["queue:source", *map(queue_id, order[1:]), "queue:output"]
+    return chain(nodes, queues[: len(nodes) - 1]).to_json()
 
 
 def plan_hash(plan: SelectionPlan) -> str:
@@ -68,7 +57,7 @@ def query_entity(query: ContinuousQuery, constructs: ConstructSet, paused: bool)
         "duplicate_of": constructs.duplicate_of(name) if live else None,
         "attributes": list(constructs.uses(name)) if live else [],
     }
-    return Entity(f"query:{name}", "query", name, properties, query=name)
+    return Entity(f"query:{name}", "query", name, properties, query=name, role="query")
 
 
 def frame_entities(
@@ -76,12 +65,12 @@ def frame_entities(
 ) -> list[Entity]:
     """What every plan has: system, monitor, source and output with their queues."""
     return [
-        Entity(SYSTEM, "system", "Engine"),
-        Entity(PROFILE, "monitor", "Profile window"),
-        Entity(SOURCE, "operator", stream, dict(source)),
-        Entity(OUTPUT, "operator", "Output", dict(sink)),
-        Entity("queue:source", "queue", "Waiting at the source"),
-        Entity("queue:output", "queue", "Handed to the output"),
+        Entity(SYSTEM, "system", "Engine", role="system"),
+        Entity(PROFILE, "monitor", "Profile window", role="profile"),
+        Entity(SOURCE, "operator", stream, dict(source), role="source"),
+        Entity(OUTPUT, "operator", "Output", dict(sink), role="output"),
+        Entity("queue:source", "queue", "Waiting at the source", role="queue"),
+        Entity("queue:output", "queue", "Handed to the output", role="queue"),
     ]
 
 
@@ -99,6 +88,6 @@ def plan_entities(
             "n_queries": constructs.n_users[name],
             "bitmap_bytes": construct.bitmap_bytes,
         }
-        found.append(Entity(asc_id(name), "operator", name, properties))
-        found.append(Entity(queue_id(name), "queue", f"Handed to σ {name}"))
+        found.append(Entity(asc_id(name), "operator", name, properties, role="selection"))
+        found.append(Entity(queue_id(name), "queue", f"Handed to σ {name}", role="queue"))
     return found

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 
 from backend.engine.control import Registry
 from backend.engine.deciding import StreamJob
-from backend.engine.describe import PROFILE, chain_graph, frame_entities, node, queue_id
+from backend.engine.describe import PROFILE, chain_graph, frame_entities, queue_id
 from backend.engine.execution import FilterBatchResult
 from backend.model.conditions import reads
 from backend.model.filters import AdoptFilters, FilterPlan
 from backend.systems.agreedy.race import Standing
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer, Monitor
+from storage.vocabulary.graph import PlanNode
 from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
 
@@ -36,11 +37,13 @@ def pipeline_entities(core: FiltersReOptimizer, job: StreamJob, registry: Regist
             "attributes": list(reads(f.condition)),
         }
         query = core.query.name if core.query else ""
-        found.append(Entity(filter_id(f.name), "operator", f.name, properties, query))
-        found.append(Entity(queue_id(f.name), "queue", f"Handed to {f.name}"))
+        operator = Entity(filter_id(f.name), "operator", f.name, properties, query, role="filter")
+        queue = Entity(queue_id(f.name), "queue", f"Handed to {f.name}", role="queue")
+        found += [operator, queue]
     for standing in core.standings:
         facts: dict[str, Json] = {"in_force": standing.algorithm == core.algorithm}
-        found.append(Entity(race_id(standing.algorithm), "monitor", standing.algorithm, facts))
+        name = standing.algorithm
+        found.append(Entity(race_id(name), "monitor", name, facts, role="race"))
     return found + [_query_entity(core, registry, name) for name in registry.queries]
 
 
@@ -57,7 +60,7 @@ def _query_entity(core: FiltersReOptimizer, registry: Registry, name: str) -> En
         "attributes": list(used),
         "filters": [f.name for f in core.filters] if live else [],
     }
-    return Entity(f"query:{name}", "query", name, properties, query=name)
+    return Entity(f"query:{name}", "query", name, properties, query=name, role="query")
 
 
 def pipeline_plan(adopted: AdoptFilters, stream: str, algorithm: str) -> PlanVersion:
@@ -81,9 +84,10 @@ def pipeline_plan(adopted: AdoptFilters, stream: str, algorithm: str) -> PlanVer
 
 
 def pipeline_graph(plan: FilterPlan, stream: str) -> Json:
-    """The graph of a filter plan: the filters in their order, and how many run in Spark."""
-    steps = [node(filter_id(name), "filter", name) for name in plan.order]
-    return {**chain_graph(stream, plan.order, steps), "split": plan.n_native}
+    """The graph of a filter plan: the filters in their order, and what each runs in."""
+    native = [PlanNode(filter_id(n), "filter", n, {"runs_in": "expression"}) for n in plan.native]
+    arrow = [PlanNode(filter_id(n), "filter", n, {"runs_in": "Arrow operator"}) for n in plan.arrow]
+    return chain_graph(stream, plan.order, [*native, *arrow])
 
 
 def pipeline_hash(plan: FilterPlan) -> str:
@@ -107,7 +111,7 @@ def filter_samples(
         share = dropped / reached if reached else None
         cost = monitor.cost_us.get(name)
         rank = share / cost if share is not None and cost else None
-        found.append(Sample(queue_id(name), "size_tuples", alive, "tuples"))
+        found.append(Sample(queue_id(name), "flow_tuples", alive, "tuples"))
         alive -= dropped
         survive = alive / result.n_evaluated if result.n_evaluated else None
         found += [
@@ -119,7 +123,7 @@ def filter_samples(
             Sample(entity, "window_drop_prob", monitor.drop_prob.get(name), "prob"),
             Sample(entity, "raised_total", raised_total.get(name, 0), "tuples"),
         ]
-    found.append(Sample("queue:output", "size_tuples", result.n_matched, "tuples"))
+    found.append(Sample("queue:output", "flow_tuples", result.n_matched, "tuples"))
     return found
 
 

@@ -49,6 +49,8 @@ class _Laps:
 class FiltersDeciding:
     """The filters of one query; without one, nothing is emitted."""
 
+    system, title = "agreedy", "Filters"
+
     def __init__(self, job: StreamJob, settings: KnobSettings) -> None:
         """Raises Refused for more than one query."""
         self._laps = _Laps()

@@ -22,6 +22,7 @@ from backend.engine.execution import BatchResult, PlanSnapshot
 from backend.engine.misfits import MisfitNews
 from backend.engine.query_totals import QueryTotals
 from backend.engine.selection import SelectionDeciding
+from backend.engine.stamping import stamped, stamped_entities, stamped_knobs
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.knobs import KnobSettings
 from backend.systems.asc.normal_form import QueryError
@@ -35,6 +36,7 @@ from storage.vocabulary.records import (
     Event,
     Run,
     Sample,
+    Unit,
 )
 from storage.writer import EngineWriter
 
@@ -88,7 +90,9 @@ class Loop(Generic[SnapshotT, ResultT]):
     def start(self) -> None:
         """Record the run with its first plan, entities and knobs. Raises StoreError."""
         knobs = recorder.knob_rows(self.settings, 0, self.settings.values)
-        self.writer.begin_run(self.run, self._entity_changes(0), knobs)
+        id = self._unit().id
+        entities = stamped_entities(self._entity_changes(0), id)
+        self.writer.begin_run(self.run, entities, stamped_knobs(knobs, id))
         self._record_boundary(_Boundary(self._deciding.start()))
 
     @property
@@ -140,6 +144,12 @@ class Loop(Generic[SnapshotT, ResultT]):
         with self._lock:
             self._in_batch = False
 
+    def _unit(self) -> Unit:
+        """The one unit of the run, with the queries registered now."""
+        system, title, stream = self._deciding.system, self._deciding.title, self.job.stream
+        id, title = f"{system}.{stream}", f"{title} on {stream}"
+        return Unit(id, system, title, (stream,), tuple(self.registry.queries))
+
     def _take_commands(self, batch_id: int) -> None:
         for command in self.writer.pending_commands(self.run.id):
             try:
@@ -184,9 +194,10 @@ class Loop(Generic[SnapshotT, ResultT]):
         boundary = self._boundary
         found = boundary.recorded.then(decided)
         news = self._misfits.events(result.batch_id, result.n_misfits, result.misfits)
-        return BatchRecord(
+        unit = self._unit()
+        record = BatchRecord(
             run_id=self.run.id,
-            batch=recorder.batch_row(result, self._ran_version),
+            batch=recorder.batch_row(result, {unit.id: self._ran_version}),
             entities=self._entity_changes(result.batch_id),
             samples=tuple(self._samples(result)),
             plans=found.plans,
@@ -199,27 +210,26 @@ class Loop(Generic[SnapshotT, ResultT]):
             results=recorder.result_rows(result.recent),
             misfits=recorder.misfit_rows(result),
         )
+        return stamped(record, unit, result.backlog_tuples)
 
     def _record_boundary(self, boundary: _Boundary, samples: Sequence[Sample] = ()) -> None:
         """A record without data: start or end of the run, or commands carried out while idle."""
         found = boundary.recorded
-        batch = Batch(None, time.time(), 0.0, 0, 0, 0, self._deciding.plan_version)
         knobs = dict.fromkeys(boundary.knobs)
-        self.writer.write_batch(
-            BatchRecord(
-                run_id=self.run.id,
-                batch=batch,
-                entities=self._entity_changes(self._next_batch),
-                samples=tuple(samples),
-                plans=found.plans,
-                decisions=found.decisions,
-                outcomes=found.outcomes,
-                matrices=self._deciding.matrices() if found.plans else (),
-                events=(*boundary.events, *found.events),
-                knobs=recorder.knob_rows(self.settings, self._next_batch, knobs),
-                answers=tuple(boundary.answers),
-            )
+        record = BatchRecord(
+            run_id=self.run.id,
+            batch=Batch(None, time.time(), 0.0, 0, 0, 0),
+            entities=self._entity_changes(self._next_batch),
+            samples=tuple(samples),
+            plans=found.plans,
+            decisions=found.decisions,
+            outcomes=found.outcomes,
+            matrices=self._deciding.matrices() if found.plans else (),
+            events=(*boundary.events, *found.events),
+            knobs=recorder.knob_rows(self.settings, self._next_batch, knobs),
+            answers=tuple(boundary.answers),
         )
+        self.writer.write_batch(stamped(record, self._unit()))
 
     def _samples(self, result: ResultT) -> list[Sample]:
         samples = self._deciding.samples(result)

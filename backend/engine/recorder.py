@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, TypeVar
 
@@ -125,7 +126,7 @@ def decision_event(d: RecordDecision) -> Event | None:
     if d.verdict == "switched":
         return Event("rearrangement", "plan changed", d.explanation, ref={"decision": d.seq})
     if d.verdict in ("kept", "cooldown"):
-        return Event("suppressed", d.verdict, d.explanation, ref={"decision": d.seq})
+        return Event("held back", d.verdict, d.explanation, ref={"decision": d.seq})
     return None
 
 
@@ -136,7 +137,7 @@ def asc_samples(result: BatchResult, plan: SelectionPlan) -> list[Sample]:
     for attribute in plan.order:
         reached = result.reached.get(attribute, 0)
         samples.append(Sample(asc_id(attribute), "reached_tuples", reached, "tuples"))
-        samples.append(Sample(queue_id(attribute), "size_tuples", alive, "tuples"))
+        samples.append(Sample(queue_id(attribute), "flow_tuples", alive, "tuples"))
         if result.dropped:
             dropped = result.dropped[attribute]
             alive -= dropped
@@ -147,7 +148,7 @@ def asc_samples(result: BatchResult, plan: SelectionPlan) -> list[Sample]:
                 samples.append(Sample(asc_id(attribute), "survival_prob", survive, "prob"))
     if not result.dropped:
         alive = result.n_matched
-    samples.append(Sample("queue:output", "size_tuples", alive, "tuples"))
+    samples.append(Sample("queue:output", "flow_tuples", alive, "tuples"))
     return samples
 
 
@@ -165,7 +166,7 @@ def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sampl
     return [Sample(SYSTEM, name, value, unit) for name, (value, unit) in values.items()]
 
 
-def batch_row(result: BatchResult, plan_version: int) -> Batch:
+def batch_row(result: BatchResult, plans: Mapping[str, int]) -> Batch:
     return Batch(
         id=result.batch_id,
         time=time.time(),
@@ -173,7 +174,7 @@ def batch_row(result: BatchResult, plan_version: int) -> Batch:
         n_tuples=result.n_tuples,
         n_matched=result.n_matched,
         n_misfits=result.n_misfits,
-        plan_version=plan_version,
+        plans=plans,
         stream_time=result.stream_time,
         timings_ms=result.timings_ms,
     )
@@ -240,9 +241,7 @@ class EntityLedger:
             if (old := self._known.get(entity.id)) is not entity and _facts(old) != _facts(entity)
         ]
         gone = [
-            Entity(e.id, e.kind, e.name, e.properties, e.query, e.since_batch, batch)
-            for e in self._known.values()
-            if e.id not in current
+            replace(e, removed_batch=batch) for e in self._known.values() if e.id not in current
         ]
         self._known = current
         return (*changed, *gone)
@@ -253,7 +252,7 @@ def _facts(entity: Entity | None) -> Json:
 
 
 def _dated(entity: Entity, batch: int) -> Entity:
-    return Entity(entity.id, entity.kind, entity.name, entity.properties, entity.query, batch)
+    return replace(entity, since_batch=batch)
 
 
 def _plain(value: Any) -> Json:

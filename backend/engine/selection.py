@@ -25,6 +25,8 @@ from storage.vocabulary.records import Entity, Matrix, Sample
 class SelectionDeciding:
     """The queries of one stream, answered together by attribute selection constructs."""
 
+    system, title = "asc", "Selections"
+
     def __init__(self, job: StreamJob, settings: KnobSettings) -> None:
         """Raises QueryError, and Refused for a query that calls functions."""
         _refuse_filters(job.queries)

@@ -24,15 +24,14 @@ NAME = Param("name", "string", "Name of the query.", required=True)
 
 @dataclass(frozen=True, slots=True)
 class KnobRequest:
-    """Set a knob. scope: the unit or input whose knob it is, '' for the engine's; it may be left
-    out when only one has a knob of that name. expected_version: the knob's version you saw; a newer
-    one gives 409."""
+    """Set a knob. expected_version: the knob's version you saw; a newer one gives 409. scope: the
+    unit or input whose knob it is, '' for the engine's; may be left out where one has the name."""
 
     knob: str
     value: Any
-    scope: str | None = None
     reason: str = ""
     expected_version: int | None = None
+    scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +55,18 @@ def turn_knob(call: Call) -> Reply:
 
 
 def _find_knob(knobs: Sequence[Knob], asked: KnobRequest) -> Knob:
-    """The knob that is meant. Raises ApiError: 404 for none, 422 when several scopes have it."""
-    named = {knob.scope: knob for knob in knobs if knob.name == asked.knob}
-    if asked.scope is None and len(named) > 1:
-        scopes = ", ".join(repr(scope) for scope in sorted(named))
-        message = f"Several have a knob {asked.knob[:80]}: say which scope, one of {scopes}."
-        raise ApiError(422, "scope_needed", message, scopes=sorted(named))
-    scope = next(iter(named), "") if asked.scope is None else asked.scope
-    if scope in named:
-        return named[scope]
-    if named:
-        known = f"Scopes that have it: {', '.join(repr(one) for one in sorted(named))}."
-        raise missing("knob of that scope", scope[:80], known)
-    names = ", ".join(sorted({knob.name for knob in knobs})) or "none are published yet"
-    raise missing("knob", asked.knob[:80], f"Knobs: {names}.")
+    """The one knob of that name (and scope). Raises ApiError (404, 422)."""
+    named = [knob for knob in knobs if knob.name == asked.knob]
+    if asked.scope is not None:
+        named = [knob for knob in named if knob.scope == asked.scope]
+    if not named:
+        names = ", ".join(sorted({knob.name for knob in knobs})) or "none are published yet"
+        raise missing("knob", asked.knob[:80], f"Knobs: {names}.")
+    if len(named) > 1:
+        scopes = [knob.scope for knob in named]
+        message = f"Several have a knob {asked.knob}; name its scope: {', '.join(scopes)}."
+        raise ApiError(422, "bad_field", message, allowed=scopes)
+    return named[0]
 
 
 def _check_version(knob: Knob, expected: int | None) -> None:

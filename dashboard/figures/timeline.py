@@ -35,7 +35,7 @@ MARKS: Final = {
     "held back": ("○ held back", "", "circle-open", "muted"),
     "knob": ("◆ knob", "", "diamond", "orange"),
     "query": ("⚑ query, stream", "⚑", "circle", "cyan"),
-    "trouble": ("✖ misfit, input", "", "x", "red"),
+    "error": ("✖ misfits, inputs", "", "x", "red"),
 }
 _COLOURS: Final = {
     "dropping": "blue",

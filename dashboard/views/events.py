@@ -20,8 +20,8 @@ def titled(events: Sequence[StoredEvent], plans: Sequence[PlanVersion]) -> list[
 
 
 def plan_titles(plans: Sequence[PlanVersion]) -> dict[tuple[str, int], str]:
-    """(unit, decision) -> title of the plan it made; plans: all versions, in any order."""
-    titles = {}
+    """(Unit, decision) -> title of the plan it made; plans: all versions, in any order."""
+    titles: dict[tuple[str, int], str] = {}
     before: dict[str, PlanVersion] = {}
     for plan in sorted(plans, key=lambda plan: plan.version):
         if plan.decision is not None:

@@ -24,11 +24,12 @@ _ROWS: Final = {
 }
 #: Role -> what a step of a plan with it is called.
 STEP_WORDS: Final = {"selection": "construct", "filter": "filter"}
+#: Numbers of a queue: what it handed over in the batch; of one that only waits, what waits.
+_QUEUED: Final = ("flow_tuples", "size_tuples")
 _HISTORY: Final = {
     "source": "tuples_per_s",
     "output": "n_matched",
     "system": "tuples_per_s",
-    "queue": "size_tuples",
     "selection": "drop_prob",
     "filter": "drop_prob",
 }
@@ -80,7 +81,7 @@ def build_inspector(
     step = next((row for row in rows if row.entity == entity), None)
     owner, names = _measured(entity, role, values)
     dynamic = [_measured_property(owner, name, values) for name in names]
-    main = _HISTORY.get(role)
+    main = _HISTORY.get(role, next((name for name in _QUEUED if name in names), None))
     return Inspector(
         entity=entity,
         title=found.name if found else entity,

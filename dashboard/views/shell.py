@@ -61,7 +61,7 @@ def build_snapshot(
         run={
             "id": context.run.id,
             "workload": context.run.workload,
-            "stream": context.run.stream,
+            "stream": context.run.streams,
             "state": context.run.state,
             "note": context.run.note,
         },

@@ -135,7 +135,7 @@ PANELS: Final = (
 )
 BACKLOG: Final = Spec("backlog", "Backlog", "backlog", "tuples", "si", "backlog_tuples", "", "", "")
 
-LANES: Final = ("rearrangement", "held back", "knob", "query", "trouble")
+LANES: Final = ("rearrangement", "held back", "knob", "query", "error")
 _LANE_OF: Final = {
     "rearrangement": "rearrangement",
     "held back": "held back",
@@ -143,8 +143,8 @@ _LANE_OF: Final = {
     "algorithm": "knob",
     "query": "query",
     "change": "query",
-    "input": "trouble",
-    "misfit": "trouble",
+    "misfit": "error",
+    "input": "error",
 }
 _LINKS: Final = {
     "rearrangement": "/decisions",
@@ -286,7 +286,7 @@ def _markers(stored: StoredEvent) -> list[Marker]:
     event = stored.event
     lane = _LANE_OF.get(event.kind)
     if lane is None and event.severity == "error":
-        lane = "trouble"
+        lane = "error"
     if lane is None:
         return []
     decision = (event.ref or {}).get("decision")

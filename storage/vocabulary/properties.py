@@ -86,7 +86,8 @@ PROPERTIES: Final[dict[str, Property]] = {
     "raised_total": Property(
         "tuples", ("operator",), "tuples the filter raised an exception for since the run began"
     ),
-    "size_tuples": Property("tuples", ("queue",), "tuples waiting in, or handed over by, it"),
+    "size_tuples": Property("tuples", ("queue",), "tuples waiting in it"),
+    "flow_tuples": Property("tuples", ("queue",), "tuples handed over by it in the batch"),
     "matched_tuples": Property(
         "tuples",
         ("query",),

@@ -66,7 +66,7 @@ def ask(commands: CommandWriter, number: int = 0) -> int:
 
 
 def test_a_batch_is_recorded_once(writer: EngineWriter, reader: Reader) -> None:
-    first = replace(record(0, BATCH_MS), events=(Event("loop", "again"),))
+    first = replace(record(0, BATCH_MS), events=(Event("run", "again"),))
     assert writer.write_batch(first)
     before = (reader.cursor(), reader.events("r1"), reader.values("r1"))
     assert not writer.write_batch(first)

@@ -34,7 +34,7 @@ from backend.workloads.replay import ReplaySource, open_source
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from storage.errors import RunExists
 from storage.vocabulary.kinds import RunState
-from storage.vocabulary.records import Json, Run
+from storage.vocabulary.records import Input, Json, Run
 from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
@@ -131,19 +131,19 @@ class Launch:
         stream = part.stream
         sink = self._sink(part, run_id)
         source = _source_facts(stream)
+        schema = [[a.name, a.type] for a in stream.schema.attributes]
         sink_facts: dict[str, Json] = {"path": sink.path, "format": sink.format}
         run = Run(
             id=run_id,
             workload=self.workload.name,
-            stream=stream.name,
             state="starting",
             started_at=time.time(),
-            schema=[[a.name, a.type] for a in stream.schema.attributes],
             settings={"source": source, "sink": sink_facts, "master": self.settings.master},
             pid=os.getpid(),
             host=socket.gethostname(),
             version=VERSION,
             note="starting Spark",
+            inputs=(Input(stream.name, schema, source, stream.timestamp or ""),),
         )
         functions = self.workload.functions
         progress = self.settings.progress

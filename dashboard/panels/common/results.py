@@ -65,7 +65,10 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown | None:
     if shown is None:
         return Shown(view, None, None, words)
     found = reader.results(run.id, shown, N_TUPLES, batch)
-    return Shown(view, shown, build_tuples(shown, found, run.schema), words)
+    schemas = {one.name: one.schema for one in run.inputs}
+    stream = found[0].input if found else ""
+    schema = schemas.get(stream, next(iter(schemas.values()), []))
+    return Shown(view, shown, build_tuples(shown, found, schema), words)
 
 
 _OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}

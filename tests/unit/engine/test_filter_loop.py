@@ -25,7 +25,7 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
-from storage.vocabulary.records import Command, Run
+from storage.vocabulary.records import Command, Input, Run
 from tests.oracles.filter_batches import execute
 
 SCHEMA = Schema.parse("a int, b int, c string")
@@ -59,12 +59,19 @@ FEWER = "Select * From S Where a >= 10 and busy(a) and rare(b)"
 KNOBS = {"profile_prob": 1.0, "min_samples": 50, "window_tuples": 300}
 
 
+def a_run() -> Run:
+    inputs = (Input("S", []),)
+    return Run(RUN_ID, "test", "starting", time.time(), {}, 1, "here", "0", inputs=inputs)
+
+
 class Bench:
     """An engine, its store, and both ends of it."""
 
     def __init__(self, path: Path) -> None:
         query = parse_query("q", TEXT, {"S": SCHEMA}, FUNCTIONS)
-        run = Run(RUN_ID, "test", "S", "starting", time.time(), [], {}, 1, "here", "0")
+        run = Run(
+            RUN_ID, "test", "starting", time.time(), {}, 1, "here", "0", inputs=(Input("S", []),)
+        )
         settings = KnobSettings.defaults(FILTER_RUN_KNOBS, KNOBS)
         job = StreamJob("S", SCHEMA, (query,), {"format": "memory"}, {"path": "out"}, FUNCTIONS)
         self.engine = FilterEngine(run, job, settings, open_engine_writer(str(path)))
@@ -131,7 +138,10 @@ def test_the_slow_filter_goes_last_and_the_decision_says_why(bench: Bench) -> No
         bench.batch()
     assert bench.order() == ("filter:a", "filter:rare", "filter:fragile", "filter:busy")
     plan = bench.reader.plans(RUN_ID)[-1]
-    assert (plan.evidence["native"], plan.graph["split"]) == (["a"], 1)
+    assert plan.evidence["native"] == ["a"]
+    runs_in = {n["name"]: n.get("properties", {}).get("runs_in") for n in plan.graph["nodes"]}
+    assert runs_in["a"] == "expression"
+    assert runs_in["rare"] == "Arrow operator"
     (entry,) = [e for e in bench.reader.decisions(RUN_ID) if e.decision.verdict == "switched"][:1]
     decision = entry.decision
     assert decision.algorithm == "a-greedy"
@@ -157,7 +167,7 @@ def test_what_is_published_of_filters_queues_and_the_monitor(bench: Bench) -> No
             "window_drop_prob",
             "raised_total",
         }
-        assert values[f"queue:{name}"]["size_tuples"] is not None
+        assert values[f"queue:{name}"]["flow_tuples"] is not None
     assert (values["filter:busy"]["cost_us"] or 0) > 15
     shares = [v for k, v in values["monitor:profile"].items() if k.startswith("share_")]
     assert sum(s or 0 for s in shares) == pytest.approx(1)
@@ -227,7 +237,7 @@ def test_switching_the_algorithm_is_an_event_that_says_what_was_flushed(bench: B
 
 def test_a_selection_run_refuses_filters(tmp_path: Path) -> None:
     query = parse_query("q", TEXT, {"S": SCHEMA}, FUNCTIONS)
-    run = Run(RUN_ID, "test", "S", "starting", time.time(), [], {}, 1, "here", "0")
+    run = a_run()
     job = StreamJob("S", SCHEMA, (query,), {}, {}, FUNCTIONS)
     writer = open_engine_writer(str(tmp_path / "s.db"))
     with pytest.raises(Refused, match="calls functions or looks into a window"):

@@ -22,7 +22,7 @@ from storage.store import (
     open_engine_writer,
     open_reader,
 )
-from storage.vocabulary.records import Command, Run
+from storage.vocabulary.records import Command, Input, Run
 from tests.oracles import selection as oracle
 from tests.oracles.executor import execute
 
@@ -52,14 +52,13 @@ class Bench:
         run = Run(
             id=RUN_ID,
             workload="test",
-            stream="S",
             state="starting",
             started_at=time.time(),
-            schema=[[a.name, a.type] for a in SCHEMA.attributes],
             settings={},
             pid=1,
             host="here",
             version="0",
+            inputs=(Input("S", [[a.name, a.type] for a in SCHEMA.attributes]),),
         )
         settings = KnobSettings.defaults(KNOBS, KNOB_VALUES)
         job = StreamJob("S", SCHEMA, queries, {"format": "memory"}, {"path": "out"})
