@@ -92,12 +92,10 @@ class FiltersView(NamedTuple):
         return len({card.native for card in self.cards}) == 2
 
 
-def view_name(matrices: Sequence[str], wanted: str) -> str | None:
-    """The matrix to show: that of the wanted query, else the first; None when there is none."""
-    queries = {
-        query: name for name in matrices for kind, _, query in [name.partition(":")] if kind == VIEW
-    }
-    return queries.get(wanted, next(iter(queries.values()), None))
+def view_name(matrices: Sequence[str], query: str) -> str | None:
+    """The matrix to show of those of kind 'view': the query's, else the first; None without any."""
+    wanted = f"{VIEW}:{query}"
+    return wanted if wanted in matrices else next(iter(matrices), None)
 
 
 def build_view(
@@ -106,6 +104,7 @@ def build_view(
     book: Book,
     decision: Decision | None,
     batches: tuple[int, int] | None = None,
+    query: str = "",
 ) -> FiltersView:
     """The view of a matrix of kind 'view' as of ``batch``; decision: the check of that batch."""
     order = list(matrix.rows)
@@ -119,7 +118,7 @@ def build_view(
         for i, name in enumerate(order)
     ]
     return FiltersView(
-        query=matrix.name.partition(":")[2],
+        query=query,
         batch=batch,
         n=matrix.n,
         cards=cards,

@@ -160,16 +160,16 @@ def build_tuples(
     )
 
 
-def pick(view: ResultsView, wanted: str | None, is_query: bool = False) -> str | None:
+def pick(view: ResultsView, wanted: str | None, other: bool = True) -> str | None:
     """The query to show: the wanted one (name or entity id), else the one with most matches.
 
-    is_query: the wanted id is a query's. None when it does not exist at this moment, then: its
-    buttons must not act on another.
+    other: what is wanted is something else than a query. Where it may be one that does not exist at
+    this moment, None: its buttons must not act on another.
     """
     named = {row.entity: row.name for row in view.queries} | {r.name: r.name for r in view.queries}
     if wanted in named:
         return named[wanted]
-    return view.queries[0].name if view.queries and not is_query else None
+    return view.queries[0].name if view.queries and (other or not wanted) else None
 
 
 def sink_words(settings: Any) -> str:

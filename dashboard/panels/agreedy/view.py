@@ -56,8 +56,9 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown:
     shown = shown_of(scope.values[0] if scope.values else None)
     plans = plan_batches(reader.plans(run, unit=scope.only))
     book = Book(reader.entities(run, at), scope.unit)
-    running = [entity.query for entity in book.of("filter")]
-    name = view_name(reader.matrices(run, scope.only), running[0] if running else "")
+    query = next((entity.query for entity in book.of("filter")), "")
+    views = [key.name for key in reader.matrix_keys(run, scope.only) if key.kind == VIEW]
+    name = view_name(views, query)
     stored = reader.matrix(run, name, at, scope.only) if name else None
     if stored is None:
         return Shown(None, shown, at, context.now, plans)
@@ -71,7 +72,7 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown:
         until_batch=max(0, stored.batch),
     )
     batches = window_batches(sampled, stored.matrix.n)
-    view = build_view(stored.matrix, stored.batch, book, decision, batches)
+    view = build_view(stored.matrix, stored.batch, book, decision, batches, query)
     return Shown(view, shown, at, context.now, plans)
 
 

@@ -61,7 +61,8 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown | None:
         batch,
     )
     words = str(scope.values[0] or "") if scope.values else ""
-    shown = pick(view, context.moment.node, book.role(context.moment.node or "") == "query")
+    node = context.moment.node or ""
+    shown = pick(view, node, node in book or node.replace(".", "").isdigit())
     if shown is None:
         return Shown(view, None, None, words)
     found = reader.results(run.id, shown, N_TUPLES, batch)
