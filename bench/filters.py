@@ -17,17 +17,17 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 import pyarrow.parquet as pq
+from backend.engine.deciding import StreamJob
+from backend.engine.filters import FiltersDeciding
+from backend.hosts.spark.filter_executor import FilterExecutor
+from backend.hosts.spark.sinks import FileSink
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 
 from backend.cql import parse_query
-from backend.engine.deciding import StreamJob
-from backend.engine.filters import FiltersDeciding
 from backend.engine.knobs import FILTER_RUN_KNOBS
-from backend.hosts.spark.filter_executor import FilterExecutor
 from backend.hosts.spark.session import build_session
-from backend.hosts.spark.sinks import FileSink
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.overhead import Overhead
 from backend.workloads.correlated import CorrelatedSource

@@ -17,16 +17,16 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import pyarrow.parquet as pq
+from backend.engine.deciding import StreamJob
+from backend.engine.selection import SelectionDeciding
+from backend.hosts.spark.executor import SparkExecutor
+from backend.hosts.spark.sinks import FileSink
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from backend.cql import parse_query
-from backend.engine.deciding import StreamJob
 from backend.engine.knobs import SELECTION_RUN_KNOBS
-from backend.engine.selection import SelectionDeciding
-from backend.hosts.spark.executor import SparkExecutor
 from backend.hosts.spark.session import build_session
-from backend.hosts.spark.sinks import FileSink
 from backend.model.knobs import KnobSettings
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from backend.engine.execution import FilterBatchResult, KeptAside, Match
+from backend.engine.filters import FilterEngine
 from numpy.typing import NDArray
 
 from backend.cql import parse_query
-from backend.engine.execution import FilterBatchResult, KeptAside, Match
-from backend.engine.filters import FilterEngine
 from backend.engine.knobs import FILTER_RUN_KNOBS
 from backend.engine.loop import StreamJob
 from backend.model.filters import CostSample

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from backend.hosts.spark.compiler import fits_expressions
+
 from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import PlanKind, SelectionPlan
 from backend.model.schema import Schema
