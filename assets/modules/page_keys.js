@@ -4,7 +4,7 @@
    moment and answer no_update while nothing of it changed. A stream of batches then costs the
    server nothing for pages whose records did not change. */
 import { on } from "./core.js";
-import { NO_UPDATE } from "./dash.js";
+import { noUpdate } from "./dash.js";
 import { currentMode, refresh } from "./moment.js";
 
 const BEAT_MS = 2000;
@@ -32,7 +32,7 @@ function keyOf(moment, kinds, beats) {
   return { run, at, node, frozen, news, beat };
 }
 
-const unless = (key, last) => (JSON.stringify(key) === JSON.stringify(last) ? NO_UPDATE : key);
+const unless = (key, last) => (JSON.stringify(key) === JSON.stringify(last) ? noUpdate() : key);
 
 /** A clientside callback (moment, last key) -> key of a page. change(key, moment) may refine it.
     @param {string[]} kinds
@@ -40,7 +40,7 @@ const unless = (key, last) => (JSON.stringify(key) === JSON.stringify(last) ? NO
     @param {(key: object, moment: object) => object} [change] */
 export function pageKey(kinds, beats, change) {
   return function (moment, last) {
-    if (!moment) return NO_UPDATE;
+    if (!moment) return noUpdate();
     const key = keyOf(moment, kinds, beats);
     return unless(change ? change(key, moment) : key, last);
   };

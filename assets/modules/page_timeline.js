@@ -1,7 +1,7 @@
 /* The Timeline page: when to redraw, spot values and quiet bands in the live path, clicks, cursor. */
 import { after, extendPlot, iso } from "./charts.js";
 import { byId, on } from "./core.js";
-import { NO_UPDATE } from "./dash.js";
+import { noUpdate } from "./dash.js";
 import { go, moment } from "./moment.js";
 import { pageKey } from "./page_keys.js";
 import { POINT, valueOf } from "./points.js";
@@ -25,7 +25,7 @@ export const timelineKey = pageKey(["plans", "decisions", "events", "knobs", "qu
 export function timelineClick(click) {
   const hit = click && click.points.find((point) => Array.isArray(point.customdata));
   if (hit) go({ at: hit.customdata[0] });
-  return NO_UPDATE;
+  return noUpdate();
 }
 
 /* The new points of a trace: a spot value of every new batch, or an edge of a band:

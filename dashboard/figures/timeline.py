@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
+from dashboard.components.kinds import EVENTS
 from dashboard.figures.boxes import loop_boxes, loop_numbers, stamp, stamps
 from dashboard.figures.theme import Palette, palette, template
 from dashboard.views.thrash import Loop
@@ -31,11 +32,14 @@ BY_BATCH: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_
 
 #: lane -> (words on the axis, glyph or '' , plotly symbol, colour of the palette)
 MARKS: Final = {
-    "rearrangement": ("▲ rearranged", "", "triangle-up", "violet"),
-    "suppressed": ("○ suppressed", "", "circle-open", "muted"),
-    "knob": ("◆ knob", "", "diamond", "orange"),
-    "query": ("⚑ query, stream", "⚑", "circle", "cyan"),
-    "error": ("✖ error, restart", "", "x", "red"),
+    kind: (f"{EVENTS[kind].sign} {words}", glyph, symbol, colour)
+    for kind, words, glyph, symbol, colour in (
+        ("rearrangement", "rearranged", "", "triangle-up", "violet"),
+        ("suppressed", "suppressed", "", "circle-open", "muted"),
+        ("knob", "knob", "", "diamond", "orange"),
+        ("query", "query, stream", EVENTS["query"].sign, "circle", "cyan"),
+        ("error", "error, restart", "", "x", "red"),
+    )
 }
 _COLOURS: Final = {
     "dropping": "blue",

@@ -9,9 +9,9 @@ from dash.development.base_component import Component
 
 from dashboard import context as contexts
 from dashboard import ids
-from dashboard.components.badges import GLYPHS
 from dashboard.components.charts import chart
 from dashboard.components.formats import clock, show
+from dashboard.components.kinds import event_kind
 from dashboard.components.panels import twinned
 from dashboard.components.states import empty
 from dashboard.components.tables import Column
@@ -140,7 +140,7 @@ def _events(view: TimelineView, context: Context) -> Component:
 
 
 def _event(marker: Marker, context: Context) -> list[CellData]:
-    sign, word, tone = GLYPHS.get(marker.kind, ("●", marker.kind, "quiet"))
+    sign, word, tone, _ = event_kind(marker.kind)
     more: CellData = ""
     if marker.link:
         node = f"decision:{marker.decision}" if marker.decision is not None else None

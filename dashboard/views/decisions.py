@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from dashboard.components import kinds
 from dashboard.components.formats import show
 from dashboard.views.orders import OrderItem
 from storage.records import Decision
@@ -21,14 +22,6 @@ FILTERS: Final = {
     "switched": ("switched",),
     "kept": ("kept",),
     "suppressed": SUPPRESSED,
-}
-VERDICTS: Final = {
-    "switched": ("▲", "switched", "The plan was changed."),
-    "kept": ("■", "kept", "The trigger fired; the plan in force was still the best."),
-    "below_threshold": ("○", "below threshold", "The change was too small to act on."),
-    "cooldown": ("○", "cool-down", "The last rearrangement was too recent."),
-    "thin": ("○", "too few samples", "Too few sampled tuples to decide on."),
-    "pinned": ("○", "pinned", "The plan is pinned."),
 }
 
 
@@ -205,7 +198,8 @@ def pick(entries: Sequence[DecisionEntry], wanted: int | None, at_plan: int | No
 
 def verdict_words(verdict: str) -> tuple[str, str, str]:
     """(sign, word, meaning) of a verdict; an unknown one explains itself by its name."""
-    return VERDICTS.get(verdict, ("●", verdict.replace("_", " "), ""))
+    found = kinds.verdict(verdict)
+    return found.sign, found.word, found.meaning
 
 
 def _row(entry: DecisionEntry) -> DecisionRow:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from dashboard.components.kinds import NATIVE, Role, node_kind
 from dashboard.views.numbers import known
 from storage.records import Entity, PlanVersion
 from storage.rows import SeriesData
@@ -16,15 +17,19 @@ OUTPUT: Final = "op:output"
 SYSTEM: Final = "system"
 #: What the entities of a plan's steps begin with -> what such a step is called.
 STEPS: Final[Mapping[str, str]] = {"asc:": "construct", "filter:": "filter"}
-
-#: Kind of the nodes of filters that are part of a Spark expression.
-NATIVE: Final = "native filter"
-#: What the sparkline of a node draws: (entity, property).
-SPARKS: Final = {SOURCE: (SYSTEM, "tuples_per_s"), OUTPUT: (SYSTEM, "n_matched")}
+#: Entities of these kinds have one number, size_tuples.
+SIZED: Final = ("queue", "synopsis", "store", "cache")
+#: Properties of source and output where a run has one of each: they are those of the system.
+_WHOLE: Final[Mapping[Role, str]] = {"source": "tuples_per_s", "output": "n_matched"}
+_SPARKS: Final[Mapping[Role, str]] = {
+    "step": "drop_prob",
+    "synopsis": "size_tuples",
+    "store": "size_tuples",
+}
 
 
 class Step(NamedTuple):
-    """One row of the table twin: a construct in the order of the plan.
+    """One row of the table twin: a construct or filter (``word``) in the order of the plan.
 
     reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
     tuples dropped here. visits: share of all visits; for filters of the cost. queue: tuples handed
@@ -34,6 +39,7 @@ class Step(NamedTuple):
     position: int
     entity: str
     attribute: str
+    word: str
     reached: float | None
     drop: float | None
     dropped: float | None
@@ -46,35 +52,119 @@ class Step(NamedTuple):
     native: bool = False
 
 
-def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
-    """The plan as the graph draws it: nodes in the order of the flow, bare attribute names.
+class Node(NamedTuple):
+    """A node of the plan as the graph draws it.
 
-    Filters before the split are of kind NATIVE: they run in an expression, the others in Python.
+    role: what its card shows. name: without the sign; word: what it is. title: its label in full.
+    entity: whose values it shows. spark: property of ``entity`` that its sparkline follows.
+    position: place in the order of the plan, for steps. unit, lanes, note: as recorded, or None.
+    """
+
+    id: str
+    role: str
+    kind: str
+    sign: str
+    name: str
+    word: str
+    title: str
+    entity: str
+    spark: str
+    position: int | None = None
+    unit: str | None = None
+    lanes: int | None = None
+    note: str | None = None
+
+
+def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
+    """The plan as the graph draws it: any graph without a circle, nodes in an order of its flow.
+
+    band: its steps all look at every tuple. Filters before the split are of kind NATIVE: they run
+    in an expression, the others in Python.
     """
     if plan is None:
-        return {"run": run_id, "version": 0, "hash": "", "kind": "", "nodes": [], "edges": []}
-    labels = {node["id"]: bare(str(node["label"])) for node in plan.graph.get("nodes", [])}
-    kinds = {node["id"]: node["kind"] for node in plan.graph.get("nodes", [])}
-    for entity in plan.order[: plan.graph.get("split") or 0]:
-        kinds[entity] = NATIVE
-    flow = [SOURCE, *plan.order, OUTPUT]
-    fallback = {SOURCE: "Source", OUTPUT: "Output"}
-    nodes = [
-        {
-            "id": node,
-            "kind": kinds.get(node, "asc"),
-            "label": labels.get(node) or fallback.get(node) or node.partition(":")[2],
-        }
-        for node in flow
-    ]
+        empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": []}
+        return {"run": run_id, "version": 0, "hash": "", "kind": "", "band": False, **empty}
+    nodes = plan_nodes(plan)
     return {
         "run": run_id,
         "version": plan.version,
         "hash": plan.hash,
         "kind": plan.kind,
-        "nodes": nodes,
+        "band": plan.kind == "no early drop",
+        "nodes": [_sent(node) for node in nodes],
         "edges": list(plan.graph.get("edges", [])),
+        "signs": _signs(nodes),
     }
+
+
+def plan_nodes(plan: PlanVersion) -> list[Node]:
+    """The nodes of a plan in an order of its flow; where that is open, in the plan's order."""
+    records = {str(record["id"]): record for record in plan.graph.get("nodes", [])}
+    natives = frozenset(plan.order[: plan.graph.get("split") or 0])
+    places = {entity: place for place, entity in enumerate(plan.order, 1)}
+    roles = [_role(record) for record in records.values()]
+    single = {role for role in _WHOLE if roles.count(role) == 1}
+    edges = [(edge["source"], edge["target"]) for edge in plan.graph.get("edges", [])]
+    first = sorted(records, key=lambda node: places.get(node, 0))
+    return [
+        _node(records[node], node in natives, places.get(node), single)
+        for node in flow_order(first, edges)
+    ]
+
+
+def flow_order(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
+    """The nodes with every edge from an earlier to a later one; ties as given.
+
+    Nodes on a circle, which no plan has, come last.
+    """
+    left, ordered = dict.fromkeys(nodes), list[str]()
+    while left:
+        waiting = {target for source, target in edges if source in left}
+        free = next((node for node in left if node not in waiting), next(iter(left)))
+        ordered.append(free)
+        del left[free]
+    return ordered
+
+
+def _role(record: Mapping[str, Any]) -> Role:
+    role: Role = record.get("role") or node_kind(str(record["kind"])).role
+    return role
+
+
+def _node(record: Mapping[str, Any], native: bool, position: int | None, single: set[Role]) -> Node:
+    kind = NATIVE if native else str(record["kind"])
+    known_as, role = node_kind(kind), _role(record)
+    title = str(record.get("label") or record["id"])
+    return Node(
+        id=str(record["id"]),
+        role=role,
+        kind=kind,
+        sign=known_as.sign,
+        name=title.removeprefix(known_as.sign).strip(),
+        word=known_as.word,
+        title=title,
+        entity=SYSTEM if role in single else str(record["id"]),
+        spark=_WHOLE[role] if role in single else _SPARKS.get(role, "reached_tuples"),
+        position=position,
+        unit=record.get("unit"),
+        lanes=record.get("lanes"),
+        note=record.get("note"),
+    )
+
+
+def _sent(node: Node) -> dict[str, Any]:
+    """The node without what it does not have."""
+    return {name: value for name, value in node._asdict().items() if value is not None}
+
+
+def _signs(nodes: Sequence[Node]) -> list[list[str]]:
+    """[sign, what it stands for] of the signs that need a word."""
+    if any(node.kind == NATIVE or node.kind == "filter" for node in nodes):
+        return [["σ", "in a Spark expression"], ["ƒ", "in Python"]]
+    others = {
+        node.sign: node.word for node in nodes if node.role not in ("source", "step", "output")
+    }
+    return [[sign, word] for sign, word in others.items()]
 
 
 def is_step(entity: str) -> bool:
@@ -87,25 +177,16 @@ def step_word(entity: str) -> str:
     return next((word for prefix, word in STEPS.items() if entity.startswith(prefix)), "construct")
 
 
-def bare(label: str) -> str:
-    """A node's name without its operator sign: the graph draws the sign itself."""
-    return label.removeprefix("σ").strip()
-
-
-def graph_values(values: Values) -> dict[str, Any]:
-    """Values of a batch shaped as the live delta: queues are bare numbers."""
+def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, Any]:
+    """Values of a batch shaped as the live delta: what has a size only is a bare number."""
     shaped: dict[str, Any] = {}
     for entity, properties in values.items():
-        if entity.startswith("queue:"):
+        kind = entities[entity].kind if entity in entities else ""
+        if kind in SIZED:
             shaped[entity] = properties.get("size_tuples")
-        elif entity == SYSTEM or is_step(entity):
+        elif kind in ("system", "operator"):
             shaped[entity] = dict(properties)
     return shaped
-
-
-def spark_source(node: str) -> tuple[str, str]:
-    """(entity, property) of the sparkline of a node."""
-    return SPARKS.get(node, (node, "drop_prob"))
 
 
 def spark(series: SeriesData | None) -> list[float]:
@@ -126,37 +207,58 @@ def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
 
 
 def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
-    """The constructs of a plan in order, with their numbers at the batch of ``values``."""
-    paid = [_paid(values.get(entity, {})) for entity in plan.order]
+    """The steps of a plan in order, with their numbers at the batch of ``values``."""
+    nodes = sorted(
+        (node for node in plan_nodes(plan) if node.position), key=lambda node: node.position or 0
+    )
+    paid = [_paid(values.get(node.id, {})) for node in nodes]
     total = sum(number for number in paid if number is not None)
+    queues = {edge["target"]: edge.get("queue") for edge in plan.graph.get("edges", [])}
     rows: list[Step] = []
     alive: float | None = 1.0
-    for place, entity in enumerate(plan.order):
-        own = values.get(entity, {})
-        attribute = entity.partition(":")[2]
+    for node, visits in zip(nodes, paid, strict=True):
+        own = values.get(node.id, {})
         after = own.get("survival_prob")
-        visits = paid[place]
-        facts = entities[entity].properties if entity in entities else {}
-        queue = "queue:source" if place == 0 else f"queue:{attribute}"
+        facts = entities[node.id].properties if node.id in entities else {}
         rows.append(
             Step(
-                position=place + 1,
-                entity=entity,
-                attribute=attribute,
+                position=node.position or 0,
+                entity=node.id,
+                attribute=node.name,
+                word=node.word,
                 reached=own.get("reached_tuples"),
                 drop=own.get("drop_prob"),
                 dropped=None if alive is None or after is None else max(0.0, alive - after),
                 survival=after,
                 visits=None if visits is None or not total else visits / total,
-                queue=values.get(queue, {}).get("size_tuples"),
+                queue=values.get(queues.get(node.id) or "", {}).get("size_tuples"),
                 n_regions=facts.get("n_regions"),
                 n_queries=facts.get("n_queries"),
                 cost=own.get("cost_us"),
-                native=facts.get("kind") == "native",
+                native=node.kind == NATIVE,
             )
         )
         alive = after if after is not None else alive
     return rows
+
+
+def other_parts(plan: PlanVersion) -> list[tuple[Node, list[str], list[str]]]:
+    """What is no step, with the names of what it reads and of what reads it; [] for a chain of
+    steps between one source and one output."""
+    nodes = plan_nodes(plan)
+    others = [node for node in nodes if node.role != "step"]
+    if {node.role for node in others} <= set(_WHOLE) and len(others) <= len(_WHOLE):
+        return []
+    names = {node.id: node.name for node in nodes}
+    edges = [(edge["source"], edge["target"]) for edge in plan.graph.get("edges", [])]
+    return [
+        (
+            node,
+            [names[source] for source, target in edges if target == node.id],
+            [names[target] for source, target in edges if source == node.id],
+        )
+        for node in others
+    ]
 
 
 def _paid(own: Mapping[str, float | None]) -> float | None:
