@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storage.store import EngineWriter
 from storage.vocabulary.records import (
     Batch,
@@ -52,8 +54,8 @@ def plan(version: int, first: int, unit: str = "") -> PlanVersion:
 
 def knob(name: str, value: float, version: int, first: int, scope: str = "") -> Knob:
     """A value of a knob, in force from batch ``first`` on."""
-    place = {"version": version, "batch": first}
-    return Knob(name, "float", value, 0.1, "", "help", 0.0, 1.0, **place, scope=scope)
+    first_value = Knob(name, "float", value, 0.1, "", "help", 0.0, 1.0, scope=scope)
+    return replace(first_value, version=version, batch=first)
 
 
 def begin(writer: EngineWriter, run_id: str = "r1") -> None:
