@@ -35,6 +35,8 @@ _TURN: Final = 8
 _OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples", "cost_us")
 _NEWS: Final = {
     "runs": "run",
+    "inputs": "run",
+    "units": "run",
     "entities": "queries",
     "plans": "plans",
     "decisions": "decisions",
