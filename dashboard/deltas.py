@@ -38,6 +38,8 @@ _OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples", "
 _NEVER_LIVE: Final = ("race_cost_us", "race_sampled_tuples", "race_changes", "race_us")
 _NEWS: Final = {
     "runs": "run",
+    "inputs": "run",
+    "units": "run",
     "entities": "queries",
     "plans": "plans",
     "decisions": "decisions",
