@@ -17,11 +17,11 @@ from backend.engine.knobs import FILTER_RUN_KNOBS
 from backend.model.conditions import TRUE, Call, ContinuousQuery, Reference
 from backend.model.filters import BatchFiltered, CostSample
 from backend.model.knobs import KnobSettings
-from backend.systems.agreedy.counted import Counted, run_counted
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 from backend.workloads.correlated import CorrelatedSource
+from bench.counted import Counted, run_counted
 from bench.experiments.filter_changing import SELECTIVITIES, level, settling
 from bench.experiments.filter_costs import unequal
 from bench.experiments.filter_running import (

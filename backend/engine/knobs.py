@@ -1,13 +1,12 @@
-"""Knobs of the engine itself; each algorithm brings its own."""
+"""Knobs of the engine itself; each system brings its own."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from backend.model.knobs import KnobSpec
-from backend.systems.agreedy.knobs import FILTER_KNOBS
-from backend.systems.asc.knobs import SELECTION_KNOBS
+from backend.systems.agreedy.knobs import AgreedyKnobs
+from backend.systems.asc.knobs import AscKnobs
 
 RATE = KnobSpec(
     name="rate",
@@ -18,7 +17,7 @@ RATE = KnobSpec(
     high=10_000_000.0,
     scale="log",
     help="Pace at which a replayed stream arrives; 0 replays as fast as possible.",
-    entity="op:source",
+    entity="source",
 )
 AT_END = KnobSpec(
     name="at_end",
@@ -27,36 +26,14 @@ AT_END = KnobSpec(
     unit="",
     choices=("stop", "loop"),
     help="What a replayed stream does after its last tuple: end the run, or start over.",
-    entity="op:source",
+    entity="source",
 )
 
-EXECUTOR = KnobSpec(
-    name="executor",
-    kind="choice",
-    default="kernels",
-    unit="",
-    choices=("kernels", "expressions"),
-    help="What runs a plan: compiled kernels in Spark's Python workers, or native Spark "
-    "expressions, where the plan is small enough for them.",
-)
-
-#: What a run of selection queries has.
-SELECTION_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (*SELECTION_KNOBS, EXECUTOR, RATE, AT_END)
-
-#: Knobs both kinds of runs have, and where they start for pipelined filters.
-_SHARED: Final = {
-    "profile_prob": 0.01,
-    "min_samples": 100,
-    "cooldown_tuples": 0,
-    "reject_sample_every": 1,
-}
-#: What a run of pipelined filters has.
-FILTER_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (
-    *FILTER_KNOBS,
-    *(replace(k, default=_SHARED[k.name]) for k in SELECTION_KNOBS if k.name in _SHARED),
-    RATE,
-    AT_END,
-)
+#: What a run of selection queries has, and one of pipelined filters.
+SELECTION_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (*AscKnobs.specs(), RATE, AT_END)
+FILTER_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (*AgreedyKnobs.specs(), RATE, AT_END)
 
 #: Every knob a workload may set.
-KNOBS: Final[tuple[KnobSpec, ...]] = (*SELECTION_KNOBS, *FILTER_KNOBS, EXECUTOR, RATE, AT_END)
+KNOBS: Final[tuple[KnobSpec, ...]] = tuple(
+    {spec.name: spec for spec in (*FILTER_RUN_KNOBS, *SELECTION_RUN_KNOBS)}.values()
+)

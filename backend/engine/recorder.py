@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from backend.engine.deciding import Recorded
 from backend.engine.describe import (
     PROFILE,
+    SOURCE,
     SYSTEM,
     asc_id,
     plan_graph,
@@ -37,6 +38,8 @@ from storage.vocabulary.records import (
     Sample,
 )
 
+#: Role of an entity -> its id.
+_SHOWN_WITH: Final = {"profile": PROFILE, "source": SOURCE}
 #: The last matched tuples kept per batch and query.
 RECENT_PER_QUERY = 5
 Adopted = TypeVar("Adopted", AdoptPlan, AdoptFilters)
@@ -59,7 +62,7 @@ def knob_rows(settings: KnobSettings, batch: int, names: Iterable[str]) -> tuple
                 high=spec.high,
                 scale=spec.scale,
                 choices=spec.choices,
-                entity=spec.entity,
+                entity=_SHOWN_WITH.get(spec.entity, spec.entity),
                 version=settings.versions.get(name, 0),
                 batch=batch,
             )

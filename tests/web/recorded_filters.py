@@ -26,7 +26,7 @@ from backend.model.filters import CostSample
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
-from backend.systems.agreedy.counted import Counted, run_counted
+from bench.counted import Counted, run_counted
 from storage.commands import CommandWriter
 from storage.vocabulary.records import Run
 from storage.writer import EngineWriter

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from backend.adaptive.evidence import compared_detail, plan_detail
 from backend.model.events import SelectionPlan
 from backend.systems.asc.constructs import ConstructSet
-from backend.systems.asc.cost import CostModel, Mean, PlanChoice, PlanShape
+from backend.systems.asc.cost import CostModel, PlanChoice, PlanShape
 from backend.systems.asc.hybrid import ArrowDecision, HybridSequence
-from backend.systems.asc.knobs import Settings
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.macro import Step
 from backend.systems.asc.rearrange import Rearrangement
 from backend.systems.asc.trigger import DROPPING, VISITS, Reading
@@ -44,7 +45,7 @@ class Evaluation:
 
 
 def decision_record(
-    seq: int, settings: Settings, old: SelectionPlan, new: SelectionPlan | None, found: Evaluation
+    seq: int, knobs: AscKnobs, old: SelectionPlan, new: SelectionPlan | None, found: Evaluation
 ) -> Decision:
     """The record of an evaluation: ``change >= μ`` when the trigger was read, else
     ``predicted new < predicted old``. old, new: the plan before, and the one adopted if any."""
@@ -52,9 +53,9 @@ def decision_record(
     challenger = (choice.withheld or choice.challenger) if choice else None
     predicted_new = challenger.cost.value if challenger else None
     predicted_old = choice.incumbent.cost.value if choice else None
-    watched = reading.decisive(settings.trigger) if reading else None
-    metric = f"change of {watched.metric if watched else _METRICS[settings.trigger]}"
-    fixed = {"trigger": settings.trigger, "mu": settings.mu, "cost_unit": COST_UNIT}
+    watched = reading.decisive(knobs.trigger) if reading else None
+    metric = f"change of {watched.metric if watched else _METRICS[knobs.trigger]}"
+    fixed = {"trigger": knobs.trigger, "mu": knobs.mu, "cost_unit": COST_UNIT}
     return Decision(
         seq=seq,
         batch=found.batch_id,
@@ -64,13 +65,13 @@ def decision_record(
         metric=metric if reading else PREDICTED,
         lhs=(watched.lhs if watched else None) if reading else predicted_new,
         relation=">=" if reading else "<",
-        rhs=settings.mu if reading else predicted_old,
+        rhs=knobs.mu if reading else predicted_old,
         n=reading.n_tuples if reading else found.n_sample,
         n_sample=found.n_sample,
-        knob_version=settings.version,
+        knob_version=knobs.version,
         explanation=found.explanation,
-        old=_plan_detail(PlanShape.of(old), old.version),
-        new=_plan_detail(challenger.shape, new.version if new else None) if challenger else None,
+        old=_plan_of(PlanShape.of(old), old.version),
+        new=_plan_of(challenger.shape, new.version if new else None) if challenger else None,
         predicted_old=predicted_old,
         predicted_new=predicted_new,
         plan_version=new.version if new else None,
@@ -78,15 +79,9 @@ def decision_record(
     )
 
 
-def _plan_detail(shape: PlanShape, version: int | None) -> dict[str, Any]:
-    """A plan: its version (None: only proposed), kind, order (attribute names), micro-arrows."""
-    found = {"version": version, "kind": shape.kind, "order": list(shape.order)}
-    return {**found, "n_arrows": len(shape.arrows)} if shape.kind == "hybrid" else found
-
-
-def mean_detail(mean: Mean) -> dict[str, Any]:
-    """A mean with its 95 % confidence interval and sample size."""
-    return {"mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n}
+def _plan_of(shape: PlanShape, version: int | None) -> dict[str, Any]:
+    n_arrows = {"n_arrows": len(shape.arrows)} if shape.kind == "hybrid" else {}
+    return plan_detail(version, shape.kind, shape.order, **n_arrows)
 
 
 def choice_detail(
@@ -101,7 +96,7 @@ def choice_detail(
         "sample": source,
         "ordering": proposal.ordering,
         "plans": _plans_detail(choice),
-        "saving": mean_detail(choice.saving),
+        "saving": choice.saving.detail(),
         "min_gain": choice.min_gain,
         "d_init": choice.d_init,
         "visits_init": choice.visits_init,
@@ -123,14 +118,14 @@ def choice_detail(
 
 def _plans_detail(choice: PlanChoice) -> list[dict[str, Any]]:
     return [
-        {
-            "kind": plan.kind,
-            "order": list(plan.order),
-            "visits": plan.visits,
-            "cost": mean_detail(plan.cost),
-            "incumbent": plan is choice.incumbent,
-            "chosen": plan is choice.best,
-        }
+        compared_detail(
+            plan.kind,
+            plan.order,
+            plan.visits,
+            plan.cost,
+            incumbent=plan is choice.incumbent,
+            chosen=plan is choice.best,
+        )
         for plan in choice.plans
     ]
 

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
+from backend.adaptive.words import arrows, count, number, numbers, percent
 from backend.systems.asc.cost import PlanChoice, PlanCost, PlanShape
 from backend.systems.asc.trigger import Watched
-
-
-def arrows(order: Sequence[str]) -> str:
-    """``dep_delay → origin → carrier``."""
-    return " → ".join(order) if order else "(no constructs)"
 
 
 def plan_text(shape: PlanShape) -> str:
@@ -24,32 +19,6 @@ def plan_text(shape: PlanShape) -> str:
         n = len(shape.arrows)
         return f"{arrows(shape.order)} with {n} micro-arrow{'' if n == 1 else 's'}"
     return arrows(shape.order)
-
-
-def count(n: int) -> str:
-    """A number of tuples with thousands apart: ``5 000``."""
-    return f"{n:,}".replace(",", " ")
-
-
-def number(value: float) -> str:
-    """Three significant digits, at least two decimals: ``2.31``, ``0.843``, ``0.00``."""
-    return f"{value:.2f}" if value == 0 or abs(value) >= 1 else f"{value:.3g}"
-
-
-def numbers(first: float, second: float) -> tuple[str, str]:
-    """Two numbers as ``number`` writes them, with decimals added until they differ."""
-    if number(first) != number(second) or first == second:
-        return number(first), number(second)
-    digits = next((d for d in range(3, 9) if f"{first:.{d}f}" != f"{second:.{d}f}"), 9)
-    return f"{first:.{digits}f}", f"{second:.{digits}f}"
-
-
-def percent(share: float, signed: bool = False) -> str:
-    """``34 %``; one decimal below 10 %; ``+`` or ``-`` in front when signed."""
-    value = 100 * share
-    digits = 0 if abs(value) >= 10 or value == 0 else 1
-    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
-    return f"{text} %"
 
 
 def change_sentence(watched: Watched, mu: float, n_tuples: int) -> str:

@@ -14,7 +14,7 @@ from backend.systems.asc.cost import (
     PlanShape,
     choose_plan,
 )
-from backend.systems.asc.knobs import Settings
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES, Ordering, Proposal, propose
 
@@ -45,7 +45,7 @@ def rearrange(
     built_by: Ordering,
     sample: Regions,
     periods: Sequence[Regions],
-    settings: Settings,
+    knobs: AscKnobs,
     model: CostModel,
 ) -> Rearrangement:
     """Build the plan the ``ordering`` knob names and choose. Raises ValueError for no sample.
@@ -53,8 +53,8 @@ def rearrange(
     built_by: the ordering the incumbent comes from. sample: intp[T, n], what plans are costed on,
     and built from unless there are ``periods``, one a step.
     """
-    proposal = propose(settings.ordering, constructs, periods or [sample], model, settings.rules)
-    meeting = contest(incumbent, built_by, proposal, settings.min_gain)
+    proposal = propose(knobs.ordering, constructs, periods or [sample], model, knobs.rules)
+    meeting = contest(incumbent, built_by, proposal, knobs.min_gain)
     choice = choose_plan(constructs, sample, meeting, model)
     return Rearrangement(proposal, choice, len(periods))
 

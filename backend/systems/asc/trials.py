@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import CostModel, PlanChoice, PlanShape
-from backend.systems.asc.knobs import Settings
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.lattice import thinned
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions
@@ -63,7 +63,7 @@ class Moment:
     plan: PlanShape
     built_by: str
     watch: Watch
-    settings: Settings
+    knobs: AscKnobs
     model: CostModel
     constructs: ConstructSet
     sample: Regions
@@ -98,7 +98,7 @@ class Trials:
             return
         self._earn(moment)
         row = {**self._head(moment), "verdict": verdict, "candidate": None}
-        if len(moment.sample) >= moment.settings.min_samples:
+        if len(moment.sample) >= moment.knobs.least_samples:
             self._remember(moment.plan)
             table = _Table(moment)
             self._fill(table, moment.ratios)
@@ -127,8 +127,8 @@ class Trials:
 
     def _skips(self, moment: Moment) -> bool:
         """Whether no trial is made, and the next one has to begin anew."""
-        settings = moment.settings
-        skips = not settings.what_if or settings.by_period or settings.ordering in BASELINES
+        knobs = moment.knobs
+        skips = not knobs.what_if or knobs.by_period or knobs.ordering in BASELINES
         self._is_fresh = self._is_fresh or skips
         return skips
 
@@ -138,7 +138,7 @@ class Trials:
         self._at = moment.watch.n_seen
 
     def _head(self, moment: Moment) -> dict[str, Json]:
-        settings, reading, base = moment.settings, moment.reading, moment.watch.baseline
+        knobs, reading, base = moment.knobs, moment.reading, moment.watch.baseline
         visits, dropping = (reading.visits, reading.dropping) if reading else (None, None)
         fresh, self._is_fresh = self._is_fresh, False
         return {
@@ -147,19 +147,19 @@ class Trials:
             "kind": moment.kind,
             "fresh": fresh,
             "at": moment.watch.n_seen,
-            "since_switch": moment.watch.since_switch,
+            "since_switch": moment.watch.cooldown.waited,
             "running": _name(moment.plan),
             "built_by": moment.built_by,
             "init": list(base) if base else None,
             "visits": visits.now if visits else None,
             "d": dropping.now if dropping else None,
             "n_sample": len(moment.sample),
-            "mu": settings.mu,
-            "trigger": settings.trigger,
-            "min_samples": settings.min_samples,
-            "cooldown_tuples": settings.cooldown_tuples,
-            "min_gain": settings.min_gain,
-            "ordering": settings.ordering,
+            "mu": knobs.mu,
+            "trigger": knobs.trigger,
+            "min_samples": knobs.least_samples,
+            "cooldown_tuples": knobs.cooldown_tuples,
+            "min_gain": knobs.min_gain,
+            "ordering": knobs.ordering,
         }
 
     def _keep(self, row: Json) -> None:

@@ -19,8 +19,8 @@ from backend.model.filters import (
     Shares,
 )
 from backend.model.knobs import KnobSettings
-from backend.systems.agreedy.counted import run_counted
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
+from bench.counted import run_counted
 from storage.vocabulary.records import Decision
 
 Drops = NDArray[np.bool_]
