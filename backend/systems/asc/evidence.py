@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from backend.adaptive.evidence import compared_detail, plan_detail
-from backend.model.events import SelectionPlan
 from backend.systems.asc.constructs import ConstructSet
-from backend.systems.asc.cost import CostModel, PlanChoice, PlanShape
+from backend.systems.asc.cost import PlanChoice, PlanShape
 from backend.systems.asc.hybrid import ArrowDecision, HybridSequence
-from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.macro import Step
 from backend.systems.asc.rearrange import Rearrangement
-from backend.systems.asc.trigger import DROPPING, VISITS, Reading
+from backend.systems.asc.trigger import DROPPING, VISITS
+from backend.systems.asc.watch import Moment
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision
 
@@ -29,53 +27,42 @@ _MOST_ARROWS: Final = 40
 _METRICS: Final = {"visits": VISITS, "dropping ratio": DROPPING, "either": VISITS}
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """What one evaluation found. reading: None when no trigger called for it; choice: None when
-    no plans were compared."""
-
-    kind: str
-    verdict: Verdict
-    batch_id: int
-    reading: Reading | None
-    n_sample: int
-    explanation: str
-    detail: Mapping[str, Any]
-    choice: PlanChoice | None = None
-
-
 def decision_record(
-    seq: int, knobs: AscKnobs, old: SelectionPlan, new: SelectionPlan | None, found: Evaluation
+    moment: Moment,
+    verdict: Verdict,
+    explanation: str,
+    detail: Mapping[str, Any],
+    choice: PlanChoice | None = None,
 ) -> Decision:
     """The record of an evaluation: ``change >= μ`` when the trigger was read, else
-    ``predicted new < predicted old``. old, new: the plan before, and the one adopted if any."""
-    reading, choice = found.reading, found.choice
+    ``predicted new < predicted old``. choice: None when no plans were compared."""
+    reading, watched, knobs = moment.reading, moment.watched, moment.knobs
     challenger = (choice.withheld or choice.challenger) if choice else None
     predicted_new = challenger.cost.value if challenger else None
     predicted_old = choice.incumbent.cost.value if choice else None
-    watched = reading.decisive(knobs.trigger) if reading else None
+    version = moment.plan.version + 1 if verdict == "switched" else None
     metric = f"change of {watched.metric if watched else _METRICS[knobs.trigger]}"
     fixed = {"trigger": knobs.trigger, "mu": knobs.mu, "cost_unit": COST_UNIT}
     return Decision(
-        seq=seq,
-        batch=found.batch_id,
+        seq=moment.seq,
+        batch=moment.batch_id,
         algorithm=ALGORITHM,
-        kind=found.kind,
-        verdict=found.verdict,
+        kind=moment.kind,
+        verdict=verdict,
         metric=metric if reading else PREDICTED,
         lhs=(watched.lhs if watched else None) if reading else predicted_new,
         relation=">=" if reading else "<",
         rhs=knobs.mu if reading else predicted_old,
-        n=reading.n_tuples if reading else found.n_sample,
-        n_sample=found.n_sample,
+        n=reading.n_tuples if reading else len(moment.sample),
+        n_sample=len(moment.sample),
         knob_version=knobs.version,
-        explanation=found.explanation,
-        old=_plan_of(PlanShape.of(old), old.version),
-        new=_plan_of(challenger.shape, new.version if new else None) if challenger else None,
+        explanation=explanation,
+        old=_plan_of(moment.shape, moment.plan.version),
+        new=_plan_of(challenger.shape, version) if challenger else None,
         predicted_old=predicted_old,
         predicted_new=predicted_new,
-        plan_version=new.version if new else None,
-        detail={**fixed, **(reading.detail() if reading else {}), **found.detail},
+        plan_version=version,
+        detail={**fixed, **(reading.detail() if reading else {}), **detail},
     )
 
 
@@ -84,16 +71,11 @@ def _plan_of(shape: PlanShape, version: int | None) -> dict[str, Any]:
     return plan_detail(version, shape.kind, shape.order, **n_arrows)
 
 
-def choice_detail(
-    found: Rearrangement, constructs: ConstructSet, model: CostModel, source: str
-) -> dict[str, Any]:
-    """Plans compared, the saving with its interval, and how the candidate was built.
-
-    source: which sampled tuples were used, 'last λ tuples' or 'profile window'.
-    """
-    choice, proposal = found.choice, found.proposal
+def choice_detail(moment: Moment, found: Rearrangement) -> dict[str, Any]:
+    """Plans compared, the saving with its interval, and how the candidate was built."""
+    choice, proposal, model = found.choice, found.proposal, moment.model
     detail: dict[str, Any] = {
-        "sample": source,
+        "sample": moment.source,
         "ordering": proposal.ordering,
         "plans": _plans_detail(choice),
         "saving": choice.saving.detail(),
@@ -112,7 +94,7 @@ def choice_detail(
         search = proposal.found
         detail["search"] = {"exact": search.exact, "cost": search.cost, "n": search.n}
     if proposal.hybrid:
-        detail["arrows"] = _arrows_detail(proposal.hybrid, constructs)
+        detail["arrows"] = _arrows_detail(proposal.hybrid, moment.constructs)
     return detail
 
 

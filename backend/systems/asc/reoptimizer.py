@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from backend.adaptive.core import Evaluations, FollowUp
 from backend.adaptive.words import REFILLED, arrows, count, too_thin
@@ -26,36 +27,33 @@ from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.systems.asc.arrows import carried_plan, fitted_plan
 from backend.systems.asc.constructs import ConstructSet, ConstructStore, Progress
-from backend.systems.asc.cost import CostModel, PlanShape, executed_cost, sample_costs
+from backend.systems.asc.cost import CostModel, PlanCost, PlanShape, executed_cost, sample_costs
 from backend.systems.asc.cover import EXACT_UP_TO, cover_prefix, static_order
 from backend.systems.asc.evidence import (
-    Evaluation,
     choice_detail,
     decision_record,
 )
 from backend.systems.asc.explain import (
     change_sentence,
-    choice_sentence,
     plan_text,
+    rearrangement_sentence,
 )
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import Regions, StopRule
 from backend.systems.asc.memory import check_memory, taken_in
 from backend.systems.asc.monitoring import Monitoring
-from backend.systems.asc.orderings import NAMES, Ordering
+from backend.systems.asc.orderings import Ordering
 from backend.systems.asc.paths import N_PATHS, PathFinder
-from backend.systems.asc.rearrange import (
-    UNTRIGGERED,
-    Rearrangement,
-    normalised,
-    rearrange,
-)
+from backend.systems.asc.rearrange import normalised, rearrange
 from backend.systems.asc.regret import RegretLedger
-from backend.systems.asc.trials import Moment, Trials
-from backend.systems.asc.trigger import VISITS, Baseline, Reading, Watched
-from backend.systems.asc.watch import Monitor, Watch
+from backend.systems.asc.trials import Trials
+from backend.systems.asc.trigger import Baseline, Reading
+from backend.systems.asc.watch import Moment, Monitor, Watch
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import DecisionOutcome
+
+#: What evidence is counted in.
+SAMPLED: Final = "sampled tuples"
 
 
 class SelectionReOptimizer:
@@ -214,58 +212,56 @@ class SelectionReOptimizer:
 
     def _check(self, batch_id: int) -> list[Instruction]:
         """One evaluation of the trigger, every λ tuples."""
-        knobs, reading = self.knobs, self._watch.reading(self._plan, self.knobs)
+        knobs, watch = self.knobs, self._watch
+        reading = watch.reading(self._plan, knobs)
         watched = reading.decisive(knobs.trigger)
+        have, need = len(watch.profile), knobs.least_samples
         if watched is None:
-            return self._reject(batch_id, reading, "thin", self._thin_sentence())
-        said = self._change_explanation(watched, reading)
+            return self._reject(batch_id, reading, "thin", too_thin(have, need, SAMPLED))
         if watched.change < knobs.mu:
-            return self._reject(batch_id, reading, "below_threshold", f"{said}; plan kept")
-        cooldown = self._watch.cooldown
-        if cooldown.holds(knobs.cooldown_tuples):
-            spell = (
-                f"{count(cooldown.waited or 0)} of {count(knobs.cooldown_tuples)} cool-down tuples"
-            )
-            rest = f"not acted on, only {spell} have passed since the last switch"
-            return self._reject(batch_id, reading, "cooldown", f"{said}; {rest}")
-        if len(self._watch.sample(knobs)[0]) < knobs.least_samples:
-            return self._reject(batch_id, reading, "thin", f"{said}; {self._thin_sentence()}")
+            return self._reject(batch_id, reading, "below_threshold", "plan kept")
+        if watch.cooldown.holds(knobs.cooldown_tuples):
+            spell = f"{count(watch.cooldown.waited or 0)} of {count(knobs.cooldown_tuples)}"
+            rest = f"not acted on, only {spell} cool-down tuples have passed since the last switch"
+            return self._reject(batch_id, reading, "cooldown", rest)
+        if len(watch.sample(knobs)[0]) < need:
+            return self._reject(batch_id, reading, "thin", too_thin(have, need, SAMPLED))
         return self._call_for("rearrangement", batch_id, reading)
 
-    def _thin_sentence(self) -> str:
-        return too_thin(len(self._watch.profile), self.knobs.least_samples, "sampled tuples")
-
     def _reject(
-        self, batch_id: int, reading: Reading, verdict: Verdict, sentence: str
+        self, batch_id: int, reading: Reading, verdict: Verdict, why: str
     ) -> list[Instruction]:
         """Count a rejected evaluation; record it unless the knob samples it away."""
-        seq = self._evaluations.count()
-        regions, source = self._watch.sample(self.knobs)
-        moment = self._moment("rearrangement", batch_id, regions, reading)
+        moment = self._moment("rearrangement", batch_id, reading)
         self._trials.rejected(moment, verdict)
         if not self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
             return []
-        interval = None
-        if len(regions):
-            visits = self._watch.expected_visits(self._plan, regions, self.knobs)
-            interval = visits.detail()
-        detail = {"sample": source, "visits_ci": interval, "paths": self._paths()}
+        visits = None
+        if len(moment.sample):
+            visits = self._watch.expected_visits(self._plan, moment.sample, self.knobs).detail()
+        detail = {"sample": moment.source, "visits_ci": visits, "paths": self._paths()}
         detail |= self._trials.taken()
-        found = Evaluation(
-            "rearrangement", verdict, batch_id, reading, len(regions), sentence, detail
-        )
-        return [decision_record(seq, self.knobs, self._plan, None, found)]
+        watched = moment.watched
+        said = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
+        return [decision_record(moment, verdict, said, detail)]
 
-    def _moment(
-        self, kind: str, batch_id: int, regions: Regions, reading: Reading | None
-    ) -> Moment:
-        """What a trial is made of, before anything changes."""
-        plan, model = PlanShape.of(self._plan), self._cost_model()
-        built_by, watch, constructs = self._built_by, self._watch, self._constructs
-        place = (self._evaluations.seq, batch_id, kind)
-        knobs, ratios = self.knobs, self._ledger.ratios
+    def _moment(self, kind: str, batch_id: int, reading: Reading | None) -> Moment:
+        """One more evaluation, before anything changes."""
+        sample, source = self._watch.sample(self.knobs)
         return Moment(
-            *place, plan, built_by, watch, knobs, model, constructs, regions, reading, ratios
+            seq=self._evaluations.count(),
+            batch_id=batch_id,
+            kind=kind,
+            plan=self._plan,
+            built_by=self._built_by,
+            watch=self._watch,
+            knobs=self.knobs,
+            model=self._cost_model(),
+            constructs=self._constructs,
+            sample=sample,
+            source=source,
+            reading=reading,
+            ratios=self._ledger.ratios,
         )
 
     def _paths(self) -> list[dict[str, object]]:
@@ -280,68 +276,30 @@ class SelectionReOptimizer:
         self, kind: str, batch_id: int, reading: Reading | None, periods: Sequence[Regions]
     ) -> list[Instruction]:
         """Build a plan, cost it and others on the same sample, adopt the cheapest."""
-        seq = self._evaluations.count()
-        old, knobs, model = self._plan, self.knobs, self._cost_model()
-        regions, source = self._watch.sample(knobs)
-        paths = self._paths()
-        found = rearrange(
-            self._constructs,
-            PlanShape.of(old),
-            self._built_by,
-            regions,
-            periods,
-            knobs,
-            model,
-        )
+        moment, paths = self._moment(kind, batch_id, reading), self._paths()
+        found = rearrange(moment, periods)
         choice = found.choice
-        moment = self._moment(kind, batch_id, regions, reading)
         self._trials.rebuilt(moment, found.proposal.shape, choice)
-        said = self._choice_explanation(kind, found, reading, model)
-        detail = {**choice_detail(found, self._constructs, model, source), "paths": paths}
-        detail |= self._trials.taken()
+        said = rearrangement_sentence(moment, found)
+        detail = {**choice_detail(moment, found), "paths": paths, **self._trials.taken()}
         verdict: Verdict = "switched" if choice.switches else "kept"
-        record = Evaluation(kind, verdict, batch_id, reading, len(regions), said, detail, choice)
+        decision = decision_record(moment, verdict, said, detail, choice)
         ended = self._follow_up.end(batch_id) if choice.switches else []
-        adopted = [self._switch(found, model, batch_id + 1, said)] if choice.switches else []
-        self._built_by = knobs.ordering
+        adopted = [self._switch(moment, choice.best, said)] if choice.switches else []
+        self._built_by = self.knobs.ordering
         self._watch.baseline = Baseline(choice.d_init, choice.visits_init)
-        new = self._plan if choice.switches else None
-        return [*ended, decision_record(seq, knobs, old, new, record), *adopted]
+        return [*ended, decision, *adopted]
 
-    def _choice_explanation(
-        self, kind: str, found: Rearrangement, reading: Reading | None, model: CostModel
-    ) -> str:
-        said = choice_sentence(found.choice, model.no_drop_visit_cost)
-        if found.n_periods:
-            tau = count(self.knobs.tau_tuples)
-            said = f"after {found.n_periods} monitoring periods of τ = {tau} sampled tuples, {said}"
-        watched = reading.decisive(self.knobs.trigger) if reading else None
-        if reading is not None and watched is not None:
-            return f"{self._change_explanation(watched, reading)}; {said}"
-        if kind != "ordering changed" or self._built_by == self.knobs.ordering:
-            return f"{UNTRIGGERED[kind]}: {said}"
-        change = f"from {NAMES[self._built_by]} to {NAMES[self.knobs.ordering]}"
-        return f"{UNTRIGGERED[kind]} {change}: {said}"
-
-    def _change_explanation(self, watched: Watched, reading: Reading) -> str:
-        said = change_sentence(watched, self.knobs.mu, reading.n_tuples)
-        if self._plan.kind != "no early drop" or watched.metric != VISITS:
-            return said
-        return f"{said}, as its order would need with early drop"
-
-    def _switch(
-        self, found: Rearrangement, model: CostModel, batch_id: int, reason: str
-    ) -> AdoptPlan:
-        old, best = PlanShape.of(self._plan), found.choice.best
+    def _switch(self, moment: Moment, best: PlanCost, reason: str) -> AdoptPlan:
         self._settle()
-        self._ledger.switched(old)
+        self._ledger.switched(moment.shape)
         self._plan = best.shape.versioned(self._plan.version + 1)
-        seq, self._followed_model = self._evaluations.seq, model
-        price = partial(sample_costs, self._constructs, model)
-        self._follow_up.begin(seq, old, best.shape, price)
+        self._followed_model = moment.model
+        price = partial(sample_costs, self._constructs, moment.model)
+        self._follow_up.begin(moment.seq, moment.shape, best.shape, price)
         self._watch.restart()
         self._watch.cooldown.switched()
-        return AdoptPlan(self._plan, batch_id, reason, seq, best.cost.value)
+        return AdoptPlan(self._plan, moment.batch_id + 1, reason, moment.seq, best.cost.value)
 
     # ------------------------------------------------------------------ changes from outside
 

@@ -12,21 +12,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.asc.constructs import ConstructSet
-from backend.systems.asc.cost import CostModel, PlanChoice, PlanShape
-from backend.systems.asc.knobs import AscKnobs
+from backend.systems.asc.cost import PlanChoice, PlanShape
 from backend.systems.asc.lattice import thinned
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES
-from backend.systems.asc.trigger import Reading
-from backend.systems.asc.watch import Watch
+from backend.systems.asc.watch import Moment
 
 #: Orders of the run that are costed with a trial, and the sampled tuples that is done on, at most.
 MOST_ORDERS: Final = 16
@@ -46,29 +42,6 @@ _MOST_OPEN: Final = 64
 _DIGITS: Final = 4
 
 Json: TypeAlias = Any
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """The state of the core when the trigger was evaluated, or a plan was built without it.
-
-    plan, built_by: in force until now. watch: with the baseline and the clocks as they were then.
-    sample: intp[T, n], what plans are compared on. reading: None when no trigger was read. ratios:
-    ω of hybrid plans, as last measured; of others it is not known.
-    """
-
-    seq: int
-    batch_id: int
-    kind: str
-    plan: PlanShape
-    built_by: str
-    watch: Watch
-    knobs: AscKnobs
-    model: CostModel
-    constructs: ConstructSet
-    sample: Regions
-    reading: Reading | None
-    ratios: Mapping[PlanShape, float]
 
 
 class Trials:
@@ -99,7 +72,7 @@ class Trials:
         self._earn(moment)
         row = {**self._head(moment), "verdict": verdict, "candidate": None}
         if len(moment.sample) >= moment.knobs.least_samples:
-            self._remember(moment.plan)
+            self._remember(moment.shape)
             table = _Table(moment)
             self._fill(table, moment.ratios)
             row |= {"candidate": self._candidate(table), **table.json()}
@@ -112,7 +85,7 @@ class Trials:
         self._earn(moment)
         table = _Table(moment)
         costs = {plan.shape: plan for plan in choice.plans}
-        for shape in (moment.plan, proposed):
+        for shape in (moment.shape, proposed):
             self._remember(shape)
         self._fill(table, {**moment.ratios, **_compared(proposed, choice)})
         verdict = "switched" if choice.switches else "kept"
@@ -148,7 +121,7 @@ class Trials:
             "fresh": fresh,
             "at": moment.watch.n_seen,
             "since_switch": moment.watch.cooldown.waited,
-            "running": _name(moment.plan),
+            "running": _name(moment.shape),
             "built_by": moment.built_by,
             "init": list(base) if base else None,
             "visits": visits.now if visits else None,
@@ -225,7 +198,7 @@ class _Table:
     def price(self, n_orders: int) -> int:
         """What costing so many orders takes, in steps."""
         n_words = n_orders * len(self.sample) * self.moment.constructs.n_words
-        return len(self.moment.plan.order) * (n_words + _PLACE_STEPS)
+        return len(self.moment.shape.order) * (n_words + _PLACE_STEPS)
 
     def has(self, shape: PlanShape) -> bool:
         """Whether the plan is costed."""
@@ -258,7 +231,7 @@ class _Table:
 
     def json(self) -> dict[str, Json]:
         """plans: [kind, order, digest, visits, cost] each; d_init; no_drop_cost."""
-        order = self.moment.plan.order
+        order = self.moment.shape.order
         no_drop = float(self.moment.model.weigh(order).sum()) * self.moment.model.no_drop_visit_cost
         return {
             "plans": [

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from backend.adaptive.core import Cooldown
 from backend.adaptive.stats import Mean, mean_of
 from backend.model.events import BatchExecuted, SelectionPlan
 from backend.systems.asc.constructs import ConstructSet
-from backend.systems.asc.cost import PlanShape, route
+from backend.systems.asc.cost import CostModel, PlanShape, route
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import Regions
+from backend.systems.asc.orderings import Ordering
 from backend.systems.asc.regret import Regret
 from backend.systems.asc.trigger import DROPPING, VISITS, Baseline, Reading, Watched
 from backend.systems.asc.windows import BatchCounts, CountWindow, ProfileWindow
@@ -119,3 +122,37 @@ class Watch:
             window_tuples=len(self.profile),
             regret=regret,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The state of the core at an evaluation: the trigger read, or a plan to be built without it.
+
+    plan, built_by: in force until now. watch: with the baseline and the clocks as they were then.
+    sample: intp[T, n], what plans are compared on; source: which tuples these are. reading: None
+    when no trigger called for it. ratios: ω of hybrid plans as last measured; others are unknown.
+    """
+
+    seq: int
+    batch_id: int
+    kind: str
+    plan: SelectionPlan
+    built_by: Ordering
+    watch: Watch
+    knobs: AscKnobs
+    model: CostModel
+    constructs: ConstructSet
+    sample: Regions
+    source: str
+    reading: Reading | None
+    ratios: Mapping[PlanShape, float]
+
+    @property
+    def shape(self) -> PlanShape:
+        """The plan in force, without its version."""
+        return PlanShape.of(self.plan)
+
+    @property
+    def watched(self) -> Watched | None:
+        """The quantity that called for the evaluation, if one did."""
+        return self.reading.decisive(self.knobs.trigger) if self.reading else None
