@@ -47,8 +47,10 @@ class OverheadMeter:
         """None while nothing was measured."""
         total = Shares(*map(sum, zip(*(batch.spent for batch in self._batches), strict=True)))
         whole = sum(total)
-        shares = [part / whole for part in total] if whole > 0 else []
-        return Overhead(*shares, total_us=whole) if shares else None
+        if whole <= 0:
+            return None
+        tuples, profile, window, view, violations = (part / whole for part in total)
+        return Overhead(tuples, profile, window, view, violations, whole)
 
     def break_even(self, saved_us: float) -> float | None:
         """The p at which adapting costs what it saves, at most 1.
