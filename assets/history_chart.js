@@ -11,7 +11,7 @@
 
   function read(values, entity, property) {
     const own = values[entity];
-    if (typeof own === "number") return property === "size_tuples" ? own : undefined;
+    if (typeof own === "number") return ["size_tuples", "flow_tuples"].includes(property) ? own : undefined;
     return own ? own[property] : undefined;
   }
 

@@ -12,16 +12,14 @@
   const SVG = "http://www.w3.org/2000/svg";
   /* kind: [glyph, word, rank]; the lowest rank speaks for a group. */
   const KINDS = {
-    error: ["✖", "error", 0],
-    restart: ["✖", "restart", 1],
+    input: ["✖", "input failed or ended", 0],
     rearrangement: ["▲", "rearrangement", 2],
     knob: ["◆", "knob change", 3],
     algorithm: ["◆", "another algorithm", 3],
     query: ["⚑", "query change", 4],
     change: ["≈", "stream changed", 4],
     misfit: ["✖", "misfits", 5],
-    loop: ["↻", "input starts over", 6],
-    suppressed: ["○", "suppressed", 7],
+    "held back": ["○", "held back", 7],
     run: ["●", "run", 8],
   };
   const kindOf = (event) => KINDS[event.kind] || ["●", event.kind, 9];

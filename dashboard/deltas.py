@@ -86,12 +86,13 @@ def build(
     if not batches:
         return head, known
     newest = batches[-1]
+    version = next(iter(newest.plans.values()), None)
     values = reader.values(run.id, newest.id)
-    head |= {"b": newest.id, "t": round(newest.time, 3), "pv": newest.plan_version}
+    head |= {"b": newest.id, "t": round(newest.time, 3), "pv": version}
     head |= {"st_time": newest.stream_time, "pts": _points(reader, run.id, batches, values)}
     if len(batches) > MAX_POINTS:
         head |= {"gap": True, "new": list(ALL_NEWS)}
-    known = replace(known, batch=newest.id, plan_version=newest.plan_version)
+    known = replace(known, batch=newest.id, plan_version=version)
     return _with_values(head, values, known)
 
 
@@ -201,7 +202,8 @@ def _others(values: Values) -> Iterable[tuple[str, Any]]:
     """Values of queues, then monitors, then queries: the first are seen at a glance."""
     for entity in sorted(values):
         if entity.startswith("queue:"):
-            yield entity, rounded(values[entity].get("size_tuples"))
+            own = values[entity]
+            yield entity, rounded(own.get("flow_tuples", own.get("size_tuples")))
     for entity in sorted(values):
         if entity.startswith("monitor:"):
             yield entity, {name: rounded(value) for name, value in values[entity].items()}

@@ -1,14 +1,13 @@
-"""Knobs of the engine itself; each system brings its own."""
+"""Knobs of replayed inputs, and every knob a workload may set; each system brings its own."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from backend.model.knobs import KnobSpec
-from backend.systems.agreedy.knobs import AgreedyKnobs
-from backend.systems.asc.knobs import AscKnobs
+from backend.systems.registry import SYSTEMS
 
-RATE = KnobSpec(
+RATE: Final = KnobSpec(
     name="rate",
     kind="float",
     default=0.0,
@@ -19,7 +18,7 @@ RATE = KnobSpec(
     help="Pace at which a replayed stream arrives; 0 replays as fast as possible.",
     entity="source",
 )
-AT_END = KnobSpec(
+AT_END: Final = KnobSpec(
     name="at_end",
     kind="choice",
     default="stop",
@@ -28,12 +27,11 @@ AT_END = KnobSpec(
     help="What a replayed stream does after its last tuple: end the run, or start over.",
     entity="source",
 )
+#: What every replayed input has.
+INPUT_KNOBS: Final = (RATE, AT_END)
 
-#: What a run of selection queries has, and one of pipelined filters.
-SELECTION_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (*AscKnobs.specs(), RATE, AT_END)
-FILTER_RUN_KNOBS: Final[tuple[KnobSpec, ...]] = (*AgreedyKnobs.specs(), RATE, AT_END)
-
-#: Every knob a workload may set.
-KNOBS: Final[tuple[KnobSpec, ...]] = tuple(
-    {spec.name: spec for spec in (*FILTER_RUN_KNOBS, *SELECTION_RUN_KNOBS)}.values()
+#: Every knob a workload may set; systems may start one of the same name elsewhere.
+KNOBS: Final[tuple[KnobSpec, ...]] = (
+    *{spec.name: spec for system in reversed(SYSTEMS) for spec in system.knobs}.values(),
+    *INPUT_KNOBS,
 )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +11,8 @@ import pyarrow.compute as pc
 
 from backend.workloads.contract import ARROW_TYPES
 
-if TYPE_CHECKING:
-    Column = pa.Array[Any] | pa.ChunkedArray[Any]
+#: An Array or a ChunkedArray.
+Column: TypeAlias = Any
 
 _MICROS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 _DAYS: Final = (-719_162, 2_932_896)
@@ -50,12 +49,19 @@ def _clipped(column: Column) -> Column:
 
 
 def texts(column: Column) -> Column:
-    """Moments as ISO text, with microseconds and Z; other columns as they are."""
+    """Moments as ISO text, timestamps with microseconds and Z, as the number they are stored as
+    beyond the years 1 to 9999; other columns as they are."""
+    if column.type not in _KNOWN:
+        return column
     if pa.types.is_timestamp(column.type):
-        return pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
-    if pa.types.is_date(column.type):
-        return pc.cast(column, pa.string())
-    return column
+        found = pc.strftime(column, format="%Y-%m-%dT%H:%M:%SZ")
+    else:
+        found = pc.cast(column, pa.string())
+    known = _clipped(column)
+    if known is column:
+        return found
+    stored = pc.cast(column, pa.int32() if pa.types.is_date32(column.type) else pa.int64())
+    return pc.if_else(pc.equal(known, column), found, pc.cast(stored, pa.string()))
 
 
 def json_lines(table: pa.Table | pa.RecordBatch) -> list[str]:
@@ -94,8 +100,3 @@ def moment_text(number: int | None, type_name: str) -> str:
         return str(number)
     stored = pa.array([number], STORED[type_name])
     return str(python_values(stored.cast(ARROW_TYPES[type_name]))[0])
-
-
-def row_text(tuples: pa.RecordBatch, rows: Sequence[int]) -> list[str]:
-    """Some tuples as JSON objects."""
-    return json_lines(tuples.take(pa.array(rows, pa.int64())))

@@ -152,6 +152,10 @@ class System(Protocol):
         """For people."""
 
     @property
+    def leaves_when_empty(self) -> bool:
+        """Whether a unit goes with its last query."""
+
+    @property
     def knobs(self) -> tuple[KnobSpec, ...]:
         """What each of its units has."""
 

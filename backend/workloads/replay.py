@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 ARRIVAL: Final = "_arrival"
+#: Digits of the arrival number that names a spool file.
+NUMBER_DIGITS: Final = 12
+_NUMBER: Final = "[0-9]" * NUMBER_DIGITS
 #: Unspent allowance kept, in seconds of the rate: a feeder that was held up catches up no further.
 _CARRY_S: Final = 1.0
 
@@ -48,8 +51,9 @@ def spool_schema(source: ReplaySource) -> pa.Schema:
 class Feeder:
     """A thread that publishes a source's tuples as ``%012d.parquet`` files, in arrival order.
 
-    The name is the arrival number of the file's first tuple; files appear whole (written under a
-    hidden name, then renamed) and their modification times grow by at least a millisecond.
+    The name is the arrival number of the file's first tuple, behind ``prefix``; files appear whole
+    (written under a hidden name, then renamed) and their modification times grow by at least a
+    millisecond. It goes on behind the files that are there.
 
     rate: tuples per second, read at every tick; 0: as fast as possible, in slices, but never more
     than ``ahead_tuples`` beyond what was consumed. at_end: 'stop' or 'loop', read at the end, again
@@ -69,14 +73,16 @@ class Feeder:
         slice_tuples: int = 20_000,
         tick_s: float = 0.2,
         keep_tuples: int | None = None,
+        prefix: str = "",
     ) -> None:
         self.source, self.directory = source, directory
         self.published = start  # arrival number of the next tuple
         self.n_consumed = start
         self.error: Exception | None = None  # what ended the thread, if not stop()
         self._rate, self._at_end = rate, at_end
-        self._ahead, self._slice, self._tick_s = ahead_tuples, slice_tuples, tick_s
-        self._keep = keep_tuples
+        self.ahead_tuples: int | None = ahead_tuples  # None: without limit
+        self._slice, self._tick_s = slice_tuples, tick_s
+        self._keep, self._prefix = keep_tuples, prefix
         self._tokens = 0.0
         self._last_ms = 0
         self._files: deque[tuple[int, Path]] = deque()
@@ -98,6 +104,7 @@ class Feeder:
     def start(self) -> None:
         """Begin to publish."""
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._take_up()
         self._thread.start()
 
     def consumed(self, n_tuples: int) -> None:
@@ -111,12 +118,32 @@ class Feeder:
             path.unlink(missing_ok=True)
         self._wake.set()
 
+    def consumed_to(self, arrival: int) -> None:
+        """Tell the feeder that all tuples before ``arrival`` were taken. Files that had been taken
+        before that are deleted; those of the last batch may be asked for once more."""
+        safe, self.n_consumed = self.n_consumed, max(arrival, self.n_consumed)
+        if self.n_consumed > safe:
+            while self._files and self._files[0][0] <= safe:
+                self._files.popleft()[1].unlink(missing_ok=True)
+            self._wake.set()
+
     def stop(self) -> None:
         """Publish no more; returns when the thread has ended, within two seconds."""
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(timeout=2.0)
+
+    def _take_up(self) -> None:
+        """Go on behind what an earlier process published."""
+        for half in self.directory.glob(f".{self._prefix}{_NUMBER}.parquet"):
+            half.unlink()
+        for path in sorted(self.directory.glob(f"{self._prefix}{_NUMBER}.parquet")):
+            first = int(path.stem[-NUMBER_DIGITS:])
+            end = first + pq.read_metadata(path).num_rows
+            self._files.append((end, path))
+            self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
+            self.published = max(self.published, end)
 
     def _run(self) -> None:
         try:
@@ -132,15 +159,20 @@ class Feeder:
 
     def _pause(self, tick: float) -> float:
         """Seconds to wait: the rest of the tick, nothing while racing and not held back."""
-        racing = self._rate() <= 0 and self.backlog < self._ahead and not self.finished
+        racing = self._rate() <= 0 and self._room > 0 and not self.finished
         return 0.0 if racing else max(0.0, tick + self._tick_s - time.monotonic())
+
+    @property
+    def _room(self) -> int:
+        """Tuples that may be published ahead of what was consumed."""
+        return self._slice if self.ahead_tuples is None else self.ahead_tuples - self.backlog
 
     def _allowance(self, elapsed_s: float) -> int:
         """Tuples that may be published now."""
         rate = self._rate()
         if rate <= 0:
             self._tokens = 0.0
-            return min(self._slice, self._ahead - self.backlog)
+            return min(self._slice, self._room)
         self._tokens = min(self._tokens + rate * elapsed_s, max(1.0, rate * _CARRY_S))
         allowed = int(self._tokens)
         self._tokens -= allowed
@@ -171,7 +203,8 @@ class Feeder:
         return position, 0 if at_end and self._at_end() != "loop" else n_tuples - position
 
     def _write(self, table: pa.Table) -> None:
-        path = self.directory / f"{self.published:012d}.parquet"
+        number = f"{self.published:0{NUMBER_DIGITS}d}"
+        path = self.directory / f"{self._prefix}{number}.parquet"
         hidden = path.with_name(f".{path.name}")
         pq.write_table(_spooled(table, self.published), hidden, compression="snappy")
         self._last_ms = max(self._last_ms + 1, time.time_ns() // 1_000_000)

@@ -17,6 +17,7 @@ QUERY: Final = "query:"
 
 AT = Param("at", "integer", "Look from this batch; default: now.", low=BEFORE_FIRST)
 UNTIL = Param("until", "integer", "Only batches up to this one.", low=BEFORE_FIRST)
+UNIT = Param("unit", "string", "Only of this unit; default: all, or the first that has it.")
 SINCE = Param("since", "integer", "Only batches from this one on.", low=BEFORE_FIRST)
 
 

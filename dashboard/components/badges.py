@@ -11,15 +11,13 @@ from dashboard.components.attributes import attrs
 
 GLYPHS: Final = {
     "rearrangement": ("▲", "Rearrangement", "switch"),
-    "suppressed": ("○", "Suppressed", "quiet"),
+    "held back": ("○", "Held back", "quiet"),
     "knob": ("◆", "Knob change", "knob"),
     "algorithm": ("◆", "Another algorithm", "knob"),
     "query": ("⚑", "Query change", "query"),
     "change": ("≈", "Stream changed", "query"),
-    "error": ("✖", "Error", "error"),
-    "restart": ("✖", "Restart", "error"),
     "misfit": ("✖", "Misfits", "warning"),
-    "loop": ("↻", "Input starts over", "quiet"),
+    "input": ("✖", "Input failed or ended", "error"),
     "run": ("●", "Run", "quiet"),
 }
 """Event kind -> (glyph, word, tone)."""

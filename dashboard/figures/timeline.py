@@ -32,10 +32,10 @@ BY_BATCH: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_
 #: lane -> (words on the axis, glyph or '' , plotly symbol, colour of the palette)
 MARKS: Final = {
     "rearrangement": ("▲ rearranged", "", "triangle-up", "violet"),
-    "suppressed": ("○ suppressed", "", "circle-open", "muted"),
+    "held back": ("○ held back", "", "circle-open", "muted"),
     "knob": ("◆ knob", "", "diamond", "orange"),
     "query": ("⚑ query, stream", "⚑", "circle", "cyan"),
-    "error": ("✖ error, restart", "", "x", "red"),
+    "error": ("✖ misfits, inputs", "", "x", "red"),
 }
 _COLOURS: Final = {
     "dropping": "blue",

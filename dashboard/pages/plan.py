@@ -277,7 +277,7 @@ def _recent_table(facts: Facts) -> Component:
             batch.n_misfits,
             batch.duration_ms,
             visits.get(batch.id or 0),
-            batch.plan_version,
+            next(iter(batch.plans.values()), None),
             batch.stream_time,
         ]
         for batch in reversed(facts.batches)

@@ -93,7 +93,7 @@ def draw_filter() -> Component:
 
 def draw_register(context: Context) -> Component:
     """The form; its button is drawn with the requests, as it follows the moment."""
-    stream = context.run.stream if context.run else "Stream"
+    stream = context.run.streams if context.run else "Stream"
     return html.Form(
         [
             html.Label("Name", htmlFor="pw-query-name"),

@@ -65,7 +65,10 @@ def build(
     if shown is None:
         return view, None, None
     found = reader.results(run.id, shown, N_TUPLES, batch)
-    return view, shown, build_tuples(shown, found, run.schema)
+    schemas = {one.name: one.schema for one in run.inputs}
+    stream = found[0].input if found else ""
+    schema = schemas.get(stream, next(iter(schemas.values()), []))
+    return view, shown, build_tuples(shown, found, schema)
 
 
 def has_records(context: Context, services: Services) -> bool:

@@ -7,7 +7,16 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import Format, show
 from dashboard.views.numbers import form_of, known, shown_unit
-from dashboard.views.plan import OUTPUT, SOURCE, SYSTEM, Step, Values, is_step, step_word
+from dashboard.views.plan import (
+    OUTPUT,
+    SOURCE,
+    SOURCE_QUEUE,
+    SYSTEM,
+    Step,
+    Values,
+    is_step,
+    step_word,
+)
 from storage.rows import DecisionEntry
 from storage.vocabulary.properties import PROPERTIES
 from storage.vocabulary.records import Decision, Entity
@@ -195,6 +204,10 @@ def _kind(entity: str, found: Entity | None) -> str:
 def _history_property(entity: str) -> str | None:
     if is_step(entity):
         return "drop_prob"
-    return {SOURCE: "tuples_per_s", OUTPUT: "n_matched", SYSTEM: "tuples_per_s"}.get(
-        entity, "size_tuples" if entity.startswith("queue:") else None
-    )
+    known = {
+        SOURCE: "tuples_per_s",
+        OUTPUT: "n_matched",
+        SYSTEM: "tuples_per_s",
+        SOURCE_QUEUE: "size_tuples",
+    }
+    return known.get(entity, "flow_tuples" if entity.startswith("queue:") else None)

@@ -14,11 +14,14 @@ SPARK_POINTS: Final = 24
 SOURCE: Final = "op:source"
 OUTPUT: Final = "op:output"
 SYSTEM: Final = "system"
+SOURCE_QUEUE: Final = "queue:source"
 #: What the entities of a plan's steps begin with -> what such a step is called.
 STEPS: Final[Mapping[str, str]] = {"asc:": "construct", "filter:": "filter"}
 
 #: Kind of the nodes of filters that are part of a Spark expression.
 NATIVE: Final = "native filter"
+#: Role of a node -> its kind in the drawing; others are called alike.
+_KINDS: Final = {"selection": "asc"}
 #: What the sparkline of a node draws: (entity, property).
 SPARKS: Final = {SOURCE: (SYSTEM, "tuples_per_s"), OUTPUT: (SYSTEM, "n_matched")}
 
@@ -47,16 +50,14 @@ class Step(NamedTuple):
 
 
 def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
-    """The plan as the graph draws it: nodes in the order of the flow, bare attribute names.
+    """The plan as the graph draws it: nodes in the order of the flow.
 
-    Filters before the split are of kind NATIVE: they run in an expression, the others in Python.
+    Filters that run in an expression are of kind NATIVE, the others run in Python.
     """
     if plan is None:
         return {"run": run_id, "version": 0, "hash": "", "kind": "", "nodes": [], "edges": []}
-    labels = {node["id"]: bare(str(node["label"])) for node in plan.graph.get("nodes", [])}
-    kinds = {node["id"]: node["kind"] for node in plan.graph.get("nodes", [])}
-    for entity in plan.order[: plan.graph.get("split") or 0]:
-        kinds[entity] = NATIVE
+    labels = {node["id"]: str(node["name"]) for node in plan.graph.get("nodes", [])}
+    kinds = {node["id"]: _kind(node) for node in plan.graph.get("nodes", [])}
     flow = [SOURCE, *plan.order, OUTPUT]
     fallback = {SOURCE: "Source", OUTPUT: "Output"}
     nodes = [
@@ -77,6 +78,13 @@ def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
     }
 
 
+def _kind(node: Mapping[str, Any]) -> str:
+    if node.get("properties", {}).get("runs_in") == "expression":
+        return NATIVE
+    role = str(node["role"])
+    return _KINDS.get(role, role)
+
+
 def is_step(entity: str) -> bool:
     """Whether the entity is a step of a plan: a construct or a filter."""
     return entity.startswith(tuple(STEPS))
@@ -87,9 +95,9 @@ def step_word(entity: str) -> str:
     return next((word for prefix, word in STEPS.items() if entity.startswith(prefix)), "construct")
 
 
-def bare(label: str) -> str:
-    """A node's name without its operator sign: the graph draws the sign itself."""
-    return label.removeprefix("σ").strip()
+def queue_tuples(own: Mapping[str, float | None]) -> float | None:
+    """What a queue handed over in the batch; of one that only waits, what waits."""
+    return own.get("flow_tuples", own.get("size_tuples"))
 
 
 def graph_values(values: Values) -> dict[str, Any]:
@@ -97,7 +105,7 @@ def graph_values(values: Values) -> dict[str, Any]:
     shaped: dict[str, Any] = {}
     for entity, properties in values.items():
         if entity.startswith("queue:"):
-            shaped[entity] = properties.get("size_tuples")
+            shaped[entity] = queue_tuples(properties)
         elif entity == SYSTEM or is_step(entity):
             shaped[entity] = dict(properties)
     return shaped
@@ -137,7 +145,7 @@ def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> 
         after = own.get("survival_prob")
         visits = paid[place]
         facts = entities[entity].properties if entity in entities else {}
-        queue = "queue:source" if place == 0 else f"queue:{attribute}"
+        queue = SOURCE_QUEUE if place == 0 else f"queue:{attribute}"
         rows.append(
             Step(
                 position=place + 1,
@@ -148,7 +156,7 @@ def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> 
                 dropped=None if alive is None or after is None else max(0.0, alive - after),
                 survival=after,
                 visits=None if visits is None or not total else visits / total,
-                queue=values.get(queue, {}).get("size_tuples"),
+                queue=queue_tuples(values.get(queue, {})),
                 n_regions=facts.get("n_regions"),
                 n_queries=facts.get("n_queries"),
                 cost=own.get("cost_us"),

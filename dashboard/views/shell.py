@@ -15,7 +15,7 @@ from storage.vocabulary.records import PlanVersion, Run
 
 MOST_EVENTS: Final = 600
 MOST_QUIET: Final = 200
-QUIET_KINDS: Final = ("suppressed",)
+QUIET_KINDS: Final = ("held back",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def build_snapshot(
         run={
             "id": context.run.id,
             "workload": context.run.workload,
-            "stream": context.run.stream,
+            "stream": context.run.streams,
             "state": context.run.state,
             "note": context.run.note,
         },

@@ -127,21 +127,20 @@ PANELS: Final = (
 )
 BACKLOG: Final = Spec("backlog", "Backlog", "backlog", "tuples", "si", "backlog_tuples", "", "", "")
 
-LANES: Final = ("rearrangement", "suppressed", "knob", "query", "error")
+LANES: Final = ("rearrangement", "held back", "knob", "query", "error")
 _LANE_OF: Final = {
     "rearrangement": "rearrangement",
-    "suppressed": "suppressed",
+    "held back": "held back",
     "knob": "knob",
     "algorithm": "knob",
     "query": "query",
     "change": "query",
-    "restart": "error",
-    "error": "error",
     "misfit": "error",
+    "input": "error",
 }
 _LINKS: Final = {
     "rearrangement": "/decisions",
-    "suppressed": "/decisions",
+    "held back": "/decisions",
     "knob": "/knobs",
     "algorithm": "/knobs",
     "query": "/results",

@@ -8,6 +8,7 @@ from storage.vocabulary.records import (
     BatchRecord,
     Decision,
     Entity,
+    Input,
     Knob,
     PlanVersion,
     Run,
@@ -20,15 +21,14 @@ SYSTEM = Entity("system", "system", "Planwatch")
 
 def new_run(run_id: str = "r1", started_at: float = START) -> Run:
     """A run of another host, so that no process of this one is its engine."""
-    return Run(
-        run_id, "flights", "Flights", "starting", started_at, [["a", "int"]], {}, 1, "h", "1.0"
-    )
+    stream = Input("Flights", [["a", "int"]])
+    return Run(run_id, "flights", "starting", started_at, {}, 1, "h", "1.0", inputs=(stream,))
 
 
 def batch(number: int | None, time: float | None = None, n_tuples: int = 10) -> Batch:
     """Batch ``number``, recorded a second after the one before."""
     moment = START + 1 + (number or 0) if time is None else time
-    return Batch(number, moment, 5.0, n_tuples, 1, 0, 1)
+    return Batch(number, moment, 5.0, n_tuples, 1, 0, {"u": 1})
 
 
 def record(

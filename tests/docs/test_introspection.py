@@ -13,7 +13,7 @@ from storage.vocabulary.properties import PROPERTIES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "introspection.md").read_text(encoding="utf-8")
-GOLDEN = ROOT / "tests" / "golden" / "store_v1.db"
+GOLDEN = ROOT / "tests" / "golden" / "store_v2.db"
 
 
 def rows(pattern: str) -> dict[str, list[str]]:

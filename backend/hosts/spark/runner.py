@@ -1,165 +1,236 @@
-"""One stream's streaming query from start to end: feeder, batches, idle moments, stopping."""
+"""A run on Spark: one streaming query over all inputs, one job a batch; workers do the work."""
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import threading
 import time
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from backend.engine.execution import BatchResult
-from backend.engine.loop import Loop
-from backend.hosts.spark.sinks import FileSink
-from backend.hosts.spark.sources import native, spooled
-from backend.workloads.replay import Feeder, ReplaySource
-from backend.workloads.spec import StreamSpec
+from backend.hosts.batches import Batches, Timings, batch_result
+from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
+from backend.hosts.spark.inputs import Inputs
+from backend.hosts.spark.parcel import Shipping
+from backend.hosts.spark.shipping import ship_code
+from backend.hosts.spark.tasks import TOLD, tag_of, work_of
+from backend.operators.reports import Merged
+from backend.workloads.replay import Feeder
+from backend.workloads.spec import SinkSpec
+
+__all__ = ["RunFailed", "RunHost"]
 
 log = logging.getLogger(__name__)
-
 #: Pause between batches; the floor of an empty micro-batch is about as long.
 TRIGGER = "200 milliseconds"
 POLL_S = 0.1
-HEARTBEAT_S = 2.0
-#: Old samples are rolled up this often.
-TIDY_S = 60.0
+#: The last line of a Python traceback in the message of a Java exception.
+_RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): .*$", re.MULTILINE)
 #: A batch in flight may finish for so long when the run is stopped.
 STOP_GRACE_S = 4.0
+_CHECKPOINTS = "spark.sql.streaming.checkpoint"
+#: For checkpoints on this machine: renames without a program forked for each, no checksum files.
+LOCAL_CHECKPOINTS = {
+    f"{_CHECKPOINTS}FileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager",
+    f"{_CHECKPOINTS}.fileChecksum.enabled": "false",
+}
 
 
-SnapshotT_contra = TypeVar("SnapshotT_contra", contravariant=True)
-ResultT_co = TypeVar("ResultT_co", bound=BatchResult, covariant=True)
-SnapshotT = TypeVar("SnapshotT")
-ResultT = TypeVar("ResultT", bound=BatchResult)
+class RunFailed(Exception):
+    """A batch, or Spark itself, failed; the message says the cause."""
 
 
-class Executor(Protocol[SnapshotT_contra, ResultT_co]):
-    """What runs a micro-batch."""
+class RunHost:
+    """Executes one run. A killed one goes on in the same folder.
 
-    def execute(self, batch: DataFrame, snapshot: SnapshotT_contra) -> ResultT_co:
-        """The batch under the plan of its snapshot, written to the sink."""
-
-
-class StreamRunner(Generic[SnapshotT, ResultT]):
-    """Executes one run. replayed: the tuples of a stream that is fed at a pace of ours.
-
-    folder: the run's own, for checkpoint and spool. once: take what is there, as fast as possible,
-    and end. keep_arrival: the executor wants the arrival numbers of a replayed stream.
+    inputs: what it reads; sink: its path is the run's own folder. folder: the run's own, on this
+    machine, for checkpoint and spool. once: take what is there, as fast as possible, and end.
     """
 
     def __init__(
         self,
         session: SparkSession,
-        engine: Loop[SnapshotT, ResultT],
-        stream: StreamSpec,
-        replayed: ReplaySource | None,
-        sink: FileSink,
-        executor: Executor[SnapshotT, ResultT],
+        loop: BatchLoop,
+        inputs: Sequence[InputSource],
+        sink: SinkSpec,
         folder: Path,
         once: bool,
-        keep_arrival: bool = False,
     ) -> None:
-        self.session, self.engine, self.stream = session, engine, stream
-        self.folder, self.once, self._keep_arrival = folder, once, keep_arrival
         self.stopping = threading.Event()
-        self._sink, self._executor = sink, executor
-        self._feeder = None if replayed is None else self._make_feeder(replayed)
-        self._beat_at, self._tidied_at = 0.0, time.time()
+        self._session, self._loop, self._once = session, loop, once
+        self._sources, self._folder = tuple(inputs), folder
+        self._spool = folder / "spool"
+        self._batches, self._shipping = Batches(inputs, sink), Shipping(session)
+        self._taken = _Taken(self._spool / "_taken.json")
+        self._feeders = {one.name: self._feeder(one) for one in inputs if one.replay is not None}
+        self._inputs = Inputs(session, inputs, self._spool)
+        self._failures = dict(self._inputs.failures)
+        self._error: BaseException | None = None
+        ship_code(session)
 
     def run(self) -> str:
-        """Run to the end of the stream or a stop; why it ended. Raises on failure."""
-        query = self._start()
+        """Run to the end of the inputs or a stop; why it ended. Raises InputsFailed, RunFailed."""
+        if self._inputs.frame is None:
+            raise InputsFailed("; ".join(self._reasons()))
+        query = self._start(self._inputs.frame)
         try:
             while query.isActive and not self._is_over():
-                self._between_batches()
+                self._loop.idle()
+                self._loop.between_batches()
                 time.sleep(POLL_S)
         finally:
             self._stop(query)
-            self.engine.finish()
-        failure = query.exception()
+        failure = self._error or query.exception()
         if failure is not None and not self.stopping.is_set():
-            raise failure
-        if self.engine.stop_requested.is_set():
+            raise RunFailed(worker_cause(failure)) from failure
+        if self._loop.stop_requested.is_set():
             return "stopped by command"
-        return "stopped" if self.stopping.is_set() else "the stream reached its end"
+        if self.stopping.is_set():
+            return "stopped"
+        self._note_failures()
+        if len(self._failures) == len(self._sources):
+            raise InputsFailed("; ".join(self._reasons()))
+        return "; ".join(["the stream reached its end", *self._reasons()])
 
-    def _make_feeder(self, source: ReplaySource) -> Feeder:
-        engine = self.engine
+    def _feeder(self, source: InputSource) -> Feeder:
+        loop, name = self._loop, source.name
+        assert source.replay is not None
         return Feeder(
-            source,
-            self.folder / "spool",
-            lambda: 0.0 if self.once else engine.settings.number("rate"),
-            lambda: "stop" if self.once else engine.settings.word("at_end"),
-            keep_tuples=200_000,
+            source.replay,
+            self._spool,
+            lambda: 0.0 if self._once else float(loop.input_knob(name, "rate")),
+            lambda: "stop" if self._once else str(loop.input_knob(name, "at_end")),
+            start=max(source.start, self._taken.through.get(name, 0)),
+            prefix=tag_of(name),
         )
 
-    def _start(self) -> StreamingQuery:
-        if self._feeder is None:
-            frame = native(self.session, self.stream)
-        else:
-            spool = self.folder / "spool"
-            frame = spooled(self.session, self.stream.schema, spool, self._keep_arrival)
-            self._feeder.start()
-        writer = frame.writeStream.foreachBatch(self._batch).queryName(self.engine.run.id)
-        writer = writer.option("checkpointLocation", str(self.folder / "checkpoint"))
-        if self.once and self._feeder is None:
+    def _start(self, frame: DataFrame) -> StreamingQuery:
+        for feeder in self._feeders.values():
+            feeder.start()
+        for key, value in LOCAL_CHECKPOINTS.items():
+            self._session.conf.set(key, value)
+        writer = frame.writeStream.foreachBatch(self._batch).queryName(self._folder.name)
+        writer = writer.option("checkpointLocation", str(self._folder / "checkpoint"))
+        if self._once and self._inputs.rows.native:
+            self._spool_all()
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=TRIGGER).start()
 
+    def _spool_all(self) -> None:
+        """What is there when such a query starts is all it takes: wait until it is all there."""
+        for feeder in self._feeders.values():
+            feeder.ahead_tuples = None
+        while any(not f.finished and f.error is None for f in self._feeders.values()):
+            if self.stopping.wait(0.02):
+                return
+
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
-        started = time.perf_counter()
-        snapshot = self.engine.begin_batch(batch_id)
+        timings = Timings()
+        plan = self._loop.begin_batch(batch_id)
         try:
-            result = self._executor.execute(frame, snapshot)
-            if self._feeder is not None:
-                self._feeder.consumed(result.n_tuples + result.n_misfits)
-                result = replace(result, backlog_tuples=self._feeder.backlog)
-            elapsed = (time.perf_counter() - started) * 1e3
-            self.engine.end_batch(replace(result, duration_ms=elapsed))
-        except BaseException:
-            self.engine.abandon_batch()
+            job = self._batches.job(plan)
+            work = work_of(self._shipping.parcel(job), self._inputs.rows)
+            told = frame.mapInArrow(work, f"{TOLD} binary")
+            timings.lap("plan_ms")
+            found = self._batches.merge(job, [bytes(row[0]) for row in told.collect()])
+            timings.lap("job_ms")
+            self._batches.publish(job, found)
+            timings.lap("publish_ms")
+            facts = {one.name: self._facts(one, found[one.name]) for one in self._sources}
+            self._loop.end_batch(batch_result(batch_id, found, facts, timings))
+            self._taken.write({n: f.n_consumed for n, f in self._feeders.items()})
+        except BaseException as error:
+            self._error = error
+            self._loop.abandon_batch()
             if not self.stopping.is_set():
                 raise
             log.info("batch %d was cut off by the stop", batch_id)
 
-    def _is_over(self) -> bool:
-        if self.stopping.is_set() or self.engine.stop_requested.is_set():
-            return True
-        if self._feeder is None:
-            return False
-        if self._feeder.error is not None:
-            raise self._feeder.error
-        return self._feeder.finished and self._feeder.backlog == 0 and not self.engine.in_batch
+    def _facts(self, source: InputSource, found: Merged) -> dict[str, object]:
+        """What is known of an input beside what tasks told; a failed one is read no more."""
+        name = source.name
+        feeder = self._feeders.get(name)
+        if found.result.failure:
+            self._failures.setdefault(name, found.result.failure)
+            if feeder is not None:
+                feeder.stop()
+        if feeder is not None:
+            feeder.consumed_to(found.through)
+        self._note_failures()
+        facts: dict[str, object] = {"failure": self._failures.get(name, "")}
+        if feeder is not None:
+            is_over = feeder.finished and feeder.backlog == 0
+            facts |= {"backlog_tuples": feeder.backlog, "ended": is_over}
+        return facts
 
-    def _between_batches(self) -> None:
-        self.engine.idle()
-        now, run_id = time.time(), self.engine.run.id
-        if now - self._beat_at >= HEARTBEAT_S:
-            self._beat_at = now
-            self.engine.writer.heartbeat(run_id, now)
-        if now - self._tidied_at >= TIDY_S:
-            self._tidied_at = now
-            self.engine.writer.retention(run_id, now)
+    def _note_failures(self) -> None:
+        for name, feeder in self._feeders.items():
+            if feeder.error is not None:
+                self._failures.setdefault(name, cause(feeder.error))
+
+    def _reasons(self) -> list[str]:
+        return [f"{name}: {why}" for name, why in self._failures.items()]
+
+    def _is_over(self) -> bool:
+        if self.stopping.is_set() or self._loop.stop_requested.is_set():
+            return True
+        if self._inputs.rows.native or self._loop.in_batch:
+            return False
+        self._note_failures()
+        return all(self._is_done(name, feeder) for name, feeder in self._feeders.items())
+
+    def _is_done(self, name: str, feeder: Feeder) -> bool:
+        """The input's tuples were all taken, or those that there will be."""
+        if feeder.error is not None:
+            return feeder.backlog == 0
+        return name in self._failures or (feeder.finished and feeder.backlog == 0)
 
     def _stop(self, query: StreamingQuery) -> None:
-        if self._feeder is not None:
-            self._feeder.stop()
+        for feeder in self._feeders.values():
+            feeder.stop()
         deadline = time.monotonic() + STOP_GRACE_S
-        while query.isActive and self.engine.in_batch and time.monotonic() < deadline:
+        while query.isActive and self._loop.in_batch and time.monotonic() < deadline:
             time.sleep(0.02)
         if self.stopping.is_set():
-            # said before Spark is stopped, which a loaded machine may not live to see
-            self.engine.writer.set_state(self.engine.run.id, "ended", "stopped", time.time())
+            self._loop.ending("stopped")
         try:
             if query.isActive:
                 query.stop()
-            self._sink.close()
+            self._shipping.close()
         except (PySparkException, Py4JError) as error:
             # the JVM may be gone already: a terminal sends its signal to the whole group
             log.info("Spark had stopped before the query: %s", type(error).__name__)
+        self._batches.close()
+
+
+def worker_cause(error: BaseException) -> str:
+    """What went wrong, in one line: of an error in a worker the last line of its traceback."""
+    found = _RAISED.findall(str(error))
+    return str(found[-1])[:500] if found else cause(error)
+
+
+class _Taken:
+    """Up to where each replayed input was processed, for a run that goes on after a crash: written
+    before Spark commits the batch, so never behind it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.through: dict[str, int] = {}
+        if path.exists():
+            self.through = json.loads(path.read_text())
+
+    def write(self, through: dict[str, int]) -> None:
+        """Arrival numbers, by input: all tuples before them were taken."""
+        if through != self.through:
+            hidden = self._path.with_name(f".{self._path.name}")
+            hidden.write_text(json.dumps(through))
+            hidden.replace(self._path)
+            self.through = dict(through)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from pathlib import Path
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from backend.engine.execution import PlanSnapshot
-from backend.hosts.spark.arrow_executor import shipped_plan
-from backend.hosts.spark.plan_run import Stream
+from backend.hosts.spark.parcel import Shipping
 from backend.hosts.spark.shipping import ship_code
+from backend.hosts.spark.tasks import TOLD, Rows, work_of
 from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import SelectionPlan
 from backend.model.schema import Schema
-from backend.operators.flags import PROFILED, RECENT
-from backend.operators.selection.worker import ShippedPlan, match_part
+from backend.operators.selection.operator import SelectionOperator
+from backend.operators.task import TaskInput, TaskJob
 from backend.systems.asc.constructs import build_constructs
+from backend.systems.asc.shipping import shipped_plan
+from backend.workloads.contract import CORRUPT
 
 log = logging.getLogger(__name__)
 
@@ -32,24 +32,23 @@ def warm_workers(session: SparkSession) -> threading.Thread:
 
 
 def _match_one(session: SparkSession) -> None:
-    def match(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for found in match_part(plan, 0, 0, batches):
-            yield found.select(["a"])
-
     try:
-        plan = _small_plan()
-        one = session.sql(f"SELECT 1 AS a, true AS {RECENT}, true AS {PROFILED}").coalesce(1)
-        one.mapInArrow(match, "a int").collect()
+        shipping = Shipping(session)
+        work = work_of(shipping.parcel(_small_job()), Rows(Path(), {}, ("S",), False))
+        one = session.sql(f"SELECT 1 AS a, CAST(NULL AS string) AS {CORRUPT}").coalesce(1)
+        one.mapInArrow(work, f"{TOLD} binary").collect()
+        shipping.close()
     except (
         Exception
     ) as error:  # a stop in mid-start shows itself in many ways, none of them matters
         log.info("workers start with the first batch: %s", type(error).__name__)
 
 
-def _small_plan() -> ShippedPlan:
+def _small_job() -> TaskJob:
     schema = Schema.parse("a int")
     queries = [ContinuousQuery("q", "S", "", Comparison("a", "<", 1))]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(0, "early drop", constructs.attributes)
-    snapshot = PlanSnapshot(0, constructs, plan, "resolved", 0.0, "kernels")
-    return shipped_plan(snapshot, Stream(schema, None))
+    shipped = shipped_plan(constructs, plan, "resolved", schema)
+    operator = SelectionOperator(shipped, 1.0, "kernels")
+    return TaskJob(0, 0, {"S": TaskInput(0, schema, None, {"u": operator})}, "", "parquet")

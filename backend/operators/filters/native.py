@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,10 +22,9 @@ from backend.model.conditions import And, Comparison, Condition, NullTest, attri
 from backend.model.filters import DROPPED, PASSED
 from backend.operators.filters.evaluators import Rows, Verdicts
 
-if TYPE_CHECKING:
-    Column = pa.Array[Any]
-    #: bool, NULL where it is unknown.
-    Truth = pa.Array[Any]
+Column: TypeAlias = Any
+#: bool, NULL where it is unknown.
+Truth: TypeAlias = Any
 
 _LONG_MIN, _LONG_MAX = -(2**63), 2**63 - 1
 _COMPARE: Final[dict[str, Callable[..., Any]]] = {

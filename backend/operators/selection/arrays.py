@@ -117,7 +117,7 @@ class _Walk:
             dead: list[Rows] = []
             for place in np.unique(at):
                 rows = alive[at == place]
-                dead.append(self._visit(rows, int(place)))
+                dead.append(self._visit(rows, place))
                 hit = self.layout.region_starts[place] + self.regions[place, rows]
                 target[rows] = self.layout.arrows[hit]
             alive = alive[~np.isin(alive, np.concatenate([np.zeros(0, np.intp), *dead]))]
@@ -149,14 +149,14 @@ class _Walk:
                 at = int(useful[np.searchsorted(np.cumsum(tickets[useful]), ball, side="right")])
                 tickets[at] += len(self._visit(row, at))
 
-    def _useful(self, rows: Rows, place: int, resolved: bool) -> Flags:
+    def _useful(self, rows: Rows, place: Any, resolved: bool) -> Flags:
         """Not visited yet and, under the resolved rule, using a live slot."""
         found: Flags = ~self.done[rows, place]
         if resolved:
             found &= (self.grb[rows] & self.layout.qub[place]).any(axis=1)
         return found
 
-    def _visit(self, rows: Rows, place: int) -> Rows:
+    def _visit(self, rows: Rows, place: Any) -> Rows:
         """AND the bitmaps the tuples hit; those that die of it."""
         self._and(rows, place)
         self.done[rows, place] = True
@@ -165,7 +165,7 @@ class _Walk:
         self.counts.dropped[place] += len(died)
         return died
 
-    def _and(self, rows: Rows, place: int) -> None:
+    def _and(self, rows: Rows, place: Any) -> None:
         layout = self.layout
         n_tiles = len(layout.tile_starts) - 1
         hit = layout.region_starts[place] + self.regions[place, rows]

@@ -16,6 +16,7 @@ class Agreedy:
 
     name = "agreedy"
     title = "Pipelined filters"
+    leaves_when_empty = True
     knobs: tuple[KnobSpec, ...] = AgreedyKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:

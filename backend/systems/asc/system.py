@@ -16,6 +16,7 @@ class Asc:
 
     name = "asc"
     title = "Attribute selection constructs"
+    leaves_when_empty = False
     knobs: tuple[KnobSpec, ...] = AscKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:

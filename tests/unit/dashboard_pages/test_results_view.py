@@ -23,7 +23,7 @@ def a_query(name: str, since: int = 0, removed: int | None = None, **properties:
 
 
 def a_run(settings: Any = None) -> Run:
-    return Run("r", "w", "S", "running", 0.0, [["a", "int"]], settings or {}, 1, "h", "0")
+    return Run("r", "w", "running", 0.0, settings or {}, 1, "h", "0")
 
 
 def a_command(command_id: int, kind: str, name: str, **more: Any) -> Command:

@@ -10,13 +10,14 @@ import numpy as np
 from dashboard.context import Context, Moment
 from storage.rows import DecisionEntry, SeriesData, StoredEvent
 from storage.vocabulary.kinds import RunState
-from storage.vocabulary.records import Decision, Event, PlanVersion, Run
+from storage.vocabulary.records import Decision, Event, Input, PlanVersion, Run
 
 
 def run(run_id: str = "r1", state: RunState = "running", started_at: float = 100.0) -> Run:
     """A run of the flights workload."""
     schema = [["delay", "int"], ["origin", "string"]]
-    return Run(run_id, "flights", "Flights", state, started_at, schema, {}, 1, "host", "0.1")
+    inputs = (Input("Flights", schema),)
+    return Run(run_id, "flights", state, started_at, {}, 1, "host", "0.1", inputs=inputs)
 
 
 class Runs:
@@ -55,8 +56,8 @@ def plan(
     """A plan over the given attributes."""
     ids = tuple(f"asc:{name}" for name in order)
     flow = ("op:source", *ids, "op:output")
-    labels = {"op:source": "Flights", "op:output": "Output"}
-    nodes = [{"id": i, "kind": "asc", "label": labels.get(i, f"σ {i[4:]}")} for i in flow]
+    names = {"op:source": "Flights", "op:output": "Output"}
+    nodes = [{"id": i, "role": "selection", "name": names.get(i, i[4:])} for i in flow]
     edges: list[dict[str, Any]] = []
     return PlanVersion(
         version, batch, kind, ids, {"nodes": nodes, "edges": edges}, f"h{version}", "why", 7,

@@ -22,7 +22,7 @@ VALUES: dict[str, dict[str, float | None]] = {
     "asc:delay": {"reached_tuples": 200, "survival_prob": 0.4, "drop_prob": 0.6},
     "asc:origin": {"reached_tuples": 80, "survival_prob": 0.1, "drop_prob": 0.75},
     "queue:source": {"size_tuples": 3},
-    "queue:origin": {"size_tuples": 80},
+    "queue:origin": {"flow_tuples": 80},
     "query:q1": {"matched_total": 9},
 }
 ENTITIES = {
@@ -33,7 +33,7 @@ ENTITIES = {
 
 def test_the_snapshot_is_json_and_has_no_unknown_numbers() -> None:
     cost = series([3.0, np.nan, 2.0])
-    events = [event(1, -1, "run"), event(2, 1, "suppressed")]
+    events = [event(1, -1, "run"), event(2, 1, "held back")]
     shot = build_snapshot(context(now=2), [run()], [plan()], events, cost, ["/plan"])
     assert shot.cost == [(0, 3.0), (2, 2.0)]
     assert (shot.first, shot.now, shot.time, shot.period_s) == (0, 2, 101.0, 0.5)
@@ -51,9 +51,9 @@ def test_the_snapshot_without_a_run_still_lists_the_runs() -> None:
 
 
 def test_loud_events_go_before_quiet_ones() -> None:
-    events = [event(i, i, "suppressed" if i % 3 else "rearrangement") for i in range(3000)]
+    events = [event(i, i, "held back" if i % 3 else "rearrangement") for i in range(3000)]
     picked = pick_events(events)
-    quiet = [found for found in picked if found.event.kind == "suppressed"]
+    quiet = [found for found in picked if found.event.kind == "held back"]
     assert len(picked) == MOST_EVENTS
     assert len(quiet) == min(MOST_QUIET, MOST_EVENTS - (len(picked) - len(quiet)))
     assert [found.id for found in picked] == sorted(found.id for found in picked)

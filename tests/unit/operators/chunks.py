@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,7 @@ def chunks_of(schema: Schema, rows: Sequence[Row], n_chunks: int = 3) -> list[Ch
     draws = np.linspace(0, 2**32 - 1, len(rows)).astype(np.uint32)
     cuts = np.linspace(0, len(rows), n_chunks + 1).astype(int).tolist()
     batch = batch_of(schema, rows)
-    return [
-        Chunk(batch.slice(a, b - a), draws[a:b], np.arange(a, b))
-        for a, b in zip(cuts, cuts[1:], strict=False)
-    ]
+    return [Chunk(batch.slice(a, b - a), draws[a:b], np.arange(a, b)) for a, b in pairwise(cuts)]
 
 
 def run(operator: Operator, chunks: Sequence[Chunk]) -> tuple[dict[int, list[str]], Any]:

@@ -6,6 +6,7 @@ import pickle
 import random
 import subprocess
 import sys
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ def defined(
         return drawn.reached.tolist(), drawn.dropped.tolist()
     done = trace(constructs, regions, plan.order, rule)
     alive = [len(rows) * bool(constructs.initial.any()), *done.alive.tolist()]
-    return done.reached.tolist(), [a - b for a, b in zip(alive, alive[1:], strict=False)]
+    return done.reached.tolist(), [a - b for a, b in pairwise(alive)]
 
 
 def check(
@@ -163,6 +164,7 @@ def test_tasks_add_up_and_no_task_is_no_tuple() -> None:
 def test_expressions_need_no_numba() -> None:
     program = """
 import sys
+from itertools import pairwise
 sys.modules["numba"] = None
 from tests.unit.operators.test_selection_operator import *
 schema = Schema.parse("id int, a int, s string")

@@ -1,0 +1,74 @@
+"""What hosts run, and what they ask of the loop they run it for."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Protocol
+
+from backend.model.knobs import KnobValue
+from backend.operators.contract import BatchPlan, BatchResult
+from backend.workloads.sources import ReplaySource
+from backend.workloads.spec import StreamSpec
+
+
+@dataclass(frozen=True, slots=True)
+class InputSource:
+    """An input of a run. replay: its tuples, where the host feeds it at a pace of ours; None: Spark
+    reads it. start: arrival number of the first tuple, in a run that goes on."""
+
+    stream: StreamSpec
+    replay: ReplaySource | None = None
+    start: int = 0
+
+    @property
+    def name(self) -> str:
+        """The stream's."""
+        return self.stream.name
+
+
+class InputsFailed(Exception):
+    """No input is left to read, because every one failed; the message says why."""
+
+
+class BatchLoop(Protocol):
+    """The loop of a run. Batches come one at a time; begin_batch and end_batch (or abandon_batch)
+    around each, idle and between_batches from another thread while none is running."""
+
+    stop_requested: threading.Event
+
+    @property
+    def in_batch(self) -> bool:
+        """A batch is between its begin and its end."""
+
+    def begin_batch(self, batch_id: int) -> BatchPlan:
+        """What the batch runs. An id may come again after a crash, the last one, with its tuples;
+        its operators are then those of before."""
+
+    def end_batch(self, result: BatchResult) -> None:
+        """The batch is done, and its results are in the sink."""
+
+    def abandon_batch(self) -> None:
+        """The batch failed."""
+
+    def idle(self) -> None:
+        """No batch is running: commands may be carried out."""
+
+    def between_batches(self) -> None:
+        """Called several times a second: for signs of life, and for what is done now and then."""
+
+    def input_knob(self, input: str, name: str) -> KnobValue:
+        """'rate', in tuples a second (0: as fast as possible), or 'at_end', 'stop' or 'loop'."""
+
+    def ending(self, why: str) -> None:
+        """The run was stopped from outside: said before what runs it is taken down, which a loaded
+        machine may not live to see."""
+
+
+def cause(error: BaseException) -> str:
+    """The innermost cause of an error, in one line."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    lines = str(error).strip().splitlines()
+    text = lines[0][:500] if lines else ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

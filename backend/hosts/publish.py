@@ -1,0 +1,98 @@
+"""The sink, from the driver's side: files of a batch published exactly once.
+
+``stream=NAME/batch-<id>-<part>`` in the run's own folder, tuples kept aside in ``_misfits`` beside
+them. Readers skip names with an underscore. A batch that comes again replaces what it published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+from pyarrow import fs
+
+from backend.model.schema import Schema
+from backend.operators.parts import (
+    ASIDE,
+    MISFITS,
+    STAGING,
+    file_system,
+    sink_schema,
+    writer_for,
+)
+from backend.operators.task import stream_folder
+
+_FILE: Final = fs.FileType.File
+
+
+class StreamSink:
+    """What one stream of a run has in the sink. folder: the run's; format: of its files."""
+
+    def __init__(self, folder: str, format: str, stream: str, schema: Schema) -> None:
+        self._format, self._schema = format, sink_schema(schema)
+        self._files, self._path = file_system(stream_folder(folder, stream))
+        self._seen: set[int] | None = None
+
+    def publish(self, batch_id: int, parts: Sequence[str]) -> None:
+        """Move the files that tasks told of into place, and drop what else was staged.
+
+        The first batch of a stream has a file even when nothing matched, so that readers find a
+        schema.
+        """
+        is_first = self._seen is None
+        if self._seen is None or batch_id in self._seen:
+            self._forget(batch_id)
+            self._seen = self._published()
+        self._seen.add(batch_id)
+        staging = f"{self._path}/{STAGING}/{batch_id}"
+        aside = [part for part in parts if part.startswith(f"{ASIDE}-")]
+        matched = [part for part in parts if part not in aside]
+        self._move(staging, matched, f"{self._path}/{batch_name(batch_id)}")
+        self._move(staging, aside, f"{self._path}/{MISFITS}/{batch_name(batch_id)}")
+        if parts:
+            self._files.delete_dir(staging)
+        if is_first and not matched and self._seen == {batch_id}:
+            self._write_empty(f"{self._path}/{batch_name(batch_id)}-00000.{self._format}")
+
+    def close(self) -> None:
+        """Remove the staging folder."""
+        staging = f"{self._path}/{STAGING}"
+        if self._files.get_file_info(staging).type is fs.FileType.Directory:
+            self._files.delete_dir(staging)
+
+    def _move(self, staging: str, parts: Sequence[str], name: str) -> None:
+        if not parts:
+            return
+        self._files.create_dir(name.rpartition("/")[0], recursive=True)
+        for number, part in enumerate(parts):
+            suffix = part.rpartition(".")[2]
+            self._files.move(f"{staging}/{part}", f"{name}-{number:05d}.{suffix}")
+
+    def _forget(self, batch_id: int) -> None:
+        """Remove what an earlier attempt at the batch published."""
+        for folder in (self._path, f"{self._path}/{MISFITS}"):
+            for name in self._names(folder):
+                if name.startswith(f"{batch_name(batch_id)}-"):
+                    self._files.delete_file(f"{folder}/{name}")
+
+    def _published(self) -> set[int]:
+        names = [name for name in self._names(self._path) if name.startswith("batch-")]
+        return {int(name.split("-")[1]) for name in names}
+
+    def _names(self, folder: str) -> list[str]:
+        found = self._files.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+        return [info.base_name for info in found if info.type is _FILE]
+
+    def _write_empty(self, path: str) -> None:
+        self._files.create_dir(self._path, recursive=True)
+        hidden = f"{self._path}/{STAGING}-empty"
+        writer = writer_for(self._format, self._files.open_output_stream(hidden), self._schema)
+        writer.write(pa.Table.from_batches([], self._schema))
+        writer.close()
+        self._files.move(hidden, path)
+
+
+def batch_name(batch_id: int) -> str:
+    """How the files of a batch begin."""
+    return f"batch-{batch_id:08d}"

@@ -1,0 +1,57 @@
+"""All inputs of a run as one stream of rows: paths of spool files, and tuples of native sources."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from backend.hosts.contract import InputSource, cause
+from backend.hosts.spark.sources import native
+from backend.hosts.spark.tasks import PATH, STREAM, Rows, tag_of
+from backend.workloads.spec import WorkloadError
+
+log = logging.getLogger(__name__)
+_FILES = "path string, modificationTime timestamp, length bigint, content binary"
+#: Spool files that one batch takes at most.
+FILES_TOGETHER = 1000
+
+
+class Inputs:
+    """The rows of the inputs that can be opened. failures: why others cannot, by name."""
+
+    def __init__(self, session: SparkSession, sources: Sequence[InputSource], spool: Path) -> None:
+        spool.mkdir(parents=True, exist_ok=True)
+        self.failures: dict[str, str] = {}
+        replayed = [one.name for one in sources if one.replay is not None]
+        opened: dict[str, DataFrame] = {}
+        for one in sources:
+            if one.replay is None:
+                try:
+                    opened[one.name] = native(session, one.stream)
+                except WorkloadError as error:
+                    self.failures[one.name] = error.message
+                except Exception as error:
+                    self.failures[one.name] = cause(error)
+        frames = [_paths(session, spool)] if replayed else []
+        is_tagged = len(opened) + len(frames) > 1
+        frames += [_tagged(name, f) if is_tagged else f for name, f in opened.items()]
+        self.rows = Rows(spool, {tag_of(n): n for n in replayed}, tuple(opened), is_tagged)
+        self.frame: DataFrame | None = None
+        if frames:
+            self.frame = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
+
+
+def _paths(session: SparkSession, spool: Path) -> DataFrame:
+    reader = session.readStream.format("binaryFile").schema(_FILES)
+    reader = reader.option("maxFilesPerTrigger", str(FILES_TOGETHER)).option("fileNameOnly", "true")
+    return reader.load(str(spool)).select(PATH)
+
+
+def _tagged(name: str, frame: DataFrame) -> DataFrame:
+    columns = [F.col(f"`{column}`") for column in frame.columns]
+    return frame.select(F.lit(name).alias(STREAM), F.struct(*columns).alias(name))

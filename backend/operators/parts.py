@@ -1,0 +1,176 @@
+"""What a task writes of one stream: a part file of matched tuples, one of tuples kept aside.
+
+Parts lie under ``_staging/<batch>`` of the stream's folder, under names no other attempt uses,
+until the driver publishes those the reports name (backend.hosts.publish). The folder is local, or
+any that pyarrow.fs knows by its URL.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+from pyarrow import fs
+
+from backend.model.schema import Schema
+from backend.operators.contract import KeptAside
+from backend.operators.values import json_lines, texts
+from backend.workloads.contract import ARROW_TYPES
+
+STAGING: Final = "_staging"
+MISFITS: Final = "_misfits"
+QUERY_IDS: Final = "query_ids"
+#: Names of parts begin with what they hold.
+MATCHED: Final = "matched"
+ASIDE: Final = "aside"
+#: Tuples written together: a row group of Parquet.
+ROWS_TOGETHER: Final = 65_536
+#: What Hadoop calls file systems that pyarrow knows by another name.
+_SCHEMES: Final = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss"}
+
+
+def file_system(path: str) -> tuple[fs.FileSystem, str]:
+    """The file system of a path or URL, and the path in it. Raises pa.ArrowInvalid for an unknown
+    one."""
+    scheme, separator, rest = path.partition("://")
+    if not separator:
+        return fs.LocalFileSystem(), os.path.abspath(path)
+    found, inside = fs.FileSystem.from_uri(f"{_SCHEMES.get(scheme, scheme)}://{rest}")
+    return found, inside.rstrip("/")
+
+
+def sink_schema(schema: Schema) -> pa.Schema:
+    """The attributes, then ``query_ids``: lists of names, each name stored once."""
+    fields = [pa.field(a.name, ARROW_TYPES[a.type]) for a in schema.attributes]
+    names = pa.list_(pa.dictionary(pa.int32(), pa.string()))
+    return pa.schema([*fields, pa.field(QUERY_IDS, names)])
+
+
+class Parts:
+    """The parts of one task. folder: of the stream; format: 'parquet', 'json' or 'csv'."""
+
+    def __init__(
+        self, folder: str, format: str, schema: pa.Schema, batch_id: int, partition: int
+    ) -> None:
+        self._format, self._schema = format, schema
+        self._files, inside = file_system(folder)
+        self._staging = f"{inside}/{STAGING}/{batch_id}"
+        self._own = f"{partition:05d}-{uuid.uuid4().hex}"
+        self._waiting: list[pa.RecordBatch] = []
+        self._writer: Writer | None = None
+        self._aside: pa.NativeFile | None = None
+        self._names: list[str] = []
+
+    def add(self, matched: pa.RecordBatch) -> None:
+        """Matched tuples, as ``sink_schema`` has them."""
+        self._waiting.append(matched)
+        if sum(map(len, self._waiting)) >= ROWS_TOGETHER:
+            self._write()
+
+    def keep_aside(self, tuples: Sequence[KeptAside]) -> None:
+        """As JSON lines."""
+        if self._aside is None:
+            self._aside = self._open(ASIDE, "json")
+        lines = ({"raw": one.raw, "error": one.error} for one in tuples)
+        self._aside.write(_encoded([json.dumps(line, ensure_ascii=False) for line in lines]))
+
+    def close(self) -> tuple[str, ...]:
+        """Finish the files; their names in the staging folder."""
+        self._write()
+        if self._writer is not None:
+            self._writer.close()
+        if self._aside is not None:
+            self._aside.close()
+        return tuple(self._names)
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        if self._writer is None:
+            out = self._open(MATCHED, self._format)
+            self._writer = writer_for(self._format, out, self._schema)
+        self._writer.write(pa.Table.from_batches(self._waiting, self._schema))
+        self._waiting = []
+
+    def _open(self, kind: str, suffix: str) -> pa.NativeFile:
+        self._files.create_dir(self._staging, recursive=True)
+        self._names.append(f"{kind}-{self._own}.{suffix}")
+        return self._files.open_output_stream(f"{self._staging}/{self._names[-1]}")
+
+
+class Writer(Protocol):
+    """Writes tables of ``sink_schema`` to an open file."""
+
+    def write(self, table: pa.Table) -> None:
+        """Append a table."""
+
+    def close(self) -> None:
+        """Finish, and close the file."""
+
+
+def writer_for(format: str, out: pa.NativeFile, schema: pa.Schema) -> Writer:
+    """The writer of a format of sinks."""
+    makers: dict[str, Callable[[pa.NativeFile, pa.Schema], Writer]] = {
+        "parquet": _Parquet,
+        "json": _Json,
+        "csv": _Csv,
+    }
+    return makers[format](out, schema)
+
+
+class _Parquet:
+    def __init__(self, out: pa.NativeFile, schema: pa.Schema) -> None:
+        import pyarrow.parquet as pq
+
+        # the stored schema says plain lists of strings: dictionaries are how they come
+        self._out = out
+        self._writer = pq.ParquetWriter(out, schema, compression="snappy", store_schema=False)
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        self._writer.close()
+        self._out.close()
+
+
+class _Json:
+    def __init__(self, out: pa.NativeFile, schema: pa.Schema) -> None:
+        self._out = out
+
+    def write(self, table: pa.Table) -> None:
+        self._out.write(_encoded(json_lines(table)))
+
+    def close(self) -> None:
+        self._out.close()
+
+
+class _Csv:
+    """Names are joined by blanks; the first line names the columns."""
+
+    def __init__(self, out: pa.NativeFile, schema: pa.Schema) -> None:
+        from pyarrow import csv
+
+        self._out = out
+        self._writer = csv.CSVWriter(out, _as_csv(schema.empty_table()).schema)
+
+    def write(self, table: pa.Table) -> None:
+        self._writer.write_table(_as_csv(table))
+
+    def close(self) -> None:
+        self._writer.close()
+        self._out.close()
+
+
+def _as_csv(table: pa.Table) -> pa.Table:
+    names = [" ".join(ids) for ids in table.column(QUERY_IDS).to_pylist()]
+    columns: list[Any] = [texts(table.column(name)) for name in table.column_names[:-1]]
+    return pa.table([*columns, pa.array(names, pa.string())], names=table.column_names)
+
+
+def _encoded(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")

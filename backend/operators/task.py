@@ -1,0 +1,234 @@
+"""One task's work on the inputs of a batch; the same in Spark's workers and in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from backend.model.schema import Schema
+from backend.operators.contract import Chunk, Emitted, KeptAside, Operator
+from backend.operators.draws import draws, seed_of
+from backend.operators.parts import Parts, sink_schema
+from backend.operators.reports import (
+    MISFITS_SHOWN,
+    InputReport,
+    RecentMatches,
+    TaskReport,
+    UnitReport,
+)
+from backend.operators.values import json_lines, shown_number
+from backend.workloads.contract import ARROW_TYPES, CORRUPT
+
+_MISFIT: Final = "does not fit the schema"
+
+Arrivals = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """An input as tasks see it. number: its place among the inputs, which seeds what is drawn.
+    timestamp: the attribute with event time, or None. operators: by unit."""
+
+    number: int
+    schema: Schema
+    timestamp: str | None
+    operators: Mapping[str, Operator]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskJob:
+    """What the tasks of a batch have in common. folder: the run's own part of the sink, '' where
+    nothing is written; format: of its files."""
+
+    batch_id: int
+    seed: int
+    inputs: Mapping[str, TaskInput]
+    folder: str
+    format: str
+
+
+def stream_folder(folder: str, stream: str) -> str:
+    """Where the matches of a stream lie: folders ``stream=NAME`` are a column to readers."""
+    return f"{folder}/stream={quote(stream, safe='')}"
+
+
+class BatchTask:
+    """The tuples of one partition of a batch, input by input, chunk by chunk."""
+
+    def __init__(self, job: TaskJob, partition: int) -> None:
+        self._job, self._partition = job, partition
+        self._inputs: dict[str, _InputTask] = {}
+        self._started = time.perf_counter()
+
+    def take(self, input: str, rows: pa.RecordBatch, arrivals: Arrivals | None = None) -> None:
+        """Process tuples: columns as ``backend.workloads.contract.arrow_schema``. arrivals: their
+        numbers in the input, where it has any."""
+        if len(rows):
+            self._of(input).take(rows, arrivals)
+
+    def fail(self, input: str, why: str) -> None:
+        """An input cannot be read on."""
+        self._of(input).failure = why
+
+    def report(self) -> bytes:
+        """Finish the files, and tell what was done."""
+        reports = {name: one.report() for name, one in self._inputs.items()}
+        spent = (time.perf_counter() - self._started) * 1e3
+        return TaskReport(self._partition, reports, spent).packed()
+
+    def _of(self, input: str) -> _InputTask:
+        if input not in self._inputs:
+            self._inputs[input] = _InputTask(self._job, input, self._partition)
+        return self._inputs[input]
+
+
+class _InputTask:
+    """One input's share of a task."""
+
+    def __init__(self, job: TaskJob, name: str, partition: int) -> None:
+        self._input = own = job.inputs[name]
+        self._works = {
+            unit: operator.open(job.batch_id, partition) for unit, operator in own.operators.items()
+        }
+        self._units = {unit: UnitReport() for unit in self._works}
+        self._seed = seed_of(job.seed, own.number, job.batch_id, partition)
+        self._numbered_seed = seed_of(job.seed, own.number)
+        self._schema = sink_schema(own.schema)
+        self._parts = None
+        if job.folder:
+            folder = stream_folder(job.folder, name)
+            self._parts = Parts(folder, job.format, self._schema, job.batch_id, partition)
+        self._recent = RecentMatches()
+        self._found = InputReport()
+        self.failure = ""
+
+    def take(self, rows: pa.RecordBatch, arrivals: Arrivals | None) -> None:
+        found = self._found
+        if arrivals is None:
+            places = np.arange(found.n_rows, found.n_rows + len(rows), dtype=np.int64)
+        else:
+            places = arrivals
+            found.through = max(found.through, int(arrivals.max()) + 1)
+        found.n_rows += len(rows)
+        tuples, fitting = self._fitting(rows)
+        if fitting is not None:
+            places = places[fitting]
+            arrivals = None if arrivals is None else arrivals[fitting]
+        if not len(tuples):
+            return
+        seed = self._seed if arrivals is None else self._numbered_seed
+        self._run(Chunk(tuples, draws(seed, places), arrivals), places, ~seed)
+
+    def _run(self, chunk: Chunk, places: NDArray[Any], seed: int) -> None:
+        emitted: list[Emitted] = []
+        flaws: dict[int, list[str]] = {}
+        for unit, work in self._works.items():
+            one = work.take(chunk)
+            self._units[unit].add(len(chunk.tuples), one)
+            emitted.append(one)
+            for row, text in one.flaws.items():
+                flaws.setdefault(row, []).append(text)
+        self._emit(chunk, together(emitted), places, seed)
+        if flaws:
+            raws = json_lines(chunk.tuples.take(pa.array(list(flaws), pa.int64())))
+            pairs = zip(raws, flaws.values(), strict=True)
+            self._keep_aside([KeptAside(raw, "; ".join(texts)) for raw, texts in pairs])
+
+    def _emit(self, chunk: Chunk, emitted: Emitted, places: NDArray[Any], seed: int) -> None:
+        rows = emitted.rows
+        if not len(rows):
+            return
+        self._found.n_matched += len(rows)
+        columns = [column.take(pa.array(rows)) for column in chunk.tuples.columns]
+        matched = pa.RecordBatch.from_arrays([*columns, emitted.query_ids], schema=self._schema)
+        if self._parts is not None:
+            self._parts.add(matched)
+        own = places[rows]
+        self._recent.add(matched, own, draws(seed, own))
+
+    def _fitting(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, NDArray[Any] | None]:
+        """The tuples that fit, as their schema has them, and which those are (None: all)."""
+        own, corrupt = self._input, rows.column(CORRUPT)
+        bad = corrupt.is_valid() if corrupt.null_count < len(rows) else None
+        if own.timestamp is not None:
+            stamps = rows.column(own.timestamp)
+            latest = shown_number(stamps)
+            if latest is not None:
+                before = self._found.latest
+                self._found.latest = latest if before is None else max(before, latest)
+            if stamps.null_count:
+                bad = stamps.is_null() if bad is None else pc.or_(bad, stamps.is_null())
+        tuples = _typed(rows, own.schema)
+        if bad is None:
+            return tuples, None
+        self._set_aside(tuples.filter(bad), corrupt.filter(bad))
+        fits = pc.invert(bad)
+        return tuples.filter(fits), fits.to_numpy(zero_copy_only=False)
+
+    def _set_aside(self, tuples: pa.RecordBatch, raw: pa.Array[Any]) -> None:
+        absent = f"{self._input.timestamp} is NULL, and it is the timestamp"
+        self._keep_aside(
+            [
+                KeptAside(line, absent) if text is None else KeptAside(text, _MISFIT)
+                for text, line in zip(raw.to_pylist(), json_lines(tuples), strict=True)
+            ]
+        )
+
+    def _keep_aside(self, tuples: Sequence[KeptAside]) -> None:
+        found = self._found
+        found.n_misfits += len(tuples)
+        found.misfits += tuples[: MISFITS_SHOWN - len(found.misfits)]
+        if self._parts is not None:
+            self._parts.keep_aside(tuples)
+
+    def report(self) -> InputReport:
+        found = self._found
+        found.recent = self._recent.packed()
+        found.units = {unit: one.told(self._works[unit]) for unit, one in self._units.items()}
+        found.parts = () if self._parts is None else self._parts.close()
+        found.failure = self.failure
+        return found
+
+
+def _typed(rows: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
+    """The attributes alone, of the types the schema has."""
+    columns = []
+    for attribute in schema.attributes:
+        column, wanted = rows.column(attribute.name), ARROW_TYPES[attribute.type]
+        columns.append(column if column.type == wanted else pc.cast(column, wanted))
+    return pa.RecordBatch.from_arrays(columns, names=list(schema.names))
+
+
+def together(emitted: Sequence[Emitted]) -> Emitted:
+    """What several operators emitted of one chunk: each tuple once, with all its names, sorted."""
+    some = [one for one in emitted if len(one.rows)]
+    if len(some) == 1:
+        return some[0]
+    rows = [np.repeat(one.rows, np.diff(one.query_ids.offsets.to_numpy())) for one in some]
+    names = [_texts(one.query_ids.flatten()) for one in some]
+    coded = pa.concat_arrays([pa.array([], pa.string()), *names]).dictionary_encode()
+    known = coded.dictionary.to_pylist()
+    ordered = sorted(range(len(known)), key=known.__getitem__)
+    rank_of = np.empty(len(known), dtype=np.int32)
+    rank_of[ordered] = np.arange(len(known), dtype=np.int32)
+    places = np.concatenate([np.zeros(0, np.int32), *rows])
+    ranks = rank_of[coded.indices.to_numpy()]
+    order = np.lexsort((ranks, places))
+    places, ranks = places[order], ranks[order]
+    begins = np.flatnonzero(np.diff(places, prepend=-1))
+    dictionary = pa.array([known[k] for k in ordered], pa.string())
+    listed = pa.DictionaryArray.from_arrays(pa.array(ranks), dictionary)
+    starts = pa.array(np.append(begins, len(ranks)).astype(np.int32))
+    return Emitted(places[begins], pa.ListArray.from_arrays(starts, listed), {})
+
+
+def _texts(names: pa.Array[Any]) -> pa.Array[Any]:
+    return names.dictionary_decode() if pa.types.is_dictionary(names.type) else names

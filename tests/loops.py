@@ -1,0 +1,77 @@
+"""A small loop for hosts: fixed operators, everything told is kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from backend.model.knobs import KnobValue
+from backend.operators.contract import BatchPlan, BatchResult, Operator
+
+Operators = Mapping[str, Mapping[str, Operator]]
+
+
+class FixedLoop:
+    """Runs the same operators in every batch, or what ``choose`` says. knobs: (input, knob)."""
+
+    def __init__(
+        self,
+        operators: Operators,
+        knobs: Mapping[tuple[str, str], KnobValue] | None = None,
+        choose: Callable[[int], Operators] | None = None,
+    ) -> None:
+        self.stop_requested = threading.Event()
+        self.results: list[BatchResult] = []
+        self.begun: list[int] = []
+        self.n_abandoned = self.n_idle = self.n_between = 0
+        self.last_words = ""
+        self._choose = choose or (lambda batch_id: operators)
+        self._knobs = dict(knobs or {})
+        self._in_batch = False
+
+    @property
+    def in_batch(self) -> bool:
+        return self._in_batch
+
+    def begin_batch(self, batch_id: int) -> BatchPlan:
+        self._in_batch = True
+        self.begun.append(batch_id)
+        return BatchPlan(batch_id, self._choose(batch_id))
+
+    def end_batch(self, result: BatchResult) -> None:
+        self.results.append(result)
+        self._in_batch = False
+
+    def abandon_batch(self) -> None:
+        self.n_abandoned += 1
+        self._in_batch = False
+
+    def idle(self) -> None:
+        self.n_idle += 1
+
+    def between_batches(self) -> None:
+        self.n_between += 1
+
+    def ending(self, why: str) -> None:
+        self.last_words = why
+
+    def input_knob(self, input: str, name: str) -> KnobValue:
+        default: KnobValue = 0.0 if name == "rate" else "stop"
+        return self._knobs.get((input, name), default)
+
+    def total(self, input: str, count: str) -> int:
+        """A count of InputResult, summed over batches."""
+        return sum(getattr(result.inputs[input], count) for result in self.results)
+
+    def matched_by_query(self, unit: str) -> dict[str, int]:
+        """Summed over batches."""
+        found: dict[str, int] = {}
+        for result in self.results:
+            for name, n in result.units[unit].matched_by_query.items():
+                found[name] = found.get(name, 0) + n
+        return found
+
+    def reports(self, unit: str) -> list[Any]:
+        """What the unit's operator reported, batch by batch."""
+        return [result.units[unit].report for result in self.results]
