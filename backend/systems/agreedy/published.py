@@ -10,7 +10,7 @@ from backend.model.ids import entity_id, output_queue, profile_id, unit_entity
 from backend.operators.contract import UnitResult
 from backend.operators.filters.counts import FilterCounts
 from backend.systems.agreedy.race import Standing
-from backend.systems.agreedy.reoptimizer import FiltersReOptimizer, Monitor
+from backend.systems.agreedy.reoptimizer import FiltersReOptimizer, PipelineMonitor
 from backend.systems.recording import pipeline, samples_of
 from storage.vocabulary.graph import PlanGraph, PlanNode
 from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
@@ -108,7 +108,7 @@ def filter_samples(
     unit_id: str,
     result: UnitResult,
     plan: FilterPlan,
-    monitor: Monitor,
+    monitor: PipelineMonitor,
     raised_total: Mapping[str, int],
 ) -> list[Sample]:
     """Per filter of the plan that ran: tuples asked about, shares, cost, rank; queues."""
@@ -137,7 +137,7 @@ def filter_samples(
 
 
 def unit_samples(
-    unit_id: str, result: UnitResult, monitor: Monitor, profile_prob: float
+    unit_id: str, result: UnitResult, monitor: PipelineMonitor, profile_prob: float
 ) -> list[Sample]:
     """What concerns all of the unit, and its profile window with what it cost and says."""
     counts: FilterCounts = result.report

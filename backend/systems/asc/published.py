@@ -13,7 +13,7 @@ from backend.model.ids import entity_id, output_queue, profile_id, unit_entity
 from backend.operators.contract import UnitResult
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import PlanShape
-from backend.systems.asc.watch import Monitor
+from backend.systems.asc.watch import SelectionMonitor
 from backend.systems.recording import pipeline, samples_of
 from storage.vocabulary.graph import PlanGraph, PlanNode
 from storage.vocabulary.records import Entity, Json, PlanVersion, Sample
@@ -147,7 +147,7 @@ def construct_samples(unit_id: str, result: UnitResult, plan: SelectionPlan) -> 
 
 
 def unit_samples(
-    unit_id: str, result: UnitResult, monitor: Monitor, core_us: float
+    unit_id: str, result: UnitResult, monitor: SelectionMonitor, core_us: float
 ) -> list[Sample]:
     """What concerns all of the unit, and its profile window."""
     n, counts = result.n_tuples, result.report
