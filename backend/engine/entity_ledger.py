@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from storage.vocabulary.records import Entity, Json
 
 
 class EntityLedger:
-    """Which entities were published; tells what is new, changed or gone."""
+    """Which entities were published; tells what is new, changed or gone. known: those a run that
+    goes on has published."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, Entity] = {}
+    def __init__(self, known: Iterable[Entity] = ()) -> None:
+        self._known: dict[str, Entity] = {entity.id: entity for entity in known}
         self._last: Sequence[Entity] = ()
 
     def changes(self, now: Sequence[Entity], batch: int) -> tuple[Entity, ...]:

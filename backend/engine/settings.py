@@ -36,9 +36,7 @@ class ScopedSettings:
         if len(having) == 1:
             return having[0]
         if having:
-            raise Refused(
-                f"{len(having)} scopes have a knob {name!r}, say which: {_listed(having)}"
-            )
+            raise Refused(f"say which {name!r} is meant: that of {_listed(having)}")
         known = sorted({n for settings in self.scopes.values() for n in settings.specs})
         raise Refused(f"there is no knob {name!r}; knobs are {', '.join(known)}")
 

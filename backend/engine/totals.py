@@ -36,7 +36,10 @@ class Totals:
             return cls()
         known = last.totals
         engine = known.get(SYSTEM, {})
-        names = (f"{name}_total" for name in ("tuples", "matched", "misfits", "decisions"))
+        tuples, matched, misfits, decisions = (
+            int(engine.get(f"{name}_total", 0))
+            for name in ("tuples", "matched", "misfits", "decisions")
+        )
         by_query = {
             entity.name: int(known[entity.id].get("matched_total", 0))
             for entity in last.entities
@@ -48,7 +51,7 @@ class Totals:
             )
             for one in last.units
         }
-        return cls(*(int(engine.get(name, 0)) for name in names), by_query, evaluations)
+        return cls(tuples, matched, misfits, decisions, by_query, evaluations)
 
     def count(self, result: BatchResult, recorded: Recorded) -> None:
         """Add a batch and what the units decided at it."""

@@ -104,7 +104,18 @@ class UnitSet:
         for where, members in placed(registry.queries.values()).values():
             recorded, settings = self._add(where, members, registry, settings, batch)
             found = found.then(recorded)
+        if last is not None:
+            self._take_up(last, batch)
         return found, settings
+
+    def _take_up(self, last: LastState, batch: int) -> None:
+        """Remember what was published; what is there no more goes."""
+        units = [one.unit for one in last.units if one.unit.removed_batch is None]
+        self._published = {unit.id: unit for unit in units}
+        gone = [e for e in last.entities if e.unit_id and e.unit_id not in self._units]
+        self._gone += [replace(entity, removed_batch=batch) for entity in gone]
+        for id, one in self._units.items():
+            one.ledger = EntityLedger(e for e in last.entities if e.unit_id == id)
 
     def _add(
         self,

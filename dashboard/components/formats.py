@@ -1,4 +1,4 @@
-"""Numbers as text; assets/format.js writes the same. Unknown (None, NaN) is always '—'."""
+"""Numbers as text; modules/format.js writes the same. Unknown (None, NaN) is always '—'."""
 
 from __future__ import annotations
 

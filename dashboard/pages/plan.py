@@ -285,4 +285,13 @@ def _recent_table(facts: Facts) -> Component:
     return table(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
 
 
-PAGE: Final = Page("/plan", "Plan", "Plan", _ICON, "p", layout, register)
+PAGE: Final = Page(
+    path="/plan",
+    title="Plan",
+    label="Plan",
+    icon=_ICON,
+    key="p",
+    missing="The engine has not begun a run in this store; python3 run.py starts one.",
+    steady=True,
+    own=(layout, register),
+)

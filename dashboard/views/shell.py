@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dashboard.context import Context
+from dashboard.views.events import names
 from dashboard.views.numbers import known
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run
@@ -20,7 +21,7 @@ QUIET_KINDS: Final = ("held back",)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything assets/header.js and strip.js draw, as JSON.
+    """Everything modules/header.js and strip.js draw, as JSON.
 
     run: {id, workload, stream, state, note}. runs: {id, label, state}, newest first. first, now:
     batches. time: Unix s of the newest record. period_s: between two batches lately. plans: oldest
@@ -104,7 +105,7 @@ def plan_item(plan: PlanVersion) -> dict[str, Any]:
         "batch": plan.batch,
         "time": plan.recorded_at,
         "kind": plan.kind,
-        "order": [entity.partition(":")[2] for entity in plan.order],
+        "order": names(plan),
         "decision": plan.decision,
     }
 

@@ -128,63 +128,78 @@ def kept_aside(folder: Path) -> list[tuple[str, str]]:
     return [(line["raw"], line["error"]) for line in lines]
 
 
-def test_two_inputs_and_three_units(make: Make, tmp_path: Path) -> None:
-    rows = cars()
-    rows[7] = ["seven", 1.0, "x", {}]
-    rows[8] = [8, 99.0, "B-1", {}]
-    plates = [[k, "?" if k % 7 == 3 else f"B-{k % 3}"] for k in range(300)]
-    inputs = [source(CARS, rows, "Cars", "at"), source(PARTS, plates, "Parts", None)]
-    parts = MemorySource(plates, PARTS)
-    queries = [parsed(name, text) for name, text in QUERIES.items()]
-    kinds = [parsed("kind", "Select * From Parts Where kind = 'B-2'")]
-    operators: Operators = {
-        "Cars": {"asc:Cars": selection(queries, CARS), "agreedy:wanted": pipeline(parts)},
-        "Parts": {"asc:Parts": selection(kinds, PARTS)},
-    }
-    loop = FixedLoop(operators)
-    assert make(loop, inputs, SinkSpec(str(tmp_path / "out"))).run() == "the stream reached its end"
-
-    given = [[None if v == {} else v for v in row] for row in rows if row[0] not in ("seven", 8)]
-    named = [dict(zip(CARS.names, row, strict=True)) for row in given]
-    expected = {row["id"]: list(matches(queries, row, CARS)) for row in named}
-    flawed = []
-    for row in named:
-        last = min(row["id"], 299)
+def defined(
+    queries: Sequence[ContinuousQuery], rows: Sequence[list[Any]], plates: Sequence[list[Any]]
+) -> tuple[dict[int, list[str]], list[int]]:
+    """By the definition: id -> queries of the cars that match; ids of those kept aside."""
+    expected, flawed = {}, []
+    for given in rows:
+        row = dict(zip(CARS.names, [None if v == {} else v for v in given], strict=True))
+        names = list(matches(queries, row, CARS))
+        last = min(given[0], len(plates) - 1)
         window = [kind for _, kind in plates[max(0, last - 2) : last + 1]]
         if row["speed"] is not None and row["speed"] > 10 and row["plate"] in window:
             if row["plate"] == "?":
-                flawed.append(row["id"])
+                flawed.append(given[0])
             else:
-                expected[row["id"]] = sorted([*expected[row["id"]], "wanted"])
-    expected = {k: names for k, names in expected.items() if names}
-    assert len(flawed) > 10
-    assert sunk(tmp_path / "out" / "stream=Cars") == expected
-    assert sunk(tmp_path / "out" / "stream=Parts") == {
-        k: ["kind"] for k, kind in plates if kind == "B-2"
+                names.append("wanted")
+        if names:
+            expected[given[0]] = sorted(names)
+    return expected, flawed
+
+
+def test_two_inputs_and_three_units(make: Make, tmp_path: Path) -> None:
+    rows = cars()
+    plates = [[k, "?" if k % 7 == 3 else f"B-{k % 3}"] for k in range(300)]
+    inputs = [source(CARS, rows, "Cars", "at"), source(PARTS, plates, "Parts", None)]
+    queries = [parsed(name, text) for name, text in QUERIES.items()]
+    kinds = [parsed("kind", "Select * From Parts Where kind = 'B-2'")]
+    operators: Operators = {
+        "Cars": {
+            "asc:Cars": selection(queries, CARS),
+            "agreedy:wanted": pipeline(MemorySource(plates, PARTS)),
+        },
+        "Parts": {"asc:Parts": selection(kinds, PARTS)},
     }
+    loop, out = FixedLoop(operators), tmp_path / "out"
+    assert make(loop, inputs, SinkSpec(str(out))).run() == "the stream reached its end"
+
+    expected, flawed = defined(queries, rows, plates)
+    assert len(flawed) > 10
+    assert sunk(out / "stream=Cars") == expected
+    assert sunk(out / "stream=Parts") == {k: ["kind"] for k, kind in plates if kind == "B-2"}
     per_query = Counter(name for names in expected.values() for name in names)
     counted = loop.matched_by_query("asc:Cars") | loop.matched_by_query("agreedy:wanted")
     assert counted == dict(per_query)
-    n_aside = 2 + len(flawed)
-    assert (loop.total("Cars", "n_tuples"), loop.total("Parts", "n_tuples")) == (500 - n_aside, 300)
+    assert loop.total("Cars", "n_tuples") == 500 - len(flawed)
+    assert loop.total("Parts", "n_tuples") == 300
     assert loop.total("Cars", "n_matched") == len(expected)
-    assert loop.total("Cars", "n_misfits") == n_aside
-    aside = kept_aside(tmp_path / "out" / "stream=Cars")
-    raised = [json.loads(raw)["id"] for raw, error in aside if error.startswith("german: Value")]
-    assert raised == flawed
-    assert [pair for pair in aside if not pair[1].startswith("german")] == [
+    aside = kept_aside(out / "stream=Cars")
+    assert [json.loads(raw)["id"] for raw, _ in aside] == flawed
+    assert {error for _, error in aside} == {"german: ValueError: no plate"}
+    assert loop.results[-1].inputs["Cars"].ended
+    assert not list(out.rglob("_staging*"))
+    assert sum(report.reached["id"] for report in loop.reports("asc:Cars")) == 500
+    assert sum(report.n_evaluated for report in loop.reports("agreedy:wanted")) == 500
+
+
+def test_what_does_not_fit_is_kept_aside(make: Make, tmp_path: Path) -> None:
+    rows = cars(100)
+    rows[7] = ["seven", 1.0, "x", {}]
+    rows[8] = [8, 99.0, "B-1", {}]
+    rows[9][3] = "2013-01-02T10:00:00"
+    loop = FixedLoop({"Cars": {"asc:Cars": selection([parsed("all", QUERIES["all"])], CARS)}})
+    inputs = [source(CARS, rows, "Cars", "at")]
+    make(loop, inputs, SinkSpec(str(tmp_path / "out"))).run()
+    expected = [
         ('["seven", 1.0, "x", {}]', "does not fit the schema"),
         ('{"id": 8, "speed": 99.0, "plate": "B-1"}', "at is NULL, and it is the timestamp"),
     ]
-    shown_aside = [kept for result in loop.results for kept in result.inputs["Cars"].misfits]
-    assert 2 < len(shown_aside) <= n_aside
-    assert loop.results[0].inputs["Cars"].stream_time == "2013-01-01 10:00:00.000001"
-    assert loop.results[-1].inputs["Cars"].ended
-    assert not list((tmp_path / "out").rglob("_staging*"))
-    reached = [report.reached["id"] for report in loop.reports("asc:Cars")]
-    assert sum(reached) == 498
-    n_asked = sum(report.n_evaluated for report in loop.reports("agreedy:wanted"))
-    assert n_asked == 498
+    assert kept_aside(tmp_path / "out" / "stream=Cars") == expected
+    told = [kept for result in loop.results for kept in result.inputs["Cars"].misfits]
+    assert [(kept.raw, kept.error) for kept in told] == expected
+    assert (loop.total("Cars", "n_tuples"), loop.total("Cars", "n_misfits")) == (98, 2)
+    assert loop.results[0].inputs["Cars"].stream_time == "2013-01-02 10:00:00"
 
 
 def test_what_is_profiled_and_shown_is_the_same_whatever_the_batches(

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from backend.engine.job import InputJob, RunJob
@@ -25,10 +24,9 @@ from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import is_replayed, open_replay
 from backend.hosts.spark.warming import warm_workers
 from backend.model.conditions import WindowMember
-from backend.model.schema import Schema
 from backend.systems.contract import Refused
 from backend.workloads.relations import SlidingRelation
-from backend.workloads.sources import ReplaySource, open_source
+from backend.workloads.sources import LaterSource, ReplaySource, Unreadable, open_source
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from storage.errors import RunExists
 from storage.liveness import may_live
@@ -70,7 +68,11 @@ class Launch:
         self._stopping = threading.Event()
         self._host: RunHost | None = None
         self._held: dict[str, ReplaySource] = {}
-        self._relations: dict[WindowMember, SlidingRelation] = {}
+        self._spark: SparkSession | None = None
+        self._relations = {
+            member: SlidingRelation(self._later(member.stream), member.column, member.rows)
+            for member in self._members
+        }
 
     def stop(self) -> None:
         """Ask the run to end; returns at once."""
@@ -259,42 +261,31 @@ class Launch:
         return {"path": sink.path, "format": sink.format}
 
     def _sources(self, session: SparkSession) -> list[InputSource]:
-        """What the host reads; fills in what windows look into."""
-        for member in self._members:
-            replay = self._replay(session, self._streams[member.stream])
-            self._relations[member] = SlidingRelation(replay, member.column, member.rows)
-        found = []
+        """What the host reads."""
+        self._spark, found = session, []
         for name in self._inputs:
             stream = self._streams[name]
-            replay = self._replay(session, stream) if is_replayed(stream) else None
+            replay = self._replay(name) if is_replayed(stream) else None
             found.append(InputSource(stream, replay))
         return found
 
-    def _replay(self, session: SparkSession, stream: StreamSpec) -> ReplaySource:
-        if stream.name not in self._held:
+    def _replay(self, name: str) -> ReplaySource:
+        """The tuples of a replayed stream; once Spark is there, which reads files."""
+        if name not in self._held:
+            stream, cache = self._streams[name], self.settings.folder / "cache"
+            assert self._spark is not None
             try:
-                cache = self.settings.folder / "cache"
-                self._held[stream.name] = open_replay(session, stream, cache)
+                self._held[name] = open_replay(self._spark, stream, cache)
             except Exception as error:  # the input fails alone
-                self._held[stream.name] = Unreadable(stream.schema, error)
-        return self._held[stream.name]
+                self._held[name] = Unreadable(stream.schema, error)
+        return self._held[name]
+
+    def _later(self, name: str) -> LaterSource:
+        return LaterSource(self._streams[name].schema, lambda: self._replay(name))
 
     def _end(self, loop: Loop, state: RunState, note: str) -> None:
         self.writer.set_state(loop.run.id, state, note, time.time())
         log.info("run %s %s: %s", loop.run.id, state, note)
-
-
-class Unreadable:
-    """A source that could not be opened: it raises why when it is read."""
-
-    n_tuples: int | None = None
-
-    def __init__(self, schema: Schema, error: Exception) -> None:
-        self.schema, self._error = schema, error
-
-    def slice(self, start: int, count: int) -> pa.Table:
-        """Raises what opening it did."""
-        raise self._error
 
 
 def _source_facts(stream: StreamSpec) -> dict[str, Json]:

@@ -1,15 +1,27 @@
-"""No text may do anything but be read or be refused with its place: not hang, not break."""
+"""No text may do anything but be read or be refused with its place: not hang, not break.
+
+What is CQL comes back from print, whether some system runs it or not.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from backend.cql import CqlError, parse_query
+from backend.cql.claims import unsupported_part
+from backend.cql.logical import Logical
+from backend.cql.parser import plan_of
+from backend.cql.printer import format_plan
+from backend.cql.scope import Catalog
+from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
 
 STREAMS = {"D": Schema.parse("v int, tag string, ok boolean, day date")}
+_F = Function("f", (Parameter("what", "any"),), lambda *a: True)
+CATALOG = Catalog(STREAMS, {"E": Schema.parse("v int, n bigint")}, functions=Functions({"f": _F}))
 WHERE = "Select * From D Where "
 LONGEST = 8000
 #: Texts that a reader with two ways to take the same characters, or a recursive one, dies of.
@@ -41,6 +53,14 @@ GIANTS = {
     "calls": WHERE + "f(" * 2600 + "v" + ")" * 2600,
     "many parts": WHERE + " or ".join(["v=1"] * 900),
     "a long list": WHERE + "v in (" + ",".join("1" * 3900) + ")",
+    "groups": "Select " + ",".join(["v"] * 1900) + " From D Group By " + ",".join(["v"] * 1900),
+    "sources": "Select 1 From " + ",".join(f"D d{n}" for n in range(1000)),
+    "columns of sources": "Select "
+    + ",".join(f"d{n}.v" for n in range(500))
+    + " From "
+    + ",".join(f"D d{n}" for n in range(500)),
+    "stars of a join": "Select *, *, *, * From " + ",".join(f"D d{n}" for n in range(1000)),
+    "stars of stars": "Select *, * From (" * 36 + "Select * From D" + ")" * 36,
     "a long name": WHERE + "a" * 7900 + " = 1",
     "many parts of a name": WHERE + "a." * 3900 + "a=1",
     "a dot after blanks": "Select a" + " " * 7900 + ".",
@@ -73,14 +93,28 @@ SEEDS = (
     "Select * From D Where v = 1 and tag <> 'x'",
     "Select * From D As d Where not (d.v between 1 and 5 or tag in ('a', 'b')) -- why\n;",
     "Select Istream(v, count(*) As n) From D [Range 5 Minutes] Where ok Group By v Having n > 1",
+    "Select Distinct x.v, sum(E.n) % 7 As n From (D [Rows 5]) x Join E On x.v = E.v Group By x.v",
+    "Rstream(Select v From D [Now] Union (Select 1 From D Except Select 2 From E))",
+    "Select v From (Select v, - (v + 1) * 2 From D) Where v > (Select max(v) From E) and f(tag)",
     "Select * From D Where v in (Select v From D [Rows 10]) and day >= DATE '2013-01-31'",
 )
 
 
 def read(text: str) -> None:
     """Parse; what is refused is refused with a place in the text, in words that can be written."""
+    check(lambda: parse_query("q", text, STREAMS))
+    check(lambda: printed(plan_of(text, CATALOG)))
+
+
+def printed(plan: Logical) -> None:
+    text = format_plan(plan)
+    assert plan_of(text, CATALOG) == plan
+    unsupported_part(plan)
+
+
+def check(reading: Callable[[], object]) -> None:
     try:
-        parse_query("q", text, STREAMS)
+        reading()
     except CqlError as error:
         refusal = error
     else:

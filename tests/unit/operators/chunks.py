@@ -83,7 +83,8 @@ def chunks_of(schema: Schema, rows: Sequence[Row], n_chunks: int = 3) -> list[Ch
 def run(operator: Operator, chunks: Sequence[Chunk]) -> tuple[dict[int, list[str]], Any]:
     """One task: id -> names of the queries, and what was counted. The operator is pickled first
     where the test asks for it."""
-    work, found = operator.open(0, 0), {}
+    work = operator.open(0, 0)
+    found: dict[int, list[str]] = {}
     for chunk in chunks:
         emitted = work.take(chunk)
         ids = chunk.tuples.column("id").take(pa.array(emitted.rows)).to_pylist()

@@ -119,11 +119,12 @@ def drops(filter_: Filter, row: dict[str, Any]) -> bool:
         value = row["i" if filter_.name == "fragile" else "s"]
         if value is None:
             return True
-        return {
+        verdicts: dict[str, bool] = {
             "matches": "a" not in str(value),
             "fragile": value == 3,
             "contains": "zz" in str(value),
-        }[filter_.name]
+        }
+        return verdicts[filter_.name]
     assert not isinstance(condition, WindowMember)
     return truth(condition, row, NARROW) is not True
 
@@ -142,7 +143,8 @@ def test_any_order_of_native_and_other_filters(rule: Any, p: float) -> None:
     for turn in range(4):
         order = random.Random(turn).sample(list(FILTERS), len(FILTERS))
         probing = Probing(rule, order[3] if rule == "one" else None)
-        ready, flaws = operator(order, probing, p), {}
+        ready = operator(order, probing, p)
+        flaws: dict[int, str] = {}
         work, found = ready.open(0, 0), []
         for chunk in chunks_of(NARROW, rows, 1 + 3 * turn):
             done = work.take(chunk)

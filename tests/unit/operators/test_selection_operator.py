@@ -133,7 +133,7 @@ def test_a_predicate_free_and_a_contradictory_query() -> None:
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(1, "early drop", constructs.attributes)
     operator = SelectionOperator(shipped_plan(constructs, plan, "resolved", schema), 0.0, "kernels")
-    rows = [{"id": 0, "a": 1}, {"id": 1, "a": None}]
+    rows: list[dict[str, Any]] = [{"id": 0, "a": 1}, {"id": 1, "a": None}]
     found, counts = run(operator, chunks_of(schema, rows))
     assert found == {0: ["all", "some"], 1: ["all"]}
     assert counts.sample == {"a": []}
@@ -152,9 +152,8 @@ def test_tasks_add_up_and_no_task_is_no_tuple() -> None:
         work.take(chunk)
         reports.append(work.report())
     counts = operator.merged(reports)
-    assert list(counts.reached.values()), list(counts.dropped.values()) == defined(
-        constructs, rows, plan, "drop"
-    )
+    counted = (list(counts.reached.values()), list(counts.dropped.values()))
+    assert counted == defined(constructs, rows, plan, "drop")
     assert repr(counts.sample) == repr({a: [r[a] for r in rows] for a in plan.order})
     nothing = operator.merged([])
     assert nothing.reached == dict.fromkeys(plan.order, 0)

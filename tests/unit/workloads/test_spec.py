@@ -250,7 +250,7 @@ def test_columns_of_the_system_are_no_attributes(tmp_path: Path, name: str) -> N
 def test_a_query_nested_too_deeply_is_refused_with_its_place(tmp_path: Path, nots: int) -> None:
     query = "Select * From Cars Where " + "not " * nots + "id = 1"
     said = refused(tmp_path, CARS + f"[queries]\nq = '{query}'")
-    assert said == ": query 'q', line 1, column 826: nested deeper than 200 levels"
+    assert re.fullmatch(r": query 'q', line 1, column 8\d\d: nested deeper than 200 levels", said)
 
 
 def test_a_list_nested_too_deeply_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,167 @@
+"""Runs on Spark: native sources beside replayed ones, crashes, stops, and what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from backend.hosts.contract import InputsFailed, InputSource
+from backend.hosts.spark.runner import RunFailed, RunHost
+from backend.hosts.spark.warming import warm_workers
+from backend.model.knobs import KnobValue
+from backend.model.schema import Schema
+from backend.operators.contract import Chunk, Emitted
+from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
+from tests.contract.test_hosts import CARS, PARTS, cars, kept_aside, parsed, selection, source, sunk
+from tests.loops import FixedLoop
+from tests.spark.killed_run import BATCH, N_TUPLES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def native(name: str, schema: Schema, format: str, path: Path, **options: str) -> InputSource:
+    spec = SourceSpec(format, {"path": str(path), **options})
+    return InputSource(StreamSpec(name, schema, spec))
+
+
+def csv_folder(folder: Path) -> Path:
+    """Two files; the second has a line that does not fit."""
+    folder.mkdir()
+    (folder / "one.csv").write_text("id,kind\n1,x\n2,y\n3,x\n")
+    (folder / "two.csv").write_text("id,kind\n4,x\nfive,x\n6,\n")
+    return folder
+
+
+KINDS = parsed("kind", "Select * From Parts Where kind = 'x'")
+
+
+def test_native_sources_and_a_replayed_one_are_one_query(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "json").mkdir()
+    (tmp_path / "json" / "a.json").write_text('{"id": 7, "kind": "x"}\n{"id": "no"}\n{"id": 8}\n')
+    inputs = [
+        native("Parts", PARTS, "csv", csv_folder(tmp_path / "csv"), header="true"),
+        native("Other", PARTS, "json", tmp_path / "json"),
+        source(CARS, cars(), "Cars", None),
+        native("Absent", PARTS, "parquet", tmp_path / "nothing"),
+    ]
+    unit = selection([KINDS], PARTS)
+    everything = selection([parsed("all", "Select * From Cars Where id >= 0")], CARS)
+    operators = {"Parts": {"p": unit}, "Other": {"o": unit}, "Cars": {"c": everything}}
+    loop = FixedLoop(operators)
+    out = tmp_path / "out"
+    ended = RunHost(spark, loop, inputs, SinkSpec(str(out)), tmp_path / "run", True).run()
+    assert ended.startswith("the stream reached its end; Absent: source 'parquet': ")
+    assert all("Path does not exist" in r.inputs["Absent"].failure for r in loop.results)
+    assert sunk(out / "stream=Parts") == {k: ["kind"] for k in (1, 3, 4)}
+    assert sunk(out / "stream=Other") == {7: ["kind"]}
+    assert len(sunk(out / "stream=Cars")) == 500
+    assert kept_aside(out / "stream=Parts") == [("five,x", "does not fit the schema")]
+    assert kept_aside(out / "stream=Other") == [('{"id": "no"}', "does not fit the schema")]
+    assert loop.total("Cars", "n_tuples") == 500
+    assert (loop.total("Parts", "n_tuples"), loop.total("Other", "n_misfits")) == (5, 1)
+
+
+def test_one_native_source(spark: SparkSession, tmp_path: Path) -> None:
+    inputs = [native("Parts", PARTS, "csv", csv_folder(tmp_path / "csv"), header="true")]
+    loop = FixedLoop({"Parts": {"p": selection([KINDS], PARTS)}})
+    sink = SinkSpec(str(tmp_path / "out"))
+    RunHost(spark, loop, inputs, sink, tmp_path / "run", True).run()
+    assert len(loop.results) == 2  # a file a batch
+    assert sunk(tmp_path / "out" / "stream=Parts") == {k: ["kind"] for k in (1, 3, 4)}
+    absent = [native("Absent", PARTS, "parquet", tmp_path / "nothing")]
+    with pytest.raises(InputsFailed, match=r"Absent: .*does not exist"):
+        RunHost(spark, loop, absent, sink, tmp_path / "other", True).run()
+
+
+class Raising:
+    """An operator that cannot do its work."""
+
+    def open(self, batch_id: int, partition: int) -> Raising:
+        return self
+
+    def take(self, chunk: Chunk) -> Emitted:
+        raise ZeroDivisionError("no such thing")
+
+    def report(self) -> bytes:
+        return b""
+
+    def merged(self, reports: Any) -> None:
+        return None
+
+
+def test_a_batch_that_fails_ends_the_run_with_its_cause(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    loop = FixedLoop({"Cars": {"c": Raising()}})
+    inputs = [source(CARS, cars(), "Cars", None)]
+    host = RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / "run", True)
+    with pytest.raises(RunFailed, match=r"^ZeroDivisionError: no such thing$"):
+        host.run()
+    assert (loop.n_abandoned, loop.in_batch) == (1, False)
+
+
+def test_a_live_run_is_stopped_from_outside_and_by_command(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for turn, by_command in enumerate((False, True)):
+        knobs: dict[tuple[str, str], KnobValue] = {
+            ("Cars", "rate"): 500.0,
+            ("Cars", "at_end"): "loop",
+        }
+        loop = FixedLoop({}, knobs)
+        inputs = [source(CARS, cars(), "Cars", None)]
+        host = RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / str(turn), False)
+        ended: list[str] = []
+        thread = threading.Thread(target=lambda host=host, ended=ended: ended.append(host.run()))
+        thread.start()
+        deadline = time.monotonic() + 60
+        while loop.results[1:] == [] or loop.total("Cars", "n_tuples") < 600:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        (loop.stop_requested if by_command else host.stopping).set()
+        thread.join(timeout=20)
+        assert ended == ["stopped by command" if by_command else "stopped"]
+        assert loop.last_words == ("" if by_command else "stopped")
+        assert loop.n_between > 0
+        assert loop.results[-1].inputs["Cars"].backlog_tuples is not None
+
+
+def test_a_killed_run_goes_on_and_loses_or_doubles_nothing(tmp_path: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tests.spark.killed_run", str(tmp_path), *arguments]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+    assert run("end_batch", "2").returncode == -9  # published, and not told
+    assert run("recorded", "4").returncode == -9  # told, and not committed
+    assert run("begin_batch", "6").returncode == -9
+    done = run()
+    assert done.stdout.strip() == "the stream reached its end", done.stderr
+    found = sunk(tmp_path / "out" / "stream=Parts")
+    assert found == {k: ["kind"] for k in range(1, N_TUPLES, 2)}
+    lines = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text().splitlines()]
+    last = {batch_id: (n, matched) for batch_id, n, matched in lines}
+    assert [n for n, _ in last.values()] == [BATCH] * (N_TUPLES // BATCH)
+    assert sum(matched for _, matched in last.values()) == N_TUPLES // 2
+    assert sorted(last) == list(range(len(last)))
+    assert len(lines) - len(last) <= 1  # batch 4 came again
+    assert len(list((tmp_path / "run" / "spool").glob("*.parquet"))) < 5
+
+
+def test_workers_are_warmed_by_a_match(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="backend.hosts.spark.warming"):
+        thread = warm_workers(spark)
+        thread.join(timeout=60)
+    assert not thread.is_alive()
+    assert caplog.messages == []

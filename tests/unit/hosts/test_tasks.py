@@ -1,0 +1,105 @@
+"""What workers do with rows, without Spark: paths of spool files, tuples of several streams."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from backend.hosts.spark.tasks import Rows, run_task, tag_in, tag_of
+from backend.model.schema import Schema
+from backend.operators.reports import TaskReport
+from backend.operators.task import TaskInput, TaskJob
+from backend.workloads.contract import CORRUPT
+from backend.workloads.replay import Feeder
+from backend.workloads.sources import MemorySource
+
+A, B = Schema.parse("id int"), Schema.parse("name string")
+
+
+def job() -> TaskJob:
+    inputs = {"A": TaskInput(0, A, None, {}), "B b": TaskInput(1, B, None, {})}
+    return TaskJob(3, 1, inputs, "", "parquet")
+
+
+def feed(spool: Path, name: str, source: MemorySource, slice_tuples: int) -> None:
+    feeder = Feeder(
+        source, spool, lambda: 0.0, lambda: "stop", slice_tuples=slice_tuples, prefix=tag_of(name)
+    )
+    feeder.start()
+    deadline = time.monotonic() + 10
+    while not feeder.finished:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    feeder.stop()
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Rows:
+    feed(tmp_path, "A", MemorySource([[k] for k in range(95)] + [["x"]] * 5, A), 7)
+    feed(tmp_path, "B b", MemorySource([["n"]] * 40, B), 10)
+    return Rows(tmp_path, {tag_of(name): name for name in ("A", "B b")}, (), False)
+
+
+def paths(rows: Rows) -> list[str]:
+    return [f"file:{path}" for path in sorted(rows.spool.iterdir(), reverse=True)]
+
+
+def told(rows: Rows, found: list[str]) -> TaskReport:
+    batches = [pa.record_batch({"path": found[:5]}), pa.record_batch({"path": found[5:]})]
+    report = TaskReport.unpacked(run_task(job(), rows, 2, batches))
+    assert report.partition == 2
+    return report
+
+
+def test_names_of_spool_files_tell_the_stream() -> None:
+    for name in ("A", "B b", "a-b", "Straße"):
+        assert tag_in(f"{tag_of(name)}000000000012.parquet") == tag_of(name)
+    assert len({tag_of(name) for name in ("a b", "a_b", "a-b", "a-20-b")}) == 4
+
+
+def test_files_of_several_streams(rows: Rows) -> None:
+    report = told(rows, paths(rows))
+    a, b = report.inputs["A"], report.inputs["B b"]
+    assert (a.n_rows, a.n_misfits, a.through) == (100, 5, 100)
+    assert [kept.raw for kept in a.misfits] == ['["x"]'] * 5
+    assert (b.n_rows, b.n_misfits, b.through) == (40, 0, 40)
+
+
+@pytest.mark.parametrize("damage", ["torn", "gone", "other"])
+def test_a_file_that_cannot_be_read_ends_its_stream_alone(rows: Rows, damage: str) -> None:
+    found = paths(rows)
+    path = rows.spool / f"{tag_of('A')}000000000021.parquet"
+    if damage == "torn":
+        path.write_bytes(path.read_bytes()[:200])
+    elif damage == "gone":
+        path.unlink()
+    else:
+        pq.write_table(pa.table({"id": [1]}), path)
+    report = told(rows, found)
+    failed = [path.name in one.failure for one in report.inputs.values()]
+    assert failed == [name == "A" for name in report.inputs]
+    assert report.inputs["B b"].n_rows == 40
+    assert report.inputs["A"].n_rows < 100
+
+
+def test_tuples_of_several_streams() -> None:
+    a = pa.array([{"id": 1, CORRUPT: None}, None, {"id": None, CORRUPT: "torn"}, None])
+    b = pa.array([None, {"name": None, CORRUPT: None}, None, None])
+    batch = pa.record_batch(
+        {"path": pa.nulls(4, pa.string()), "_stream": ["A", "B b", "A", None], "A": a, "B b": b}
+    )
+    batch = batch.set_column(2, "A", batch.column("A").cast(_struct(A)))
+    batch = batch.set_column(3, "B b", batch.column("B b").cast(_struct(B)))
+    rows = Rows(Path(), {}, ("A", "B b"), True)
+    report = TaskReport.unpacked(run_task(job(), rows, 0, [batch]))
+    assert [(one.n_rows, one.n_misfits) for one in report.inputs.values()] == [(2, 1), (1, 0)]
+
+
+def _struct(schema: Schema) -> pa.DataType:
+    from backend.workloads.contract import arrow_schema
+
+    return pa.struct(list(arrow_schema(schema)))
