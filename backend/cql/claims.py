@@ -9,7 +9,7 @@ is exact in three-valued logic.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn, TypeGuard
 
 from backend.cql import logical, nodes
 from backend.cql.expressions import alone, not_run
@@ -85,11 +85,15 @@ class Claim(NamedTuple):
 def claim(plan: logical.Logical) -> Claim:
     """The plan as what runs today. Raises NotRun."""
     scan, where = (plan.input, plan.condition) if isinstance(plan, logical.Select) else (plan, None)
-    if not isinstance(scan, logical.Scan) or scan.kind != "stream":
+    if not _is_stream(scan):
         _refuse_first(plan)
     if where is None:
         return Claim(scan.name, TRUE, ())
     return Claim(scan.name, *conjuncts(where))
+
+
+def _is_stream(plan: Any) -> TypeGuard[logical.Scan]:
+    return isinstance(plan, logical.Scan) and plan.kind == "stream"
 
 
 def unsupported_part(plan: logical.Logical) -> tuple[nodes.Located, str] | None:
@@ -303,9 +307,10 @@ def _window_member(node: nodes.InRelation, negated: bool) -> WindowMember:
         raise NotRun(node, not_run("a subquery without a window [Rows n]"))
     if isinstance(relation, logical.Select):
         raise NotRun(node, not_run("a subquery with a condition"))
-    if not isinstance(relation, logical.Window) or not isinstance(relation.input, logical.Scan):
+    window, scan = relation, getattr(relation, "input", None)
+    if not isinstance(window, logical.Window) or not _is_stream(scan):
         _refuse_first(relation)
-    kind = relation.kind
+    kind = window.kind
     if not isinstance(kind, logical.Rows) or kind.by:
         _refuse_first(relation)
     if not 1 <= kind.rows <= MAX_ROWS:
@@ -314,4 +319,4 @@ def _window_member(node: nodes.InRelation, negated: bool) -> WindowMember:
     if not (fits(wanted, column.type) or fits(column.type, wanted)):
         what = f"looking for {with_article(wanted)} among values of type {column.type}"
         raise NotRun(node, not_run(what))
-    return WindowMember(subject, relation.input.name, column.name, kind.rows, negated)
+    return WindowMember(subject, scan.name, column.name, kind.rows, negated)

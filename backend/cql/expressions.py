@@ -19,12 +19,6 @@ from backend.model.functions import ANY, TABLE, Function, Parameter
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES, Attribute
 
 ADVICE: Final = "this system runs selections: Select * From Stream Where condition"
-_LITERAL_TYPES: Final = {
-    "string": "string",
-    "boolean": "boolean",
-    "date": "date",
-    "timestamp": "timestamp",
-}
 
 
 def not_run(what: str) -> str:
@@ -298,8 +292,9 @@ def _listed_at(statement: nodes.Statement) -> Token:
 
 
 def _own_type(node: nodes.Constant) -> str:
-    whole = node.text.lstrip("-").isdecimal()
-    return _LITERAL_TYPES.get(node.kind, "bigint" if whole else "double")
+    if node.kind not in ("number", "null"):
+        return node.kind
+    return "bigint" if node.text.lstrip("-").isdecimal() else "double"
 
 
 def _count(n: int) -> str:
