@@ -53,8 +53,12 @@ def build_snapshot(
     events: Sequence[StoredEvent],
     cost: SeriesData | None,
     pages: Sequence[str],
+    streams: str = "",
 ) -> Snapshot:
-    """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run."""
+    """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
+
+    streams: what it reads, in words.
+    """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
     if context.run is None:
         return Snapshot(None, choices, pages=list(pages))
@@ -64,7 +68,7 @@ def build_snapshot(
         run={
             "id": context.run.id,
             "workload": context.run.workload,
-            "stream": context.run.streams,
+            "stream": streams or context.run.streams,
             "state": context.run.state,
             "note": context.run.note,
         },
