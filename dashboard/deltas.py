@@ -6,11 +6,11 @@ A delta is a JSON object (at most 2000 bytes):
 before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` how many
 plans the units have adopted together · ``kv`` knob version · ``st_time`` stream time, text · ``v``
 values by entity: of the system and of operators ``{property: value}``, of queries
-``{"matched_total": n}``, of what has a size only (queues, synopses, stores) that number, with four significant digits, whole numbers
-exactly (the system always, operators always while they fit, by turns else, the others when they
-changed and fit) · ``pts``
-one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch
-· ``new`` which kinds of records changed · ``gap`` true: earlier deltas were lost, take all anew.
+``{"matched_total": n}``, of what has a size only (queues, synopses, stores) that number, with four
+significant digits, whole numbers exactly (the system always, operators always while they fit, by
+turns else, the others when they changed and fit) · ``pts`` one ``[batch, time, dropping_ratio,
+visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch · ``new`` which kinds of records
+changed · ``gap`` true: earlier deltas were lost, take all anew.
 """
 
 from __future__ import annotations
