@@ -198,7 +198,7 @@ def _compare(node: nodes.Compare, negate: bool) -> Condition:
 
 
 def _comparisons(node: nodes.Member | nodes.Between, negate: bool) -> Condition:
-    """IN as an Or of equalities, BETWEEN as an And of two comparisons; NOT turns all of it round."""
+    """IN as an Or of equalities, BETWEEN as an And of two comparisons; NOT turns them round."""
     kinds: tuple[type[And] | type[Or], ...]
     pairs: list[tuple[Op, nodes.Node]]
     if isinstance(node, nodes.Between):
