@@ -142,9 +142,17 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_once(parser: argparse.ArgumentParser) -> None:
-    """For a pipeline that ends."""
+def add_extent(parser: argparse.ArgumentParser) -> None:
+    """Where a pipeline begins and ends."""
     parser.add_argument("--once", action="store_true", help="process what is there, then exit")
+    help_text = "begin a new run; without it the newest run of the workload goes on"
+    parser.add_argument("--fresh", action="store_true", help=help_text)
+
+
+def add_resume(parser: argparse.ArgumentParser) -> None:
+    """A demo begins anew unless told otherwise."""
+    help_text = "go on with the newest run of the workload"
+    parser.add_argument("--resume", action="store_true", help=help_text)
 
 
 def add_recording(parser: argparse.ArgumentParser) -> None:
@@ -164,9 +172,9 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
 
 
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
-    "demo": (add_pipeline, add_store, add_server),
+    "demo": (add_pipeline, add_resume, add_store, add_server),
     "serve": (add_store, add_server, add_access),
-    "backend": (add_pipeline, add_once, add_store),
+    "backend": (add_pipeline, add_extent, add_store),
     "replay": (add_recording, add_server),
     "bench": (add_bench,),
     "experiment": (add_experiment,),
@@ -209,6 +217,8 @@ def pipeline_arguments(options: argparse.Namespace) -> list[str]:
         words += ["--packages", options.packages]
     if options.master:
         words += ["--master", options.master]
+    is_fresh = options.fresh if "fresh" in options else not options.resume
+    words += ["--fresh"] if is_fresh else []
     return words + (["--once"] if getattr(options, "once", False) else [])
 
 

@@ -12,7 +12,7 @@ from backend.counting import Counting
 from backend.engine.knobs import KNOBS
 from backend.hosts.spark.java import JavaMissing
 from backend.model.knobs import KnobRefused
-from backend.systems.asc.normal_form import QueryError
+from backend.systems.contract import Refused
 from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
 from storage.errors import StoreError
 from storage.writer import open_engine_writer
@@ -32,6 +32,11 @@ def parser() -> argparse.ArgumentParser:
         help="a workload file, or a shipped workload: " + ", ".join(shipped_workloads()),
     )
     found.add_argument("--once", action="store_true", help="process what is there, then exit")
+    found.add_argument(
+        "--fresh",
+        action="store_true",
+        help="begin a new run; without it the newest run of the workload goes on",
+    )
     found.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
     found.add_argument("--store", default=".planwatch/planwatch.db", help="store file or URL")
     found.add_argument(
@@ -64,7 +69,7 @@ def main(argv: list[str]) -> int:
     try:
         workload = _workload(options.workload, options.set)
         return _execute(workload, options)
-    except (WorkloadError, QueryError, KnobRefused, StoreError) as error:
+    except (WorkloadError, Refused, KnobRefused, StoreError) as error:
         print(f"planwatch: {error}", file=sys.stderr)
         return EXIT_USAGE
     except JavaMissing as error:
@@ -95,14 +100,18 @@ def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
 
 
 def _execute(workload: Workload, options: argparse.Namespace) -> int:
-    from backend.hosts.spark.launch import Launch, LaunchSettings
+    from backend.hosts.spark.launch import Begin, Launch, LaunchSettings
 
     folder, conf = _folder_of(options.store), _conf(options.conf, options.packages)
     with open_engine_writer(options.store) as writer:
         for run_id in writer.mark_interrupted():
             logging.info("run %s was killed; it is marked interrupted", run_id)
         registered = Counting("registering queries")
-        settings = LaunchSettings(options.master, folder, options.once, conf, registered)
+        begin: Begin = "fresh" if options.fresh else "go on"
+        asked = frozenset(setting.partition("=")[0].strip() for setting in options.set)
+        settings = LaunchSettings(
+            options.master, folder, options.once, begin, conf, asked, registered
+        )
         launch = Launch(workload, writer, settings)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: launch.stop())

@@ -9,11 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from backend.cql import parse_query
 from backend.engine.execution import BatchResult, PlanSnapshot
 from backend.hosts.spark.executor import SparkExecutor
-from backend.hosts.spark.session import build_session
 from backend.hosts.spark.sinks import FileSink
+
+from backend.cql import parse_query
+from backend.hosts.spark.session import build_session
 from backend.model.events import SelectionPlan
 from backend.systems.asc.constructs import build_constructs
 from backend.workloads.contract import CORRUPT

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from backend.engine.execution import PlanSnapshot
+from backend.hosts.spark.arrow_executor import ArrowRun
+from backend.hosts.spark.compiler import CompiledPlan, compile_plan
+from backend.hosts.spark.plan_run import Stream
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from backend.cql import parse_query
-from backend.engine.execution import PlanSnapshot
-from backend.hosts.spark.arrow_executor import ArrowRun
-from backend.hosts.spark.compiler import CompiledPlan, compile_plan
 from backend.hosts.spark.jvm import long_array
-from backend.hosts.spark.plan_run import Stream
 from backend.hosts.spark.session import build_session
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import PlanKind, SelectionPlan

@@ -2,8 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, get_args
+
 from storage.errors import BadRecord
+from storage.vocabulary.kinds import (
+    EntityKind,
+    EventKind,
+    InputState,
+    Role,
+    Severity,
+    Verdict,
+    listed,
+)
 from storage.vocabulary.properties import PROPERTIES, Property
+from storage.vocabulary.records import BatchRecord, Entity
+
+
+def check_record(record: BatchRecord) -> None:
+    """Raise BadRecord for a word of no closed list, and for a boundary that carries tuples."""
+    batch = record.batch
+    if batch.id is None and (record.results or record.misfits):
+        raise BadRecord("a boundary without data (batch id None) has no results and no misfits")
+    if batch.id is not None and batch.id < 0:
+        raise BadRecord(f"batch id {batch.id} is negative; batches count from 0")
+    for what, word, words in (*_words(record), *entity_words(record.entities)):
+        if word not in get_args(words):
+            raise BadRecord(f"{what} {word!r} is no such word; allowed: {listed(words)}")
+
+
+def _words(record: BatchRecord) -> Iterator[tuple[str, str, Any]]:
+    """What each word is of, the word, and the list it has to be in."""
+    for event in record.events:
+        yield "event kind", event.kind, EventKind
+        yield "event severity", event.severity, Severity
+    for decision in record.decisions:
+        yield "verdict", decision.verdict, Verdict
+    for one in record.inputs:
+        yield f"state of input {one.input}:", one.state, InputState
+
+
+def entity_words(entities: tuple[Entity, ...]) -> Iterator[tuple[str, str, Any]]:
+    """As _words(), of entities."""
+    for entity in entities:
+        yield f"kind of entity {entity.id}:", entity.kind, EntityKind
+        if entity.role:
+            yield f"role of entity {entity.id}:", entity.role, Role
 
 
 def check_sample(name: str, unit: str, entity: str, kind: str | None) -> Property:

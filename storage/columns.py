@@ -6,10 +6,11 @@ import json
 import math
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, ForeignKey, Integer, Text, TypeDecorator
+from sqlalchemy import BigInteger, Dialect, ForeignKey, Integer, Text, TypeDecorator, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from storage.errors import BadRecord
+from storage.texts import why_unstorable
 
 BigKey = BigInteger().with_variant(Integer, "sqlite")
 
@@ -26,7 +27,16 @@ class JsonText(TypeDecorator[Any]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         """The value of JSON text; None when the column is NULL."""
-        return None if value is None else json.loads(value)
+        return None if value is None else load_json(value)
+
+
+def load_json(text: str) -> Any:
+    """The value of JSON text; a half of a surrogate pair, as old stores may hold, becomes '?'."""
+    value = json.loads(text)
+    if "\\ud" in text and why_unstorable(value) is not None:
+        whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        return json.loads(whole)
+    return value
 
 
 def dump_json(value: Any) -> str:
@@ -81,6 +91,18 @@ def run_key() -> Mapped[str]:
 def run() -> Mapped[str]:
     """Column run_id."""
     return mapped_column(ForeignKey("runs.id"), comment="the run the row belongs to")
+
+
+def unit_key() -> Mapped[str]:
+    """Column unit_id as part of the primary key."""
+    return mapped_column(
+        Text, primary_key=True, comment="unit the row belongs to; '' = the run has no units"
+    )
+
+
+def added(meaning: str, default: str = "''") -> Mapped[Any]:
+    """A text column that came later; a row without it has the default (SQL)."""
+    return mapped_column(Text, server_default=text(default), comment=meaning)
 
 
 def batch(

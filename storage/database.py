@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,6 +91,16 @@ def open_for_reading(url: URL) -> Engine:
     engine = _sqlite_engine(path, _reading_mode(path), _prepare_reader)
     event.listen(engine, "begin", _begin_deferred)
     return engine
+
+
+@contextmanager
+def disposed_on_error(engine: Engine) -> Iterator[None]:
+    """Close the engine's connections when the block raises."""
+    try:
+        yield
+    except BaseException:
+        engine.dispose()
+        raise
 
 
 def _missing(path: Path) -> str:

@@ -10,6 +10,8 @@ from storage.rows import (
     Change,
     DecisionEntry,
     StoredEvent,
+    StoredInput,
+    StoredInputBatch,
     StoredMatrix,
     StoredMisfit,
     StoredResult,
@@ -21,24 +23,45 @@ from storage.vocabulary.records import (
     DecisionOutcome,
     Entity,
     Event,
+    Input,
+    InputBatch,
     Knob,
     Matrix,
     PlanVersion,
     Run,
+    Unit,
 )
 
 _DECISION = tuple(Decision.__dataclass_fields__)
 _OUTCOME = tuple(DecisionOutcome.__dataclass_fields__)
 _BATCH = tuple(Batch.__dataclass_fields__)
 _ENTITY = tuple(Entity.__dataclass_fields__)
-_RUN = tuple(Run.__dataclass_fields__)
+_RUN = tuple(name for name in Run.__dataclass_fields__ if name != "inputs")
+_INPUT = tuple(Input.__dataclass_fields__)
+_INPUT_BATCH = tuple(InputBatch.__dataclass_fields__)
 _ANSWER = ("applied_batch", "answered_at", "answer", "old_value")
 _REQUEST = ("id", "run_id", "kind", "payload", "actor", "reason", "requested_at")
 
 
-def run(row: Row[Any]) -> Run:
-    """The record of a row of runs."""
-    return Run(**_pick(row, _RUN))
+def run(row: Row[Any], inputs: tuple[Input, ...] = ()) -> Run:
+    """The record of a row of runs and its inputs."""
+    return Run(**_pick(row, _RUN), inputs=inputs)
+
+
+def input_(row: Row[Any]) -> StoredInput:
+    """The input of a row of inputs, with its latest state."""
+    return StoredInput(Input(**_pick(row, _INPUT)), row.state, row.note)
+
+
+def input_batch(row: Row[Any]) -> StoredInputBatch:
+    """The record of a row of input_batches, with its batch."""
+    return StoredInputBatch(row.batch_id, InputBatch(**_pick(row, _INPUT_BATCH)))
+
+
+def unit(row: Row[Any]) -> Unit:
+    """The record of a row of units."""
+    fields = _pick(row, ("id", "system", "title", "since_batch", "removed_batch"))
+    return Unit(**fields, inputs=tuple(row.inputs), queries=tuple(row.queries))
 
 
 def entity(row: Row[Any]) -> Entity:
@@ -58,8 +81,8 @@ def change(row: Row[Any]) -> Change:
 
 def plan(row: Row[Any]) -> PlanVersion:
     """The record of a row of plan_versions."""
-    names = ("version", "batch", "kind", "graph", "hash", "reason", "decision", "evidence")
-    fields = _pick(row, names)
+    names = [n for n in PlanVersion.__dataclass_fields__ if n not in ("order", "recorded_at")]
+    fields = _pick(row, tuple(names))
     return PlanVersion(**fields, order=tuple(row.order), recorded_at=row.time)
 
 
@@ -74,7 +97,7 @@ def decision(row: Row[Any]) -> DecisionEntry:
 
 def matrix(row: Row[Any]) -> StoredMatrix:
     """The matrix of a row of matrices."""
-    names = ("name", "kind", "unit", "n", "row_stats", "column_stats")
+    names = ("name", "kind", "unit", "n", "row_stats", "column_stats", "unit_id")
     record = Matrix(
         **_pick(row, names),
         rows=tuple(row.rows),
@@ -86,7 +109,7 @@ def matrix(row: Row[Any]) -> StoredMatrix:
 
 def event(row: Row[Any]) -> StoredEvent:
     """The event of a row of events."""
-    record = Event(row.kind, row.title, row.detail, row.severity, row.ref)
+    record = Event(row.kind, row.title, row.detail, row.severity, row.ref, row.unit_id)
     return StoredEvent(row.id, row.batch_id, row.time, record)
 
 
@@ -106,12 +129,12 @@ def command(row: Row[Any]) -> Command:
 
 def result(row: Row[Any]) -> StoredResult:
     """The result of a row of results."""
-    return StoredResult(row.id, row.batch_id, row.cells, tuple(row.query_ids))
+    return StoredResult(row.id, row.batch_id, row.cells, tuple(row.query_ids), row.input)
 
 
 def misfit(row: Row[Any]) -> StoredMisfit:
     """The misfit of a row of misfits."""
-    return StoredMisfit(row.id, row.batch_id, row.raw, row.error)
+    return StoredMisfit(row.id, row.batch_id, row.raw, row.error, row.input)
 
 
 def _pick(row: Row[Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from storage.vocabulary.records import (
@@ -13,12 +12,15 @@ from storage.vocabulary.records import (
     DecisionOutcome,
     Entity,
     Event,
+    Input,
+    InputBatch,
     Knob,
     Matrix,
     Misfit,
     PlanVersion,
     ResultTuple,
     Run,
+    Unit,
 )
 
 Row: TypeAlias = dict[str, Any]
@@ -33,8 +35,24 @@ def number(value: Any) -> float | None:
 
 
 def run_row(run: Run) -> Row:
-    """The row of table runs."""
-    return asdict(run)
+    """The row of table runs; its inputs are rows of their own."""
+    return {name: value for name, value in _fields(run).items() if name != "inputs"}
+
+
+def input_row(run_id: str, place: int, one: Input) -> Row:
+    """The row of table inputs, while the input gives tuples."""
+    return {**_fields(one), "run_id": run_id, "place": place, "state": "open", "note": ""}
+
+
+def input_batch_row(run_id: str, batch_id: int, one: InputBatch) -> Row:
+    """The row of table input_batches."""
+    return {**_fields(one), "run_id": run_id, "batch_id": batch_id}
+
+
+def unit_row(run_id: str, unit: Unit) -> Row:
+    """The row of table units."""
+    lists = {"inputs": list(unit.inputs), "queries": list(unit.queries)}
+    return {**_fields(unit), **lists, "run_id": run_id}
 
 
 def entity_row(run_id: str, position: int, entity: Entity) -> Row:
@@ -44,7 +62,8 @@ def entity_row(run_id: str, position: int, entity: Entity) -> Row:
 
 def batch_row(run_id: str, batch: Batch) -> Row:
     """The row of table batches; the batch has an id."""
-    return {**_fields(batch), "run_id": run_id, "timings_ms": dict(batch.timings_ms)}
+    mappings = {"plans": dict(batch.plans), "timings_ms": dict(batch.timings_ms)}
+    return {**_fields(batch), **mappings, "run_id": run_id}
 
 
 def plan_row(run_id: str, time: float, plan: PlanVersion) -> Row:
@@ -102,6 +121,7 @@ def result_row(run_id: str, batch_id: int, number_: int, result: ResultTuple) ->
         "batch_id": batch_id,
         "cells": result.values,
         "query_ids": list(result.query_ids),
+        "input": result.input,
     }
 
 

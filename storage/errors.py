@@ -48,6 +48,10 @@ class RunExists(StoreError):
     """A run of this id was already begun."""
 
 
+class RunLives(StoreError):
+    """Another process is executing this run."""
+
+
 class BadRecord(StoreError, ValueError):
     """A record breaks the vocabulary: unknown property, wrong unit, results without a batch."""
 

@@ -1,20 +1,19 @@
-"""Reading what happened: batches, plans, decisions, matrices, events, knobs, results."""
+"""Reading what happened in a run: inputs, batches, entities, events, knobs, results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, and_, select
 
 from storage import decode
 from storage.rows import (
     Change,
     Cursor,
-    DecisionCounts,
-    DecisionEntry,
     StoredEvent,
-    StoredMatrix,
+    StoredInput,
+    StoredInputBatch,
     StoredMisfit,
     StoredResult,
 )
@@ -22,27 +21,27 @@ from storage.schema import (
     BatchRow,
     CommandRow,
     CommitRow,
-    DecisionRow,
     EntityRow,
     EventRow,
+    InputBatchRow,
+    InputRow,
     KnobRow,
-    MatrixRow,
     MisfitRow,
-    OutcomeRow,
-    PlanRow,
     ResultQueryRow,
     ResultRow,
+    RunRow,
+    UnitRow,
 )
-from storage.vocabulary.records import Batch, Entity, Knob, PlanVersion
+from storage.vocabulary.records import Batch, Entity, Input, Knob, Run, Unit
 
 _COMMITS = CommitRow.__table__
 _COMMANDS = CommandRow.__table__
 _ENTITIES = EntityRow.__table__
 _BATCHES = BatchRow.__table__
-_PLANS = PlanRow.__table__
-_DECISIONS = DecisionRow.__table__
-_OUTCOMES = OutcomeRow.__table__
-_MATRICES = MatrixRow.__table__
+_RUNS = RunRow.__table__
+_INPUTS = InputRow.__table__
+_INPUT_BATCHES = InputBatchRow.__table__
+_UNITS = UnitRow.__table__
 _EVENTS = EventRow.__table__
 _KNOBS = KnobRow.__table__
 _RESULTS = ResultRow.__table__
@@ -64,6 +63,65 @@ def changes(connection: Connection, since: Cursor, limit: int) -> tuple[Change, 
     return tuple(found)
 
 
+def runs(connection: Connection) -> tuple[Run, ...]:
+    """As Reader.runs()."""
+    of = select(_INPUTS).order_by(_INPUTS.c.run_id, _INPUTS.c.place, _INPUTS.c.name)
+    groups = groupby(connection.execute(of), lambda row: row.run_id)
+    read = {run_id: _records(decode.input_(row) for row in rows) for run_id, rows in groups}
+    newest = select(_RUNS).order_by(_RUNS.c.started_at.desc(), _RUNS.c.id)
+    return tuple(decode.run(row, read.get(row.id, ())) for row in connection.execute(newest))
+
+
+def run(connection: Connection, run_id: str) -> Run | None:
+    """As Reader.run()."""
+    row = connection.execute(select(_RUNS).where(_RUNS.c.id == run_id)).first()
+    return None if row is None else decode.run(row, _records(inputs(connection, run_id)))
+
+
+def _records(stored: Iterable[StoredInput]) -> tuple[Input, ...]:
+    return tuple(one.input for one in stored)
+
+
+def inputs(connection: Connection, run_id: str) -> tuple[StoredInput, ...]:
+    """As Reader.inputs()."""
+    mine = (
+        select(_INPUTS).where(_INPUTS.c.run_id == run_id).order_by(_INPUTS.c.place, _INPUTS.c.name)
+    )
+    return tuple(decode.input_(row) for row in connection.execute(mine))
+
+
+def input_batches(
+    connection: Connection,
+    run_id: str,
+    name: str | None,
+    since: int | None,
+    until: int | None,
+    limit: int,
+) -> tuple[StoredInputBatch, ...]:
+    """As Reader.input_batches()."""
+    statement = select(_INPUT_BATCHES).where(_INPUT_BATCHES.c.run_id == run_id)
+    if name is not None:
+        statement = statement.where(_INPUT_BATCHES.c.input == name)
+    if since is not None:
+        statement = statement.where(_INPUT_BATCHES.c.batch_id >= since)
+    if until is not None:
+        statement = statement.where(_INPUT_BATCHES.c.batch_id <= until)
+    newest = statement.order_by(_INPUT_BATCHES.c.batch_id.desc(), _INPUT_BATCHES.c.input.desc())
+    rows = connection.execute(newest.limit(limit)).all()
+    return tuple(decode.input_batch(row) for row in reversed(rows))
+
+
+def units(connection: Connection, run_id: str, at: int | None) -> tuple[Unit, ...]:
+    """As Reader.units()."""
+    return tuple(unit for unit in all_units(connection, run_id) if _is_alive(unit, at))
+
+
+def all_units(connection: Connection, run_id: str) -> tuple[Unit, ...]:
+    """Every unit the run has or had."""
+    mine = select(_UNITS).where(_UNITS.c.run_id == run_id).order_by(_UNITS.c.id)
+    return tuple(decode.unit(row) for row in connection.execute(mine))
+
+
 def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entity, ...]:
     """As Reader.entities()."""
     statement = select(_ENTITIES).where(_ENTITIES.c.run_id == run_id)
@@ -74,11 +132,11 @@ def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entit
     return tuple(newest[name] for name in sorted(newest) if _is_alive(newest[name], at))
 
 
-def _is_alive(entity: Entity, at: int | None) -> bool:
+def _is_alive(one: Entity | Unit, at: int | None) -> bool:
     if at is None:
-        return entity.removed_batch is None
-    gone = entity.removed_batch is not None and entity.removed_batch <= at
-    return entity.since_batch <= at and not gone
+        return one.removed_batch is None
+    gone = one.removed_batch is not None and one.removed_batch <= at
+    return one.since_batch <= at and not gone
 
 
 def batches(
@@ -106,108 +164,6 @@ def find_batch(connection: Connection, run_id: str, time: float) -> int | None:
     return found
 
 
-def plans(connection: Connection, run_id: str, until: int | None) -> tuple[PlanVersion, ...]:
-    """As Reader.plans()."""
-    statement = select(_PLANS).where(_PLANS.c.run_id == run_id)
-    if until is not None:
-        statement = statement.where(_PLANS.c.batch <= until)
-    rows = connection.execute(statement.order_by(_PLANS.c.version))
-    return tuple(decode.plan(row) for row in rows)
-
-
-def plan_at(connection: Connection, run_id: str, at: int | None) -> PlanVersion | None:
-    """As Reader.plan_at()."""
-    statement = select(_PLANS).where(_PLANS.c.run_id == run_id)
-    if at is not None:
-        statement = statement.where(_PLANS.c.batch <= at)
-    newest = statement.order_by(_PLANS.c.batch.desc(), _PLANS.c.version.desc())
-    row = connection.execute(newest.limit(1)).first()
-    return None if row is None else decode.plan(row)
-
-
-def _with_outcomes(until: int | None) -> Select[Any]:
-    measured = and_(
-        _OUTCOMES.c.run_id == _DECISIONS.c.run_id, _OUTCOMES.c.decision == _DECISIONS.c.seq
-    )
-    if until is not None:
-        measured = and_(measured, _OUTCOMES.c.batch <= until)
-    columns = [column.label(f"outcome_{column.name}") for column in _OUTCOMES.columns]
-    return select(_DECISIONS, *columns).outerjoin_from(_DECISIONS, _OUTCOMES, measured)
-
-
-def decisions(
-    connection: Connection,
-    run_id: str,
-    until: int | None,
-    verdicts: Sequence[str] | None,
-    before_seq: int | None,
-    limit: int,
-) -> tuple[DecisionEntry, ...]:
-    """As Reader.decisions()."""
-    statement = _with_outcomes(until).where(_DECISIONS.c.run_id == run_id)
-    if verdicts is not None:
-        statement = statement.where(_DECISIONS.c.verdict.in_(list(verdicts)))
-    if before_seq is not None:
-        statement = statement.where(_DECISIONS.c.seq < before_seq)
-    if until is not None:
-        last = _last_seq(connection, run_id, until)
-        statement = statement.where(_DECISIONS.c.seq <= last)
-    rows = connection.execute(statement.order_by(_DECISIONS.c.seq.desc()).limit(limit))
-    return tuple(decode.decision(row) for row in rows)
-
-
-def _last_seq(connection: Connection, run_id: str, until: int | None) -> int:
-    """The number of the last stored decision of batches <= until, 0 when there is none."""
-    statement = select(_DECISIONS.c.seq).where(_DECISIONS.c.run_id == run_id)
-    if until is None:
-        newest = statement.order_by(_DECISIONS.c.seq.desc())
-    else:
-        newest = statement.where(_DECISIONS.c.batch <= until).order_by(
-            _DECISIONS.c.batch.desc(), _DECISIONS.c.seq.desc()
-        )
-    return connection.execute(newest.limit(1)).scalar() or 0
-
-
-def decision(connection: Connection, run_id: str, seq: int) -> DecisionEntry | None:
-    """As Reader.decision()."""
-    mine = _with_outcomes(None).where(_DECISIONS.c.run_id == run_id, _DECISIONS.c.seq == seq)
-    row = connection.execute(mine).first()
-    return None if row is None else decode.decision(row)
-
-
-def decision_counts(connection: Connection, run_id: str, until: int | None) -> DecisionCounts:
-    """As Reader.decision_counts()."""
-    last = _last_seq(connection, run_id, until)
-    statement = (
-        select(_DECISIONS.c.verdict, func.count())
-        .where(_DECISIONS.c.run_id == run_id, _DECISIONS.c.seq <= last)
-        .group_by(_DECISIONS.c.verdict)
-        .order_by(_DECISIONS.c.verdict)
-    )
-    counts = {row[0]: row[1] for row in connection.execute(statement)}
-    return DecisionCounts(counts, sum(counts.values()), last)
-
-
-def matrices(connection: Connection, run_id: str) -> tuple[str, ...]:
-    """As Reader.matrices(); hops from name to name in the key, past their history."""
-    names: list[str] = []
-    first = select(func.min(_MATRICES.c.name)).where(_MATRICES.c.run_id == run_id)
-    found = connection.execute(first).scalar()
-    while found is not None:
-        names.append(found)
-        found = connection.execute(first.where(_MATRICES.c.name > found)).scalar()
-    return tuple(sorted(names))
-
-
-def matrix(connection: Connection, run_id: str, name: str, at: int | None) -> StoredMatrix | None:
-    """As Reader.matrix()."""
-    statement = select(_MATRICES).where(_MATRICES.c.run_id == run_id, _MATRICES.c.name == name)
-    if at is not None:
-        statement = statement.where(_MATRICES.c.batch_id <= at)
-    row = connection.execute(statement.order_by(_MATRICES.c.batch_id.desc()).limit(1)).first()
-    return None if row is None else decode.matrix(row)
-
-
 def events(
     connection: Connection,
     run_id: str,
@@ -215,6 +171,7 @@ def events(
     until: int | None,
     limit: int,
     kinds: Sequence[str] | None,
+    unit: str | None,
 ) -> tuple[StoredEvent, ...]:
     """As Reader.events()."""
     statement = select(_EVENTS).where(_EVENTS.c.run_id == run_id)
@@ -224,6 +181,8 @@ def events(
         statement = statement.where(_EVENTS.c.batch_id <= until)
     if kinds is not None:
         statement = statement.where(_EVENTS.c.kind.in_(list(kinds)))
+    if unit is not None:
+        statement = statement.where(_EVENTS.c.unit_id == unit)
     newest = statement.order_by(_EVENTS.c.batch_id.desc(), _EVENTS.c.id.desc()).limit(limit)
     return tuple(decode.event(row) for row in reversed(connection.execute(newest).all()))
 
@@ -231,19 +190,24 @@ def events(
 def knobs(connection: Connection, run_id: str, at: int | None) -> tuple[Knob, ...]:
     """As Reader.knobs()."""
     in_force = {
-        knob.name: knob
-        for knob in knob_history(connection, run_id, None)
+        (knob.scope, knob.name): knob
+        for knob in knob_history(connection, run_id, None, None)
         if at is None or knob.batch <= at
     }
-    return tuple(in_force[name] for name in sorted(in_force))
+    return tuple(in_force[key] for key in sorted(in_force))
 
 
-def knob_history(connection: Connection, run_id: str, name: str | None) -> tuple[Knob, ...]:
+def knob_history(
+    connection: Connection, run_id: str, name: str | None, scope: str | None
+) -> tuple[Knob, ...]:
     """As Reader.knob_history()."""
     statement = select(_KNOBS).where(_KNOBS.c.run_id == run_id)
     if name is not None:
         statement = statement.where(_KNOBS.c.name == name)
-    rows = connection.execute(statement.order_by(_KNOBS.c.version, _KNOBS.c.name))
+    if scope is not None:
+        statement = statement.where(_KNOBS.c.scope == scope)
+    order = (_KNOBS.c.version, _KNOBS.c.scope, _KNOBS.c.name)
+    rows = connection.execute(statement.order_by(*order))
     return tuple(decode.knob(row) for row in rows)
 
 
@@ -262,10 +226,12 @@ def results(
 
 
 def misfits(
-    connection: Connection, run_id: str, limit: int, until: int | None
+    connection: Connection, run_id: str, limit: int, until: int | None, name: str | None
 ) -> tuple[StoredMisfit, ...]:
     """As Reader.misfits()."""
     statement = select(_MISFITS).where(_MISFITS.c.run_id == run_id)
+    if name is not None:
+        statement = statement.where(_MISFITS.c.input == name)
     if until is not None:
         statement = statement.where(_MISFITS.c.batch_id <= until)
     rows = connection.execute(statement.order_by(_MISFITS.c.id.desc()).limit(limit))

@@ -10,6 +10,7 @@ from storage.vocabulary.records import Run
 
 #: A running engine beats at least this often; older than this, its process id proves nothing (s).
 STALE_AFTER_S: Final = 60.0
+LIVE_STATES: Final = ("starting", "running")
 
 
 def is_gone(run: Run, now: float) -> bool:
@@ -22,8 +23,21 @@ def is_gone(run: Run, now: float) -> bool:
         return False
     if run.pid == os.getpid():
         return True
-    last_sign = run.started_at if run.heartbeat_at is None else run.heartbeat_at
-    return now - last_sign > STALE_AFTER_S or not process_exists(run.pid)
+    return now - _last_sign(run) > STALE_AFTER_S or not process_exists(run.pid)
+
+
+def may_live(run: Run, now: float) -> bool:
+    """Whether another process may still be executing ``run``; of other hosts only the heartbeat
+    is known, and believed while it is fresh."""
+    if run.state not in LIVE_STATES:
+        return False
+    if run.host == socket.gethostname():
+        return not is_gone(run, now)
+    return now - _last_sign(run) <= STALE_AFTER_S
+
+
+def _last_sign(run: Run) -> float:
+    return run.started_at if run.heartbeat_at is None else run.heartbeat_at
 
 
 def process_exists(pid: int) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine, Table, insert, inspect, select, update
 
+from storage import migration_v2
 from storage.database import pragma
 from storage.errors import NotAStore, StoreTooNew, StoreTooOld
 from storage.schema import METADATA, SCHEMA_VERSION, MetaRow
@@ -17,7 +18,7 @@ from storage.schema import METADATA, SCHEMA_VERSION, MetaRow
 Step = Callable[[Connection], None]
 
 #: Layout version -> what leads from it to the next one, within one transaction.
-STEPS: Final[dict[int, Step]] = {}
+STEPS: Final[dict[int, Step]] = {1: migration_v2.climb}
 
 #: 'Plan' in ASCII: marks a SQLite file as a Planwatch store.
 APPLICATION_ID: Final = 0x506C616E

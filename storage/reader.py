@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, func, select
 
-from storage import commands, decode, export, history, series, values
-from storage.database import describe, open_for_reading, parse_url
+from storage import commands, export, history, series, unit_history, values
+from storage.database import describe, disposed_on_error, open_for_reading, parse_url
 from storage.errors import translated
 from storage.migrations import check
 from storage.rows import (
@@ -17,15 +17,18 @@ from storage.rows import (
     Cursor,
     DecisionCounts,
     DecisionEntry,
+    MatrixKey,
     SeriesData,
     StoredEvent,
+    StoredInput,
+    StoredInputBatch,
     StoredMatrix,
     StoredMisfit,
     StoredResult,
 )
-from storage.schema import BatchRow, CommandRow, CommitRow, RunRow
+from storage.schema import BatchRow, CommandRow, CommitRow
 from storage.series import Key, SeriesId, Span
-from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run
+from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run, Unit
 
 _CURSOR = select(
     select(func.max(CommitRow.id)).scalar_subquery(),
@@ -42,14 +45,16 @@ def open_reader(url: str) -> Reader:
     where = describe(address)
     with translated(where):
         engine = open_for_reading(address)
-        check(engine, where)
+        with disposed_on_error(engine):
+            check(engine, where)
     return Reader(engine, where)
 
 
 class Reader:
     """Reads everything, writes nothing. Thread-safe; every method is one short transaction.
 
-    ``at`` is a batch to look from, None = now. Methods raise StoreError when the store fails;
+    ``at`` is a batch to look from, None = now. ``unit`` None is all units of the run, or, where
+    one thing is asked for, the first that has it. Methods raise StoreError when the store fails;
     what does not exist is None or empty.
     """
 
@@ -69,36 +74,58 @@ class Reader:
         self.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[Connection]:
+        """A connection for one short transaction that reads."""
         with translated(self.where), self._engine.connect() as connection:
             yield connection
 
     def cursor(self) -> Cursor:
         """The place of the newest commit and command; cheap enough to poll."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             commit, command = connection.execute(_CURSOR).one()
         return Cursor(commit or 0, command or 0)
 
     def changes(self, since: Cursor, limit: int = 1000) -> tuple[Change, ...]:
         """Commits after ``since``, oldest first, then commands after it (kind 'command')."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return history.changes(connection, since, limit)
 
     def runs(self) -> tuple[Run, ...]:
         """All runs, newest first."""
-        newest = select(RunRow.__table__).order_by(RunRow.started_at.desc(), RunRow.id)
-        with self._reading() as connection:
-            return tuple(decode.run(row) for row in connection.execute(newest))
+        with self.reading() as connection:
+            return history.runs(connection)
 
     def run(self, run_id: str) -> Run | None:
         """The run, or None when the store has no such run."""
-        with self._reading() as connection:
-            row = connection.execute(select(RunRow.__table__).where(RunRow.id == run_id)).first()
-        return None if row is None else decode.run(row)
+        with self.reading() as connection:
+            return history.run(connection, run_id)
+
+    def inputs(self, run_id: str) -> tuple[StoredInput, ...]:
+        """The streams the run reads, with their latest state, in the workload's order."""
+        with self.reading() as connection:
+            return history.inputs(connection, run_id)
+
+    def input_batches(
+        self,
+        run_id: str,
+        name: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        limit: int = 1000,
+    ) -> tuple[StoredInputBatch, ...]:
+        """What batches since..until (inclusive) took from an input (or from each), oldest first;
+        the last ``limit``."""
+        with self.reading() as connection:
+            return history.input_batches(connection, run_id, name, since, until, limit)
+
+    def units(self, run_id: str, at: int | None = None) -> tuple[Unit, ...]:
+        """The units alive at batch ``at``, by id, with what is known of them now."""
+        with self.reading() as connection:
+            return history.units(connection, run_id, at)
 
     def entities(self, run_id: str, at: int | None = None) -> tuple[Entity, ...]:
         """Entities alive at batch ``at``, as they were published by then, by id."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return history.entities(connection, run_id, at)
 
     def values(self, run_id: str, at: int | None = None) -> dict[str, dict[str, float | None]]:
@@ -106,7 +133,7 @@ class Reader:
 
         None = unknown. Properties written only when not 0 are 0 in batches without them.
         """
-        with self._reading() as connection:
+        with self.reading() as connection:
             return values.read(connection, run_id, at)
 
     def series(
@@ -146,13 +173,13 @@ class Reader:
 
     def series_keys(self, run_id: str, name: str) -> list[Key]:
         """The (entity, property) keys of all series of property ``name``, by entity."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return sorted(key for key in series.ids(connection, run_id) if key[1] == name)
 
     def _series(
         self, run_id: str, keys: Sequence[Key], span: Span, max_points: int
     ) -> dict[Key, SeriesData]:
-        with self._reading() as connection:
+        with self.reading() as connection:
             known = self._series_ids.get(run_id, {})
             if any(key not in known for key in keys):
                 known = self._series_ids[run_id] = series.ids(connection, run_id)
@@ -167,7 +194,7 @@ class Reader:
         limit: int = 1000,
     ) -> tuple[Batch, ...]:
         """Executed batches since_id..until (inclusive), oldest first; the last ``limit``."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return history.batches(connection, run_id, since_id, until, limit)
 
     def batch(self, run_id: str, batch_id: int) -> Batch | None:
@@ -177,12 +204,12 @@ class Reader:
 
     def last_batch(self, run_id: str) -> int | None:
         """The newest executed batch, None before the first."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return values.last_batch(connection, run_id)
 
     def find_batch(self, run_id: str, time: float) -> int | None:
         """The last batch recorded up to ``time`` (Unix s), the first one for earlier times."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return history.find_batch(connection, run_id, time)
 
     def time_range(self, run_id: str) -> tuple[float, float] | None:
@@ -191,19 +218,28 @@ class Reader:
             select(edge(BatchRow.time)).where(BatchRow.run_id == run_id).scalar_subquery()
             for edge in (func.min, func.max)
         ]
-        with self._reading() as connection:
+        with self.reading() as connection:
             first, last = connection.execute(select(*edges)).one()
         return None if first is None else (first, last)
 
-    def plans(self, run_id: str, until: int | None = None) -> tuple[PlanVersion, ...]:
+    def plans(
+        self, run_id: str, until: int | None = None, unit: str | None = None
+    ) -> tuple[PlanVersion, ...]:
         """Plan versions in force up to batch ``until``, oldest first."""
-        with self._reading() as connection:
-            return history.plans(connection, run_id, until)
+        with self.reading() as connection:
+            return unit_history.plans(connection, run_id, until, unit)
 
-    def plan_at(self, run_id: str, at: int | None = None) -> PlanVersion | None:
+    def plan_at(
+        self, run_id: str, at: int | None = None, unit: str | None = None
+    ) -> PlanVersion | None:
         """The plan in force at batch ``at``, or the newest; None when there is none."""
-        with self._reading() as connection:
-            return history.plan_at(connection, run_id, at)
+        with self.reading() as connection:
+            return unit_history.plan_at(connection, run_id, at, unit)
+
+    def plans_at(self, run_id: str, at: int | None = None) -> dict[str, PlanVersion]:
+        """Unit -> the last plan known of it at batch ``at``; units without one are left out."""
+        with self.reading() as connection:
+            return unit_history.plans_at(connection, run_id, at)
 
     def decisions(
         self,
@@ -213,33 +249,45 @@ class Reader:
         verdicts: Sequence[str] | None = None,
         before_seq: int | None = None,
         limit: int = 100,
+        unit: str | None = None,
     ) -> tuple[DecisionEntry, ...]:
         """Stored decisions of batches <= until, newest first; verdicts None = all.
 
-        before_seq: only earlier ones, to page. Outcomes measured after ``until`` are left out.
+        before_seq: only those with a smaller number, to page through a unit. Outcomes measured
+        after ``until`` are left out.
         """
-        with self._reading() as connection:
-            return history.decisions(connection, run_id, until, verdicts, before_seq, limit)
+        with self.reading() as connection:
+            return unit_history.decisions(
+                connection, run_id, until, verdicts, before_seq, limit, unit
+            )
 
-    def decision(self, run_id: str, seq: int) -> DecisionEntry | None:
+    def decision(self, run_id: str, seq: int, unit: str | None = None) -> DecisionEntry | None:
         """One decision with its outcome, or None when it is not stored."""
-        with self._reading() as connection:
-            return history.decision(connection, run_id, seq)
+        with self.reading() as connection:
+            return unit_history.decision(connection, run_id, seq, unit)
 
-    def decision_counts(self, run_id: str, until: int | None = None) -> DecisionCounts:
+    def decision_counts(
+        self, run_id: str, until: int | None = None, unit: str | None = None
+    ) -> DecisionCounts:
         """How many decisions of batches <= until there are, by verdict and in all."""
-        with self._reading() as connection:
-            return history.decision_counts(connection, run_id, until)
+        with self.reading() as connection:
+            return unit_history.decision_counts(connection, run_id, until, unit)
 
-    def matrices(self, run_id: str) -> tuple[str, ...]:
+    def matrices(self, run_id: str, unit: str | None = None) -> tuple[str, ...]:
         """Names of the run's matrices, sorted."""
-        with self._reading() as connection:
-            return history.matrices(connection, run_id)
+        return tuple(sorted({key.name for key in self.matrix_keys(run_id, unit)}))
 
-    def matrix(self, run_id: str, name: str, at: int | None = None) -> StoredMatrix | None:
+    def matrix_keys(self, run_id: str, unit: str | None = None) -> tuple[MatrixKey, ...]:
+        """Unit, name and kind of the run's matrices, sorted."""
+        with self.reading() as connection:
+            return unit_history.matrix_keys(connection, run_id, unit)
+
+    def matrix(
+        self, run_id: str, name: str, at: int | None = None, unit: str | None = None
+    ) -> StoredMatrix | None:
         """A matrix as of batch ``at``, or the newest; None when there is none."""
-        with self._reading() as connection:
-            return history.matrix(connection, run_id, name, at)
+        with self.reading() as connection:
+            return unit_history.matrix(connection, run_id, name, at, unit)
 
     def events(
         self,
@@ -248,29 +296,33 @@ class Reader:
         until: int | None = None,
         limit: int = 500,
         kinds: Sequence[str] | None = None,
+        unit: str | None = None,
     ) -> tuple[StoredEvent, ...]:
         """Events of batches since..until (inclusive), oldest first; the last ``limit``."""
-        with self._reading() as connection:
-            return history.events(connection, run_id, since, until, limit, kinds)
+        with self.reading() as connection:
+            return history.events(connection, run_id, since, until, limit, kinds, unit)
 
     def knobs(self, run_id: str, at: int | None = None) -> tuple[Knob, ...]:
-        """The knobs with their values in force at batch ``at`` (or set last), by name."""
-        with self._reading() as connection:
+        """The knobs of all scopes with their values in force at batch ``at`` (or set last), by
+        scope and name."""
+        with self.reading() as connection:
             return history.knobs(connection, run_id, at)
 
-    def knob_history(self, run_id: str, name: str | None = None) -> tuple[Knob, ...]:
-        """All values the knobs (or one knob) had, oldest first."""
-        with self._reading() as connection:
-            return history.knob_history(connection, run_id, name)
+    def knob_history(
+        self, run_id: str, name: str | None = None, scope: str | None = None
+    ) -> tuple[Knob, ...]:
+        """All values the knobs (those of a name, of a scope) had, oldest first."""
+        with self.reading() as connection:
+            return history.knob_history(connection, run_id, name, scope)
 
     def commands(self, run_id: str, limit: int = 100) -> tuple[Command, ...]:
         """Commands of the run with their answers, newest first."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return commands.newest(connection, run_id, limit)
 
     def command(self, run_id: str, command_id: int) -> Command | None:
         """One command of the run with its answer, or None."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return commands.one(connection, run_id, command_id)
 
     def results(
@@ -281,17 +333,17 @@ class Reader:
         until: int | None = None,
     ) -> tuple[StoredResult, ...]:
         """Stored results (of one query) of batches <= until, newest first."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return history.results(connection, run_id, query, limit, until)
 
     def misfits(
-        self, run_id: str, limit: int = 50, until: int | None = None
+        self, run_id: str, limit: int = 50, until: int | None = None, name: str | None = None
     ) -> tuple[StoredMisfit, ...]:
-        """Stored misfits of batches <= until, newest first."""
-        with self._reading() as connection:
-            return history.misfits(connection, run_id, limit, until)
+        """Stored misfits (of one input) of batches <= until, newest first."""
+        with self.reading() as connection:
+            return history.misfits(connection, run_id, limit, until, name)
 
     def export_run(self, run_id: str, path: str | Path) -> None:
         """Copy one run to a new SQLite file that opens like any store. Raises UnknownRun."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             export.copy_run(connection, run_id, Path(path))

@@ -152,18 +152,24 @@ def _least(choose: Callable[[list[float]], float], *values: float | None) -> flo
 
 
 def _thin_matrices(connection: Connection, run_id: str, before: float) -> None:
-    """Keep the last matrix of each name and minute before ``before``, and always the newest."""
+    """Keep the last of each matrix and minute before ``before``, and always the newest."""
     table = MatrixRow.__table__.c
     statement = (
-        select(table.name, table.batch_id, table.time)
+        select(table.unit_id, table.name, table.batch_id, table.time)
         .where(table.run_id == run_id, table.time < before)
-        .order_by(table.name, table.batch_id)
+        .order_by(table.unit_id, table.name, table.batch_id)
     )
     found = connection.execute(statement).all()
     superseded = [
-        {"of_run": run_id, "of_name": this.name, "of_batch": this.batch_id}
+        {
+            "of_run": run_id,
+            "of_unit": this.unit_id,
+            "of_name": this.name,
+            "of_batch": this.batch_id,
+        }
         for this, later in pairwise(found)
-        if this.name == later.name and this.time // MINUTE == later.time // MINUTE
+        if (this.unit_id, this.name) == (later.unit_id, later.name)
+        and this.time // MINUTE == later.time // MINUTE
     ]
     if superseded:
         connection.execute(_FORGET_MATRIX, superseded)
@@ -171,6 +177,7 @@ def _thin_matrices(connection: Connection, run_id: str, before: float) -> None:
 
 _FORGET_MATRIX: Final = delete(MatrixRow).where(
     MatrixRow.run_id == bindparam("of_run"),
+    MatrixRow.unit_id == bindparam("of_unit"),
     MatrixRow.name == bindparam("of_name"),
     MatrixRow.batch_id == bindparam("of_batch"),
 )

@@ -8,10 +8,20 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.vocabulary.records import Decision, DecisionOutcome, Event, Matrix
+from storage.vocabulary.kinds import InputState
+from storage.vocabulary.records import (
+    Decision,
+    DecisionOutcome,
+    Event,
+    Input,
+    InputBatch,
+    Matrix,
+)
 
 Changed: TypeAlias = Literal[
     "runs",
+    "inputs",
+    "units",
     "batches",
     "entities",
     "samples",
@@ -61,7 +71,8 @@ class DecisionEntry:
 
 @dataclass(frozen=True, slots=True)
 class DecisionCounts:
-    """Decisions so far. by_verdict and stored count stored ones; evaluated counts all."""
+    """Decisions so far, of all units or of one. by_verdict and stored count stored ones;
+    evaluated counts all."""
 
     by_verdict: dict[str, int]
     stored: int
@@ -78,6 +89,31 @@ class StoredEvent:
     event: Event
 
 
+class MatrixKey(NamedTuple):
+    """A matrix of a run: its unit, its name there, and its kind."""
+
+    unit_id: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInput:
+    """An input of a run with its latest state; note: why it is in that state, or ''."""
+
+    input: Input
+    state: InputState
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInputBatch:
+    """What batch ``batch`` took from one input."""
+
+    batch: int
+    counts: InputBatch
+
+
 @dataclass(frozen=True, slots=True)
 class StoredMatrix:
     """A matrix with the batch it is as of (-1 = before the first) and when it was recorded."""
@@ -89,22 +125,25 @@ class StoredMatrix:
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """A recently matched tuple: its number, batch, columns by name, query names (sorted)."""
+    """A recently matched tuple: its number, batch, columns by name, query names (sorted), and
+    the stream it is of."""
 
     id: int
     batch: int
     values: dict[str, object]
     query_ids: tuple[str, ...]
+    input: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMisfit:
-    """A tuple kept aside: its number, batch, raw text and what is wrong with it."""
+    """A tuple kept aside: its number, batch, raw text, what is wrong with it, and its stream."""
 
     id: int
     batch: int
     raw: str
     error: str
+    input: str = ""
 
 
 class SeriesData(NamedTuple):

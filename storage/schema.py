@@ -25,20 +25,20 @@ from storage.schema_plans import (
     ResultQueryRow,
     ResultRow,
 )
-from storage.schema_samples import (
+from storage.schema_runs import (
     BatchRow,
     CommitRow,
     EntityRow,
-    LatestRow,
+    InputBatchRow,
+    InputRow,
     MetaRow,
-    RollupRow,
     RunRow,
-    SampleRow,
-    SeriesRow,
+    UnitRow,
 )
+from storage.schema_samples import LatestRow, RollupRow, SampleRow, SeriesRow
 
 #: Version of this layout; a change of a table adds one and a step in storage.migrations.
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 METADATA: Final[MetaData] = Base.metadata
 
@@ -53,6 +53,8 @@ __all__ = [
     "DecisionRow",
     "EntityRow",
     "EventRow",
+    "InputBatchRow",
+    "InputRow",
     "KnobRow",
     "LatestRow",
     "MatrixRow",
@@ -66,4 +68,5 @@ __all__ = [
     "RunRow",
     "SampleRow",
     "SeriesRow",
+    "UnitRow",
 ]

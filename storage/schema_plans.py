@@ -7,29 +7,35 @@ from typing import Any
 from sqlalchemy import BigInteger, Double, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from storage.columns import Base, BigKey, JsonText, batch, run, run_key
+from storage.columns import Base, BigKey, JsonText, added, batch, run, run_key, unit_key
+from storage.vocabulary.kinds import EventKind, Severity, Verdict, listed
 
 
 class PlanRow(Base):
-    """A plan version, in force from its batch on."""
+    """A version of the plan of a unit, in force from its batch on."""
 
     __tablename__ = "plan_versions"
     run_id: Mapped[str] = run_key()
+    unit_id: Mapped[str] = unit_key()
     version: Mapped[int] = mapped_column(
-        BigInteger, primary_key=True, comment="version of the plan, from 1"
+        BigInteger, primary_key=True, comment="version of the unit's plan, from 1"
     )
     batch: Mapped[int] = mapped_column(BigInteger, comment="first batch it was in force for")
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
     kind: Mapped[str] = mapped_column(Text, comment="early drop, no early drop, hybrid or ticket")
-    order: Mapped[Any] = mapped_column(JsonText, comment="JSON list of ASC entity ids, first first")
-    graph: Mapped[Any] = mapped_column(JsonText, comment='JSON {"nodes": [...], "edges": [...]}')
+    order: Mapped[Any] = mapped_column(JsonText, comment="JSON list of entity ids, first first")
+    graph: Mapped[Any] = mapped_column(
+        JsonText,
+        comment='JSON {"nodes": [{"id", "role", "name"}], '
+        '"edges": [{"source", "target", "queue"}]}',
+    )
     hash: Mapped[str] = mapped_column(Text, comment="changes when nodes, order or roles change")
     reason: Mapped[str] = mapped_column(Text, comment="why it was adopted")
     decision: Mapped[int | None] = mapped_column(
         BigInteger, comment="seq of the decision that adopted it; NULL = none"
     )
     evidence: Mapped[Any] = mapped_column(JsonText, comment="JSON: the numbers behind it")
-    __table_args__ = (Index("plan_versions_by_batch", "run_id", "batch", "version"),)
+    __table_args__ = (Index("plan_versions_by_batch", "run_id", "batch", "unit_id", "version"),)
 
 
 class DecisionRow(Base):
@@ -37,16 +43,15 @@ class DecisionRow(Base):
 
     __tablename__ = "decisions"
     run_id: Mapped[str] = run_key()
+    unit_id: Mapped[str] = unit_key()
     seq: Mapped[int] = mapped_column(
-        BigInteger, primary_key=True, comment="number among all evaluations of the run, from 1"
+        BigInteger, primary_key=True, comment="number among all evaluations of the unit, from 1"
     )
     batch: Mapped[int] = mapped_column(BigInteger, comment="batch after which it was evaluated")
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
     algorithm: Mapped[str] = mapped_column(Text, comment="algorithm that evaluated it")
     kind: Mapped[str] = mapped_column(Text, comment="what was decided on")
-    verdict: Mapped[str] = mapped_column(
-        Text, comment="switched, kept, below_threshold, cooldown, thin or pinned"
-    )
+    verdict: Mapped[str] = mapped_column(Text, comment=listed(Verdict))
     metric: Mapped[str] = mapped_column(Text, comment="what both sides measure")
     lhs: Mapped[float | None] = mapped_column(
         Double, comment="left side (unit of the metric); NULL = unknown"
@@ -72,8 +77,9 @@ class DecisionRow(Base):
     )
     detail: Mapped[Any] = mapped_column(JsonText, comment="JSON: further numbers")
     __table_args__ = (
-        Index("decisions_by_batch", "run_id", "batch", "seq"),
-        Index("decisions_by_verdict", "run_id", "verdict", "seq"),
+        Index("decisions_by_batch", "run_id", "batch", "seq", "unit_id"),
+        Index("decisions_of_unit", "run_id", "unit_id", "batch", "seq"),
+        Index("decisions_by_verdict", "run_id", "verdict", "batch", "seq", "unit_id"),
     )
 
 
@@ -82,6 +88,7 @@ class OutcomeRow(Base):
 
     __tablename__ = "decision_outcomes"
     run_id: Mapped[str] = run_key()
+    unit_id: Mapped[str] = unit_key()
     decision: Mapped[int] = mapped_column(
         BigInteger, primary_key=True, comment="seq of the decision that was measured"
     )
@@ -105,6 +112,7 @@ class MatrixRow(Base):
 
     __tablename__ = "matrices"
     run_id: Mapped[str] = run_key()
+    unit_id: Mapped[str] = unit_key()
     name: Mapped[str] = mapped_column(Text, primary_key=True, comment="such as regions:origin")
     batch_id: Mapped[int] = mapped_column(
         BigInteger, primary_key=True, comment="batch it is as of; -1 = before the first"
@@ -134,15 +142,14 @@ class EventRow(Base):
     run_id: Mapped[str] = run()
     batch_id: Mapped[int] = batch()
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
-    kind: Mapped[str] = mapped_column(
-        Text, comment="rearrangement, suppressed, knob, restart, query, run, misfit, error or loop"
-    )
+    kind: Mapped[str] = mapped_column(Text, comment=listed(EventKind))
     title: Mapped[str] = mapped_column(Text, comment="what happened, in a few words")
     detail: Mapped[str] = mapped_column(Text, comment="more words, or ''")
-    severity: Mapped[str] = mapped_column(Text, comment="info, warning or error")
+    severity: Mapped[str] = mapped_column(Text, comment=listed(Severity))
     ref: Mapped[Any] = mapped_column(
         JsonText, comment='JSON {"decision": seq}, {"command": id}, {"plan": version} or {}'
     )
+    unit_id: Mapped[str] = added("unit it happened in; '' = the run")
     __table_args__ = (
         Index("events_by_batch", "run_id", "batch_id", "id"),
         {"sqlite_autoincrement": True},
@@ -154,6 +161,9 @@ class KnobRow(Base):
 
     __tablename__ = "knobs"
     run_id: Mapped[str] = run_key()
+    scope: Mapped[str] = mapped_column(
+        Text, primary_key=True, comment="unit or input whose knob it is; '' = the engine"
+    )
     name: Mapped[str] = mapped_column(Text, primary_key=True, comment="name of the knob")
     version: Mapped[int] = mapped_column(
         BigInteger, primary_key=True, comment="settings version that set this value"
@@ -188,7 +198,7 @@ class CommandRow(Base):
         Text, comment="knob, query_add, query_pause, query_resume, query_remove or stop"
     )
     payload: Mapped[Any] = mapped_column(
-        JsonText, comment='JSON {"knob", "value"} or {"name", "text"} or {"name"}'
+        JsonText, comment='JSON {"knob", "value", "scope"} or {"name", "text"} or {"name"}'
     )
     actor: Mapped[str] = mapped_column(Text, comment="who asked")
     reason: Mapped[str] = mapped_column(Text, comment="why, in the words of the actor")
@@ -226,6 +236,7 @@ class ResultRow(Base):
     batch_id: Mapped[int] = batch("batch the tuple was in")
     cells: Mapped[Any] = mapped_column(JsonText, comment="JSON {attribute: value}")
     query_ids: Mapped[Any] = mapped_column(JsonText, comment="JSON list of query names, sorted")
+    input: Mapped[str] = added("stream the tuple is of; '' = not told")
 
 
 class ResultQueryRow(Base):
@@ -251,4 +262,5 @@ class MisfitRow(Base):
     batch_id: Mapped[int] = batch()
     raw: Mapped[str] = mapped_column(Text, comment="the tuple as it came")
     error: Mapped[str] = mapped_column(Text, comment="what does not fit")
+    input: Mapped[str] = added("stream the tuple is of; '' = not told")
     __table_args__ = (Index("misfits_by_run", "run_id", "id"), {"sqlite_autoincrement": True})

@@ -20,10 +20,16 @@ def add_once(connection: Connection, model: type[Base], rows: Sequence[dict[str,
         connection.execute(_once(_table(model), connection.dialect.name), rows)
 
 
-def put(connection: Connection, model: type[Base], rows: Sequence[dict[str, Any]]) -> None:
-    """Insert the rows; a row whose key is there replaces the other columns."""
+def put(
+    connection: Connection,
+    model: type[Base],
+    rows: Sequence[dict[str, Any]],
+    keep: tuple[str, ...] = (),
+) -> None:
+    """Insert the rows; a row whose key is there replaces the other columns but those to keep."""
     if rows:
-        connection.execute(_replacing(_table(model), connection.dialect.name), rows)
+        statement = _replacing(_table(model), connection.dialect.name, keep=keep)
+        connection.execute(statement, rows)
 
 
 def put_numbers(
@@ -50,9 +56,12 @@ def _once(table: Table, dialect: str) -> Insert:
 
 
 @lru_cache(maxsize=64)
-def _replacing(table: Table, dialect: str, newest: bool = False) -> Insert:
+def _replacing(
+    table: Table, dialect: str, newest: bool = False, keep: tuple[str, ...] = ()
+) -> Insert:
     insert = _insert(table, dialect)
-    others = {c.name: insert.excluded[c.name] for c in table.columns if not c.primary_key}
+    names = [c.name for c in table.columns if not c.primary_key and c.name not in keep]
+    others = {name: insert.excluded[name] for name in names}
     key = [column.name for column in table.primary_key]
     newer = insert.excluded["batch_id"] >= table.c["batch_id"] if newest else None
     return insert.on_conflict_do_update(index_elements=key, set_=others, where=newer)

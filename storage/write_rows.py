@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from storage import encode
+from storage import decode, encode
 from storage.checks import check_sample
 from storage.columns import Base, dump_json
 from storage.errors import BadRecord, UnknownRun
@@ -20,6 +20,8 @@ from storage.schema import (
     DecisionRow,
     EntityRow,
     EventRow,
+    InputBatchRow,
+    InputRow,
     KnobRow,
     LatestRow,
     MatrixRow,
@@ -31,9 +33,19 @@ from storage.schema import (
     RunRow,
     SampleRow,
     SeriesRow,
+    UnitRow,
 )
 from storage.upsert import add_once, put, put_numbers
-from storage.vocabulary.records import BatchRecord, Entity, Matrix, ResultTuple, Sample
+from storage.vocabulary.records import (
+    BatchRecord,
+    Entity,
+    Input,
+    InputBatch,
+    Matrix,
+    ResultTuple,
+    Sample,
+    Unit,
+)
 
 #: The position of rows recorded before the first batch.
 BEFORE: Final = -1
@@ -48,7 +60,7 @@ class RunCache:
 
     last_batch: newest batch, -1 before the first. series: (entity, property) -> key.
     kinds: entity -> kind. published: digests of the newest entities and matrices, to leave
-    repeats unwritten. results: those kept; replaced, never changed.
+    repeats unwritten. inputs: input -> (state, note). results: those kept; replaced, never changed.
     """
 
     loaded: bool = False
@@ -56,6 +68,7 @@ class RunCache:
     series: dict[tuple[str, str], int] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
     published: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    inputs: dict[str, tuple[str, str]] = field(default_factory=dict)
     results: LastResults = field(default_factory=LastResults)
 
     def copy(self) -> RunCache:
@@ -66,6 +79,7 @@ class RunCache:
             dict(self.series),
             dict(self.kinds),
             dict(self.published),
+            dict(self.inputs),
             self.results,
         )
 
@@ -79,8 +93,8 @@ class RunCache:
         found = connection.execute(newest).scalar()
         self.last_batch = BEFORE if found is None else int(found)
         self.load_series(connection, run_id)
-        kinds = select(EntityRow.id, EntityRow.kind).where(EntityRow.run_id == run_id)
-        self.kinds = {row.id: row.kind for row in connection.execute(kinds)}
+        self.load_inputs(connection, run_id)
+        self.load_entities(connection, run_id)
         links = select(ResultQueryRow.query, ResultQueryRow.result_id).where(
             ResultQueryRow.run_id == run_id
         )
@@ -94,6 +108,26 @@ class RunCache:
         )
         self.series = {(row[0], row[1]): row[2] for row in connection.execute(statement)}
 
+    def load_entities(self, connection: Connection, run_id: str) -> None:
+        """Read the entities of the run, so that none is written again unchanged."""
+        table = EntityRow.__table__
+        statement = select(table).where(table.c.run_id == run_id).order_by(table.c.batch_id)
+        for row in connection.execute(statement):
+            self.is_new_entity(encode.entity_row(run_id, row.batch_id, decode.entity(row)))
+
+    def is_new_entity(self, row: _Row) -> bool:
+        """Whether a row of entities differs from the newest version; remembers it."""
+        self.kinds[row["id"]] = row["kind"]
+        content = {name: value for name, value in row.items() if name != "batch_id"}
+        return self.is_new("entities", row["id"], content)
+
+    def load_inputs(self, connection: Connection, run_id: str) -> None:
+        """Read the inputs of the run and their states."""
+        statement = select(InputRow.name, InputRow.state, InputRow.note).where(
+            InputRow.run_id == run_id
+        )
+        self.inputs = {row[0]: (row[1], row[2]) for row in connection.execute(statement)}
+
     def is_new(self, table: str, name: str, content: _Row) -> bool:
         """Whether ``content`` differs from what was last published under the name; remembers."""
         digest = hashlib.blake2b(dump_json(content).encode(), digest_size=16).digest()
@@ -101,14 +135,6 @@ class RunCache:
             return False
         self.published[table, name] = digest
         return True
-
-
-def check(record: BatchRecord) -> None:
-    """Raise BadRecord when a boundary without data carries tuples."""
-    if record.batch.id is None and (record.results or record.misfits):
-        raise BadRecord("a boundary without data (batch id None) has no results and no misfits")
-    if record.batch.id is not None and record.batch.id < 0:
-        raise BadRecord(f"batch id {record.batch.id} is negative; batches count from 0")
 
 
 def write(connection: Connection, record: BatchRecord, position: int, cache: RunCache) -> set[str]:
@@ -119,6 +145,10 @@ def write(connection: Connection, record: BatchRecord, position: int, cache: Run
         add_once(connection, BatchRow, [encode.batch_row(run_id, record.batch)])
         cache.last_batch = max(cache.last_batch, record.batch.id)
         changed.add("batches")
+    if record.inputs and _write_inputs(connection, run_id, record.batch.id, record.inputs, cache):
+        changed.add("inputs")
+    if _write_units(connection, run_id, record.units, cache):
+        changed.add("units")
     if _write_entities(connection, run_id, position, record.entities, cache):
         changed.add("entities")
     if record.samples:
@@ -157,18 +187,75 @@ def _write_history(connection: Connection, record: BatchRecord, position: int) -
     return changed
 
 
+def put_inputs(connection: Connection, run: str, inputs: Sequence[Input], cache: RunCache) -> None:
+    """Record what the run reads; an input that is known gives tuples again, others end."""
+    rows = [encode.input_row(run, place, one) for place, one in enumerate(inputs)]
+    names = {one.name for one in inputs}
+    gone = [name for name in cache.inputs if name not in names]
+    put(connection, InputRow, rows)
+    cache.inputs.update({name: ("open", "") for name in names})
+    _set_states(connection, run, {name: ("ended", "no longer read") for name in gone}, cache)
+
+
+def _write_inputs(
+    connection: Connection,
+    run: str,
+    batch_id: int | None,
+    inputs: Sequence[InputBatch],
+    cache: RunCache,
+) -> int:
+    """What the batch took from each input; how many changed their state."""
+    unknown = [one.input for one in inputs if one.input not in cache.inputs]
+    if unknown:
+        known = ", ".join(sorted(cache.inputs)) or "none"
+        raise BadRecord(f"{unknown[0]!r} is no input of run {run!r}; it has {known}")
+    if batch_id is not None:
+        add_once(
+            connection, InputBatchRow, [encode.input_batch_row(run, batch_id, i) for i in inputs]
+        )
+    states = {one.input: (one.state, one.note) for one in inputs}
+    return _set_states(connection, run, states, cache)
+
+
+def _set_states(
+    connection: Connection, run: str, states: Mapping[str, tuple[str, str]], cache: RunCache
+) -> int:
+    """Input -> (state, note), where it is another than before; of how many it is."""
+    changed = {name: now for name, now in states.items() if cache.inputs[name] != now}
+    rows = [
+        {"of_run": run, "of_name": name, "now": state, "why": note}
+        for name, (state, note) in changed.items()
+    ]
+    if rows:
+        connection.execute(_INPUT_STATE, rows)
+        cache.inputs.update(changed)
+    return len(rows)
+
+
+_INPUT_STATE: Final = (
+    update(InputRow.__table__)  # type: ignore[arg-type]  # typed as FromClause
+    .where(
+        InputRow.__table__.c.run_id == bindparam("of_run"),
+        InputRow.__table__.c.name == bindparam("of_name"),
+    )
+    .values(state=bindparam("now"), note=bindparam("why"))
+)
+
+
+def _write_units(connection: Connection, run: str, units: Sequence[Unit], cache: RunCache) -> int:
+    rows = [encode.unit_row(run, unit) for unit in units]
+    new = [row for row in rows if cache.is_new("units", row["id"], row)]
+    put(connection, UnitRow, new, keep=("since_batch",))
+    return len(new)
+
+
 def _write_entities(
     connection: Connection, run: str, position: int, entities: Sequence[Entity], cache: RunCache
 ) -> int:
-    rows = []
-    for entity in entities:
-        row = encode.entity_row(run, position, entity)
-        content = {k: v for k, v in row.items() if k != "batch_id"}
-        if cache.is_new("entities", entity.id, content):
-            rows.append(row)
-        cache.kinds[entity.id] = entity.kind
-    put(connection, EntityRow, rows)
-    return len(rows)
+    rows = [encode.entity_row(run, position, entity) for entity in entities]
+    new = [row for row in rows if cache.is_new_entity(row)]
+    put(connection, EntityRow, new)
+    return len(new)
 
 
 def _write_matrices(
@@ -183,7 +270,7 @@ def _write_matrices(
     for matrix in matrices:
         row = encode.matrix_row(run, position, time, matrix)
         content = {k: v for k, v in row.items() if k not in ("batch_id", "time")}
-        if cache.is_new("matrices", matrix.name, content):
+        if cache.is_new("matrices", dump_json([matrix.unit_id, matrix.name]), content):
             rows.append(row)
     put(connection, MatrixRow, rows)
     return len(rows)

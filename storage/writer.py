@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import socket
 import threading
 import time as clock
 from collections.abc import Iterator, Sequence
@@ -22,14 +24,25 @@ from sqlalchemy import (
     update,
 )
 
-from storage import commands, decode, encode, export, retention, write_rows
-from storage.database import describe, open_for_writing, parse_url, reading
-from storage.errors import RunExists, UnknownRun, translated
-from storage.liveness import is_gone
+from storage import commands, decode, encode, export, history, retention, write_rows
+from storage.checks import check_record
+from storage.database import describe, disposed_on_error, open_for_writing, parse_url, reading
+from storage.errors import RunExists, RunLives, UnknownRun, translated
+from storage.liveness import LIVE_STATES, is_gone, may_live
 from storage.migrations import prepare
 from storage.schema import CommitRow, RunRow
 from storage.vocabulary.kinds import RunState
-from storage.vocabulary.records import Batch, BatchRecord, Command, Entity, Knob, Run
+from storage.vocabulary.records import (
+    Batch,
+    BatchRecord,
+    Command,
+    Entity,
+    Event,
+    Input,
+    Json,
+    Knob,
+    Run,
+)
 from storage.write_rows import RunCache
 
 FINAL_STATES: Final = ("ended", "interrupted", "failed")
@@ -46,7 +59,8 @@ def open_engine_writer(url: str) -> EngineWriter:
     where = describe(address)
     with translated(where):
         engine = open_for_writing(address, create=True)
-        prepare(engine, where)
+        with disposed_on_error(engine):
+            prepare(engine, where)
     return EngineWriter(engine, where)
 
 
@@ -75,22 +89,72 @@ class EngineWriter:
         with self._lock, translated(self.where), self._engine.begin() as connection:
             yield connection
 
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection for one consistent read, without the write lock."""
+        with translated(self.where), reading(self._engine) as connection:
+            yield connection
+
     def begin_run(
         self, run: Run, entities: Sequence[Entity] = (), knobs: Sequence[Knob] = ()
     ) -> None:
         """Record a new run with its first entities and knob values. Raises RunExists."""
         cache = RunCache(loaded=True)
-        start = Batch(None, run.started_at, 0.0, 0, 0, 0, 0)
+        start = Batch(None, run.started_at, 0.0, 0, 0, 0)
         record = BatchRecord(run.id, start, entities=tuple(entities), knobs=tuple(knobs))
+        check_record(record)
         with self._transaction() as connection:
             if connection.execute(select(RunRow.id).where(RunRow.id == run.id)).first():
                 raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
             connection.execute(insert(RunRow), encode.run_row(run))
+            write_rows.put_inputs(connection, run.id, run.inputs, cache)
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
             _commit(connection, run.id, None, "run", run.started_at, changed)
         with self._lock:
             self._caches[run.id] = cache
             self._begun.add(run.id)
+
+    def resume_run(
+        self,
+        run_id: str,
+        time: float,
+        version: str,
+        settings: Json,
+        inputs: Sequence[Input],
+        detail: str = "",
+    ) -> None:
+        """Let this process go on with a run that ended or was killed: it is 'starting' again.
+
+        time: Unix s; the run's pid, host and heartbeat become those of now. version, settings,
+        inputs: as of now on; inputs that are there no more stay, without tuples. An event says so;
+        detail: more words for it. Raises UnknownRun, and RunLives while another process may be at
+        work on it.
+        """
+        host = socket.gethostname()
+        values = {"state": "starting", "ended_at": None, "heartbeat_at": time, "note": "resumed"}
+        values |= {"pid": os.getpid(), "host": host, "version": version, "settings": settings}
+        with self._lock:
+            cache = RunCache()
+            with self._transaction() as connection:
+                cache.load(connection, run_id)
+                run = history.run(connection, run_id)
+                if run is not None and self._is_at_work(run, time):
+                    where = f"process {run.pid} on {run.host}"
+                    raise RunLives(f"run {run_id!r} is at work in {where}; stop that one first")
+                connection.execute(update(RunRow).where(RunRow.id == run_id).values(values))
+                write_rows.put_inputs(connection, run_id, inputs, cache)
+                event = Event("run", f"resumed at batch {cache.last_batch + 1}", detail)
+                record = BatchRecord(run_id, Batch(None, time, 0.0, 0, 0, 0), events=(event,))
+                changed = {"runs", "inputs"}
+                changed |= write_rows.write(connection, record, cache.last_batch, cache)
+                _lock_commits(connection)
+                _commit(connection, run_id, None, "run", time, changed)
+            self._caches[run_id] = cache
+            self._begun.add(run_id)
+
+    def _is_at_work(self, run: Run, now: float) -> bool:
+        mine = run.id in self._begun and run.state in LIVE_STATES
+        return mine or may_live(run, now)
 
     def write_batch(self, record: BatchRecord) -> bool:
         """Record everything of one batch in one transaction; False when it already was.
@@ -99,7 +163,7 @@ class EngineWriter:
         before it. The first batch turns a 'starting' run into a 'running' one; each is a sign of
         life. Raises BadRecord (nothing is written), UnknownRun, StoreFull, StoreBusy.
         """
-        write_rows.check(record)
+        check_record(record)
         batch, run_id = record.batch, record.run_id
         with self._lock:
             cache = self._caches.get(run_id, RunCache()).copy()
@@ -129,7 +193,7 @@ class EngineWriter:
 
     def pending_commands(self, run_id: str) -> tuple[Command, ...]:
         """Commands of the run that are requested and unanswered, oldest first."""
-        with self._lock, translated(self.where), reading(self._engine) as connection:
+        with self._lock, self.reading() as connection:
             return commands.pending(connection, run_id)
 
     def mark_interrupted(self, now: float | None = None) -> list[str]:
@@ -140,7 +204,7 @@ class EngineWriter:
         """
         moment = clock.time() if now is None else now
         with self._transaction() as connection:
-            live = select(RunRow.__table__).where(RunRow.state.in_(("starting", "running")))
+            live = select(RunRow.__table__).where(RunRow.state.in_(LIVE_STATES))
             runs = [decode.run(row) for row in connection.execute(live)]
             gone = [r for r in runs if r.id not in self._begun and is_gone(r, moment)]
             for run in gone:
@@ -170,7 +234,7 @@ class EngineWriter:
 
     def export_run(self, run_id: str, path: str | Path) -> None:
         """Copy one run to a new SQLite file that opens like any store."""
-        with translated(self.where), reading(self._engine) as connection:
+        with self.reading() as connection:
             export.copy_run(connection, run_id, Path(path))
 
 

@@ -6,24 +6,7 @@ from typing import Any
 
 from lark import Token, Transformer
 
-from backend.cql.nodes import (
-    Between,
-    Call,
-    Compare,
-    Constant,
-    InRelation,
-    IsNull,
-    Logic,
-    Member,
-    Name,
-    Node,
-    Not,
-    Selection,
-    SelectList,
-    Source,
-    Unsupported,
-    Window,
-)
+from backend.cql import nodes
 
 
 def _plain(token: Token) -> str:
@@ -34,11 +17,8 @@ def _string(token: Token) -> str:
     return token[token.index("'") + 1 : -1].replace("''", "'")
 
 
-def _first_token(children: list[Any]) -> Token:
-    first = children[0]
-    if isinstance(first, Token):
-        return first
-    return first.name.at if isinstance(first, Source) else first.at
+def _nodes(children: list[Any]) -> list[Any]:
+    return [child for child in children if not isinstance(child, Token)]
 
 
 class TreeBuilder(Transformer[Token, Any]):
@@ -48,150 +28,151 @@ class TreeBuilder(Transformer[Token, Any]):
         return children[0]
 
     condition_text = query_text
-    where = query_text
 
-    def name(self, children: list[Any]) -> Name:
-        return Name(children[0], tuple(_plain(part) for part in children))
+    # ------------------------------------------------------------------ expressions
+
+    def name(self, children: list[Any]) -> nodes.Name:
+        return nodes.Name(children[0], tuple(_plain(part) for part in children))
 
     def alias(self, children: list[Any]) -> str:
         return _plain(children[-1])
 
-    def number(self, children: list[Any]) -> Constant:
-        return Constant(children[0], "number", str(children[0]))
+    def number(self, children: list[Any]) -> nodes.Constant:
+        return nodes.Constant(children[0], "number", str(children[0]))
 
-    def string(self, children: list[Any]) -> Constant:
-        return Constant(children[0], "string", _string(children[0]))
+    def string(self, children: list[Any]) -> nodes.Constant:
+        return nodes.Constant(children[0], "string", _string(children[0]))
 
-    def boolean(self, children: list[Any]) -> Constant:
-        return Constant(children[0], "boolean", children[0].lower())
+    def boolean(self, children: list[Any]) -> nodes.Constant:
+        return nodes.Constant(children[0], "boolean", children[0].lower())
 
-    def null(self, children: list[Any]) -> Constant:
-        return Constant(children[0], "null", "NULL")
+    def null(self, children: list[Any]) -> nodes.Constant:
+        return nodes.Constant(children[0], "null", "NULL")
 
-    def date_literal(self, children: list[Any]) -> Constant:
-        return Constant(children[0], "date", _string(children[0]))
+    def date_literal(self, children: list[Any]) -> nodes.Constant:
+        return nodes.Constant(children[0], "date", _string(children[0]))
 
-    def timestamp_literal(self, children: list[Any]) -> Constant:
-        return Constant(children[0], "timestamp", _string(children[0]))
+    def timestamp_literal(self, children: list[Any]) -> nodes.Constant:
+        return nodes.Constant(children[0], "timestamp", _string(children[0]))
 
-    def signed(self, children: list[Any]) -> Node:
+    def signed(self, children: list[Any]) -> nodes.Node:
         sign, operand = children
-        if not (isinstance(operand, Constant) and operand.kind == "number"):
-            return Unsupported(sign, "arithmetic")
-        number = operand.text.removeprefix("-")
-        minus = (sign == "-") != operand.text.startswith("-")
-        return Constant(sign, "number", "-" + number if minus else number)
+        if isinstance(operand, nodes.Constant) and operand.kind == "number":
+            number = operand.text.removeprefix("-")
+            minus = (sign == "-") != operand.text.startswith("-")
+            return nodes.Constant(sign, "number", "-" + number if minus else number)
+        return nodes.Negative(sign, operand) if sign == "-" else operand
 
-    def disjunction(self, children: list[Any]) -> Logic:
-        return Logic(children[0].at, "or", tuple(children))
+    def disjunction(self, children: list[Any]) -> nodes.Logic:
+        return nodes.Logic(children[0].at, "or", tuple(children))
 
-    def conjoined(self, children: list[Any]) -> Logic:
-        return Logic(children[0].at, "and", tuple(children))
+    def conjoined(self, children: list[Any]) -> nodes.Logic:
+        return nodes.Logic(children[0].at, "and", tuple(children))
 
-    def negated(self, children: list[Any]) -> Not:
-        return Not(children[0], children[1])
+    def negated(self, children: list[Any]) -> nodes.Not:
+        return nodes.Not(children[0], children[1])
 
-    def comparison(self, children: list[Any]) -> Compare:
+    def comparison(self, children: list[Any]) -> nodes.Compare:
         left, op, right = children
-        return Compare(left.at, "<>" if op == "!=" else str(op), left, right)
+        return nodes.Compare(left.at, "<>" if op == "!=" else str(op), left, right)
 
-    def membership(self, children: list[Any]) -> Member:
-        nodes = [child for child in children if not isinstance(child, Token)]
-        negated = children[1].type == "NOT"
-        return Member(nodes[0].at, nodes[0], tuple(nodes[1:]), negated)
+    def membership(self, children: list[Any]) -> nodes.Member:
+        subject, *items = _nodes(children)
+        return nodes.Member(subject.at, subject, tuple(items), children[1].type == "NOT")
 
-    def between(self, children: list[Any]) -> Between:
-        subject, low, high = (child for child in children if not isinstance(child, Token))
-        return Between(subject.at, subject, low, high, children[1].type == "NOT")
+    def between(self, children: list[Any]) -> nodes.Between:
+        subject, low, high = _nodes(children)
+        return nodes.Between(subject.at, subject, low, high, children[1].type == "NOT")
 
-    def null_test(self, children: list[Any]) -> IsNull:
-        return IsNull(children[0].at, children[0], children[2].type == "NOT")
+    def null_test(self, children: list[Any]) -> nodes.IsNull:
+        return nodes.IsNull(children[0].at, children[0], children[2].type == "NOT")
 
-    def like(self, children: list[Any]) -> Unsupported:
-        return Unsupported(next(c for c in children if isinstance(c, Token)), "LIKE")
+    def like(self, children: list[Any]) -> nodes.Like:
+        subject, pattern = _nodes(children)
+        return nodes.Like(children[1], subject, pattern, children[1].type == "NOT")
 
-    def arithmetic(self, children: list[Any]) -> Unsupported:
-        return Unsupported(children[1], "arithmetic")
+    def arithmetic(self, children: list[Any]) -> nodes.Arithmetic:
+        left, op, right = children
+        return nodes.Arithmetic(op, str(op), left, right)
 
-    def call(self, children: list[Any]) -> Call | Unsupported:
-        name, *arguments = children
-        if any(isinstance(part, Token) for part in arguments):  # count(*), count(Distinct a)
-            return Unsupported(name, f"the function {name}(…)")
-        return Call(name, str(name), tuple(arguments))
+    def call(self, children: list[Any]) -> nodes.Call | nodes.Aggregated:
+        name, *rest = children
+        words = [part.type for part in rest if isinstance(part, Token)]
+        if words or name.lower() in nodes.AGGREGATES:
+            return nodes.Aggregated(name, name.lower(), tuple(_nodes(rest)), "DISTINCT" in words)
+        return nodes.Call(name, str(name), tuple(rest))
 
-    def in_relation(self, children: list[Any]) -> InRelation:
+    def in_relation(self, children: list[Any]) -> nodes.InRelation:
         subject, relation = children[0], children[-1]
-        return InRelation(subject.at, subject, relation, children[1].type == "NOT")
+        return nodes.InRelation(subject.at, subject, relation, children[1].type == "NOT")
 
-    def subquery(self, children: list[Any]) -> Unsupported:
-        return Unsupported(_first_token(children), "a subquery")
+    def subquery(self, children: list[Any]) -> nodes.Subquery:
+        return nodes.Subquery(children[0].at, children[0])
 
-    def star(self, children: list[Any]) -> None:
-        return None
+    # ------------------------------------------------------------------ statements
 
-    def listed_star(self, children: list[Any]) -> Token:
-        token: Token = children[0]
-        return token
+    def star(self, children: list[Any]) -> nodes.Star:
+        return nodes.Star(children[0], children[0].rpartition(".")[0].strip())
 
-    def projection(self, children: list[Any]) -> SelectList:
-        nodes = tuple(child for child in children if not isinstance(child, Token))
-        return SelectList(_first_token(children), "a select list other than *", nodes)
+    def item(self, children: list[Any]) -> nodes.Item:
+        return nodes.Item(
+            nodes.start(children[0]), children[0], children[1] if len(children) > 1 else ""
+        )
 
-    def item(self, children: list[Any]) -> Any:
-        return children[0]
+    def select_list(self, children: list[Any]) -> nodes.SelectList:
+        return nodes.SelectList(children[0].at, tuple(children))
 
-    def distinct(self, children: list[Any]) -> Unsupported:
-        return Unsupported(children[0], "Distinct")
+    def distinct(self, children: list[Any]) -> nodes.SelectList:
+        return nodes.SelectList(children[0], tuple(children[1:]), distinct=children[0])
 
-    def streamed(self, children: list[Any]) -> Unsupported:
-        return Unsupported(children[0], f"the operator {children[0]}")
+    def stream_list(self, children: list[Any]) -> nodes.SelectList:
+        word, inside = children
+        return nodes.SelectList(word, inside.items, word, inside.distinct)
 
-    def compound(self, children: list[Any]) -> Unsupported:
-        return Unsupported(children[1], str(children[1]).capitalize())
+    def window(self, children: list[Any]) -> nodes.WindowText:
+        return nodes.WindowText(children[0], tuple(_plain(child) for child in children[1:]))
+
+    def source(self, children: list[Any]) -> nodes.Source:
+        relation, *rest = children
+        window = next((part for part in rest if isinstance(part, nodes.WindowText)), None)
+        alias = next((part for part in rest if isinstance(part, str)), "")
+        return nodes.Source(relation.at, relation, window, alias)
+
+    def enclosed(self, children: list[Any]) -> nodes.Source:
+        """``(S [Rows 5] As a)`` and ``(S [Rows 5]) As a``."""
+        return self.source([children[0], *reversed(children[1:])])
+
+    def join(self, children: list[Any]) -> nodes.JoinText:
+        left, word, right, _, condition = children
+        return nodes.JoinText(word, left, right, condition)
+
+    def sources(self, children: list[Any]) -> tuple[Any, ...]:
+        return tuple(children)
+
+    def where(self, children: list[Any]) -> nodes.Clause:
+        return nodes.Clause(children[0].at, "where", tuple(children))
+
+    def grouping(self, children: list[Any]) -> nodes.Clause:
+        return nodes.Clause(children[0], "group", tuple(_nodes(children)))
+
+    def having(self, children: list[Any]) -> nodes.Clause:
+        return nodes.Clause(children[0], "having", tuple(_nodes(children)))
+
+    def ordering(self, children: list[Any]) -> nodes.Clause:
+        return nodes.Clause(children[0], "order", tuple(_nodes(children)))
+
+    def selection(self, children: list[Any]) -> nodes.Selection:
+        select, listed, _, sources, *clauses = children
+        return nodes.Selection(select, listed, sources, tuple(clauses))
+
+    def streamed(self, children: list[Any]) -> nodes.Streamed:
+        word, statement = children
+        return nodes.Streamed(word, word.capitalize(), statement)
 
     def set_operator(self, children: list[Any]) -> Token:
         token: Token = children[0]
         return token
 
-    def window(self, children: list[Any]) -> Window:
-        words = tuple(str(child) for child in children[1:])
-        return Window(children[0], f"the window [{' '.join(words)}]", words)
-
-    def source(self, children: list[Any]) -> tuple[Source, list[Unsupported]]:
-        alias = next((child for child in children if type(child) is str), None)
-        windows = [child for child in children if isinstance(child, Unsupported)]
-        return Source(children[0], alias), windows
-
-    def derived(self, children: list[Any]) -> tuple[None, list[Unsupported]]:
-        return None, [Unsupported(_first_token(children), "a subquery")]
-
-    def join(self, children: list[Any]) -> tuple[None, list[Unsupported]]:
-        join = next(child for child in children if isinstance(child, Token))
-        return None, [Unsupported(join, "a join")]
-
-    def sources(self, children: list[Any]) -> tuple[Source | None, list[Unsupported]]:
-        found = [problem for _, problems in children for problem in problems]
-        if len(children) > 1 and isinstance(children[1][0], Source):
-            found.append(Unsupported(children[1][0].name.at, "a join of several streams"))
-        return children[0][0], found
-
-    def grouping(self, children: list[Any]) -> Unsupported:
-        return Unsupported(children[0], "Group By")
-
-    def having(self, children: list[Any]) -> Unsupported:
-        return Unsupported(children[0], "Having")
-
-    def ordering(self, children: list[Any]) -> Unsupported:
-        return Unsupported(children[0], "Order By")
-
-    def selection(self, children: list[Any]) -> Selection:
-        select, select_list, _, (source, problems), *rest = children
-        clauses = [part for part in rest if _is_clause(part)]
-        where = next((part for part in rest if not _is_clause(part)), None)
-        listed_first = [] if select_list is None else [select_list]
-        return Selection(select, source, where, tuple(listed_first + problems + clauses))
-
-
-def _is_clause(part: Any) -> bool:
-    clauses = ("Group By", "Having", "Order By")
-    return isinstance(part, Unsupported) and part.what in clauses
+    def compound(self, children: list[Any]) -> nodes.Compound:
+        left, word, right = children
+        return nodes.Compound(word, word.capitalize(), left, right)

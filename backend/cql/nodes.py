@@ -1,60 +1,108 @@
-"""The syntax tree of a CQL text, before names and types are looked up.
+"""The syntax of a CQL text: expressions and statements, before names and types are looked up.
 
-Every node keeps the token it starts at, for error positions.
+Every node keeps the token it starts at, for error positions; equality leaves it out. Expressions
+that were looked up (backend.cql.resolve) are of the same types, with Column, Literal and Table in
+place of Name and Constant, and with logical plans in place of statements.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, TypeAlias
+from typing import Literal as OneOf
 
 from lark import Token
 
-LiteralKind: TypeAlias = Literal["number", "string", "boolean", "null", "date", "timestamp"]
+LiteralKind: TypeAlias = OneOf["number", "string", "boolean", "null", "date", "timestamp"]
+StreamWord: TypeAlias = OneOf["Istream", "Dstream", "Rstream"]
+SetWord: TypeAlias = OneOf["Union", "Except", "Intersect"]
+AGGREGATES = ("count", "sum", "avg", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Located:
+    """Anything with a place in the text."""
+
+    at: Token = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Located):
     """``attribute`` or ``stream.attribute``, backquotes removed."""
 
-    at: Token
     parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Located):
     """A literal: ``text`` is its content without quotes (a number keeps its sign)."""
 
-    at: Token
     kind: LiteralKind
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
-    """``left op right``; op is one of = <> < <= > >=."""
+class Column(Located):
+    """An attribute that was looked up. source: its From item where there are several, else ''."""
 
-    at: Token
+    source: str
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Located):
+    """A constant of the type of what it is compared with, or of its own; None is NULL."""
+
+    value: int | float | str | bool | date | datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Located):
+    """A registered table, an argument of a function."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(Located):
+    """``left op right``; op is one of + - * / %. ``at`` is the operator."""
+
     op: str
     left: Node
     right: Node
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Negative(Located):
+    """``- operand``."""
+
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Located):
+    """``left op right``; op is one of = <> < <= > >=."""
+
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Located):
     """``subject [NOT] IN (items)``."""
 
-    at: Token
     subject: Node
     items: tuple[Node, ...]
     negated: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class Between(Located):
     """``subject [NOT] BETWEEN low AND high``."""
 
-    at: Token
     subject: Node
     low: Node
     high: Node
@@ -62,100 +110,185 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
+class IsNull(Located):
     """``subject IS [NOT] NULL``."""
 
-    at: Token
     subject: Node
     negated: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Like(Located):
+    """``subject [NOT] LIKE pattern``. ``at`` is the first word after the subject."""
+
+    subject: Node
+    pattern: Node
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Located):
     """``NOT part``."""
 
-    at: Token
     part: Node
 
 
 @dataclass(frozen=True, slots=True)
-class Logic:
+class Logic(Located):
     """Parts joined by one word, in the order written."""
 
-    at: Token
-    word: Literal["and", "or"]
+    word: OneOf["and", "or"]
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Unsupported:
-    """Valid CQL that this system does not run; ``what`` names it in words."""
+class Call(Located):
+    """``name(arguments)``. registered: looked up and found among the functions of the workload."""
 
-    at: Token
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Window(Unsupported):
-    """``[words]`` after a stream; what is allowed only in the relation of a membership."""
-
-    words: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SelectList(Unsupported):
-    """A select list other than ``*``; allowed only in the relation of a membership."""
-
-    items: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """``name(arguments)``."""
-
-    at: Token
     name: str
     arguments: tuple[Node, ...]
+    registered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class InRelation:
-    """``subject [NOT] IN (selection)``; Unsupported for another statement than a selection."""
+class Aggregated(Located):
+    """``sum([Distinct] argument)``; ``count(*)`` has no argument."""
 
-    at: Token
+    function: str
+    arguments: tuple[Node, ...]
+    distinct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InRelation(Located):
+    """``subject [NOT] IN (relation)``. relation: a Statement, or its logical plan."""
+
     subject: Node
-    relation: Selection | Unsupported
+    relation: Any
     negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery(Located):
+    """``(relation)`` where a value is due. relation: a Statement, or its logical plan."""
+
+    relation: Any
 
 
 Node: TypeAlias = (
     Name
     | Constant
+    | Column
+    | Literal
+    | Table
+    | Arithmetic
+    | Negative
     | Compare
     | Member
     | Between
     | IsNull
+    | Like
     | Not
     | Logic
     | Call
+    | Aggregated
     | InRelation
-    | Unsupported
+    | Subquery
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A stream of the From clause, with its alias."""
+class Star(Located):
+    """``*`` or ``source.*`` in a select list."""
 
-    name: Name
-    alias: str | None
+    qualifier: str
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """``Select * From source Where condition`` and what else the text asks for."""
+class Item(Located):
+    """``expression [[As] name]`` in a select list; name '' when none is written."""
 
-    at: Token
-    source: Source | None
-    where: Node | None
-    unsupported: tuple[Unsupported, ...]
+    expression: Node
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WindowText(Located):
+    """``[words]`` after a source; commas left out."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Located):
+    """``relation [window] [[As] alias]`` in a From clause; alias '' when none is written."""
+
+    relation: Name | Statement
+    window: WindowText | None
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class JoinText(Located):
+    """``left Join right On condition``. ``at`` is the word Join."""
+
+    left: Source | JoinText
+    right: Source | JoinText
+    condition: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Clause(Located):
+    """``Where``, ``Group By``, ``Having`` or ``Order By`` with its expressions."""
+
+    word: OneOf["where", "group", "having", "order"]
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectList(Located):
+    """What is selected. stream, distinct: their words as written, or None."""
+
+    items: tuple[Star | Item, ...]
+    stream: Token | None = field(default=None, compare=False)
+    distinct: Token | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Located):
+    """``Select list From sources`` and its clauses in the order written."""
+
+    listed: SelectList
+    sources: tuple[Source | JoinText, ...]
+    clauses: tuple[Clause, ...] = ()
+
+    def clause(self, word: str) -> Clause | None:
+        """The clause that begins with ``word``."""
+        return next((clause for clause in self.clauses if clause.word == word), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Compound(Located):
+    """``left Union right`` and its like. ``at`` is the word."""
+
+    word: SetWord
+    left: Statement
+    right: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed(Located):
+    """``Istream(statement)`` and its like."""
+
+    word: StreamWord
+    statement: Statement
+
+
+Statement: TypeAlias = Selection | Compound | Streamed
+
+
+def start(node: Located) -> Token:
+    """The token an expression starts at; the place of an operator's result is the operator."""
+    while isinstance(node, Arithmetic | Like):
+        node = node.left if isinstance(node, Arithmetic) else node.subject
+    return node.at

@@ -1,9 +1,8 @@
-"""CQL text to a typed, negation-free continuous query.
+"""CQL text to its logical plan, and to the typed, negation-free query that runs today.
 
-``Select * From Stream [Where condition]``: names are looked up, constants are typed, NOT is removed
-by De Morgan's laws (exact in SQL's three-valued logic), IN and BETWEEN become comparisons. Calls of
-registered functions and memberships in windows are set apart (see backend.cql.filters).
-Valid CQL beyond selections is refused by name, at its place. Every refusal is a CqlError.
+``plan_of`` reads every CQL query: names are looked up, constants typed, types checked.
+``parse_query`` takes those of its plans that some system runs (backend.cql.claims); the others are
+refused by name, at their place. Every refusal is a CqlError.
 """
 
 from __future__ import annotations
@@ -11,15 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from backend.cql.conditions import ConditionBuilder, find_stream, refuse_unsupported
+from backend.cql.claims import NotRun, claim, condition
 from backend.cql.errors import CqlError
-from backend.cql.filters import FilterBuilder
-from backend.cql.nodes import Selection, Unsupported
+from backend.cql.logical import Logical
+from backend.cql.nodes import Statement
 from backend.cql.plain import plain_selection
-from backend.cql.syntax import parse_text
-from backend.model.conditions import TRUE, Condition, ContinuousQuery
+from backend.cql.resolve import Resolver
+from backend.cql.scope import Catalog, From, Scope, refuse
+from backend.cql.syntax import check_characters, parse_text
+from backend.model.conditions import Condition, ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.schema import Schema
+
+
+def plan_of(text: str, catalog: Catalog) -> Logical:
+    """The logical plan of any CQL query over what the catalog has.
+
+    Keywords and names are read without regard to case; the plan spells streams as the catalog,
+    attributes as their schema, functions as registered. Raises CqlError.
+    """
+    check_characters(text)
+    return Resolver(catalog, text).plan(parse_text(text, "query_text"))
 
 
 def parse_query(
@@ -27,41 +38,31 @@ def parse_query(
 ) -> ContinuousQuery:
     """The continuous query ``name`` that ``text`` writes over one of ``streams``.
 
-    Keywords, stream, attribute and function names are read without regard to case; the result
-    spells the stream as the mapping, attributes as the schema and functions as registered.
-    functions: those that may be called; None: none. Raises CqlError.
+    functions: those that may be called; None: none. Raises CqlError, also for what no system runs.
     """
+    check_characters(text)
+    resolver = Resolver(Catalog(streams, functions=functions or Functions()), text)
     plain = plain_selection(text)
     if plain is not None:
         with suppress(CqlError):
-            return _query(name, text, plain, streams, functions)
-    statement = parse_text(text, "query_text")
-    if isinstance(statement, Unsupported):
-        refuse_unsupported(statement, text)
-    return _query(name, text, statement, streams, functions)
+            return _query(name, text, plain, resolver)
+    return _query(name, text, parse_text(text, "query_text"), resolver)
 
 
-def _query(
-    name: str,
-    text: str,
-    selection: Selection,
-    streams: Mapping[str, Schema],
-    functions: Functions | None,
-) -> ContinuousQuery:
-    for problem in sorted(selection.unsupported, key=lambda p: p.at.start_pos or 0):
-        refuse_unsupported(problem, text)
-    assert selection.source is not None  # a missing source is always among the unsupported
-    stream = find_stream(selection.source, streams, text)
-    names = {stream.lower(), (selection.source.alias or stream).lower()}
-    builder = ConditionBuilder(streams[stream], stream, names, text, functions)
-    if selection.where is None:
-        return ContinuousQuery(name, stream, text, TRUE)
-    condition, filters = FilterBuilder(builder, streams).conjuncts(selection.where)
-    return ContinuousQuery(name, stream, text, condition, filters)
+def _query(name: str, text: str, statement: Statement, resolver: Resolver) -> ContinuousQuery:
+    try:
+        stream, native, filters = claim(resolver.plan(statement))
+    except NotRun as refusal:
+        refuse(refusal.sentence, refusal.node.at, text)
+    return ContinuousQuery(name, stream, text, native, filters)
 
 
 def parse_condition(text: str, schema: Schema) -> Condition:
     """The condition ``text`` writes, as it would stand after Where. Raises CqlError."""
-    return ConditionBuilder(schema, "the stream", set(), text).build(
-        parse_text(text, "condition_text")
-    )
+    check_characters(text)
+    scope = Scope([From("", "the stream", schema.attributes)], text)
+    expressions = Resolver(Catalog(), text).expressions(scope)
+    try:
+        return condition(expressions.condition(parse_text(text, "condition_text")))
+    except NotRun as refusal:
+        refuse(refusal.sentence, refusal.node.at, text)

@@ -12,44 +12,52 @@ from typing import Final
 
 from lark import Token
 
-from backend.cql.nodes import Compare, Constant, Logic, Name, Node, Selection, Source
+from backend.cql import nodes
 from backend.cql.syntax import reserved_words
 
+#: Blanks as the grammar has them; cut off both ends first, so that no blank can be taken two ways
+#: and every pattern here takes time linear in the text.
+_BLANKS: Final = " \t\f\r\n"
 _SELECTION: Final = re.compile(
-    r"\s*select\s*\*\s*from\s+([a-z_]\w*)(?:\s+where\s+(.+?))?\s*;?\s*",
+    r"select\s*\*\s*from\s+([a-z_]\w*)(?:\s+where\s+(\S.*))?",
     re.IGNORECASE | re.DOTALL | re.ASCII,
 )
-_AND: Final = re.compile(r"\s+and\s+", re.IGNORECASE | re.ASCII)
+_AND: Final = re.compile(r"(?<!\s)\s++and\s++", re.IGNORECASE | re.ASCII)
 _COMPARISON: Final = re.compile(
     r"([a-z_]\w*)\s*(<=|>=|<>|!=|=|<|>)\s*(?:(-?[0-9]+(?:\.[0-9]+)?)|'([^']*)')",
     re.IGNORECASE | re.ASCII,
 )
 _NOWHERE: Final = Token("NAME", "")
+_STAR: Final = nodes.SelectList(_NOWHERE, (nodes.Star(_NOWHERE, ""),))
 
 
-def plain_selection(text: str) -> Selection | None:
+def plain_selection(text: str) -> nodes.Selection | None:
     """The syntax tree of a conjunction of comparisons; None for any other text. Its nodes do not
     tell where they stand."""
-    found = _SELECTION.fullmatch(text)
+    found = _SELECTION.fullmatch(text.strip(_BLANKS).removesuffix(";").rstrip(_BLANKS))
     if found is None or found[1].lower() in reserved_words():
         return None
-    source = Source(Name(_NOWHERE, (found[1],)), None)
+    sources = (nodes.Source(_NOWHERE, nodes.Name(_NOWHERE, (found[1],)), None, ""),)
     if found[2] is None:
-        return Selection(_NOWHERE, source, None, ())
-    parts: list[Node] = []
+        return nodes.Selection(_NOWHERE, _STAR, sources)
+    parts: list[nodes.Node] = []
     for piece in _AND.split(found[2]):
         part = _comparison(piece)
         if part is None:
             return None
         parts.append(part)
-    where = parts[0] if len(parts) == 1 else Logic(_NOWHERE, "and", tuple(parts))
-    return Selection(_NOWHERE, source, where, ())
+    where = parts[0] if len(parts) == 1 else nodes.Logic(_NOWHERE, "and", tuple(parts))
+    return nodes.Selection(_NOWHERE, _STAR, sources, (nodes.Clause(_NOWHERE, "where", (where,)),))
 
 
-def _comparison(piece: str) -> Compare | None:
+def _comparison(piece: str) -> nodes.Compare | None:
     found = _COMPARISON.fullmatch(piece)
     if found is None or found[1].lower() in reserved_words():
         return None
     name, op, number, string = found.groups()
-    constant = Constant(_NOWHERE, "string" if number is None else "number", number or string or "")
-    return Compare(_NOWHERE, "<>" if op == "!=" else op, Name(_NOWHERE, (name,)), constant)
+    constant = nodes.Constant(
+        _NOWHERE, "string" if number is None else "number", number or string or ""
+    )
+    return nodes.Compare(
+        _NOWHERE, "<>" if op == "!=" else op, nodes.Name(_NOWHERE, (name,)), constant
+    )

@@ -1,15 +1,18 @@
-"""Conditions back to CQL: one canonical text for each condition."""
+"""Conditions and logical plans back to CQL: one canonical text for each."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
+from backend.cql import logical, nodes
 from backend.cql.syntax import reserved_words
+from backend.model import conditions
 from backend.model.conditions import (
     And,
     Argument,
-    Call,
     Comparison,
     Condition,
     Constant,
@@ -19,6 +22,10 @@ from backend.model.conditions import (
     Reference,
     TableName,
 )
+
+_STRENGTH: Final = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
+_SIGN: Final = 4
+_UNITS: Final = {"Day": 86_400, "Hour": 3600, "Minute": 60}
 
 
 def format_condition(condition: Condition) -> str:
@@ -38,7 +45,7 @@ def format_condition(condition: Condition) -> str:
 
 def format_filter(part: Expensive) -> str:
     """A call or a membership in a window as CQL."""
-    if isinstance(part, Call):
+    if isinstance(part, conditions.Call):
         arguments = ", ".join(_argument(a) for a in part.arguments)
         return f"{'not ' if part.negated else ''}{part.function}({arguments})"
     word = "not in" if part.negated else "in"
@@ -57,6 +64,171 @@ def _argument(argument: Argument) -> str:
 def _inner(part: Condition) -> str:
     text = format_condition(part)
     return f"({text})" if isinstance(part, And | Or) and len(part.parts) > 1 else text
+
+
+# ---------------------------------------------------------------------- expressions of a plan
+
+
+def format_expression(node: nodes.Node) -> str:
+    """An expression that was looked up as CQL; parsing it again gives it back."""
+    if isinstance(node, nodes.Logic):
+        return f" {node.word} ".join(_part(part) for part in node.parts)
+    if isinstance(node, nodes.Not):
+        return f"not {_part(node.part)}"
+    negated = "not " if getattr(node, "negated", False) else ""
+    if isinstance(node, nodes.Compare):
+        return f"{_value(node.left)} {node.op} {_value(node.right)}"
+    if isinstance(node, nodes.Member):
+        return f"{_value(node.subject)} {negated}in ({', '.join(map(_value, node.items))})"
+    if isinstance(node, nodes.Between):
+        ends = f"{_value(node.low)} and {_value(node.high)}"
+        return f"{_value(node.subject)} {negated}between {ends}"
+    if isinstance(node, nodes.IsNull):
+        return f"{_value(node.subject)} is {negated}null"
+    if isinstance(node, nodes.Like):
+        return f"{_value(node.subject)} {negated}like {_value(node.pattern)}"
+    if isinstance(node, nodes.InRelation):
+        return f"{_value(node.subject)} {negated}in ({format_plan(node.relation)})"
+    return _value(node)
+
+
+def _value(node: nodes.Node) -> str:
+    """As format_expression, in parentheses unless it may stand beside an operator."""
+    if isinstance(node, nodes.Column):
+        name = format_name(node.name)
+        return f"{format_name(node.source)}.{name}" if node.source else name
+    if isinstance(node, nodes.Literal):
+        return "null" if node.value is None else format_constant(node.value)
+    if isinstance(node, nodes.Table):
+        return format_name(node.name)
+    if isinstance(node, nodes.Arithmetic):
+        strength = _STRENGTH[node.op]
+        left, right = _operand(node.left, strength), _operand(node.right, strength + 1)
+        return f"{left} {node.op} {right}"
+    if isinstance(node, nodes.Negative):
+        return f"-{_operand(node.operand, _SIGN)}"
+    if isinstance(node, nodes.Call):
+        return f"{node.name}({', '.join(map(_value, node.arguments))})"
+    if isinstance(node, nodes.Aggregated):
+        inside = ", ".join(map(_value, node.arguments)) or "*"
+        return f"{node.function}({'Distinct ' if node.distinct else ''}{inside})"
+    if isinstance(node, nodes.Subquery):
+        return f"({format_plan(node.relation)})"
+    return f"({format_expression(node)})"
+
+
+def _part(node: nodes.Node) -> str:
+    text = format_expression(node)
+    return f"({text})" if isinstance(node, nodes.Logic) else text
+
+
+def _operand(node: nodes.Node, strength: int) -> str:
+    """In parentheses when it binds less than ``strength``, or is a sign beside a sign."""
+    if isinstance(node, nodes.Arithmetic):
+        weaker = _STRENGTH[node.op] < strength
+        return f"({_value(node)})" if weaker else _value(node)
+    return (
+        f"({_value(node)})"
+        if isinstance(node, nodes.Negative) and strength == _SIGN
+        else _value(node)
+    )
+
+
+# ---------------------------------------------------------------------- plans
+
+
+def format_plan(plan: logical.Logical) -> str:
+    """A logical plan as CQL; parsing it again gives it back.
+
+    plan: as parsing gives it, or another with its operators in that order.
+    """
+    if isinstance(plan, logical.SetOperation):
+        right = format_plan(plan.right)
+        right = f"({right})" if isinstance(plan.right, logical.SetOperation) else right
+        return f"{format_plan(plan.left)} {plan.word} {right}"
+    if isinstance(plan, logical.ToStream):
+        return f"{plan.word}({format_plan(plan.input)})"
+    clauses: list[str] = []
+    if isinstance(plan, logical.OrderBy):
+        clauses.append(f"Order By {_values(plan.keys)}")
+        plan = plan.input
+    word = "Select"
+    if isinstance(plan, logical.Distinct):
+        word, plan = "Select Distinct", plan.input
+    columns = "*"
+    if isinstance(plan, logical.Project):
+        columns, plan = ", ".join(map(_output, plan.outputs)), plan.input
+    if isinstance(plan, logical.Aggregate):
+        having = [] if plan.having is None else [f"Having {format_expression(plan.having)}"]
+        groups = [f"Group By {_values(plan.groups)}"] if plan.groups else []
+        clauses, plan = [*groups, *having, *clauses], plan.input
+    if isinstance(plan, logical.Select):
+        clauses, plan = [f"Where {format_expression(plan.condition)}", *clauses], plan.input
+    return " ".join([f"{word} {columns} From {_sources(plan)}", *clauses])
+
+
+def _values(nodes: Iterable[nodes.Node]) -> str:
+    return ", ".join(map(_value, nodes))
+
+
+def _output(output: logical.Output) -> str:
+    text = _value(output.expression)
+    return (
+        text
+        if output.name == name_of(output.expression)
+        else f"{text} As {format_name(output.name)}"
+    )
+
+
+def name_of(expression: nodes.Node) -> str:
+    """What a column of a select list is called that is given no name."""
+    return expression.name if isinstance(expression, nodes.Column) else _value(expression)
+
+
+def _sources(plan: logical.Logical) -> str:
+    """The From clause."""
+    if not isinstance(plan, logical.Join):
+        return _source(plan, "")
+    texts = [_source(*pair) for pair in zip(plan.inputs, plan.aliases, strict=True)]
+    if plan.condition is None:
+        return ", ".join(texts)
+    return f"{' Join '.join(texts)} On {format_expression(plan.condition)}"
+
+
+def _source(plan: logical.Logical, alias: str) -> str:
+    window, name = "", ""
+    if isinstance(plan, logical.Join):
+        return _sources(plan)
+    if isinstance(plan, logical.Window):
+        window, plan = f" [{format_window(plan.kind)}]", plan.input
+    if isinstance(plan, logical.Scan):
+        text = name = format_name(plan.name)
+    else:
+        text = f"({format_plan(plan.input if isinstance(plan, logical.Derived) else plan)})"
+    return text + window + (f" As {format_name(alias)}" if alias not in ("", name) else "")
+
+
+def format_window(kind: logical.WindowKind) -> str:
+    """What stands between the brackets of a window."""
+    if isinstance(kind, logical.Rows):
+        by = f"Partition By {', '.join(map(format_name, kind.by))} " if kind.by else ""
+        return f"{by}Rows {kind.rows}"
+    if isinstance(kind, logical.Range):
+        slide = "" if kind.slide is None else f" Slide {_seconds(kind.slide, 'Seconds')}"
+        return f"Range {_seconds(kind.seconds, 'Seconds' if slide else '')}{slide}"
+    return "Now" if isinstance(kind, logical.Now) else "Rows Unbounded"
+
+
+def _seconds(seconds: int, plain: str) -> str:
+    """In the largest unit that divides it; whole seconds are ``plain``."""
+    for name, size in _UNITS.items():
+        if seconds and seconds % size == 0:
+            n = seconds // size
+            return f"{n} {name}{'' if n == 1 else 's'}"
+    return f"{seconds} {plain}".rstrip()
+
+
+# ---------------------------------------------------------------------- names and constants
 
 
 def format_name(name: str) -> str:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend.cql import CqlError, parse_query
+from backend.engine.job import RunJob
+from backend.engine.settings import ScopedSettings
 from backend.model.conditions import ContinuousQuery
-from backend.model.functions import Functions
-from backend.model.knobs import KnobRefused, KnobSettings
-from backend.model.schema import Schema
+from backend.model.knobs import KnobRefused
+from backend.systems.contract import Refused
+from storage.vocabulary.kinds import EventKind
 from storage.vocabulary.records import Command, CommandAnswer, Event, Json
-
-
-class Refused(Exception):
-    """A command that cannot be carried out; the message is the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,40 +24,42 @@ class Registry:
 
     @property
     def active(self) -> tuple[ContinuousQuery, ...]:
+        """Those that run, in the order they were registered."""
         return tuple(q for name, q in self.queries.items() if name not in self.paused)
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """A command carried out: the state after it, and the words for its answer and event."""
+class Controlled:
+    """What commands change."""
 
-    settings: KnobSettings
+    settings: ScopedSettings
     registry: Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A command carried out: the state after it, and the words for its answer and event.
+
+    turned: scope and name of the knob, or None. query: name of the query it was about, or ''.
+    """
+
+    after: Controlled
     event: Event
     old_value: Json = None
+    turned: tuple[str, str] | None = None
+    query: str = ""
     stop: bool = False
 
 
-def carry_out(
-    command: Command,
-    settings: KnobSettings,
-    registry: Registry,
-    schemas: Mapping[str, Schema],
-    functions: Functions | None = None,
-) -> Carried:
-    """The state after ``command``. Raises Refused; nothing is changed in place.
-
-    functions: those a new query may call.
-    """
+def carry_out(command: Command, now: Controlled, job: RunJob) -> Carried:
+    """The state after ``command``. Raises Refused; nothing is changed in place."""
     handlers: dict[str, Callable[[], Carried]] = {
-        "knob": lambda: _turn_knob(command, settings, registry),
-        "query_add": lambda: _add_query(command, settings, registry, schemas, functions),
-        "query_pause": lambda: _pause(command, settings, registry, True),
-        "query_resume": lambda: _pause(command, settings, registry, False),
-        "query_remove": lambda: _remove(command, settings, registry),
-        "stop": lambda: Carried(
-            settings, registry, _event(command, "run", "stop requested"), stop=True
-        ),
+        "knob": lambda: _turn_knob(command, now),
+        "query_add": lambda: _add_query(command, now, job),
+        "query_pause": lambda: _pause(command, now, True),
+        "query_resume": lambda: _pause(command, now, False),
+        "query_remove": lambda: _remove(command, now),
+        "stop": lambda: Carried(now, _event(command, "run", "stop requested"), stop=True),
     }
     if command.kind not in handlers:
         raise Refused(f"unknown command {command.kind!r}; known: {', '.join(handlers)}")
@@ -67,50 +67,47 @@ def carry_out(
 
 
 def answer_applied(command: Command, carried: Carried, batch: int, time: float) -> CommandAnswer:
+    """It is in force from the batch on."""
     text = f"{carried.event.title}, from batch {batch} on"
     return CommandAnswer(command.id, "applied", batch, time, text, carried.old_value)
 
 
 def answer_refused(command: Command, reason: str, time: float) -> CommandAnswer:
+    """It is not done, and why."""
     return CommandAnswer(command.id, "refused", None, time, reason)
 
 
-def _event(command: Command, kind: str, title: str) -> Event:
+def _event(command: Command, kind: EventKind, title: str) -> Event:
     by = f"by {command.actor}" + (f": {command.reason}" if command.reason else "")
     return Event(kind, title, by, ref={"command": command.id})
 
 
-def _turn_knob(command: Command, settings: KnobSettings, registry: Registry) -> Carried:
+def _turn_knob(command: Command, now: Controlled) -> Carried:
     name, value = str(command.payload.get("knob")), command.payload.get("value")
-    expected = command.expected_version
+    scope = now.settings.scope_of(name, command.payload.get("scope"))
+    settings = now.settings.scopes[scope]
+    old, expected = settings.values[name], command.expected_version
     if expected is not None and expected != settings.versions.get(name, 0):
-        now = settings.values.get(name)
-        raise Refused(f"{name} was changed meanwhile and is {now} now; look again, then decide")
+        raise Refused(f"{name} was changed meanwhile and is {old} now; look again, then decide")
     try:
-        changed = settings.changed(name, value)
+        changed = now.settings.changed(scope, name, value)
     except KnobRefused as refusal:
         raise Refused(str(refusal)) from refusal
-    old = settings.values[name]
-    title = f"{name} {old} → {changed.values[name]}"
-    return Carried(changed, registry, _event(command, "knob", title), old)
+    event = _event(command, "knob", f"{name} {old} → {changed.scopes[scope].values[name]}")
+    return Carried(replace(now, settings=changed), event, old, turned=(scope, name))
 
 
-def _add_query(
-    command: Command,
-    settings: KnobSettings,
-    registry: Registry,
-    schemas: Mapping[str, Schema],
-    functions: Functions | None,
-) -> Carried:
+def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:
     name, text = str(command.payload.get("name")), str(command.payload.get("text"))
+    registry = now.registry
     if name in registry.queries:
         raise Refused(f"a query named {name!r} is registered already")
     try:
-        query = parse_query(name, text, schemas, functions)
+        query = parse_query(name, text, job.schemas, job.functions)
     except CqlError as error:
         raise Refused(str(error)) from error
     added = Registry({**registry.queries, name: query}, registry.paused)
-    return Carried(settings, added, _event(command, "query", f"query {name} registered"))
+    return _changed(command, now, added, name, "registered")
 
 
 def _known(command: Command, registry: Registry) -> str:
@@ -120,19 +117,25 @@ def _known(command: Command, registry: Registry) -> str:
     return name
 
 
-def _pause(command: Command, settings: KnobSettings, registry: Registry, pause: bool) -> Carried:
+def _pause(command: Command, now: Controlled, pause: bool) -> Carried:
+    registry = now.registry
     name = _known(command, registry)
-    word = "paused" if pause else "active"
     if (name in registry.paused) == pause:
-        raise Refused(f"query {name!r} is {word} already")
+        raise Refused(f"query {name!r} is {'paused' if pause else 'active'} already")
     paused = registry.paused | {name} if pause else registry.paused - {name}
-    title = f"query {name} {'paused' if pause else 'resumed'}"
     changed = Registry(registry.queries, frozenset(paused))
-    return Carried(settings, changed, _event(command, "query", title))
+    return _changed(command, now, changed, name, "paused" if pause else "resumed")
 
 
-def _remove(command: Command, settings: KnobSettings, registry: Registry) -> Carried:
-    name = _known(command, registry)
-    left = {n: q for n, q in registry.queries.items() if n != name}
-    changed = Registry(left, registry.paused - {name})
-    return Carried(settings, changed, _event(command, "query", f"query {name} removed"))
+def _remove(command: Command, now: Controlled) -> Carried:
+    name = _known(command, now.registry)
+    left = {n: q for n, q in now.registry.queries.items() if n != name}
+    changed = Registry(left, now.registry.paused - {name})
+    return _changed(command, now, changed, name, "removed")
+
+
+def _changed(
+    command: Command, now: Controlled, registry: Registry, name: str, done: str
+) -> Carried:
+    event = _event(command, "query", f"query {name} {done}")
+    return Carried(replace(now, registry=registry), event, query=name)

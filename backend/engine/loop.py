@@ -1,31 +1,36 @@
-"""The loop around one stream: boundary, batch, profile, decide, record (StreaMon)."""
+"""The loop around a run: boundary, batch, profile, decide, record (StreaMon)."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final
 
 from backend.engine import recorder
 from backend.engine.control import (
-    Carried,
-    Refused,
+    Controlled,
     Registry,
     answer_applied,
     answer_refused,
     carry_out,
 )
-from backend.engine.deciding import Deciding, Recorded, StreamJob
-from backend.engine.execution import BatchResult, PlanSnapshot
+from backend.engine.entity_ledger import EntityLedger
+from backend.engine.input_news import InputNews
+from backend.engine.job import RunJob
 from backend.engine.misfits import MisfitNews
 from backend.engine.query_totals import QueryTotals
-from backend.engine.selection import SelectionDeciding
-from backend.model.events import KnobsChanged, QueriesChanged
-from backend.model.knobs import KnobSettings
-from backend.systems.asc.normal_form import QueryError
-from backend.systems.asc.reoptimizer import SelectionReOptimizer
+from backend.engine.settings import ScopedSettings, check_scopes, inputs_taken_up, of_inputs
+from backend.engine.totals import Totals
+from backend.engine.units import BrokeOff, UnitSet
+from backend.model.ids import source_id
+from backend.model.knobs import KnobValue
+from backend.operators.contract import BatchPlan, BatchResult
+from backend.systems.contract import Recorded, Refused, Unit
+from storage.resume import LastState
+from storage.texts import storable
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -38,10 +43,13 @@ from storage.vocabulary.records import (
 )
 from storage.writer import EngineWriter
 
-__all__ = ["Engine", "Loop", "StreamJob"]
+log = logging.getLogger(__name__)
 
-SnapshotT = TypeVar("SnapshotT")
-ResultT = TypeVar("ResultT", bound=BatchResult)
+#: Answers to commands are cut to so many characters.
+LONGEST_ANSWER: Final = 1000
+HEARTBEAT_S: Final = 2.0
+#: Old samples are rolled up this often.
+TIDY_S: Final = 60.0
 
 
 @dataclass
@@ -51,89 +59,138 @@ class _Boundary:
     recorded: Recorded = field(default_factory=Recorded)
     answers: list[CommandAnswer] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    knobs: list[str] = field(default_factory=list)
+    turned: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Loop(Generic[SnapshotT, ResultT]):
-    """Runs one stream's decisions and records. ``start`` first; batches come one at a time.
+class Loop:
+    """Runs the decisions and records of a run. ``start`` first; batches come one at a time.
 
-    begin_batch and end_batch are called by the runner around each micro-batch; idle by another
-    thread while none is running, so that commands are answered on a silent stream too.
+    begin_batch and end_batch are called by the host around each micro-batch; idle by another thread
+    while none is running, so that commands are answered on a silent stream too. last: what a run
+    that goes on had come to; registry: its queries.
     """
 
     def __init__(
         self,
         run: Run,
-        job: StreamJob,
-        settings: KnobSettings,
+        job: RunJob,
         writer: EngineWriter,
-        deciding: Deciding[SnapshotT, ResultT],
+        last: LastState | None = None,
+        registry: Registry | None = None,
     ) -> None:
+        """Raises Refused, KnobRefused for what cannot run."""
         self.run, self.job, self.writer = run, job, writer
-        self.settings, self._deciding = settings, deciding
-        self.registry = Registry({q.name: q for q in job.queries})
         self.stop_requested = threading.Event()
-        self._ran_version = deciding.plan_version
-        self._last_end: float | None = None
-        self._ledger = recorder.EntityLedger()
         self._lock = threading.Lock()
         self._in_batch = False
-        self._next_batch = 0
-        self._boundary = _Boundary()
-        self._totals = {"tuples": 0, "matched": 0, "misfits": 0, "decisions": 0}
-        self._query_totals = QueryTotals()
-        self._misfits = MisfitNews()
+        self._recorded_batch = -1 if last is None or last.last_batch is None else last.last_batch
+        self._next_batch = self._recorded_batch + 1
+        self._units = UnitSet(job)
+        settings = inputs_taken_up(of_inputs(job), last, job.asked)
+        queries = registry or Registry({q.name: q for q in job.queries})
+        first, settings = self._units.start(queries, settings, last, self._next_batch)
+        check_scopes(job, settings)
+        self._now = Controlled(settings, queries)
+        self._boundary = _Boundary(first)
+        self._ledger = EntityLedger()
+        facts = {name: one.source for name, one in job.inputs.items()}
+        self._frame = recorder.frame_entities(facts, job.sink)
+        self._totals = Totals.of(last)
+        self._query_totals = QueryTotals(self._units.query_entity, self._totals.by_query)
+        self._misfits, self._inputs = MisfitNews(), InputNews()
         self._commit_ms: float | None = None
+        self._beat_at, self._tidied_at = 0.0, time.time()
 
-    def start(self) -> None:
-        """Record the run with its first plan, entities and knobs. Raises StoreError."""
-        knobs = recorder.knob_rows(self.settings, 0, self.settings.values)
-        self.writer.begin_run(self.run, self._entity_changes(0), knobs)
-        self._record_boundary(_Boundary(self._deciding.start()))
+    def start(self, kept: str | None = None) -> None:
+        """Record the run with plans, entities and knobs; or that it goes on. kept: of a run that
+        goes on, what it keeps, in words. Raises StoreError."""
+        run = self.run
+        if kept is None:
+            self.writer.begin_run(run)
+        else:
+            self.writer.resume_run(
+                run.id, run.started_at, run.version, run.settings, run.inputs, kept
+            )
+        self._boundary.turned += recorder.all_knobs(self._now.settings)
+        self._flush(self._next_batch)
 
     @property
     def in_batch(self) -> bool:
         """A batch is between its begin and its end."""
         return self._in_batch
 
-    def begin_batch(self, batch_id: int) -> SnapshotT:
-        """Take in commands, then fix what the batch runs."""
+    @property
+    def settings(self) -> ScopedSettings:
+        """The knobs in force."""
+        return self._now.settings
+
+    def unit(self, id: str) -> Unit:
+        """A unit of the run. Raises KeyError."""
+        return self._units.unit(id)
+
+    @property
+    def failed_inputs(self) -> dict[str, str]:
+        """Inputs that have failed, and why."""
+        return dict(self._inputs.failed)
+
+    def input_knob(self, input: str, name: str) -> KnobValue:
+        """The value in force of a knob of a replayed input."""
+        return self.settings.scopes[source_id(input)].values[name]
+
+    def begin_batch(self, batch_id: int) -> BatchPlan:
+        """Take in commands, then fix what the batch runs.
+
+        A batch that was recorded before the run was killed runs again for its results alone.
+        """
         with self._lock:
             self._in_batch = True
-            self._next_batch = batch_id
-            self._take_commands(batch_id)
-            self._ran_version = self._deciding.plan_version
-            return self._deciding.snapshot(batch_id, self.settings)
+            if batch_id > self._recorded_batch:
+                self._next_batch = batch_id
+                self._take_commands(batch_id)
+            return BatchPlan(batch_id, self._units.operators(batch_id))
 
-    def end_batch(self, result: ResultT) -> None:
-        """Feed the decision core and record everything of the batch in one transaction."""
+    def end_batch(self, result: BatchResult) -> None:
+        """Let the units decide and record everything of the batch in one transaction."""
         with self._lock:
-            decided = self._deciding.executed(result)
-            self._count(result, decided)
-            record = self._batch_record(result, decided)
-            written = time.perf_counter()
-            self.writer.write_batch(record)
-            self._commit_ms = (time.perf_counter() - written) * 1e3
-            self._boundary = _Boundary()
-            self._next_batch = result.batch_id + 1
+            if result.batch_id > self._recorded_batch:
+                record = self._batch_record(result)
+                written = time.perf_counter()
+                self.writer.write_batch(record)
+                self._commit_ms = (time.perf_counter() - written) * 1e3
+                self._boundary = _Boundary()
+                self._recorded_batch = result.batch_id
+                self._next_batch = result.batch_id + 1
             self._in_batch = False
 
     def idle(self) -> None:
-        """Between batches: carry out and answer commands at once, and give a sign of life."""
+        """Between batches: carry out and answer commands at once."""
         with self._lock:
             if self._in_batch:
                 return
             self._take_commands(self._next_batch)
             if self._boundary.answers:
-                boundary, self._boundary = self._boundary, _Boundary()
-                self._record_boundary(boundary)
+                self._flush(self._next_batch)
+
+    def between_batches(self) -> None:
+        """Give a sign of life now and then, and keep the store tidy."""
+        now = time.time()
+        if now - self._beat_at >= HEARTBEAT_S:
+            self._beat_at = now
+            self.writer.heartbeat(self.run.id, now)
+        if now - self._tidied_at >= TIDY_S:
+            self._tidied_at = now
+            self.writer.retention(self.run.id, now)
+
+    def ending(self, why: str) -> None:
+        """The run was stopped from outside; said before what runs it is taken down."""
+        self.writer.set_state(self.run.id, "ended", why, time.time())
 
     def finish(self) -> None:
         """The last batch is over: publish the totals of queries that still wait for it."""
         with self._lock:
             rest = self._query_totals.rest()
             if rest:
-                self._record_boundary(_Boundary(), rest)
+                self._flush(self._next_batch, rest)
 
     def abandon_batch(self) -> None:
         """The batch failed; what its boundary brought stays for the next record."""
@@ -143,123 +200,121 @@ class Loop(Generic[SnapshotT, ResultT]):
     def _take_commands(self, batch_id: int) -> None:
         for command in self.writer.pending_commands(self.run.id):
             try:
-                carried = self._carry_out(command, batch_id)
-            except (Refused, QueryError) as refusal:
-                self._boundary.answers.append(answer_refused(command, str(refusal), time.time()))
-                continue
-            self._boundary.answers.append(answer_applied(command, carried, batch_id, time.time()))
-            self._boundary.events.append(carried.event)
-            if carried.stop:
-                self.stop_requested.set()
+                self._carry_out(command, batch_id)
+            except Exception as error:  # one request may never end the run
+                if isinstance(error, BrokeOff):
+                    self._boundary.recorded = self._boundary.recorded.then(error.recorded)
+                reason = _refusal(command, error)
+                self._boundary.answers.append(answer_refused(command, reason, time.time()))
 
-    def _carry_out(self, command: Command, batch_id: int) -> Carried:
-        answered = {answer.command for answer in self._boundary.answers}
-        if command.id in answered:
+    def _carry_out(self, command: Command, batch_id: int) -> None:
+        """Carry out a command and answer it. Raises what refuses it; nothing is changed then."""
+        boundary = self._boundary
+        if command.id in {answer.command for answer in boundary.answers}:
             raise Refused("answered already")
-        schemas = {self.job.stream: self.job.schema}
-        functions = self.job.functions
-        carried = carry_out(command, self.settings, self.registry, schemas, functions)
-        if carried.registry is not self.registry:
-            title = carried.event.title
-            changed = QueriesChanged(carried.registry.active, batch_id, title)
-            self._bring(changed)
-        if carried.settings is not self.settings:
-            turned = KnobsChanged(carried.settings, batch_id)
-            self._bring(turned)
-            self._boundary.knobs.append(str(command.payload["knob"]))
-        self.settings, self.registry = carried.settings, carried.registry
-        return carried
+        carried = carry_out(command, self._now, self.job)
+        settings, registry = carried.after.settings, carried.after.registry
+        found = Recorded()
+        if carried.query:
+            before, title = self._now.registry, carried.event.title
+            found, settings = self._units.requeried(
+                carried.query, registry, before, settings, title, batch_id
+            )
+            boundary.turned += _new_knobs(self._now, Controlled(settings, registry))
+        if carried.turned is not None:
+            scope, before_turn = carried.turned[0], self._now.settings
+            found = self._units.turned(scope, settings, before_turn, batch_id)
+            boundary.turned.append(carried.turned)
+        boundary.recorded = boundary.recorded.then(found)
+        self._now = Controlled(settings, registry)
+        boundary.answers.append(answer_applied(command, carried, batch_id, time.time()))
+        boundary.events.append(carried.event)
+        if carried.stop:
+            self.stop_requested.set()
 
-    def _bring(self, event: KnobsChanged | QueriesChanged) -> None:
-        self._boundary.recorded = self._boundary.recorded.then(self._deciding.changed(event))
+    def _batch_record(self, result: BatchResult) -> BatchRecord:
+        ran = self._units.ran
+        decided = self._units.executed(result, time.monotonic() * 1e3)
+        self._totals.count(result, self._boundary.recorded.then(decided))
+        seen = self._units.observe()
+        misfits = recorder.misfit_rows(result.inputs)
+        news = self._misfits.events(result.batch_id, result.n_misfits, misfits)
+        inputs = self._inputs.events(result.inputs)
+        return self._record(
+            recorder.batch_row(result, ran),
+            decided,
+            result.batch_id,
+            samples=(*seen.samples, *self._samples(result, seen.samples)),
+            matrices=seen.matrices,
+            news=(*news, *inputs),
+            results=recorder.result_rows(result.inputs),
+            misfits=misfits,
+            inputs=tuple(recorder.input_row(n, one) for n, one in result.inputs.items()),
+        )
 
-    def _count(self, result: ResultT, decided: Recorded) -> None:
-        self._totals["tuples"] += result.n_tuples
-        self._totals["matched"] += result.n_matched
-        self._totals["misfits"] += result.n_misfits
-        seqs = (decision.seq for decision in decided.decisions)
-        self._totals["decisions"] = max(self._totals["decisions"], *seqs, 0)
+    def _flush(self, batch: int, samples: Sequence[Sample] = ()) -> None:
+        """A record without data: start or end of the run, or commands carried out while idle."""
+        row = recorder.boundary_row(self._units.plans)
+        matrices = self._units.observe().matrices
+        record = self._record(row, Recorded(), batch, samples=tuple(samples), matrices=matrices)
+        self.writer.write_batch(record)
+        self._boundary = _Boundary()
 
-    def _batch_record(self, result: ResultT, decided: Recorded) -> BatchRecord:
+    def _record(
+        self,
+        row: Batch,
+        decided: Recorded,
+        batch: int,
+        news: Sequence[Event] = (),
+        **rest: tuple[object, ...],
+    ) -> BatchRecord:
         boundary = self._boundary
         found = boundary.recorded.then(decided)
-        news = self._misfits.events(result.batch_id, result.n_misfits, result.misfits)
         return BatchRecord(
             run_id=self.run.id,
-            batch=recorder.batch_row(result, self._ran_version),
-            entities=self._entity_changes(result.batch_id),
-            samples=tuple(self._samples(result)),
+            batch=row,
+            entities=self._entity_changes(batch),
+            units=self._units.changes(batch),
             plans=found.plans,
             decisions=found.decisions,
             outcomes=found.outcomes,
-            matrices=self._deciding.matrices() if found.plans or found.decisions else (),
             events=(*boundary.events, *found.events, *news),
-            knobs=recorder.knob_rows(self.settings, result.batch_id, dict.fromkeys(boundary.knobs)),
+            knobs=recorder.knob_rows(self._now.settings, batch, boundary.turned),
             answers=tuple(boundary.answers),
-            results=recorder.result_rows(result.recent),
-            misfits=recorder.misfit_rows(result),
+            **rest,  # type: ignore[arg-type]  # each field by its own name
         )
 
-    def _record_boundary(self, boundary: _Boundary, samples: Sequence[Sample] = ()) -> None:
-        """A record without data: start or end of the run, or commands carried out while idle."""
-        found = boundary.recorded
-        batch = Batch(None, time.time(), 0.0, 0, 0, 0, self._deciding.plan_version)
-        knobs = dict.fromkeys(boundary.knobs)
-        self.writer.write_batch(
-            BatchRecord(
-                run_id=self.run.id,
-                batch=batch,
-                entities=self._entity_changes(self._next_batch),
-                samples=tuple(samples),
-                plans=found.plans,
-                decisions=found.decisions,
-                outcomes=found.outcomes,
-                matrices=self._deciding.matrices() if found.plans else (),
-                events=(*boundary.events, *found.events),
-                knobs=recorder.knob_rows(self.settings, self._next_batch, knobs),
-                answers=tuple(boundary.answers),
-            )
-        )
-
-    def _samples(self, result: ResultT) -> list[Sample]:
-        samples = self._deciding.samples(result)
-        samples += self._query_totals.add(result.matched_by_query)
-        samples += recorder.system_samples(self._system_values(result))
-        if result.backlog_tuples is not None:
-            samples.append(Sample("queue:source", "size_tuples", result.backlog_tuples, "tuples"))
-        return samples
-
-    def _system_values(self, result: ResultT) -> dict[str, tuple[float | None, str]]:
-        n = result.n_tuples
-        now, before = time.monotonic(), self._last_end
-        self._last_end = now
-        seconds = result.duration_ms / 1e3 if before is None else now - before
-        return {
-            "n_tuples": (n, "tuples"),
-            "n_matched": (result.n_matched, "tuples"),
-            "tuples_per_s": (n / seconds if seconds else None, "tuples/s"),
-            "batch_ms": (result.duration_ms, "ms"),
-            "dropping_ratio": (1 - result.n_matched / n if n else None, "prob"),
-            "visits_per_tuple": (result.visits / n if n else None, "visits/tuple"),
-            "tuples_total": (self._totals["tuples"], "tuples"),
-            "matched_total": (self._totals["matched"], "tuples"),
-            "misfits_total": (self._totals["misfits"], "tuples"),
-            "decisions_total": (self._totals["decisions"], "decisions"),
-            "backlog_tuples": (result.backlog_tuples, "tuples"),
-            "commit_ms": (self._commit_ms, "ms"),
-            **self._deciding.watched(result),
+    def _samples(self, result: BatchResult, of_units: Sequence[Sample]) -> list[Sample]:
+        matched = {
+            name: n for part in result.units.values() for name, n in part.matched_by_query.items()
         }
+        visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
+        values = self._totals.values(result, visits, self._commit_ms)
+        return [
+            *recorder.input_samples(result.inputs),
+            *self._query_totals.add(matched),
+            *recorder.system_samples(values),
+            *self._totals.evaluated(),
+        ]
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
-        return self._ledger.changes(self._deciding.entities(self.job, self.registry), batch)
+        paused = self._now.registry.paused
+        frame = self._ledger.changes(self._frame, batch)
+        return (*frame, *self._units.entity_changes(paused, batch))
 
 
-class Engine(Loop[PlanSnapshot, BatchResult]):
-    """The loop around the selection queries of one stream."""
+def _new_knobs(before: Controlled, after: Controlled) -> list[tuple[str, str]]:
+    """The knobs of scopes that came."""
+    old = before.settings.scopes
+    return [key for key in recorder.all_knobs(after.settings) if key[0] not in old]
 
-    def __init__(
-        self, run: Run, job: StreamJob, settings: KnobSettings, writer: EngineWriter
-    ) -> None:
-        deciding = SelectionDeciding(job, settings)
-        super().__init__(run, job, settings, writer, deciding)
-        self.core: SelectionReOptimizer = deciding.core
+
+def _refusal(command: Command, error: Exception) -> str:
+    """Why a command is not carried out, in words the store can keep."""
+    if isinstance(error, Refused):
+        return str(error)
+    if isinstance(error, BrokeOff) and isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    log.error("command %d (%s) broke off", command.id, command.kind, exc_info=error)
+    reason = f"the engine could not carry it out: {type(error).__name__}: {error}"
+    return storable(reason)[:LONGEST_ANSWER]

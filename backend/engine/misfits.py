@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from backend.engine.execution import KeptAside
-from storage.vocabulary.records import Event
+from storage.vocabulary.records import Event, Misfit
 
 #: An error not seen for so many batches is news again.
 QUIET_BATCHES: Final = 50
@@ -19,7 +18,7 @@ class MisfitNews:
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
 
-    def events(self, batch: int, n_misfits: int, shown: tuple[KeptAside, ...]) -> tuple[Event, ...]:
+    def events(self, batch: int, n_misfits: int, shown: tuple[Misfit, ...]) -> tuple[Event, ...]:
         """At most one event. shown: the first of the n_misfits tuples kept aside in the batch."""
         errors = dict.fromkeys(one.error for one in shown)
         news = [text for text in errors if self._is_news(text, batch)]

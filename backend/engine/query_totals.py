@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from storage.vocabulary.records import Sample
@@ -20,8 +20,10 @@ _EVERY: Final = 20
 class QueryTotals:
     """Tuples each query matched since the run began; what was not published yet waits its turn."""
 
-    def __init__(self) -> None:
-        self._totals: dict[str, int] = {}
+    def __init__(self, entity_of: Callable[[str], str], known: Mapping[str, int]) -> None:
+        """entity_of: the entity of a query's name. known: totals of a run that goes on."""
+        self._entity_of = entity_of
+        self._totals: dict[str, int] = dict(known)
         self._waiting: dict[str, None] = {}
         self._leaders: list[str] = []
         self._batches = 0
@@ -52,8 +54,8 @@ class QueryTotals:
     def _published(self, names: Iterable[str], matched: Mapping[str, int]) -> list[Sample]:
         samples: list[Sample] = []
         for name in names:
+            entity = self._entity_of(name)
             if name in matched:
-                samples.append(Sample(f"query:{name}", "matched_tuples", matched[name], "tuples"))
-            total = self._totals[name]
-            samples.append(Sample(f"query:{name}", "matched_total", total, "tuples"))
+                samples.append(Sample(entity, "matched_tuples", matched[name], "tuples"))
+            samples.append(Sample(entity, "matched_total", self._totals[name], "tuples"))
         return samples

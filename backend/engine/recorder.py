@@ -1,59 +1,46 @@
-"""Turns what happened in a batch into introspection records, and writes them in one transaction."""
+"""Turns what happened in a batch into introspection records."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import Any, Final
 
-from backend.engine.deciding import Recorded
-from backend.engine.describe import (
-    PROFILE,
-    SYSTEM,
-    asc_id,
-    plan_graph,
-    plan_hash,
-    queue_id,
-)
-from backend.engine.execution import BatchResult, Match
-from backend.model.events import (
-    AdoptPlan,
-    RecordDecision,
-    RecordOutcome,
-    SelectionPlan,
-)
-from backend.model.filters import AdoptFilters, Remark
-from backend.model.knobs import KnobSettings
+from backend.engine.settings import ScopedSettings
+from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
+from backend.operators.contract import BatchResult, InputResult, Match
+from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
     Batch,
-    Decision,
-    DecisionOutcome,
     Entity,
-    Event,
+    InputBatch,
     Json,
     Knob,
     Misfit,
-    PlanVersion,
     ResultTuple,
     Sample,
 )
 
 #: The last matched tuples kept per batch and query.
-RECENT_PER_QUERY = 5
-Adopted = TypeVar("Adopted", AdoptPlan, AdoptFilters)
+RECENT_PER_QUERY: Final = 5
 
 
-def knob_rows(settings: KnobSettings, batch: int, names: Iterable[str]) -> tuple[Knob, ...]:
-    """The named knobs with the values in force from ``batch`` on."""
+def knob_rows(
+    settings: ScopedSettings, batch: int, turned: Iterable[tuple[str, str]]
+) -> tuple[Knob, ...]:
+    """The knobs (scope, name) with the values in force from ``batch`` on; gone ones left out."""
     rows = []
-    for name in names:
-        spec = settings.specs[name]
+    for scope, name in dict.fromkeys(turned):
+        known = settings.scopes.get(scope)
+        if known is None:
+            continue
+        spec = known.specs[name]
         rows.append(
             Knob(
                 name=name,
                 kind=spec.kind,
-                value=settings.values[name],
+                value=known.values[name],
                 default=spec.default,
                 unit=spec.unit,
                 help=spec.help,
@@ -61,111 +48,23 @@ def knob_rows(settings: KnobSettings, batch: int, names: Iterable[str]) -> tuple
                 high=spec.high,
                 scale=spec.scale,
                 choices=spec.choices,
-                entity=spec.entity,
-                version=settings.versions.get(name, 0),
+                entity=knob_entity(scope, spec.entity),
+                version=known.versions.get(name, 0),
                 batch=batch,
+                scope=scope,
             )
         )
     return tuple(rows)
 
 
-def plan_row(adopted: AdoptPlan, stream: str) -> PlanVersion:
-    plan = adopted.plan
-    return PlanVersion(
-        version=plan.version,
-        batch=adopted.batch_id,
-        kind=plan.kind,
-        order=tuple(asc_id(a) for a in plan.order),
-        graph=plan_graph(plan, stream),
-        hash=plan_hash(plan),
-        reason=adopted.reason,
-        decision=adopted.decision,
-        evidence={"predicted_visits_per_tuple": adopted.predicted},
-    )
+def all_knobs(settings: ScopedSettings) -> list[tuple[str, str]]:
+    """Every knob there is: (scope, name)."""
+    return [(scope, name) for scope, one in settings.scopes.items() for name in one.values]
 
 
-def decision_row(d: RecordDecision) -> Decision:
-    return Decision(
-        seq=d.seq,
-        batch=d.batch_id,
-        algorithm=d.algorithm,
-        kind=d.kind,
-        verdict=d.verdict,
-        metric=d.metric,
-        lhs=d.lhs,
-        relation=d.relation,
-        rhs=d.rhs,
-        n=d.n,
-        n_sample=d.n_sample,
-        knob_version=d.knob_version,
-        explanation=d.explanation,
-        old=d.old,
-        new=d.new,
-        predicted_old=d.predicted_old,
-        predicted_new=d.predicted_new,
-        plan_version=d.plan_version,
-        detail=d.detail,
-    )
-
-
-def outcome_row(o: RecordOutcome) -> DecisionOutcome:
-    return DecisionOutcome(
-        o.decision,
-        o.batch_id,
-        o.actual_new,
-        o.n,
-        o.sample_new,
-        o.counterfactual_old,
-        o.n_sample,
-    )
-
-
-def decision_event(d: RecordDecision) -> Event | None:
-    """The event lane's mark for an evaluation that came to something, or was held back."""
-    if d.verdict == "switched":
-        return Event("rearrangement", "plan changed", d.explanation, ref={"decision": d.seq})
-    if d.verdict in ("kept", "cooldown"):
-        return Event("suppressed", d.verdict, d.explanation, ref={"decision": d.seq})
-    return None
-
-
-def asc_samples(result: BatchResult, plan: SelectionPlan) -> list[Sample]:
-    """Per construct: tuples that visited it, share dropped of them, share alive after it."""
-    samples: list[Sample] = []
-    alive = result.n_tuples
-    for attribute in plan.order:
-        reached = result.reached.get(attribute, 0)
-        samples.append(Sample(asc_id(attribute), "reached_tuples", reached, "tuples"))
-        samples.append(Sample(queue_id(attribute), "size_tuples", alive, "tuples"))
-        if result.dropped:
-            dropped = result.dropped[attribute]
-            alive -= dropped
-            share = dropped / reached if reached else None
-            samples.append(Sample(asc_id(attribute), "drop_prob", share, "prob"))
-            if result.n_tuples:
-                survive = alive / result.n_tuples
-                samples.append(Sample(asc_id(attribute), "survival_prob", survive, "prob"))
-    if not result.dropped:
-        alive = result.n_matched
-    samples.append(Sample("queue:output", "size_tuples", alive, "tuples"))
-    return samples
-
-
-def profile_samples(n_sampled: int, window: int, core_us: float) -> list[Sample]:
-    found = [
-        Sample(PROFILE, "n_sampled", n_sampled, "tuples"),
-        Sample(PROFILE, "window_tuples", window, "tuples"),
-    ]
-    if n_sampled:
-        found.append(Sample(PROFILE, "sample_us_per_tuple", core_us / n_sampled, "us/tuple"))
-    return found
-
-
-def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sample]:
-    return [Sample(SYSTEM, name, value, unit) for name, (value, unit) in values.items()]
-
-
-def batch_row(result: BatchResult, plan_version: int) -> Batch:
+def batch_row(result: BatchResult, plans: Mapping[str, int]) -> Batch:
+    """The batch with its counts, and the plan of each unit it ran under."""
+    times = [one.stream_time for one in result.inputs.values() if one.stream_time]
     return Batch(
         id=result.batch_id,
         time=time.time(),
@@ -173,14 +72,60 @@ def batch_row(result: BatchResult, plan_version: int) -> Batch:
         n_tuples=result.n_tuples,
         n_matched=result.n_matched,
         n_misfits=result.n_misfits,
-        plan_version=plan_version,
-        stream_time=result.stream_time,
+        plans=dict(plans),
+        stream_time=max(times, default=""),
         timings_ms=result.timings_ms,
     )
 
 
-def result_rows(recent: Sequence[Match]) -> tuple[ResultTuple, ...]:
-    """The last few matched tuples of each query, in arrival order."""
+def boundary_row(plans: Mapping[str, int]) -> Batch:
+    """A boundary without data."""
+    return Batch(None, time.time(), 0.0, 0, 0, 0, plans=dict(plans))
+
+
+def input_row(name: str, one: InputResult) -> InputBatch:
+    """What the batch took from an input."""
+    state: InputState = "failed" if one.failure else "ended" if one.ended else "open"
+    counts = (one.n_tuples, one.n_misfits, one.backlog_tuples)
+    return InputBatch(name, *counts, one.stream_time, state, one.failure)
+
+
+def input_samples(inputs: Mapping[str, InputResult]) -> list[Sample]:
+    """What came from each input and went to its output, and what waits at it."""
+    found = []
+    for name, one in inputs.items():
+        found.append(Sample(source_id(name), "reached_tuples", one.n_tuples, "tuples"))
+        found.append(Sample(output_id(name), "reached_tuples", one.n_matched, "tuples"))
+        if one.backlog_tuples is not None:
+            found.append(Sample(source_queue(name), "size_tuples", one.backlog_tuples, "tuples"))
+    return found
+
+
+def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sample]:
+    """Properties of the engine: value, unit."""
+    return [Sample(SYSTEM, name, value, unit) for name, (value, unit) in values.items()]
+
+
+def frame_entities(
+    inputs: Mapping[str, Mapping[str, Json]], sink: Mapping[str, Json]
+) -> tuple[Entity, ...]:
+    """What every run has: the engine; of each input (name -> facts) source, queue and output."""
+    found = [Entity(SYSTEM, "system", "Engine", role="system")]
+    for name, facts in inputs.items():
+        found += [
+            Entity(source_id(name), "operator", name, dict(facts), role="source"),
+            Entity(source_queue(name), "queue", f"Waiting at {name}", role="queue"),
+            Entity(output_id(name), "operator", "Output", dict(sink), role="output"),
+        ]
+    return tuple(found)
+
+
+def result_rows(inputs: Mapping[str, InputResult]) -> tuple[ResultTuple, ...]:
+    """The last few matched tuples of each query, in order of arrival."""
+    return tuple(row for name, one in inputs.items() for row in _latest(name, one.recent))
+
+
+def _latest(input: str, recent: Sequence[Match]) -> list[ResultTuple]:
     left: dict[str, int] = {}
     kept: list[ResultTuple] = []
     for match in reversed(recent):
@@ -189,71 +134,13 @@ def result_rows(recent: Sequence[Match]) -> tuple[ResultTuple, ...]:
             left[query] -= 1
         if wanted:
             values = {name: _plain(value) for name, value in match.values.items()}
-            kept.append(ResultTuple(values, match.query_ids))
-    return tuple(reversed(kept))
+            kept.append(ResultTuple(values, match.query_ids, input))
+    return kept[::-1]
 
 
-def misfit_rows(result: BatchResult) -> tuple[Misfit, ...]:
-    return tuple(Misfit(m.raw, m.error) for m in result.misfits)
-
-
-def instructed(
-    instructions: Iterable[Adopted | RecordDecision | RecordOutcome | Remark],
-    plan_row: Callable[[Adopted], PlanVersion],
-) -> Recorded:
-    """Plans, decisions, outcomes and events of a core's instructions."""
-    plans, decisions, outcomes, events = [], [], [], []
-    for instruction in instructions:
-        if isinstance(instruction, RecordDecision):
-            decisions.append(decision_row(instruction))
-            event = decision_event(instruction)
-            if event is not None:
-                events.append(event)
-        elif isinstance(instruction, RecordOutcome):
-            outcomes.append(outcome_row(instruction))
-        elif isinstance(instruction, Remark):
-            events.append(Event(instruction.kind, instruction.title, instruction.detail))
-        else:
-            plans.append(plan_row(instruction))
-    return Recorded(tuple(plans), tuple(decisions), tuple(outcomes), tuple(events))
-
-
-class EntityLedger:
-    """Which entities were published; tells what is new, changed or gone."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Entity] = {}
-        self._last: Sequence[Entity] = ()
-
-    def changes(self, now: Sequence[Entity], batch: int) -> tuple[Entity, ...]:
-        """Entities to publish at ``batch``: changed ones as new versions, missing ones removed.
-
-        Objects that were there before, not only equal ones, take no time.
-        """
-        if now is self._last:
-            return ()
-        self._last = now
-        current = {entity.id: entity for entity in now}
-        changed = [
-            _dated(entity, batch)
-            for entity in current.values()
-            if (old := self._known.get(entity.id)) is not entity and _facts(old) != _facts(entity)
-        ]
-        gone = [
-            Entity(e.id, e.kind, e.name, e.properties, e.query, e.since_batch, batch)
-            for e in self._known.values()
-            if e.id not in current
-        ]
-        self._known = current
-        return (*changed, *gone)
-
-
-def _facts(entity: Entity | None) -> Json:
-    return None if entity is None else (entity.kind, entity.name, entity.properties, entity.query)
-
-
-def _dated(entity: Entity, batch: int) -> Entity:
-    return Entity(entity.id, entity.kind, entity.name, entity.properties, entity.query, batch)
+def misfit_rows(inputs: Mapping[str, InputResult]) -> tuple[Misfit, ...]:
+    """The first of the tuples kept aside, of each input."""
+    return tuple(Misfit(m.raw, m.error, name) for name, one in inputs.items() for m in one.misfits)
 
 
 def _plain(value: Any) -> Json:

@@ -1,4 +1,7 @@
-"""What flows into the pure decision core (events) and out of it (instructions)."""
+"""What flows into the pure decision core of selections (events) and out of it (instructions).
+
+Decisions and their outcomes come out as the store records them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings
+from storage.vocabulary.records import Decision, DecisionOutcome, Event
 
 PlanKind: TypeAlias = Literal["early drop", "no early drop", "hybrid", "ticket"]
 
@@ -81,7 +85,7 @@ class QueriesChanged:
     reason: str
 
 
-Event: TypeAlias = BatchExecuted | KnobsChanged | QueriesChanged
+SelectionEvent: TypeAlias = BatchExecuted | KnobsChanged | QueriesChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,42 +99,4 @@ class AdoptPlan:
     predicted: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordDecision:
-    """An evaluation took place. Fields as in Decision of storage.vocabulary.records."""
-
-    seq: int
-    batch_id: int
-    algorithm: str
-    kind: str
-    verdict: str
-    metric: str
-    lhs: float | None
-    relation: str
-    rhs: float | None
-    n: int
-    n_sample: int
-    knob_version: int
-    explanation: str
-    old: Mapping[str, Any] | None = None
-    new: Mapping[str, Any] | None = None
-    predicted_old: float | None = None
-    predicted_new: float | None = None
-    plan_version: int | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordOutcome:
-    """A switch was measured: exact cost of the new plan, both plans on the same sampled tuples."""
-
-    decision: int
-    batch_id: int
-    actual_new: float | None
-    n: int
-    sample_new: float | None
-    counterfactual_old: float | None
-    n_sample: int
-
-
-Instruction: TypeAlias = AdoptPlan | RecordDecision | RecordOutcome
+Instruction: TypeAlias = AdoptPlan | Decision | DecisionOutcome | Event

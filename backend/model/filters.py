@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from backend.model.conditions import Condition, Expensive
-from backend.model.events import RecordDecision, RecordOutcome
+from storage.vocabulary.records import Decision, DecisionOutcome, Event
 
 FilterKind: TypeAlias = Literal["native", "function", "window"]
 ProbeRule: TypeAlias = Literal["all", "one", "next", "none"]
@@ -77,8 +77,7 @@ class CostSample:
     us: float
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(NamedTuple):
     """Microseconds spent on the five parts of Table 4.2."""
 
     tuples_us: float = 0.0
@@ -87,15 +86,10 @@ class Shares:
     view_us: float = 0.0
     violations_us: float = 0.0
 
-    def plus(self, other: Shares) -> Shares:
-        """Part by part."""
-        return Shares(
-            self.tuples_us + other.tuples_us,
-            self.profile_us + other.profile_us,
-            self.window_us + other.window_us,
-            self.view_us + other.view_us,
-            self.violations_us + other.violations_us,
-        )
+    @property
+    def adapting_us(self) -> float:
+        """Everything but processing tuples."""
+        return sum(self[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +132,4 @@ class AdoptFilters:
     predicted: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """Something worth a mark in the event lane that is no decision; detail: more words."""
-
-    kind: str
-    title: str
-    detail: str = ""
-    numbers: Mapping[str, Any] = field(default_factory=dict)
-
-
-FilterInstruction: TypeAlias = AdoptFilters | RecordDecision | RecordOutcome | Remark
+FilterInstruction: TypeAlias = AdoptFilters | Decision | DecisionOutcome | Event

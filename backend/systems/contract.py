@@ -6,16 +6,18 @@ happened and writes down what it answers; a host runs its operators.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from backend.model.conditions import ContinuousQuery
+from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.model.schema import Schema
 from backend.operators.contract import Operator, UnitResult
+from backend.workloads.relations import SlidingRelation
 from storage.vocabulary.records import (
     Decision,
     DecisionOutcome,
@@ -49,14 +51,19 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class UnitJob:
-    """What a unit is made for. id: qualifies its entities. input: the stream it reads; source,
-    sink: facts about it, to show. progress: told (n, total) as queries are registered."""
+    """What a unit is made for. id: qualifies its entities. input: the stream it reads. functions:
+    those its queries may call; relations: what windows in them look into. batch: the first one it
+    runs. clock: seconds since any moment, for what its own work takes and nothing else. progress:
+    told (n, total) as queries are registered."""
 
     id: str
     input: str
     schema: Schema
     queries: tuple[ContinuousQuery, ...]
     functions: Functions | None = None
+    relations: Mapping[WindowMember, SlidingRelation] = field(default_factory=dict)
+    batch: int = 0
+    clock: Callable[[], float] = time.perf_counter
     progress: Callable[[int, int], None] | None = None
 
 
@@ -90,7 +97,8 @@ class BatchRan:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What there is to see of a unit after a batch. matrices: as of its last decision."""
+    """What there is to see of a unit, each thing once: samples of the last batch, and matrices as
+    of the last decision; the engine adds the unit's id to these."""
 
     samples: tuple[Sample, ...] = ()
     matrices: tuple[Matrix, ...] = ()
@@ -116,7 +124,7 @@ class Unit(Protocol):
         """The first plan, or the one it goes on with."""
 
     def operator(self, batch_id: int) -> Operator:
-        """What the batch runs."""
+        """What the batch runs; the same object as before while nothing has changed."""
 
     def executed(self, event: BatchRan) -> Recorded:
         """Decide on a batch."""
@@ -129,7 +137,7 @@ class Unit(Protocol):
         queries of the unit that are registered and do not run."""
 
     def observe(self) -> Observation:
-        """Samples and matrices after the last batch."""
+        """Samples of the last batch and matrices of the last decision, unless they were given."""
 
 
 class System(Protocol):
@@ -142,6 +150,10 @@ class System(Protocol):
     @property
     def title(self) -> str:
         """For people."""
+
+    @property
+    def leaves_when_empty(self) -> bool:
+        """Whether a unit goes with its last query."""
 
     @property
     def knobs(self) -> tuple[KnobSpec, ...]:

@@ -135,20 +135,21 @@ def built_in() -> Functions:
     return functions_of(importlib.import_module("backend.workloads.library"))
 
 
-def load_functions(named: str | None, beside: Path) -> Functions:
-    """The built-in functions and those of the module a workload names.
+def load_functions(named: Iterable[str], beside: Path) -> Functions:
+    """The built-in functions and those of the modules a workload names.
 
-    named: a dotted module name, or a path ending in .py, relative to the file ``beside``.
-    Raises FunctionError with what went wrong while importing it.
+    named: dotted module names, or paths ending in .py, relative to the file ``beside``.
+    Raises FunctionError with what went wrong while importing them.
     """
-    ours = built_in()
-    if named is None:
-        return ours
-    theirs = functions_of(_imported(named, beside))
-    both = {name.lower() for name in ours.functions} & {n.lower() for n in theirs.functions}
-    if both:
-        raise FunctionError(f"{named} registers {min(both)!r}, which is built in; rename it")
-    return Functions({**ours.functions, **theirs.functions}, {**ours.tables, **theirs.tables})
+    found = built_in()
+    for module in named:
+        more = functions_of(_imported(module, beside))
+        both = {name.lower() for name in found.functions} & {n.lower() for n in more.functions}
+        if both:
+            message = f"{module} registers {min(both)!r}, which is registered already; rename it"
+            raise FunctionError(message)
+        found = Functions({**found.functions, **more.functions}, {**found.tables, **more.tables})
+    return found
 
 
 def _imported(named: str, beside: Path) -> ModuleType:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -141,6 +142,47 @@ class DriftSource:
         table = drift_table(self.seed, self.phases, start, count)
         table = table.append_column(CORRUPT, pa.nulls(count, pa.string()))
         return table.select(arrow_schema(self._schema).names)
+
+
+class LaterSource:
+    """A source that is opened when it is first asked for tuples; it travels as what it opens."""
+
+    def __init__(self, schema: Schema, opening: Callable[[], ReplaySource]) -> None:
+        self.schema, self._opening = schema, opening
+
+    @cached_property
+    def opened(self) -> ReplaySource:
+        """The source itself."""
+        return self._opening()
+
+    @property
+    def n_tuples(self) -> int | None:
+        """Of the source."""
+        return self.opened.n_tuples
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        """Of the source."""
+        return self.opened.slice(start, count)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _itself, (self.opened,)
+
+
+def _itself(source: ReplaySource) -> ReplaySource:
+    return source
+
+
+class Unreadable:
+    """A source that could not be opened: it raises why when it is read."""
+
+    n_tuples: int | None = None
+
+    def __init__(self, schema: Schema, error: Exception) -> None:
+        self.schema, self._error = schema, error
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        """Raises what opening it did."""
+        raise self._error
 
 
 def open_source(stream: StreamSpec, cache: Path) -> ReplaySource | None:

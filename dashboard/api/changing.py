@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,12 +24,14 @@ NAME = Param("name", "string", "Name of the query.", required=True)
 
 @dataclass(frozen=True, slots=True)
 class KnobRequest:
-    """Set a knob. expected_version: the knob's version you saw; a newer one gives 409."""
+    """Set a knob. expected_version: the knob's version you saw; a newer one gives 409. scope: the
+    unit or input whose knob it is, '' for the engine's; may be left out where one has the name."""
 
     knob: str
     value: Any
     reason: str = ""
     expected_version: int | None = None
+    scope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +47,26 @@ def turn_knob(call: Call) -> Reply:
     """Request a knob value."""
     asked: KnobRequest = call.body
     run = find_live_run(call)
-    knobs = {knob.name: knob for knob in call.services.reader.knobs(run.id)}
-    knob = knobs.get(asked.knob)
-    if knob is None:
-        names = ", ".join(sorted(knobs)) or "none are published yet"
-        raise missing("knob", asked.knob[:80], f"Knobs: {names}.")
+    knob = _find_knob(call.services.reader.knobs(run.id), asked)
     value = check_value(knob, asked.value)
     _check_version(knob, asked.expected_version)
-    payload = {"knob": knob.name, "value": value}
+    payload = {"knob": knob.name, "value": value, "scope": knob.scope}
     return _request(call, run, "knob", payload, asked.reason, asked.expected_version)
+
+
+def _find_knob(knobs: Sequence[Knob], asked: KnobRequest) -> Knob:
+    """The one knob of that name (and scope). Raises ApiError (404, 422)."""
+    named = [knob for knob in knobs if knob.name == asked.knob]
+    if asked.scope is not None:
+        named = [knob for knob in named if knob.scope == asked.scope]
+    if not named:
+        names = ", ".join(sorted({knob.name for knob in knobs})) or "none are published yet"
+        raise missing("knob", asked.knob[:80], f"Knobs: {names}.")
+    if len(named) > 1:
+        scopes = [knob.scope for knob in named]
+        message = f"Several have a knob {asked.knob}; name its scope: {', '.join(scopes)}."
+        raise ApiError(422, "bad_field", message, allowed=scopes)
+    return named[0]
 
 
 def _check_version(knob: Knob, expected: int | None) -> None:

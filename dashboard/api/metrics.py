@@ -101,7 +101,7 @@ def _is_known(value: float | None) -> bool:
 
 
 def _labels(run: Run, **more: str) -> str:
-    names = {"run": run.id, "workload": run.workload, "stream": run.stream, **more}
+    names = {"run": run.id, "workload": run.workload, "stream": run.streams, **more}
     return "{" + ",".join(f'{key}="{_escaped(text)}"' for key, text in names.items()) + "}"
 
 

@@ -8,7 +8,9 @@ from typing import Any
 from dashboard.api.common import find_run, flat, flat_type, query_names, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.registry import Call
+from dashboard.views.events import names
 from storage.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
+from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
     Batch,
     Command,
@@ -16,12 +18,34 @@ from storage.vocabulary.records import (
     DecisionOutcome,
     Entity,
     Event,
+    Input,
     Knob,
     Matrix,
     PlanVersion,
     Run,
+    Unit,
 )
 
+RunAnswer = flat_type(
+    "RunAnswer",
+    "A run; stream: names of its inputs; schema: that of the first. " + str(Run.__doc__),
+    Run,
+    stream=str,
+    schema=Any,
+)
+InputAnswer = flat_type(
+    "InputAnswer",
+    "An input with its latest state; note says why. " + str(Input.__doc__),
+    Input,
+    state=InputState,
+    note=str,
+)
+BatchAnswer = flat_type(
+    "BatchAnswer",
+    "A batch; plan_version: that of its first unit. " + str(Batch.__doc__),
+    Batch,
+    plan_version=int | None,
+)
 DecisionAnswer = flat_type(
     "DecisionAnswer",
     "A stored decision: time in Unix s; outcome null until measured. " + str(Decision.__doc__),
@@ -69,14 +93,30 @@ class SeriesAnswer:
     points: tuple[Point, ...]
 
 
-def runs(call: Call) -> tuple[Run, ...]:
+def runs(call: Call) -> list[dict[str, Any]]:
     """All runs, newest first."""
-    return call.services.reader.runs()
+    return [_run(one) for one in call.services.reader.runs()]
 
 
-def run(call: Call) -> Run:
+def run(call: Call) -> dict[str, Any]:
     """One run."""
-    return find_run(call)
+    return _run(find_run(call))
+
+
+def _run(one: Run) -> dict[str, Any]:
+    schema = one.inputs[0].schema if one.inputs else []
+    return flat(one, stream=one.streams, schema=schema)
+
+
+def inputs(call: Call) -> list[dict[str, Any]]:
+    """The streams the run reads."""
+    found = call.services.reader.inputs(find_run(call).id)
+    return [flat(one.input, state=one.state, note=one.note) for one in found]
+
+
+def units(call: Call) -> tuple[Unit, ...]:
+    """Units alive at a batch."""
+    return call.services.reader.units(find_run(call).id, call.query["at"])
 
 
 def entities(call: Call) -> tuple[Entity, ...]:
@@ -91,13 +131,9 @@ def queries(call: Call) -> list[Entity]:
 
 def plans(call: Call) -> list[PlanVersion]:
     """Plan versions, newest last; ``order`` holds attribute names here."""
-    found = call.services.reader.plans(find_run(call).id, call.query["until"])
-    return [replace(plan, order=attribute_names(plan.order)) for plan in found]
-
-
-def attribute_names(order: tuple[str, ...]) -> tuple[str, ...]:
-    """Entity ids of constructs as names of their attributes."""
-    return tuple(entity.partition(":")[2] or entity for entity in order)
+    query = call.query
+    found = call.services.reader.plans(find_run(call).id, query["until"], query["unit"])
+    return [replace(plan, order=tuple(names(plan))) for plan in found]
 
 
 def decisions(call: Call) -> list[dict[str, Any]]:
@@ -109,6 +145,7 @@ def decisions(call: Call) -> list[dict[str, Any]]:
         verdicts=None if verdict is None else [verdict],
         before_seq=call.query["before"],
         limit=call.query["limit"],
+        unit=call.query["unit"],
     )
     return [_decision(entry) for entry in reversed(found)]
 
@@ -116,7 +153,7 @@ def decisions(call: Call) -> list[dict[str, Any]]:
 def decision(call: Call) -> dict[str, Any]:
     """One stored decision."""
     seq = read_number(call.path["seq"], "decision")
-    entry = call.services.reader.decision(find_run(call).id, seq)
+    entry = call.services.reader.decision(find_run(call).id, seq, call.query["unit"])
     if entry is None:
         known = "Rejected evaluations may be stored as a sample only."
         raise missing("stored decision", seq, known)
@@ -175,13 +212,13 @@ def _series(series: SeriesData) -> SeriesAnswer:
 
 def matrices(call: Call) -> tuple[str, ...]:
     """Names of the run's matrices."""
-    return call.services.reader.matrices(find_run(call).id)
+    return call.services.reader.matrices(find_run(call).id, call.query["unit"])
 
 
 def matrix(call: Call) -> dict[str, Any]:
     """A matrix as of a batch."""
-    name = call.path["name"]
-    found = call.services.reader.matrix(find_run(call).id, name, call.query["at"])
+    name, query = call.path["name"], call.query
+    found = call.services.reader.matrix(find_run(call).id, name, query["at"], query["unit"])
     if found is None:
         raise missing("matrix", name[:80], "None of this name is recorded by that batch.")
     return flat(found.matrix, batch=found.batch, time=found.time)
@@ -215,17 +252,19 @@ def events(call: Call) -> list[dict[str, Any]]:
         call.query["until"],
         call.query["limit"],
         None if kind is None else [kind],
+        call.query["unit"],
     )
     return [flat(item.event, id=item.id, batch=item.batch, time=item.time) for item in found]
 
 
-def batches(call: Call) -> tuple[Batch, ...]:
+def batches(call: Call) -> list[dict[str, Any]]:
     """Executed batches, newest last."""
     _check_range(call)
     query = call.query
-    return call.services.reader.batches(
+    found = call.services.reader.batches(
         find_run(call).id, query["since"], query["until"], query["limit"]
     )
+    return [flat(one, plan_version=next(iter(one.plans.values()), None)) for one in found]
 
 
 def _check_range(call: Call) -> None:

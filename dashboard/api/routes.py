@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from dashboard.api import changing, reading, service
 from dashboard.api.changing import NAME, REASON, KnobRequest, QueryRequest
-from dashboard.api.common import AT, SINCE, UNTIL, limit
+from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
 from dashboard.api.params import Param
 from dashboard.api.registry import Call, Handler, Method, Route
 from dashboard.openapi import build_document
 from storage.rows import StoredMisfit, StoredResult
-from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run
+from storage.vocabulary.records import Command, Entity, Knob, PlanVersion, Unit
 
 API_VERSION: Final = "1.0"
 _RUN: Final = "/api/v1/runs/{run_id}"
@@ -32,9 +32,10 @@ _DECISIONS = (
     UNTIL,
     Param("verdict", "string", "Only this verdict, such as switched."),
     Param("before", "integer", "Only those numbered lower than this, to page back.", low=1),
+    UNIT,
     limit(100, 1000),
 )
-_EVENTS = (SINCE, UNTIL, Param("kind", "string", "Only this kind."), limit(500, 5000))
+_EVENTS = (SINCE, UNTIL, Param("kind", "string", "Only this kind."), UNIT, limit(500, 5000))
 _RESULTS = (Param("query", "string", "Only tuples of this query."), UNTIL, limit(20, 500))
 
 
@@ -84,8 +85,22 @@ _SERVICE = (
     ),
 )
 _READING = (
-    Route("GET", "/api/v1/runs", reading.runs, "All runs, newest first", list[Run]),
-    Route("GET", _RUN, reading.run, "One run", Run),
+    Route(
+        "GET",
+        "/api/v1/runs",
+        reading.runs,
+        "All runs, newest first",
+        list[reading.RunAnswer],  # type: ignore[valid-type]  # made by flat_type
+    ),
+    Route("GET", _RUN, reading.run, "One run", reading.RunAnswer),
+    Route(
+        "GET",
+        f"{_RUN}/inputs",
+        reading.inputs,
+        "Streams the run reads, and their state",
+        list[reading.InputAnswer],  # type: ignore[valid-type]  # made by flat_type
+    ),
+    Route("GET", f"{_RUN}/units", reading.units, "Units", list[Unit], params=(AT,)),
     Route("GET", f"{_RUN}/entities", reading.entities, "Entities", list[Entity], params=(AT,)),
     Route(
         "GET", f"{_RUN}/queries", reading.queries, "Registered queries", list[Entity], params=(AT,)
@@ -96,7 +111,7 @@ _READING = (
         reading.plans,
         "Plan versions, newest last; order: attribute names",
         list[PlanVersion],
-        (UNTIL,),
+        (UNTIL, UNIT),
     ),
     Route(
         "GET",
@@ -112,6 +127,7 @@ _READING = (
         reading.decision,
         "One decision",
         reading.DecisionAnswer,
+        (UNIT,),
     ),
     Route("GET", f"{_RUN}/knobs", reading.knobs, "Knobs", list[Knob], params=(AT,)),
     Route(
@@ -137,14 +153,14 @@ _READING = (
         reading.SeriesAnswer,
         _SAMPLES,
     ),
-    Route("GET", f"{_RUN}/matrices", reading.matrices, "Names of the matrices", list[str]),
+    Route("GET", f"{_RUN}/matrices", reading.matrices, "Names of the matrices", list[str], (UNIT,)),
     Route(
         "GET",
         f"{_RUN}/matrices/{{name}}",
         reading.matrix,
         "A matrix as of a batch",
         reading.MatrixAnswer,
-        (AT,),
+        (AT, UNIT),
     ),
     Route(
         "GET",
@@ -175,7 +191,7 @@ _READING = (
         f"{_RUN}/batches",
         reading.batches,
         "Executed batches, newest last",
-        list[Batch],
+        list[reading.BatchAnswer],  # type: ignore[valid-type]  # made by flat_type
         (SINCE, UNTIL, limit(1000, 10000)),
     ),
 )

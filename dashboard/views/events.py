@@ -19,14 +19,15 @@ def titled(events: Sequence[StoredEvent], plans: Sequence[PlanVersion]) -> list[
     return [_titled(event, titles) for event in events]
 
 
-def plan_titles(plans: Sequence[PlanVersion]) -> dict[int, str]:
-    """Decision -> title of the plan it made; plans: all versions, in any order."""
-    ordered = sorted(plans, key=lambda plan: plan.version)
-    return {
-        plan.decision: plan_title(ordered[place - 1] if place else None, plan)
-        for place, plan in enumerate(ordered)
-        if plan.decision is not None
-    }
+def plan_titles(plans: Sequence[PlanVersion]) -> dict[tuple[str, int], str]:
+    """(Unit, decision) -> title of the plan it made; plans: all versions, in any order."""
+    titles: dict[tuple[str, int], str] = {}
+    before: dict[str, PlanVersion] = {}
+    for plan in sorted(plans, key=lambda plan: plan.version):
+        if plan.decision is not None:
+            titles[plan.unit_id, plan.decision] = plan_title(before.get(plan.unit_id), plan)
+        before[plan.unit_id] = plan
+    return titles
 
 
 def plan_title(old: PlanVersion | None, new: PlanVersion) -> str:
@@ -35,8 +36,15 @@ def plan_title(old: PlanVersion | None, new: PlanVersion) -> str:
 
 
 def names(plan: PlanVersion) -> list[str]:
-    """The attributes or filters of a plan, in order."""
-    return [entity.partition(":")[2] or entity for entity in plan.order]
+    """The attributes or filters of a plan, in order, as people call them."""
+    called = {node["id"]: str(node["name"]) for node in plan.graph.get("nodes", ())}
+    return [called.get(entity, entity) for entity in plan.order]
+
+
+def of_unit(stored: StoredEvent, unit: str) -> StoredEvent:
+    """The event, its title saying whose it is."""
+    event = stored.event
+    return replace(stored, event=replace(event, title=f"{unit}: {event.title}")) if unit else stored
 
 
 def _difference(old: PlanVersion | None, new: PlanVersion) -> str:
@@ -64,10 +72,10 @@ def _other_members(before: Sequence[str], order: Sequence[str]) -> str:
     return ", ".join([*words, f"{more} more"] if more else words)
 
 
-def _titled(stored: StoredEvent, titles: dict[int, str]) -> StoredEvent:
+def _titled(stored: StoredEvent, titles: dict[tuple[str, int], str]) -> StoredEvent:
     event = stored.event
     if event.kind != "rearrangement" or event.title != _UNNAMED:
         return stored
     decision = (event.ref or {}).get("decision")
-    title = titles.get(decision, "") if isinstance(decision, int) else ""
+    title = titles.get((event.unit_id, decision), "") if isinstance(decision, int) else ""
     return replace(stored, event=replace(event, title=title)) if title else stored

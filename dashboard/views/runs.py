@@ -120,7 +120,7 @@ def _row(run: Run, numbers: RunNumbers, now: float) -> RunRow:
     return RunRow(
         id=run.id,
         workload=run.workload,
-        stream=run.stream,
+        stream=run.streams,
         state=run.state,
         started_at=run.started_at,
         duration_s=duration,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 EntityKind: TypeAlias = Literal[
     "query",
@@ -57,6 +57,17 @@ EventKind: TypeAlias = Literal[
 #: One meaning each: the candidate was adopted; the incumbent was found to be best; the inequality
 #: did not hold; held back by the cool-down; too little evidence; adapting is off.
 Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "cooldown", "thin", "pinned"]
+#: Gives tuples; came to its end; gives no more, for the reason noted.
 InputState: TypeAlias = Literal["open", "ended", "failed"]
 RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
 CommandState: TypeAlias = Literal["requested", "applied", "refused"]
+Severity: TypeAlias = Literal["info", "warning", "error"]
+
+#: Of these kinds are the events that happen in a unit; the others are the run's.
+UNIT_EVENTS: Final[tuple[EventKind, ...]] = ("rearrangement", "held back", "change", "algorithm")
+
+
+def listed(words: Any) -> str:
+    """The words of a closed list for people: "open, ended or failed"."""
+    *others, last = get_args(words)
+    return f"{', '.join(others)} or {last}"

@@ -28,8 +28,12 @@ PROPERTIES: Final[dict[str, Property]] = {
     "batch_ms": Property("ms", ("system",), "duration of the batch, source to recorded"),
     "n_tuples": Property("tuples", ("system",), "tuples in the batch"),
     "n_matched": Property("tuples", ("system",), "tuples of the batch satisfying >= 1 query"),
-    "dropping_ratio": Property("prob", ("system",), "d: share of the batch's tuples dropped early"),
-    "visits_per_tuple": Property("visits/tuple", ("system",), "constructs visited per tuple"),
+    "dropping_ratio": Property(
+        "prob",
+        ("system",),
+        "d: share of the tuples of the batch (of the unit) that satisfy no query",
+    ),
+    "visits_per_tuple": Property("visits/tuple", ("system",), "operators visited per tuple"),
     "d_window": Property("prob", ("system",), "d over the running lambda window"),
     "visits_window": Property(
         "visits/tuple", ("system",), "visits per tuple over the running lambda window"
@@ -86,7 +90,8 @@ PROPERTIES: Final[dict[str, Property]] = {
     "raised_total": Property(
         "tuples", ("operator",), "tuples the filter raised an exception for since the run began"
     ),
-    "size_tuples": Property("tuples", ("queue",), "tuples waiting in, or handed over by, it"),
+    "size_tuples": Property("tuples", ("queue",), "tuples waiting in it"),
+    "flow_tuples": Property("tuples", ("queue",), "tuples handed over by it in the batch"),
     "matched_tuples": Property(
         "tuples",
         ("query",),

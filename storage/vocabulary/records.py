@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from storage.vocabulary.kinds import CommandState, EntityKind, InputState, RunState
+from storage.vocabulary.kinds import CommandState, EntityKind, InputState, RunState, Severity
 
 Json: TypeAlias = Any
 
@@ -64,18 +64,16 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One execution of one stream of a workload.
+    """One execution of a workload: the streams it reads, and its one stretch of batches.
 
-    schema: [[attribute, type], ...]. settings: sink, source, rate and the like, for display.
+    settings: sink, source, rate and the like, for display. inputs: in the workload's order.
     state 'starting' lasts until the first batch; note: last progress line, or why it ended.
     """
 
     id: str
     workload: str
-    stream: str
     state: RunState
     started_at: float
-    schema: Json
     settings: Json
     pid: int
     host: str
@@ -84,6 +82,11 @@ class Run:
     heartbeat_at: float | None = None
     note: str = ""
     inputs: tuple[Input, ...] = ()
+
+    @property
+    def streams(self) -> str:
+        """The names of its inputs, joined by ", "."""
+        return ", ".join(one.name for one in self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +121,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class PlanVersion:
-    """A plan as data, in force from ``batch`` on.
+    """A plan of a unit as data, in force from ``batch`` on.
 
-    version counts from 1. kind: 'early drop' | 'no early drop' | 'hybrid' | 'ticket'.
-    order: entity ids of the ASCs or filters.
-    graph: {"nodes": [{"id", "kind", "label"}], "edges": [{"source", "target", "queue"}]}.
+    version counts from 1 in the unit. kind: 'early drop' | 'no early drop' | 'hybrid' | 'ticket'.
+    order: entity ids of the ASCs or filters. graph: a PlanGraph as JSON, {"nodes": [{"id", "role",
+    "name"}], "edges": [{"source", "target", "queue"}]}.
     hash: changes exactly when nodes, order or roles change. evidence: numbers behind it.
     recorded_at: set by the store when read (Unix s); not compared.
     """
@@ -145,7 +148,7 @@ class Decision:
     """One evaluation of a trigger or choice, accepted or rejected, with its inequality.
 
     ``lhs relation rhs`` was tested (for example 0.31 >= 0.10) on n tuples; verdict is one of
-    switched, kept, below_threshold, cooldown, thin, pinned. seq counts ALL evaluations of the run
+    switched, kept, below_threshold, cooldown, thin, pinned. seq counts ALL evaluations of the unit
     from 1 (stored rejected ones may be a sample; seq shows the gaps). old/new: plan orders (ASC
     names).
     predicted_* : visits per tuple (or the unit in detail["cost_unit"]) on the sample of n_sample.
@@ -214,14 +217,14 @@ class Matrix:
 class Event:
     """Something that happened, for the event lane.
 
-    kind: rearrangement, suppressed, knob, restart, query, run, misfit, error, loop.
-    ref: {"decision": seq} / {"command": id} / {"plan": version}, or empty.
+    kind: one of EventKind. unit_id: the unit it happened in, '' for the run; ref: {"decision": seq}
+    or {"plan": version} of that unit, {"command": id}, or empty.
     """
 
     kind: str
     title: str
     detail: str = ""
-    severity: Literal["info", "warning", "error"] = "info"
+    severity: Severity = "info"
     ref: Json = field(default_factory=dict)
     unit_id: str = ""
 
@@ -323,10 +326,9 @@ class Batch:
     n_tuples: int
     n_matched: int
     n_misfits: int
-    plan_version: int
+    plans: Mapping[str, int] = field(default_factory=dict)
     stream_time: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
-    plans: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dashboard.settings import Settings
 from tests.unit.dashboard_server.site import BEARER, Site, csrf, open_site, record
 
 RUN = "/api/v1/runs/r1"
+MU = {"knob": "mu", "value": 0.2, "scope": "asc.Flights"}
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_a_knob_goes_from_requested_to_applied(site: Site) -> None:
     asked = turn(site, "mu", 0.2, reason="calmer")
     assert asked.status_code == 202
     command = asked.get_json()
-    assert (command["state"], command["payload"]) == ("requested", {"knob": "mu", "value": 0.2})
+    assert (command["state"], command["payload"]) == ("requested", MU)
     site.answer_commands()
     applied = get(site, f"{RUN}/commands/{command['id']}")
     assert (applied["state"], applied["applied_batch"]) == ("applied", 3)
@@ -125,7 +126,7 @@ def test_a_value_out_of_range_is_told_the_range(
 @pytest.mark.parametrize(("knob", "value"), [("tau_tuples", 500.0), ("trigger", "either")])
 def test_an_allowed_value_is_kept_in_the_knobs_type(site: Site, knob: str, value: Any) -> None:
     payload = turn(site, knob, value).get_json()["payload"]
-    assert payload == {"knob": knob, "value": value}
+    assert payload == {"knob": knob, "value": value, "scope": "asc.Flights"}
     assert isinstance(payload["value"], str if knob == "trigger" else int)
 
 

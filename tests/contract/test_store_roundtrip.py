@@ -11,7 +11,7 @@ import pytest
 from storage.rows import Cursor, DecisionCounts, DecisionEntry
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.records import Command, Run
-from tests.golden import store_v1 as golden
+from tests.golden import store_v2 as golden
 
 RUN = golden.RUN.id
 
@@ -207,7 +207,7 @@ def test_cursor_and_changes(reader: Reader) -> None:
         ("batch", 4),
         ("command", None),
     ]
-    assert {"runs", "batches", "samples", "plans", "results"} == set(changes[1].changed)
+    assert {"runs", "batches", "units", "samples", "plans", "results"} == set(changes[1].changed)
     assert {"knobs", "commands", "events"} == set(changes[3].changed)
     assert reader.changes(reader.cursor()) == ()
     assert [c.id for c in reader.changes(Cursor(5, 1))] == [6, 7]

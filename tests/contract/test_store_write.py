@@ -66,7 +66,7 @@ def ask(commands: CommandWriter, number: int = 0) -> int:
 
 
 def test_a_batch_is_recorded_once(writer: EngineWriter, reader: Reader) -> None:
-    first = replace(record(0, BATCH_MS), events=(Event("loop", "again"),))
+    first = replace(record(0, BATCH_MS), events=(Event("run", "again"),))
     assert writer.write_batch(first)
     before = (reader.cursor(), reader.events("r1"), reader.values("r1"))
     assert not writer.write_batch(first)
@@ -142,6 +142,22 @@ def test_an_unknown_run_is_refused(writer: EngineWriter, commands: CommandWriter
         writer.set_state("r9", "ended", "", START)
     with pytest.raises(UnknownRun, match="'r9'"):
         commands.append_command("r9", "stop", {}, "ana", "", START)
+
+
+@pytest.mark.parametrize("bad", ["\ud800", "a\0"], ids=ascii)
+@pytest.mark.parametrize("part", ["run_id", "kind", "payload", "key", "actor", "reason"])
+def test_a_command_with_text_that_cannot_be_stored_is_refused(
+    commands: CommandWriter, reader: Reader, part: str, bad: str
+) -> None:
+    asked: dict[str, Any] = {"run_id": "r1", "kind": "knob", "payload": {"knob": "mu"}}
+    asked |= {"actor": "me", "reason": ""}
+    if part == "key":
+        asked["payload"] = {"list": [{bad: 1}]}
+    else:
+        asked[part] = {"knob": ["mu", bad]} if part == "payload" else bad
+    with pytest.raises(BadRecord, match=r"U\+(D800|0000) is no character that can be stored"):
+        commands.append_command(**asked, requested_at=START)
+    assert reader.commands("r1") == ()
 
 
 def test_state_follows_the_run(writer: EngineWriter, reader: Reader) -> None:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from backend.engine.execution import BatchResult, PlanSnapshot
+
 from backend.engine.knobs import KNOBS
 from backend.engine.loop import Engine, StreamJob
 from backend.model.knobs import KnobSettings
 from backend.systems.asc.cost import PlanShape, route
 from backend.systems.asc.matching import sample_regions
 from backend.systems.asc.walk import Routed
-from storage.vocabulary.records import Run
+from storage.vocabulary.records import Input, Run
 from storage.writer import EngineWriter
 from tests.unit.asc.stream import QUERIES, SCHEMA, Columns, a_filters, b_filters, tuples
 
@@ -37,7 +38,8 @@ class EngineRun:
     def __init__(self, writer: EngineWriter, run_id: str, **knobs: object) -> None:
         place = {"pid": 1, "host": "here", "version": "0"}
         schema = [[a.name, a.type] for a in SCHEMA.attributes]
-        run = Run(run_id, "test", "S", "starting", time.time() - 60, schema, {}, **place)  # type: ignore[arg-type]  # str and int
+        inputs = (Input("S", schema),)
+        run = Run(run_id, "test", "starting", time.time() - 60, {}, inputs=inputs, **place)  # type: ignore[arg-type]  # str and int
         settings = KnobSettings.defaults(KNOBS, {**SMALL, **knobs})
         job = StreamJob("S", SCHEMA, QUERIES, {"format": "memory"}, {"path": "out"})
         self.engine = Engine(run, job, settings, writer)

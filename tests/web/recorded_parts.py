@@ -98,12 +98,12 @@ KNOBS: Final = (
 def entities() -> tuple[Entity, ...]:
     """All entities of the run."""
     things = [
-        Entity("system", "system", "System"),
-        Entity("op:source", "operator", "Flights", {"format": "nycflights13"}),
-        Entity("op:output", "operator", "Output", {"format": "parquet"}),
-        Entity("queue:source", "queue", "waiting"),
-        Entity("queue:output", "queue", "matched"),
-        Entity("monitor:profile", "monitor", "Profile"),
+        Entity("system", "system", "System", role="system"),
+        Entity("op:source", "operator", "Flights", {"format": "nycflights13"}, role="source"),
+        Entity("op:output", "operator", "Output", {"format": "parquet"}, role="output"),
+        Entity("queue:source", "queue", "waiting", role="queue"),
+        Entity("queue:output", "queue", "matched", role="queue"),
+        Entity("monitor:profile", "monitor", "Profile", role="profile"),
     ]
     for i, (name, kind) in enumerate(ATTRIBUTES.items()):
         facts = {
@@ -115,8 +115,8 @@ def entities() -> tuple[Entity, ...]:
             "bitmap_bytes": 8 * (7 + 2 * i),
         }
         things += [
-            Entity(f"asc:{name}", "operator", name, facts),
-            Entity(f"queue:{name}", "queue", name),
+            Entity(f"asc:{name}", "operator", name, facts, role="selection"),
+            Entity(f"queue:{name}", "queue", name, role="queue"),
         ]
     for slot, (name, text) in enumerate(QUERIES.items()):
         facts = {
@@ -127,7 +127,7 @@ def entities() -> tuple[Entity, ...]:
             "duplicate_of": None,
             "attributes": [],
         }
-        things.append(Entity(f"query:{name}", "query", name, facts, query=name))
+        things.append(Entity(f"query:{name}", "query", name, facts, query=name, role="query"))
     return tuple(things)
 
 

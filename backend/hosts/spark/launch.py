@@ -1,4 +1,4 @@
-"""From a workload to finished runs: one run per stream that has queries, in one Spark session."""
+"""From a workload to a finished run, in a Spark session of its own."""
 
 from __future__ import annotations
 
@@ -9,94 +9,113 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Final, Literal, TypeAlias
 
 from pyspark.sql import SparkSession
 
-from backend.engine.filters import FilterEngine
-from backend.engine.knobs import FILTER_RUN_KNOBS, SELECTION_RUN_KNOBS
-from backend.engine.loop import Engine, Loop, StreamJob
-from backend.hosts.spark.executor import SparkExecutor
-from backend.hosts.spark.filter_executor import FilterExecutor
-from backend.hosts.spark.parts import Part, parts_of
-from backend.hosts.spark.runner import Executor, StreamRunner
+from backend.engine.job import InputJob, RunJob
+from backend.engine.loop import Loop
+from backend.engine.resume import QUERIES, goes_on, obstacle
+from backend.hosts.contract import InputSource, cause
+from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
-from backend.hosts.spark.sinks import FileSink
 from backend.hosts.spark.sources import is_replayed, open_replay
 from backend.hosts.spark.warming import warm_workers
 from backend.model.conditions import WindowMember
-from backend.model.knobs import KnobSettings
+from backend.systems.contract import Refused
 from backend.workloads.relations import SlidingRelation
-from backend.workloads.replay import ReplaySource, open_source
+from backend.workloads.sources import LaterSource, ReplaySource, Unreadable, open_source
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from storage.errors import RunExists
+from storage.liveness import may_live
+from storage.resume import LastState, last_state
 from storage.vocabulary.kinds import RunState
-from storage.vocabulary.records import Json, Run
+from storage.vocabulary.records import Input, Json, Run
 from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
-VERSION = "0.1.0"
+VERSION: Final = "0.1.0"
 #: So long the end of a run waits for workers that are still being warmed.
-WARMED_WITHIN_S = 3.0
+WARMED_WITHIN_S: Final = 3.0
+
+#: Whether the newest run of the workload goes on where it can, or a new one begins in any case.
+Begin: TypeAlias = Literal["go on", "fresh"]
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """master: Spark's. folder: where runs keep checkpoint, spool and default sink. once: see
-    StreamRunner. conf: further settings of Spark, which come before ours. progress: told (n,
-    total) as queries are registered."""
+    """master: Spark's. folder: where runs keep checkpoint, spool and default sink. once: take what
+    is there, then end. conf: further settings of Spark, which come before ours. asked: knobs that
+    were given for this start. progress: told (n, total) as queries are registered."""
 
     master: str
     folder: Path
     once: bool
+    begin: Begin = "fresh"
     conf: Mapping[str, str] = field(default_factory=dict)
+    asked: frozenset[str] = frozenset()
     progress: Callable[[int, int], None] | None = None
 
 
 class Launch:
-    """Prepares and executes the runs of a workload. ``stop`` may be called from a signal."""
+    """Prepares and executes the run of a workload. ``stop`` may be called from a signal."""
 
     def __init__(self, workload: Workload, writer: EngineWriter, settings: LaunchSettings) -> None:
         self.workload, self.writer, self.settings = workload, writer, settings
+        self._streams = {stream.name: stream for stream in workload.streams}
         self._stopping = threading.Event()
-        self._runners: list[StreamRunner[Any, Any]] = []
-        self._parts = parts_of(workload)
+        self._host: RunHost | None = None
         self._held: dict[str, ReplaySource] = {}
-        self._warming: list[threading.Thread] = []
-        self._failed = False
+        self._spark: SparkSession | None = None
+        self._relations = {
+            member: SlidingRelation(self._later(member.stream), member.column, member.rows)
+            for member in self._members
+        }
 
     def stop(self) -> None:
-        """Ask all runs to end; returns at once."""
+        """Ask the run to end; returns at once."""
         self._stopping.set()
-        for runner in self._runners:
-            runner.stopping.set()
+        if self._host is not None:
+            self._host.stopping.set()
 
     def execute(self) -> bool:
-        """Run everything to its end; False when a run failed. Records are written throughout."""
-        engines = [self._begin(part) for part in self._parts]
+        """Run everything to its end; False when the run, or one of its inputs, failed."""
+        loop = self._begin()
         try:
             session = self._session()
         except BaseException as error:
-            for engine, _, _ in engines:
-                self._end(engine, "failed", f"Spark did not start: {error}")
+            self._end(loop, "failed", f"Spark did not start: {error}")
             raise
+        warming = warm_workers(session)
         try:
-            threads = [
-                threading.Thread(target=self._run_one, args=(session, *begun)) for begun in engines
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(timeout=0.2)
+            return self._run(session, loop)
         finally:
-            for thread in self._warming:
-                thread.join(timeout=WARMED_WITHIN_S)
+            warming.join(timeout=WARMED_WITHIN_S)
             close_session(session)
-        return not self._failed
+
+    def _run(self, session: SparkSession, loop: Loop) -> bool:
+        try:
+            self._host = host = RunHost(
+                session,
+                loop,
+                self._sources(session),
+                self._sink(loop.run.id),
+                self._folder(loop.run.id),
+                self.settings.once,
+            )
+            if self._stopping.is_set():
+                host.stopping.set()
+            note = host.run()
+        except Exception as error:
+            log.exception("run %s failed", loop.run.id)
+            self._end(loop, "failed", cause(error))
+            return False
+        finally:
+            loop.finish()
+        self._end(loop, "ended", note)
+        return not loop.failed_inputs
 
     def _session(self) -> SparkSession:
         """Spark, and meanwhile the data that is prepared once: either takes seconds."""
@@ -108,140 +127,165 @@ class Launch:
                 self.settings.folder,
                 self.settings.conf,
             )
-            for stream in {part.stream.name: part.stream for part in self._parts}.values():
-                with suppress(Exception):  # the run that needs it meets the error again, and fails
-                    source = open_source(stream, self._cache)
-                    if source is not None:
-                        self._held[stream.name] = source
+            for stream in self._read:
+                self._hold(stream)
             return starting.result()
 
-    @property
-    def _cache(self) -> Path:
-        return self.settings.folder / "cache"
+    def _hold(self, stream: StreamSpec) -> None:
+        try:
+            source = open_source(stream, self.settings.folder / "cache")
+        except Exception as error:  # the input fails alone, once the run reads it
+            source = Unreadable(stream.schema, error)
+        if source is not None:
+            self._held[stream.name] = source
 
-    def _begin(self, part: Part) -> tuple[Loop[Any, Any], Part, SinkSpec]:
-        """A run of its own; ids tell seconds, so that two of one second take turns."""
+    @property
+    def _read(self) -> tuple[StreamSpec, ...]:
+        """The streams the run reads, and those that windows of its queries look into."""
+        return tuple(self._streams[name] for name in dict.fromkeys([*self._inputs, *self._looked]))
+
+    @property
+    def _looked(self) -> tuple[str, ...]:
+        return tuple(member.stream for member in self._members)
+
+    @property
+    def _members(self) -> tuple[WindowMember, ...]:
+        filters = (f for query in self.workload.queries for f in query.filters)
+        return tuple(f for f in filters if isinstance(f, WindowMember))
+
+    @property
+    def _inputs(self) -> tuple[str, ...]:
+        """Streams with queries, and those without that no window looks into."""
+        asked = {query.stream for query in self.workload.queries}
+        looked = set(self._looked)
+        return tuple(name for name in self._streams if name in asked or name not in looked)
+
+    def _begin(self) -> Loop:
+        """The run, recorded as starting: the newest one of the workload where it can go on."""
+        last = last_state(self.writer, self.workload.name)
+        if self.settings.begin == "fresh" or last is None:
+            return self._fresh()
+        run = last.run
+        if may_live(run, time.time()):
+            where = f"process {run.pid} on {run.host}"
+            message = f"run {run.id} of this workload is at work in {where}"
+            raise Refused(f"{message}; stop it, or begin another one with --fresh")
+        why = obstacle(last, self._input_records()) or self._lost(run.id)
+        if why is not None:
+            log.info("run %s cannot go on, a new one begins: %s", run.id, why)
+            return self._fresh()
+        return self._continued(last)
+
+    def _lost(self, run_id: str) -> str | None:
+        folder = self._folder(run_id)
+        return None if folder.is_dir() else f"its folder {folder} is gone"
+
+    def _continued(self, last: LastState) -> Loop:
+        job = self._job(last.run.id)
+        now = goes_on(last, job)
+        run = self._record(last.run.id)
+        loop = Loop(run, job, self.writer, last, now.registry)
+        loop.start(now.kept)
+        log.info("run %s goes on: %s", run.id, now.kept)
+        return loop
+
+    def _fresh(self) -> Loop:
+        """A new run; ids tell seconds, so that two of one second take turns."""
         while True:
+            run_id = f"{self.workload.name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+            loop = Loop(self._record(run_id), self._job(run_id), self.writer)
             try:
-                return self._begin_as(self._run_id(part), part)
+                loop.start()
             except RunExists:
                 time.sleep(0.2)
+            else:
+                return loop
 
-    def _begin_as(self, run_id: str, part: Part) -> tuple[Loop[Any, Any], Part, SinkSpec]:
-        stream = part.stream
-        sink = self._sink(part, run_id)
-        source = _source_facts(stream)
-        sink_facts: dict[str, Json] = {"path": sink.path, "format": sink.format}
-        run = Run(
+    def _job(self, run_id: str) -> RunJob:
+        workload, settings = self.workload, self.settings
+        inputs = {}
+        for name in self._inputs:
+            stream = self._streams[name]
+            rate = (stream.rate or 0.0) if is_replayed(stream) else None
+            facts = _source_facts(stream)
+            inputs[name] = InputJob(name, stream.schema, stream.timestamp or "", facts, rate)
+        return RunJob(
+            inputs,
+            workload.queries,
+            self._sink_facts(run_id),
+            workload.knobs,
+            settings.asked,
+            workload.functions,
+            self._relations,
+            settings.progress,
+        )
+
+    def _record(self, run_id: str) -> Run:
+        queries: Json = [query.name for query in self.workload.queries]
+        return Run(
             id=run_id,
             workload=self.workload.name,
-            stream=stream.name,
             state="starting",
             started_at=time.time(),
-            schema=[[a.name, a.type] for a in stream.schema.attributes],
-            settings={"source": source, "sink": sink_facts, "master": self.settings.master},
+            settings={
+                "sink": self._sink_facts(run_id),
+                "master": self.settings.master,
+                QUERIES: queries,
+            },
             pid=os.getpid(),
             host=socket.gethostname(),
             version=VERSION,
             note="starting Spark",
+            inputs=self._input_records(),
         )
-        functions = self.workload.functions
-        progress = self.settings.progress
-        job = StreamJob(
-            stream.name, stream.schema, part.queries, source, sink_facts, functions, progress
-        )
-        make = FilterEngine if part.is_pipeline else Engine
-        engine: Loop[Any, Any] = make(run, job, self._knobs(part), self.writer)
-        engine.start()
-        return engine, part, sink
 
-    def _knobs(self, part: Part) -> KnobSettings:
-        """The knobs of the run's kind; those of the other kind are for other runs."""
-        specs = FILTER_RUN_KNOBS if part.is_pipeline else SELECTION_RUN_KNOBS
-        known = {spec.name for spec in specs}
-        chosen = {name: v for name, v in self.workload.knobs.items() if name in known}
-        if part.stream.rate is not None:
-            chosen.setdefault("rate", part.stream.rate)
-        return KnobSettings.defaults(specs, chosen)
+    def _input_records(self) -> tuple[Input, ...]:
+        found = []
+        for name in self._inputs:
+            stream = self._streams[name]
+            schema = [[a.name, a.type] for a in stream.schema.attributes]
+            found.append(Input(name, schema, _source_facts(stream), stream.timestamp or ""))
+        return tuple(found)
 
-    def _run_id(self, part: Part) -> str:
-        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        several = len(self._parts) > 1
-        return "-".join([self.workload.name, *([part.label] if several else []), stamp])
+    def _folder(self, run_id: str) -> Path:
+        return self.settings.folder / "runs" / run_id
 
-    def _sink(self, part: Part, run_id: str) -> SinkSpec:
+    def _sink(self, run_id: str) -> SinkSpec:
+        """The run's own part of the sink."""
         spec = self.workload.sink
-        if spec.path is None:
-            return SinkSpec(str(self.settings.folder / "runs" / run_id / "matches"), spec.format)
-        folder = f"{spec.path}/{part.label}" if len(self._parts) > 1 else spec.path
-        return SinkSpec(f"{folder}/run={run_id}", spec.format)
+        path = str(self._folder(run_id) / "matches")
+        return SinkSpec(path if spec.path is None else f"{spec.path}/run={run_id}", spec.format)
 
-    def _run_one(
-        self, session: SparkSession, engine: Loop[Any, Any], part: Part, sink: SinkSpec
-    ) -> None:
-        assert sink.path is not None
-        try:
-            self._warm(session, engine, part)
-            files = FileSink(session, sink.path, sink.format)
-            relations = self._relations(session, part)
-            executor = self._executor(session, part, files, relations)
-            runner = StreamRunner(
-                session,
-                engine,
-                part.stream,
-                self._replay(session, part.stream) if is_replayed(part.stream) else None,
-                files,
-                executor,
-                self.settings.folder / "runs" / engine.run.id,
-                self.settings.once,
-                bool(relations),
-            )
-            self._runners.append(runner)
-            if self._stopping.is_set():
-                runner.stopping.set()
-            self._end(engine, "ended", runner.run())
-        except Exception as error:
-            self._failed = True
-            log.exception("run %s failed", engine.run.id)
-            self._end(engine, "failed", _first_line(error))
+    def _sink_facts(self, run_id: str) -> dict[str, Json]:
+        sink = self._sink(run_id)
+        return {"path": sink.path, "format": sink.format}
 
-    def _warm(self, session: SparkSession, engine: Loop[Any, Any], part: Part) -> None:
-        """Start the workers a run of selection queries is going to need."""
-        if part.is_pipeline or engine.settings.word("executor") != "kernels":
-            return
-        if not self._stopping.is_set():
-            self._warming.append(warm_workers(session))
+    def _sources(self, session: SparkSession) -> list[InputSource]:
+        """What the host reads."""
+        self._spark, found = session, []
+        for name in self._inputs:
+            stream = self._streams[name]
+            replay = self._replay(name) if is_replayed(stream) else None
+            found.append(InputSource(stream, replay))
+        return found
 
-    def _executor(
-        self,
-        session: SparkSession,
-        part: Part,
-        sink: FileSink,
-        relations: dict[WindowMember, SlidingRelation],
-    ) -> Executor[Any, Any]:
-        schema, timestamp = part.stream.schema, part.stream.timestamp
-        if not part.is_pipeline:
-            return SparkExecutor(schema, timestamp, sink, seed=1)
-        functions = self.workload.functions
-        return FilterExecutor(session, schema, timestamp, sink, functions, relations, seed=1)
+    def _replay(self, name: str) -> ReplaySource:
+        """The tuples of a replayed stream; once Spark is there, which reads files."""
+        if name not in self._held:
+            stream, cache = self._streams[name], self.settings.folder / "cache"
+            assert self._spark is not None
+            try:
+                self._held[name] = open_replay(self._spark, stream, cache)
+            except Exception as error:  # the input fails alone
+                self._held[name] = Unreadable(stream.schema, error)
+        return self._held[name]
 
-    def _replay(self, session: SparkSession, stream: StreamSpec) -> ReplaySource:
-        return self._held.get(stream.name) or open_replay(session, stream, self._cache)
+    def _later(self, name: str) -> LaterSource:
+        return LaterSource(self._streams[name].schema, lambda: self._replay(name))
 
-    def _relations(self, session: SparkSession, part: Part) -> dict[WindowMember, SlidingRelation]:
-        """What the windows of a run's queries look into: streams replayed beside its own."""
-        streams = {stream.name: stream for stream in self.workload.streams}
-        members = (f for q in part.queries for f in q.filters if isinstance(f, WindowMember))
-        return {
-            member: SlidingRelation(
-                self._replay(session, streams[member.stream]), member.column, member.rows
-            )
-            for member in members
-        }
-
-    def _end(self, engine: Loop[Any, Any], state: RunState, note: str) -> None:
-        self.writer.set_state(engine.run.id, state, note, time.time())
-        log.info("run %s %s: %s", engine.run.id, state, note)
+    def _end(self, loop: Loop, state: RunState, note: str) -> None:
+        self.writer.set_state(loop.run.id, state, note, time.time())
+        log.info("run %s %s: %s", loop.run.id, state, note)
 
 
 def _source_facts(stream: StreamSpec) -> dict[str, Json]:
@@ -252,8 +296,3 @@ def _source_facts(stream: StreamSpec) -> dict[str, Json]:
         "timestamp": stream.timestamp or "arrival number",
     }
     return dict(facts)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:500] if lines else type(error).__name__

@@ -20,13 +20,12 @@ from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.parcel import Shipping
 from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.stream_runner import Executor, StreamRunner
 from backend.hosts.spark.tasks import TOLD, tag_of, work_of
 from backend.operators.reports import Merged
 from backend.workloads.replay import Feeder
 from backend.workloads.spec import SinkSpec
 
-__all__ = ["Executor", "RunFailed", "RunHost", "StreamRunner"]
+__all__ = ["RunFailed", "RunHost"]
 
 log = logging.getLogger(__name__)
 #: Pause between batches; the floor of an empty micro-batch is about as long.

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.agreedy.evidence import finite
+from backend.adaptive.evidence import finite
 from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, rank
 from backend.systems.agreedy.view import MatrixView
-from backend.systems.asc.matrices import MatrixData
+from storage.vocabulary.records import Matrix
 
 #: Name prefix -> unit; the name ends in the query.
 VIEWS: Final = {
@@ -35,7 +35,7 @@ def view_matrices(
     kept: NDArray[np.bool_],
     costs: Sequence[Picoseconds],
     n_tuples: int,
-) -> tuple[MatrixData, ...]:
+) -> tuple[Matrix, ...]:
     """``view:<query>``, ``view_drop_prob:<query>`` and ``view_rank:<query>``, kind 'view'.
 
     Rows and columns: filters in the current order. Entries the algorithm does not maintain, and
@@ -53,7 +53,7 @@ def view_matrices(
         "native": tuple(float(j < view.n_native) for j in range(view.n)),
     }
     return tuple(
-        MatrixData(
+        Matrix(
             name=f"{prefix}:{query}",
             kind="view",
             rows=order,

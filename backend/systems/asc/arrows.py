@@ -1,4 +1,4 @@
-"""The micro-arrows of a plan: as a matrix for people, and when the queries change."""
+"""The micro-arrows of a plan as a matrix for people; plans and arrows when the queries change."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from backend.model.events import MicroArrow, SelectionPlan
 from backend.systems.asc.construct import Construct
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import PlanShape
+from backend.systems.asc.cover import static_order
 from backend.systems.asc.matching import Regions, StopRule
-from backend.systems.asc.matrices import MatrixData
 from backend.systems.asc.walk import walk_plan
+from storage.vocabulary.records import Matrix
 
 #: Of more regions only those with a micro-arrow or a sampled tuple are shown.
 _MOST_ROWS: Final = 1000
@@ -22,7 +23,7 @@ _MOST_ROWS: Final = 1000
 
 def arrow_matrix(
     constructs: ConstructSet, regions: Regions, shape: PlanShape, stop_rule: StopRule
-) -> MatrixData:
+) -> Matrix:
     """The matrix ``arrows`` of a hybrid plan, regions intp[T, n] being the sample.
 
     Rows: the regions of all constructs in macro order, ``<attribute>: <region>``. Columns: the
@@ -47,7 +48,7 @@ def arrow_matrix(
             taken = followed.get((attribute, region), 0)
             stats.append((place, region, arrow, *_shares(n, taken, len(regions))))
     kept = [i for i, s in enumerate(stats) if len(rows) <= _MOST_ROWS or s[2] or s[3]]
-    return MatrixData(
+    return Matrix(
         name="arrows",
         kind="arrows",
         rows=tuple(rows[i] for i in kept),
@@ -68,7 +69,7 @@ def arrow_matrix(
 
 def arrow_matrices(
     constructs: ConstructSet, regions: Regions, plan: SelectionPlan, stop_rule: StopRule
-) -> tuple[MatrixData, ...]:
+) -> tuple[Matrix, ...]:
     """The matrix ``arrows`` of a hybrid plan; nothing of another."""
     if plan.kind != "hybrid":
         return ()
@@ -81,6 +82,33 @@ def _cells(shape: PlanShape, arrow: MicroArrow | None) -> tuple[float | None, ..
 
 def _shares(n: int, taken: int, n_sample: int) -> tuple[float | None, float | None]:
     return (n / n_sample, taken / n_sample) if n_sample else (None, None)
+
+
+def carried_plan(
+    shape: PlanShape, old: ConstructSet, new: ConstructSet
+) -> tuple[PlanShape, tuple[str, ...]]:
+    """A plan over other constructs: what is gone leaves, what is new is appended (and named)."""
+    order, appended = _carried_order(shape, new)
+    return PlanShape(shape.kind, order, carried_arrows(shape.arrows, old, new)), appended
+
+
+def fitted_plan(shape: PlanShape, constructs: ConstructSet) -> PlanShape:
+    """The same when nothing is known of the constructs of before: arrows stay if all attributes
+    do, and have the regions."""
+    order, _ = _carried_order(shape, constructs)
+    known = constructs.constructs
+    fits = order == shape.order and all(
+        a.region < known[a.attribute].n_regions and a.target in known for a in shape.arrows
+    )
+    return PlanShape(shape.kind, order, shape.arrows if fits else ())
+
+
+def _carried_order(
+    shape: PlanShape, constructs: ConstructSet
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    kept = tuple(a for a in shape.order if a in constructs.constructs)
+    appended = tuple(a for a in constructs.attributes if a not in kept)
+    return (kept + appended if kept else static_order(constructs)), appended
 
 
 def carried_arrows(

@@ -15,14 +15,14 @@ from typing import Final
 
 import numpy as np
 
+from backend.model.bits import n_bits
 from backend.systems.asc.constructs import ConstructSet, Words
 from backend.systems.asc.cover import (
     EXACT_UP_TO,
     minimum_cover,
     minimum_covers,
-    popcount,
 )
-from backend.systems.asc.macro import Candidate, MacroSequence, Step
+from backend.systems.asc.macro import Candidate, MacroSequence, MacroStep
 from backend.systems.asc.matching import Regions
 
 _MOST_COVERS: Final = 256
@@ -34,8 +34,8 @@ def joint_selectivity(
     """s(ρ): passed (slot, tuple) pairs of live slots after a set of constructs, as a share of all;
     1 for an empty sample or no live slot."""
     grb = _after(constructs, regions, attributes)
-    pairs = popcount(constructs.initial) * len(regions)
-    return int(np.bitwise_count(grb).sum()) / pairs if pairs else 1.0
+    pairs = n_bits(constructs.initial) * len(regions)
+    return n_bits(grb) / pairs if pairs else 1.0
 
 
 def sas(constructs: ConstructSet, regions: Regions) -> MacroSequence:
@@ -92,7 +92,7 @@ class _Greedy:
     def __init__(self, constructs: ConstructSet, periods: Sequence[Regions]) -> None:
         self._constructs, self._periods = constructs, periods
         self._order: list[str] = []
-        self._steps: list[Step] = []
+        self._steps: list[MacroStep] = []
         self._measured = 0
 
     def append(self, part: Sequence[str]) -> _Greedy:
@@ -107,11 +107,11 @@ class _Greedy:
             scores = {a: self._score(before, regions, a) for a in left}
             best = min(left, key=lambda a: scores[a])
             candidates = tuple(Candidate(a, s, s, 0) for a, s in scores.items())
-            self._steps.append(Step("joint selectivity", best, candidates, len(regions)))
+            self._steps.append(MacroStep("joint selectivity", best, candidates, len(regions)))
             self._order.append(best)
             left.remove(best)
         if left:
-            self._steps.append(Step("last", left[0], (Candidate(left[0], None, 1.0, 0),), 0))
+            self._steps.append(MacroStep("last", left[0], (Candidate(left[0], None, 1.0, 0),), 0))
             self._order += left
         return self
 
@@ -120,10 +120,10 @@ class _Greedy:
         return MacroSequence(tuple(self._order), tuple(self._steps))
 
     def _score(self, before: Words, regions: Regions, attribute: str) -> float:
-        pairs = popcount(self._constructs.initial) * len(regions)
+        pairs = n_bits(self._constructs.initial) * len(regions)
         column = self._constructs.attributes.index(attribute)
         after = before & self._constructs.constructs[attribute].qrb[regions[:, column]]
-        return int(np.bitwise_count(after).sum()) / pairs if pairs else 1.0
+        return n_bits(after) / pairs if pairs else 1.0
 
 
 def _after(constructs: ConstructSet, regions: Regions, attributes: Sequence[str]) -> Words:

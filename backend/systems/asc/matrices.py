@@ -1,13 +1,12 @@
 """Matrices for people: regions x queries per construct, and conditional selectivities.
 
-Pure functions of constructs and a sample; the data has the fields of the store's Matrix record.
+Pure functions of constructs and a sample.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from backend.systems.asc.constructs import ConstructSet, Words
 from backend.systems.asc.lattice import thinned
 from backend.systems.asc.matching import Regions
+from storage.vocabulary.records import Matrix
 
 #: Queries and regions of a matrix, at most: more cannot be read, nor recorded at every decision.
 MOST_COLUMNS: Final = 100
@@ -26,22 +26,7 @@ _SAMPLE: Final = 500
 _MOST_WORDS: Final = 1 << 17
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixData:
-    """A named matrix: values row by row (None = unknown), labels, named vectors along the rows."""
-
-    name: str
-    kind: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    unit: str = ""
-    n: int = 0
-    row_stats: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
-    column_stats: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
-
-
-def region_matrices(constructs: ConstructSet, regions: Regions) -> tuple[MatrixData, ...]:
+def region_matrices(constructs: ConstructSet, regions: Regions) -> tuple[Matrix, ...]:
     """One ``regions:<attribute>`` matrix per p-attribute, in schema order.
 
     Rows are regions, NULL first; columns the queries using the attribute; 1 = a value of the
@@ -62,7 +47,7 @@ def _region_matrix(
     attribute: str,
     hits: NDArray[np.intp],
     matches: Mapping[str, int] | None,
-) -> MatrixData:
+) -> Matrix:
     construct = constructs.constructs[attribute]
     names = _most_matched(constructs.users_of(attribute), matches)
     counts = np.bincount(hits, minlength=construct.n_regions)
@@ -72,7 +57,7 @@ def _region_matrix(
     passed = _alive_by_query(constructs, construct.qrb[rows], names)
     labels = construct.region_labels()
     shares = (counts[rows] / len(hits)).tolist() if len(hits) else [None] * len(rows)
-    return MatrixData(
+    return Matrix(
         name=f"regions:{attribute}",
         kind="regions",
         rows=tuple(labels[row] for row in rows),
@@ -84,9 +69,7 @@ def _region_matrix(
     )
 
 
-def selectivity_matrix(
-    constructs: ConstructSet, regions: Regions, order: Sequence[str]
-) -> MatrixData:
+def selectivity_matrix(constructs: ConstructSet, regions: Regions, order: Sequence[str]) -> Matrix:
     """The matrix ``selectivity``: P(query not refuted by this construct | by no earlier one).
 
     Rows: attributes in ``order``; columns: all queries, of more than MOST_COLUMNS those with the
@@ -113,7 +96,7 @@ def selectivity_matrix(
         n_before = int(any_before.sum())
         dropped.append(1 - int(grb.any(axis=1).sum()) / n_before if n_before else None)
         before = after
-    return MatrixData(
+    return Matrix(
         name="selectivity",
         kind="selectivity",
         rows=tuple(order),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from backend.model.conditions import And, Comparison, Condition, NullTest, Or, attributes_of
+from backend.systems.contract import Refused
 
 MAX_DISJUNCTS: Final = 64
 
@@ -16,7 +17,7 @@ MAX_DISJUNCTS: Final = 64
 Conjunct: TypeAlias = dict[str, tuple[Condition, ...]]
 
 
-class QueryError(ValueError):
+class QueryError(Refused, ValueError):
     """A query that cannot be registered; the message names it and says what is allowed."""
 
 

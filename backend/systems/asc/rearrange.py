@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import (
     Contest,
-    CostModel,
     PlanChoice,
     PlanShape,
     choose_plan,
 )
-from backend.systems.asc.knobs import Settings
 from backend.systems.asc.matching import Regions
-from backend.systems.asc.orderings import BASELINES, Ordering, Proposal, propose
+from backend.systems.asc.orderings import BASELINES, Ordering, ProposedPlan, propose
+from backend.systems.asc.watch import Moment
 
 #: Kinds of evaluation that need no trigger, and how their explanations begin.
 UNTRIGGERED: Final = {
     "initial order": "first measured order",
+    "run resumed": "first measured order since the run went on",
     "queries changed": "first measured order since the queries changed",
     "stop rule changed": "first measured order since the stop rule changed",
     "visit cost changed": "what a visit costs was changed",
@@ -33,33 +32,27 @@ UNTRIGGERED: Final = {
 class Rearrangement:
     """What was proposed and what was chosen. n_periods: 0 when one sample served all steps."""
 
-    proposal: Proposal
+    proposal: ProposedPlan
     choice: PlanChoice
     n_periods: int
 
 
-def rearrange(
-    constructs: ConstructSet,
-    incumbent: PlanShape,
-    built_by: Ordering,
-    sample: Regions,
-    periods: Sequence[Regions],
-    settings: Settings,
-    model: CostModel,
-) -> Rearrangement:
+def rearrange(moment: Moment, periods: Sequence[Regions]) -> Rearrangement:
     """Build the plan the ``ordering`` knob names and choose. Raises ValueError for no sample.
 
-    built_by: the ordering the incumbent comes from. sample: intp[T, n], what plans are costed on,
-    and built from unless there are ``periods``, one a step.
+    The plan is built from the sample plans are compared on unless there are ``periods``, one a
+    step.
     """
-    proposal = propose(settings.ordering, constructs, periods or [sample], model, settings.rules)
-    meeting = contest(incumbent, built_by, proposal, settings.min_gain)
-    choice = choose_plan(constructs, sample, meeting, model)
+    knobs, constructs, model = moment.knobs, moment.constructs, moment.model
+    built_from = periods or [moment.sample]
+    proposal = propose(knobs.ordering, constructs, built_from, model, knobs.rules)
+    meeting = contest(moment.shape, moment.built_by, proposal, knobs.min_gain)
+    choice = choose_plan(constructs, moment.sample, meeting, model)
     return Rearrangement(proposal, choice, len(periods))
 
 
 def contest(
-    incumbent: PlanShape, built_by: Ordering, proposal: Proposal, min_gain: float
+    incumbent: PlanShape, built_by: Ordering, proposal: ProposedPlan, min_gain: float
 ) -> Contest:
     """Who meets whom.
 

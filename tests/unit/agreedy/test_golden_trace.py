@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from backend.model.events import RecordDecision, RecordOutcome
 from backend.model.filters import AdoptFilters, FilterInstruction
+from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.golden_files import check_golden
 from tests.unit.agreedy.stream import Stream, independent_drops, query_of, settings
 
 
 def line(instruction: FilterInstruction) -> str:
     """One instruction on one line."""
-    if isinstance(instruction, RecordDecision):
+    if isinstance(instruction, Decision):
         d = instruction
         numbers = f"{_number(d.lhs)} {d.relation} {_number(d.rhs)}"
-        return f"#{d.seq} batch {d.batch_id} {d.algorithm} {d.verdict} [{numbers}]: {d.explanation}"
+        return f"#{d.seq} batch {d.batch} {d.algorithm} {d.verdict} [{numbers}]: {d.explanation}"
     if isinstance(instruction, AdoptFilters):
         order = " ".join(instruction.plan.order)
         return f"plan {instruction.plan.version} from batch {instruction.batch_id}: {order}"
-    if isinstance(instruction, RecordOutcome):
+    if isinstance(instruction, DecisionOutcome):
         o = instruction
         costs = (o.actual_new, o.sample_new, o.counterfactual_old)
         said = ", ".join(map(_number, costs))
-        return f"outcome of #{o.decision} at batch {o.batch_id}: {said} on {o.n} / {o.n_sample}"
+        return f"outcome of #{o.decision} at batch {o.batch}: {said} on {o.n} / {o.n_sample}"
     return f"{instruction.kind}: {instruction.title}; {instruction.detail}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,10 +12,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from backend.model.events import RecordOutcome
-from backend.model.filters import ProbeRule, Probing, Remark
-from backend.systems.agreedy.counted import run_counted
+from backend.model.filters import ProbeRule, Probing
 from backend.systems.agreedy.knobs import ALGORITHMS
+from bench.counted import run_counted
+from storage.vocabulary.records import DecisionOutcome, Event
 from tests.oracles import filter_executor
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import Case, cases
@@ -129,7 +130,7 @@ def test_a_switch_carries_both_costs_and_is_measured_afterwards() -> None:
     saving = switched.detail["saving"]
     assert saving["low"] > 0
     assert saving["mean"] == pytest.approx(switched.predicted_old - switched.predicted_new)
-    (outcome,) = [i for i in stream.instructions if isinstance(i, RecordOutcome)]
+    (outcome,) = [i for i in stream.instructions if isinstance(i, DecisionOutcome)]
     assert outcome.decision == switched.seq
     assert outcome.actual_new == pytest.approx(switched.predicted_new, rel=0.15)
     assert outcome.sample_new == pytest.approx(outcome.actual_new)
@@ -193,18 +194,25 @@ def test_adapts_to_a_permutation_within_one_profile_window() -> None:
     assert n_profiled <= window
 
 
+def _kept_and_flushed(event: Event) -> tuple[int, int]:
+    found = re.search(r"(\d+) profile tuples kept, (\d+) flushed", event.detail)
+    assert found
+    return int(found[1]), int(found[2])
+
+
 def test_switching_the_algorithm_says_what_it_keeps() -> None:
     stream = Stream(settings(min_samples=50), query_of(4))
     stream.run(stationary(2000))
     (remark,) = stream.turn("filter_algorithm", "sweep")
-    assert isinstance(remark, Remark)
-    assert (remark.numbers["kept"], remark.numbers["flushed"]) == (1000, 0)
+    assert isinstance(remark, Event)
+    assert _kept_and_flushed(remark) == (1000, 0)
     stream.run(stationary(500))
     assert stream.core.probing.rule == "one"
     (remark,) = stream.turn("filter_algorithm", "a-greedy")
-    assert isinstance(remark, Remark)
-    assert remark.numbers["kept"] + remark.numbers["flushed"] == 1000
-    assert 400 < remark.numbers["flushed"] < 500
+    assert isinstance(remark, Event)
+    kept, flushed = _kept_and_flushed(remark)
+    assert kept + flushed == 1000
+    assert 400 < flushed < 500
     assert "flushed because not every filter was asked" in remark.detail
     stream.run(stationary(1000))
     assert stream.order == BEST
@@ -279,7 +287,7 @@ def test_a_detected_change_raises_p_until_the_window_is_new() -> None:
         last = stream.adopted()[-1].batch_id
         settled.append(last)
         assert stream.order == "F1 F2 F3 F4"
-        assert any(isinstance(i, Remark) and i.kind == "change" for i in stream.instructions)
+        assert any(isinstance(i, Event) and i.kind == "change" for i in stream.instructions)
     assert settled[1] - 40 < (settled[0] - 40) / 3
     assert alert.core.profile_prob == 0.02
 

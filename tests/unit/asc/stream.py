@@ -13,15 +13,14 @@ from backend.model.events import (
     Instruction,
     KnobsChanged,
     QueriesChanged,
-    RecordDecision,
-    RecordOutcome,
 )
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.systems.asc.cost import PlanShape, route
-from backend.systems.asc.knobs import SELECTION_KNOBS, Settings
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import sample_regions
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
+from storage.vocabulary.records import Decision, DecisionOutcome, Event
 from tests.unit.asc.papers import C, query
 
 SCHEMA = Schema.parse("a int, b int, c int, d int")
@@ -60,7 +59,7 @@ def settings(**overrides: object) -> KnobSettings:
         "cooldown_tuples": 0,
         "no_drop_visit_cost": 1.0,
     }
-    return KnobSettings.defaults(SELECTION_KNOBS, {**small, **overrides})
+    return KnobSettings.defaults(AscKnobs.specs(), {**small, **overrides})
 
 
 class Stream:
@@ -94,7 +93,7 @@ class Stream:
     def executed(self, part: Columns) -> BatchExecuted:
         """What an executor reports of one batch under the plan in force."""
         core, plan = self.core, self.core.plan
-        rule = Settings.of(self.knobs).stop_rule
+        rule = AscKnobs.of(self.knobs).stop_rule
         regions = sample_regions(core.constructs, part)
         found = route(core.constructs, regions, PlanShape.of(plan), rule)
         n = len(part["a"])
@@ -122,9 +121,9 @@ class Stream:
         """Go over to other queries before the next batch."""
         return self._handle(QueriesChanged(tuple(queries), self.batch, reason))
 
-    def decisions(self) -> Iterator[RecordDecision]:
+    def decisions(self) -> Iterator[Decision]:
         """All recorded evaluations so far."""
-        return (i for i in self.instructions if isinstance(i, RecordDecision))
+        return (i for i in self.instructions if isinstance(i, Decision))
 
     def verdicts(self) -> list[str]:
         """Their verdicts."""
@@ -145,16 +144,18 @@ def line(instruction: Instruction) -> str:
         if plan.arrows:
             what += " | " + " ".join(f"{a.attribute}[{a.region}]→{a.target}" for a in plan.arrows)
         return f"batch {instruction.batch_id:>3}  {what} | {instruction.reason}"
-    if isinstance(instruction, RecordOutcome):
+    if isinstance(instruction, DecisionOutcome):
         o = instruction
         return (
-            f"batch {o.batch_id:>3}  OUTCOME of #{o.decision}: {_n(o.actual_new)} on {o.n}; "
+            f"batch {o.batch:>3}  OUTCOME of #{o.decision}: {_n(o.actual_new)} on {o.n}; "
             f"sampled {_n(o.sample_new)}, the old plan {_n(o.counterfactual_old)} on {o.n_sample}"
         )
+    if isinstance(instruction, Event):
+        return f"{instruction.kind}: {instruction.title}; {instruction.detail}"
     d = instruction
     inequality = f"{d.metric} {_n(d.lhs)} {d.relation} {_n(d.rhs)}"
     return (
-        f"batch {d.batch_id:>3}  #{d.seq} {d.kind} {d.verdict}: {inequality} (n {d.n}, sampled "
+        f"batch {d.batch:>3}  #{d.seq} {d.kind} {d.verdict}: {inequality} (n {d.n}, sampled "
         f"{d.n_sample}) | {d.explanation}"
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from backend.model.events import AdoptPlan, KnobsChanged, RecordDecision, SelectionPlan
+from backend.model.events import AdoptPlan, KnobsChanged, SelectionPlan
 from backend.systems.asc.matching import sample_regions
+from storage.vocabulary.records import Decision
 from tests.unit.asc.papers import C, query
 from tests.unit.asc.stream import QUERIES, Stream, a_filters, b_filters, settings
 
@@ -24,7 +25,7 @@ def test_registering_a_query_keeps_the_order_and_appends() -> None:
     assert stream.core.monitor.window_tuples == 500  # raw values: the samples serve on
     assert stream.core.monitor.d_init is None
     decision = stream.run(b_filters(250))[0]
-    assert isinstance(decision, RecordDecision)
+    assert isinstance(decision, Decision)
     assert decision.kind == "queries changed"
 
 
@@ -77,7 +78,7 @@ def test_a_changed_stop_rule_is_a_new_plan_version() -> None:
     assert adopt.plan.version == version + 1
     assert adopt.reason == "stop rule changed from resolved to drop; order kept"
     decision = stream.run(a_filters(250))[0]
-    assert isinstance(decision, RecordDecision)
+    assert isinstance(decision, Decision)
     assert decision.kind == "stop rule changed"
     assert decision.knob_version == 1
 

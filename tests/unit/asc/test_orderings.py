@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from backend.model.events import AdoptPlan, BatchExecuted, RecordDecision, RecordOutcome
+from backend.model.events import AdoptPlan, BatchExecuted
 from backend.systems.asc.cost import CostModel, PlanShape
 from backend.systems.asc.hybrid import Rules
 from backend.systems.asc.lattice import extreme_order
@@ -15,6 +15,7 @@ from backend.systems.asc.macro import macro_sequence_by_period
 from backend.systems.asc.matching import sample_regions, trace
 from backend.systems.asc.orderings import ORDERINGS, Ordering, propose
 from backend.systems.asc.rearrange import contest
+from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.unit.asc.papers import L12_ROWS, columns, l12
 from tests.unit.asc.stream import (
     QUERIES,
@@ -29,7 +30,7 @@ MODEL = CostModel("drop", 1.0)
 RULES = Rules("drop", min_support=1)
 
 
-def last_decision(stream: Stream) -> RecordDecision:
+def last_decision(stream: Stream) -> Decision:
     """The newest decision."""
     return list(stream.decisions())[-1]
 
@@ -55,7 +56,7 @@ def test_turning_the_ordering_leads_to_its_plan_with_the_next_batch(ordering: Or
     before = stream.core.plan
     assert stream.turn("ordering", ordering) == []
     found = stream.run(b_filters(250, seed=9))
-    decision = next(i for i in found if isinstance(i, RecordDecision))
+    decision = next(i for i in found if isinstance(i, Decision))
     assert decision.kind == "ordering changed"
     assert decision.detail["ordering"] == ordering
     plan = stream.core.plan
@@ -164,12 +165,12 @@ def test_by_period_no_trigger_is_evaluated_meanwhile() -> None:
     stream.run(a_filters(8000))
     (first, *later) = stream.decisions()
     assert first.kind == "initial order"
-    batches = [d.batch_id for d in later]
-    assert batches[0] == first.batch_id + 4
+    batches = [d.batch for d in later]
+    assert batches[0] == first.batch + 4
     stream.run(b_filters(10_000))
     fired = [d for d in stream.decisions() if d.detail.get("n_periods")][-1]
-    before = [d for d in stream.decisions() if d.batch_id < fired.batch_id][-1]
-    assert fired.batch_id - before.batch_id >= 24
+    before = [d for d in stream.decisions() if d.batch < fired.batch][-1]
+    assert fired.batch - before.batch >= 24
     assert fired.verdict == "switched"
     assert "visits per tuple rose" in fired.explanation
     assert stream.core.plan.order[0] == "b"
@@ -208,7 +209,7 @@ def test_measured_costs_weigh_the_visits() -> None:
     chosen = next(p for p in decision.detail["plans"] if p["chosen"])
     assert chosen["cost"]["mean"] < chosen["visits"]  # both are shown
     stream.run(tuples(1000, seed=3, a=40, b=40))
-    outcome = [i for i in stream.instructions if isinstance(i, RecordOutcome)][-1]
+    outcome = [i for i in stream.instructions if isinstance(i, DecisionOutcome)][-1]
     assert outcome.actual_new == pytest.approx(outcome.sample_new)
     assert outcome.counterfactual_old is not None
     assert outcome.sample_new is not None

@@ -10,13 +10,13 @@ import pytest
 from backend.model.events import (
     AdoptPlan,
     BatchExecuted,
-    RecordDecision,
-    RecordOutcome,
     SelectionPlan,
 )
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.matching import sample_regions, trace
-from backend.systems.asc.reoptimizer import Monitor, SelectionReOptimizer
+from backend.systems.asc.reoptimizer import SelectionReOptimizer
+from backend.systems.asc.watch import SelectionMonitor
+from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.oracles.selection import NaiveConstructs
 from tests.unit.asc.papers import C, query
 from tests.unit.asc.stream import (
@@ -38,7 +38,7 @@ def test_the_first_plan_comes_from_the_queries() -> None:
     assert adopt.plan == core.plan == SelectionPlan(1, "early drop", ("a", "b", "c", "d"))
     assert (adopt.batch_id, adopt.decision, adopt.predicted) == (7, None, None)
     assert "from the queries alone: minimum cover a" in adopt.reason
-    assert core.monitor == Monitor(0, None, None, None, None, 0)
+    assert core.monitor == SelectionMonitor(0, None, None, None, None, 0)
 
 
 def test_the_initial_order_is_decided_when_the_samples_are_there() -> None:
@@ -46,7 +46,7 @@ def test_the_initial_order_is_decided_when_the_samples_are_there() -> None:
     assert stream.run(b_filters(250)) == []
     found = stream.run(b_filters(500))
     decision, adopt = found
-    assert isinstance(decision, RecordDecision)
+    assert isinstance(decision, Decision)
     assert isinstance(adopt, AdoptPlan)
     assert (decision.seq, decision.kind, decision.verdict) == (1, "initial order", "switched")
     assert decision.n_sample >= 200
@@ -54,7 +54,7 @@ def test_the_initial_order_is_decided_when_the_samples_are_there() -> None:
     assert decision.rhs == decision.predicted_old
     assert decision.relation == "<"
     assert adopt.plan.order[0] == "b"
-    assert adopt.batch_id == decision.batch_id + 1
+    assert adopt.batch_id == decision.batch + 1
     assert (adopt.decision, decision.plan_version, adopt.plan.version) == (1, 2, 2)
 
 
@@ -86,7 +86,7 @@ def test_every_lambda_tuples_one_evaluation() -> None:
     stream = Stream(settings(mu=10.0))
     stream.run(a_filters(12_000), batch_tuples=300)
     checks = [d for d in stream.decisions() if d.kind == "rearrangement"]
-    assert [d.batch_id for d in checks] == [-(-1000 * i // 300) - 1 for i in range(1, 13)]
+    assert [d.batch for d in checks] == [-(-1000 * i // 300) - 1 for i in range(1, 13)]
     assert {d.verdict for d in checks} == {"below_threshold"}
     assert all(1000 <= d.n < 1300 for d in checks)
     assert [d.seq for d in stream.decisions()] == list(range(1, 14))
@@ -106,7 +106,7 @@ def test_eq_5_misses_a_move_of_the_selective_attribute_visits_do_not() -> None:
         stream.run(a_filters(4000))
         stream.run(b_filters(4000))
         checks = [d for d in stream.decisions() if d.kind == "rearrangement"]
-        switches[trigger] = [d.batch_id for d in checks if d.verdict == "switched"]
+        switches[trigger] = [d.batch for d in checks if d.verdict == "switched"]
         ratio = [d.detail["dropping_ratio"]["now"] for d in checks]
         assert max(ratio) - min(ratio) < 0.05
         if trigger == "dropping ratio":
@@ -246,7 +246,7 @@ def test_a_cheaper_branch_free_visit_is_weighed_at_the_next_batch(
     stream.run(a_filters(1000))
     stream.turn("no_drop_visit_cost", turned_to)
     decision = stream.run(a_filters(250))[0]
-    assert isinstance(decision, RecordDecision)
+    assert isinstance(decision, Decision)
     assert (decision.kind, decision.verdict) == ("visit cost changed", "switched")
     assert decision.predicted_new == pytest.approx(4 * price)
     assert stream.core.plan.kind == "no early drop"
@@ -278,7 +278,7 @@ def test_outcomes_are_exact_and_compare_both_plans() -> None:
     assert switch.old is not None
     after = b_filters(1000, seed=9)
     stream.run(after)
-    (outcome,) = [i for i in stream.instructions if isinstance(i, RecordOutcome)]
+    (outcome,) = [i for i in stream.instructions if isinstance(i, DecisionOutcome)]
     constructs = build_constructs(QUERIES, SCHEMA)
     regions = sample_regions(constructs, after)
     old, new = (
@@ -297,7 +297,7 @@ def test_a_second_switch_ends_the_measurement_of_the_first() -> None:
     assert stream.core.plan.version == 2
     found = stream.register(QUERIES[:2], "queries q3, q4 removed")
     outcome, adopt = found
-    assert isinstance(outcome, RecordOutcome)
+    assert isinstance(outcome, DecisionOutcome)
     assert (outcome.decision, outcome.n) == (1, 250)
     assert isinstance(adopt, AdoptPlan)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from backend.cql import CqlError, parse_condition, parse_query
@@ -15,9 +17,9 @@ STREAMS = {
 TERMINALS = ("LPAR", "RPAR", "COMPARE", "NUMBER", "$END", "BACKQUOTED", "Token(", "_WHERE")
 
 
-def refused(text: str) -> CqlError:
+def refused(text: str, streams: Mapping[str, Schema] = STREAMS) -> CqlError:
     with pytest.raises(CqlError) as caught:
-        parse_query("q", text, STREAMS)
+        parse_query("q", text, streams)
     return caught.value
 
 
@@ -130,28 +132,30 @@ def test_the_types_of_a_condition(condition: str, column: int, message: str) -> 
         ("Select * From Flights [Range 5 Minutes Slide 1 Minute]", 23, "the window [Range 5 Min"),
         ("Select * From Flights [Partition By origin Rows 5]", 23, "the window [Partition By"),
         ("Select * From Flights [Rows 5] Where dep_delay > 5", 23, "the window [Rows 5]"),
-        ("Select * From Flights F, Planes P Where F.a = P.b", 26, "a join of several streams"),
-        ("Select * From Flights Join Planes On a = b", 23, "a join"),
+        (
+            "Select * From Flights F, Planes P Where F.distance = P.b",
+            26,
+            "a join of several streams",
+        ),
+        ("Select * From Flights Join Planes On distance = b", 23, "a join"),
         ("Select * From (Select * From Flights) As f", 16, "a subquery"),
         ("Select * From Flights Union All Select * From Flights", 23, "Union"),
         ("Select * From Flights Except Select * From Flights", 23, "Except"),
-        ("Select * From Flights Where dep_delay > 5 Group By origin", 43, "Group By"),
-        ("Select * From Flights Having dep_delay > 5", 23, "Having"),
         ("Select * From Flights Order By origin", 23, "Order By"),
         ("Select * From Flights Where dep_delay + 5 > 9", 39, "arithmetic"),
         ("Select * From Flights Where dep_delay > 5 * 2", 43, "arithmetic"),
         ("Select * From Flights Where -dep_delay > 5", 29, "arithmetic"),
         ("Select * From Flights Where origin like 'J%'", 36, "LIKE"),
         ("Select * From Flights Where abs(dep_delay) > 5", 29, "the function abs(…)"),
-        ("Select * From Flights Where dep_delay in (Select a From b)", 29, "a subquery"),
-        ("Select * From Flights Where dep_delay > (Select a From b)", 42, "a subquery"),
+        ("Select * From Flights Where dep_delay in (Select b From Planes)", 29, "a subquery"),
+        ("Select * From Flights Where dep_delay > (Select b From Planes)", 42, "a subquery"),
         ("Select * From Flights Where dep_delay > distance", 41, "comparing two attributes"),
     ],
 )
 def test_valid_cql_beyond_selections_is_named_at_its_place(
     text: str, column: int, what: str
 ) -> None:
-    error = refused(text)
+    error = refused(text, {**STREAMS, "Planes": Schema.parse("b int, seats int")})
     assert (error.line, error.column) == (1, column)
     assert error.message.startswith(what)
     assert "not run by this system yet" in error.message

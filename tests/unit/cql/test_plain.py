@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from backend.cql import CqlError, parse_query
 from backend.cql.plain import plain_selection
 from backend.model.conditions import ContinuousQuery
+from backend.workloads.spec import load_workload, shipped_workloads
 from tests.unit.cql.strategies import SCHEMA
 
 STREAMS = {"S": SCHEMA}
@@ -63,3 +66,11 @@ def test_the_plain_form_is_known(text: str) -> None:
 def test_an_error_in_a_plain_text_is_told_with_its_place() -> None:
     with pytest.raises(CqlError, match="line 2, column 10"):
         parse_query("q", "Select * From S\nWhere i >'x' and s = 1", STREAMS)
+
+
+@pytest.mark.parametrize("path", shipped_workloads().values(), ids=list(shipped_workloads()))
+def test_the_shipped_queries_mean_the_same_with_and_without_the_grammar(path: Path) -> None:
+    workload = load_workload(path)
+    for query in workload.queries:
+        again = parse_query(query.name, query.text + COMMENT, workload.schemas, workload.functions)
+        assert (again.condition, again.filters) == (query.condition, query.filters)

@@ -23,7 +23,7 @@ def a_query(name: str, since: int = 0, removed: int | None = None, **properties:
 
 
 def a_run(settings: Any = None) -> Run:
-    return Run("r", "w", "S", "running", 0.0, [["a", "int"]], settings or {}, 1, "h", "0")
+    return Run("r", "w", "running", 0.0, settings or {}, 1, "h", "0")
 
 
 def a_command(command_id: int, kind: str, name: str, **more: Any) -> Command:
@@ -100,8 +100,8 @@ def test_tuples_are_in_schema_order_and_null_stays_null() -> None:
 def test_the_choice_takes_names_and_entity_ids() -> None:
     view = build_results(ENTITIES, VALUES, [], [], a_run(), 5)
     assert pick(view, "query:few") == "few"
-    assert pick(view, "asc:a") == "many"
-    assert pick(view, "query:gone") is None, "a link to one query never shows another"
+    assert pick(view, "u/a") == "many"
+    assert pick(view, "u/gone", False) is None, "a link to one query never shows another"
     assert pick(build_results([], {}, [], [], a_run(), 5), "few") is None
 
 

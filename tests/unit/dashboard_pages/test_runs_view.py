@@ -13,7 +13,7 @@ NOW = 1_000.0
 
 
 def a_run(run_id: str = "r1", state: Any = "running", started: float = 900.0, **more: Any) -> Run:
-    return Run(run_id, "flights", "Flights", state, started, [], {}, 1, "here", "0.1", **more)
+    return Run(run_id, "flights", state, started, {}, 1, "here", "0.1", **more)
 
 
 def test_the_newest_run_comes_first() -> None:

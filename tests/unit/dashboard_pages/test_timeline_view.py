@@ -43,7 +43,7 @@ def a_view(**more: SeriesData) -> TimelineView:
         StoredEvent(1, 1, 101.0, Event("rearrangement", "Plan 2", ref={"decision": 5})),
         StoredEvent(2, 2, 102.0, Event("knob", "mu 0.1 to 0.5")),
         StoredEvent(3, -1, 100.0, Event("run", "Run begins")),
-        StoredEvent(4, 3, 103.0, Event("loop", "x", severity="error")),
+        StoredEvent(4, 3, 103.0, Event("run", "x", severity="error")),
     ]
     return build_timeline(series, [(2, 0.5), (0, 0.1)], "visits", 4000, events, 102.0)
 

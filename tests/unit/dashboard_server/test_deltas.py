@@ -119,7 +119,7 @@ def test_what_did_not_change_is_not_repeated(pair: tuple[Recording, Reader]) -> 
     delta, _ = after(reader, known, since)
     before = reader.values("r1", 2)
     for entity in ("queue:source", "queue:output", "queue:origin"):
-        same = before[entity]["size_tuples"] == reader.values("r1", 3)[entity]["size_tuples"]
+        same = before[entity] == reader.values("r1", 3)[entity]
         assert (entity in delta["v"]) != same
 
 
@@ -149,9 +149,9 @@ def test_no_delta_is_larger_than_allowed(tmp_path: Path, n_constructs: int) -> N
                 for name in names
                 for prop in ("survival_prob", "drop_prob", "reached_tuples")
             ]
-            samples += [Sample(f"queue:{name}", "size_tuples", 1234 + batch) for name in names]
+            samples += [Sample(f"queue:{name}", "flow_tuples", 1234 + batch) for name in names]
             since = site.services.reader.cursor()
-            now = Batch(batch, 1.7e9 + batch, 100.0, 200, 1, 0, 1, "2013-01-01 00:00")
+            now = Batch(batch, 1.7e9 + batch, 100.0, 200, 1, 0, {"u": 1}, "2013-01-01 00:00")
             record = BatchRecord("r1", now, tuple(things), tuple(samples))
             site.writer.write_batch(record)
             delta, known = after(site.services.reader, known, since)

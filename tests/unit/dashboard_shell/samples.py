@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ import numpy as np
 from dashboard.context import Context, Moment
 from storage.rows import DecisionEntry, SeriesData, StoredEvent
 from storage.vocabulary.kinds import RunState
-from storage.vocabulary.records import Decision, Event, PlanVersion, Run
+from storage.vocabulary.records import Decision, Event, Input, PlanVersion, Run
 
 
 def run(run_id: str = "r1", state: RunState = "running", started_at: float = 100.0) -> Run:
     """A run of the flights workload."""
     schema = [["delay", "int"], ["origin", "string"]]
-    return Run(run_id, "flights", "Flights", state, started_at, schema, {}, 1, "host", "0.1")
+    inputs = (Input("Flights", schema),)
+    return Run(run_id, "flights", state, started_at, {}, 1, "host", "0.1", inputs=inputs)
 
 
 class Runs:
@@ -56,8 +58,15 @@ def plan(
     ids = tuple(f"asc:{name}" for name in order)
     flow = ("op:source", *ids, "op:output")
     labels = {"op:source": "Flights", "op:output": "Output"}
-    nodes = [{"id": i, "kind": "asc", "label": labels.get(i, f"σ {i[4:]}")} for i in flow]
-    edges: list[dict[str, Any]] = []
+    kinds = {"op:source": "source", "op:output": "output"}
+    nodes = [
+        {"id": i, "kind": kinds.get(i, "asc"), "label": labels.get(i, f"σ {i[4:]}")} for i in flow
+    ]
+    queues = ("queue:source", *(f"queue:{name}" for name in order[1:]), "queue:output")
+    edges = [
+        {"source": a, "target": z, "queue": queue}
+        for (a, z), queue in zip(pairwise(flow), queues, strict=True)
+    ]
     return PlanVersion(
         version, batch, kind, ids, {"nodes": nodes, "edges": edges}, f"h{version}", "why", 7,
         recorded_at=50.0,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from backend.engine.execution import KeptAside
 from backend.engine.misfits import QUIET_BATCHES, REMEMBERED, MisfitNews
+from storage.vocabulary.records import Misfit
 
 
-def aside(*errors: str) -> tuple[KeptAside, ...]:
-    return tuple(KeptAside("1,2", error) for error in errors)
+def aside(*errors: str) -> tuple[Misfit, ...]:
+    return tuple(Misfit("1,2", error) for error in errors)
 
 
 def test_an_error_is_an_event_once() -> None:

@@ -14,7 +14,7 @@ def told(samples: list[Sample]) -> dict[str, float | None]:
 
 
 def test_of_few_queries_all_that_matched_are_published() -> None:
-    totals = QueryTotals()
+    totals = QueryTotals("query:{}".format, {})
     totals.add({f"q{j}": 1 for j in range(ALL)})
     found = totals.add({"q3": 2, "q7": 1})
     assert told(found) == {"q3": 3, "q7": 2}
@@ -23,7 +23,7 @@ def test_of_few_queries_all_that_matched_are_published() -> None:
 
 
 def test_of_many_those_that_lead_are_published_always_and_others_in_turn() -> None:
-    totals, n = QueryTotals(), 4 * ALL
+    totals, n = QueryTotals("query:{}".format, {}), 4 * ALL
     batch = {f"q{j}": n - j for j in range(n)}
     known: dict[str, float | None] = {}
     for _ in range(8):
@@ -37,7 +37,7 @@ def test_of_many_those_that_lead_are_published_always_and_others_in_turn() -> No
 
 
 def test_a_batch_tells_only_its_own_matches() -> None:
-    totals = QueryTotals()
+    totals = QueryTotals("query:{}".format, {})
     totals.add({f"q{j}": 5 for j in range(4 * ALL)})
     samples = totals.add({"q0": 1})
     in_batch = [s for s in samples if s.property == "matched_tuples"]

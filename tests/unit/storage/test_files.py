@@ -32,7 +32,7 @@ from storage.store import (
 )
 from storage.vocabulary.records import Sample
 from tests.contract.store_builders import START, begin, new_run, record
-from tests.golden import store_v1 as golden
+from tests.golden import store_v2 as golden
 
 ROOT = Path(__file__).parents[3]
 OPENERS = (open_reader, open_command_writer, open_engine_writer)
@@ -102,7 +102,9 @@ def test_a_store_of_a_later_version(opener: type, store: Path) -> None:
     with sqlite3.connect(store) as connection:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     connection.close()
-    with pytest.raises(StoreTooNew, match=r"later Planwatch \(layout 2, .* update Planwatch"):
+    with pytest.raises(
+        StoreTooNew, match=rf"later Planwatch \(layout {SCHEMA_VERSION + 1}, .* update Planwatch"
+    ):
         opener(str(store))
 
 
@@ -112,13 +114,13 @@ def add_mood(connection: Connection) -> None:
 
 def test_writers_climb_the_ladder_readers_say_so(store: Path) -> None:
     engine = database.open_for_reading(database.parse_url(str(store)))
-    with pytest.raises(StoreTooOld, match="layout 1, this Planwatch reads layout 2"):
-        migrations.check(engine, str(store), version=2)
+    with pytest.raises(StoreTooOld, match="layout 2, this Planwatch reads layout 3"):
+        migrations.check(engine, str(store), version=3)
     engine.dispose()
     engine = database.open_for_writing(database.parse_url(str(store)), create=False)
     for _ in range(2):
-        migrations.prepare(engine, str(store), version=2, steps={1: add_mood})
-    migrations.check(engine, str(store), version=2)
+        migrations.prepare(engine, str(store), version=3, steps={2: add_mood})
+    migrations.check(engine, str(store), version=3)
     with engine.connect() as connection:
         assert connection.execute(text("SELECT mood FROM runs")).all() == [(None,)]
     engine.dispose()
@@ -131,14 +133,14 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(store: Path) -> None:
 
     engine = database.open_for_writing(database.parse_url(str(store)), create=False)
     with pytest.raises(ZeroDivisionError):
-        migrations.prepare(engine, str(store), version=2, steps={1: fail})
+        migrations.prepare(engine, str(store), version=3, steps={2: fail})
     migrations.check(engine, str(store))
     engine.dispose()
     with open_reader(str(store)) as reader:
         assert reader.last_batch("r1") == 0
 
 
-def test_the_store_of_the_first_version_opens() -> None:
+def test_the_store_of_this_version_opens() -> None:
     with open_reader(str(golden.PATH)) as reader:
         run = reader.run("golden")
         assert run is not None
@@ -158,10 +160,10 @@ def test_the_store_of_the_first_version_opens() -> None:
         assert matrix.matrix == golden.MATRIX
         (command,) = reader.commands("golden")
         assert (command.state, command.answer) == ("applied", "mu = 0.05")
-    assert sorted(p.name for p in golden.PATH.parent.glob("store_v1.db*")) == ["store_v1.db"]
+    assert sorted(p.name for p in golden.PATH.parent.glob("store_v2.db*")) == ["store_v2.db"]
 
 
-def test_the_store_of_the_first_version_has_the_layout_of_the_schema(tmp_path: Path) -> None:
+def test_the_store_of_this_version_has_the_layout_of_the_schema(tmp_path: Path) -> None:
     def layout(path: Path) -> set[tuple[str, str]]:
         connection = sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True)
         try:
@@ -224,7 +226,7 @@ from tests.contract.store_builders import record
 with open_engine_writer(sys.argv[1]) as writer:
     for number in range(1, 100_000):
         full = record(number, Sample("system", "batch_ms", float(number)))
-        writer.write_batch(replace(full, events=(Event("loop", str(number)),)))
+        writer.write_batch(replace(full, events=(Event("run", str(number)),)))
         print(number, flush=True)
 """
 

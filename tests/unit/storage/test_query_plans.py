@@ -8,18 +8,25 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from storage.resume import last_state
 from storage.rows import Cursor
 from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
-from tests.golden import store_v1 as golden
+from tests.golden import store_v2 as golden
 
-RUN = golden.RUN.id
-#: Tables that stay small: one row a run.
-SMALL = {"runs"}
+RUN, UNIT = golden.RUN.id, golden.UNIT.id
+#: Tables that stay small: a row a run, or some.
+SMALL = {"runs", "inputs"}
 
 READS: dict[str, Callable[[Reader], Any]] = {
     "cursor": lambda r: r.cursor(),
     "changes": lambda r: r.changes(Cursor(3, 0)),
     "runs": lambda r: r.runs(),
+    "run": lambda r: r.run(RUN),
+    "inputs": lambda r: r.inputs(RUN),
+    "input batches": lambda r: r.input_batches(RUN, since=1, until=3),
+    "batches of an input": lambda r: r.input_batches(RUN, "Flights", until=3),
+    "units": lambda r: r.units(RUN, 2),
+    "last state": lambda r: last_state(r, golden.RUN.workload),
     "entities": lambda r: r.entities(RUN, 2),
     "values": lambda r: r.values(RUN),
     "values then": lambda r: r.values(RUN, 2),
@@ -32,12 +39,20 @@ READS: dict[str, Callable[[Reader], Any]] = {
     "time range": lambda r: r.time_range(RUN),
     "plans": lambda r: r.plans(RUN, 2),
     "plan": lambda r: r.plan_at(RUN, 2),
+    "plans of a unit": lambda r: r.plans(RUN, 2, UNIT),
+    "plans at": lambda r: r.plans_at(RUN, 2),
+    "decisions of a unit": lambda r: r.decisions(RUN, until=2, unit=UNIT),
+    "decision": lambda r: r.decision(RUN, 2),
+    "decision of a unit": lambda r: r.decision(RUN, 2, UNIT),
     "decisions": lambda r: r.decisions(RUN, until=2, before_seq=9),
     "decisions by verdict": lambda r: r.decisions(RUN, verdicts=["switched"]),
     "decision counts": lambda r: r.decision_counts(RUN, 2),
     "matrices": lambda r: r.matrices(RUN),
+    "matrices of a unit": lambda r: r.matrices(RUN, UNIT),
+    "matrix of a unit": lambda r: r.matrix(RUN, "regions:dep_delay", 3, UNIT),
     "matrix": lambda r: r.matrix(RUN, "regions:dep_delay", 3),
     "events": lambda r: r.events(RUN, 1, 3),
+    "events of a unit": lambda r: r.events(RUN, unit=UNIT),
     "knobs": lambda r: r.knobs(RUN, 2),
     "commands": lambda r: r.commands(RUN),
     "results": lambda r: r.results(RUN),
@@ -92,7 +107,17 @@ def test_reading_uses_indexes(stores: tuple[EngineWriter, Reader], name: str) ->
 
 def test_pages_of_history_need_no_sorting(stores: tuple[EngineWriter, Reader]) -> None:
     _, reader = stores
-    for name in ("changes", "batches", "decisions", "events", "matrix", "series", "results"):
+    for name in (
+        "changes",
+        "batches",
+        "input batches",
+        "decisions",
+        "decisions of a unit",
+        "events",
+        "matrix",
+        "series",
+        "results",
+    ):
         steps = plans_of(reader._engine, lambda name=name: READS[name](reader))  # type: ignore[misc]  # bound now
         assert not [step for step in steps if "TEMP B-TREE" in step], (name, steps)
 

@@ -1,0 +1,277 @@
+"""The logical plan of a CQL query: a typed tree of operators over bags and streams.
+
+Windows make relations of streams, I/D/Rstream streams of relations, all others relations of
+relations (Babu's thesis, section 2.1, table 2.1). A plan says what a query means, not how it is
+run: which parts of it run is for backend.cql.claims to say. Trees are compared without the places
+of their nodes in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import NamedTuple, TypeAlias
+
+from backend.cql.nodes import (
+    Aggregated,
+    Column,
+    Located,
+    Node,
+    SetWord,
+    StreamWord,
+)
+from backend.cql.types import expressions_in, type_of
+from backend.model.schema import Attribute
+
+#: The output of a plan: names, and types of Spark SQL ('' where only a run can tell).
+Fields: TypeAlias = tuple[Attribute, ...]
+ScanKind: TypeAlias = OneOf["stream", "relation", "query"]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The tuples of the last ``seconds``: timestamps in the closed interval [now - seconds, now].
+
+    slide: the window moves every so many seconds, None with every tick.
+    """
+
+    seconds: int
+    slide: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The newest ``rows`` tuples; by: of each group with equal values in these attributes."""
+
+    rows: int
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The tuples of this instant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """All tuples so far."""
+
+
+WindowKind: TypeAlias = Range | Rows | Now | Unbounded
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Located):
+    """A stream, a stored relation, or what another query answers."""
+
+    kind: ScanKind
+    name: str
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Located):
+    """An operator over one input, whose attributes it keeps."""
+
+    input: Logical
+
+    @property
+    def fields(self) -> Fields:
+        """Its attributes."""
+        return self.input.fields
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Unary):
+    """The relation of a stream's window. ``at`` is its opening bracket."""
+
+    kind: WindowKind
+
+
+@dataclass(frozen=True, slots=True)
+class Derived(Unary):
+    """A statement in a From clause. ``at`` is its first word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Located):
+    """The combinations of two or more inputs; with a condition those that fulfil it.
+
+    aliases: what the columns of each input are called by, '' for an input that is a join itself.
+    condition: of ``left Join right On condition``, None where inputs are listed.
+    """
+
+    inputs: tuple[Logical, ...]
+    aliases: tuple[str, ...]
+    condition: Node | None = None
+
+    @property
+    def fields(self) -> Fields:
+        """Those of the inputs, one after the other."""
+        return tuple(field for part in self.inputs for field in part.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Unary):
+    """The tuples for which the condition is true (not unknown)."""
+
+    condition: Node
+
+
+class Output(NamedTuple):
+    """An expression of a select list and what its column is called."""
+
+    expression: Node
+    name: str
+
+    @property
+    def field(self) -> Attribute:
+        """Its attribute."""
+        return Attribute(self.name, type_of(self.expression))
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Located):
+    """One column for each expression; equal tuples stay."""
+
+    input: Logical
+    outputs: tuple[Output, ...]
+
+    @property
+    def fields(self) -> Fields:
+        """Those of the expressions."""
+        return tuple(output.field for output in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Located):
+    """One tuple for each group, or one in all without groups.
+
+    calls: the aggregates that the select list and Having name, each once, in their order; what is
+    above refers to them, and to the groups, by equal expressions.
+    """
+
+    input: Logical
+    groups: tuple[Node, ...]
+    calls: tuple[Aggregated, ...]
+    having: Node | None = None
+
+    @property
+    def fields(self) -> Fields:
+        """Those of the groups, then of the calls; named by the word they start with."""
+        return tuple(Attribute(_label(e), type_of(e)) for e in (*self.groups, *self.calls))
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct(Unary):
+    """Each tuple once."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy(Unary):
+    """A sorted answer, which is not of CQL; it is known so that it can be refused by name."""
+
+    keys: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetOperation(Located):
+    """Union, Except or Intersect of bags. ``at`` is the word."""
+
+    word: SetWord
+    left: Logical
+    right: Logical
+
+    @property
+    def fields(self) -> Fields:
+        """As the left input's."""
+        return self.left.fields
+
+
+@dataclass(frozen=True, slots=True)
+class ToStream(Unary):
+    """The stream of what comes (Istream), goes (Dstream) or is there (Rstream) at each instant."""
+
+    word: StreamWord
+
+
+Logical: TypeAlias = (
+    Scan
+    | Window
+    | Derived
+    | Join
+    | Select
+    | Project
+    | Aggregate
+    | Distinct
+    | OrderBy
+    | SetOperation
+    | ToStream
+)
+
+
+def _label(expression: Node) -> str:
+    return expression.name if isinstance(expression, Column) else str(expression.at)
+
+
+def children(plan: Logical) -> tuple[Logical, ...]:
+    """The inputs of a plan's topmost operator, left first."""
+    if isinstance(plan, Scan):
+        return ()
+    if isinstance(plan, Join):
+        return plan.inputs
+    if isinstance(plan, SetOperation):
+        return plan.left, plan.right
+    return (plan.input,)
+
+
+def walk(plan: Logical) -> Iterator[Logical]:
+    """The operators of a plan, each before its inputs; not those of subqueries in expressions."""
+    yield plan
+    for part in children(plan):
+        yield from walk(part)
+
+
+def conditions(plan: Logical) -> tuple[Node, ...]:
+    """The expressions of a plan's topmost operator itself."""
+    if isinstance(plan, Select):
+        return (plan.condition,)
+    if isinstance(plan, Join):
+        return () if plan.condition is None else (plan.condition,)
+    if isinstance(plan, Project):
+        return tuple(output.expression for output in plan.outputs)
+    if isinstance(plan, Aggregate):
+        return (*plan.groups, *plan.calls, *(() if plan.having is None else (plan.having,)))
+    return plan.keys if isinstance(plan, OrderBy) else ()
+
+
+def subqueries(plan: Logical) -> Iterator[Logical]:
+    """The plans within expressions of a plan's operators."""
+    for operator in walk(plan):
+        for condition in conditions(operator):
+            for node in expressions_in(condition):
+                relation = getattr(node, "relation", None)
+                if relation is not None:
+                    yield relation
+
+
+def answers_a_stream(plan: Logical) -> bool:
+    """Whether the answer is a stream; else it is a relation that changes with time.
+
+    A query written like plain SQL over streams without windows, whose answer only grows, means the
+    stream of what comes (thesis, section 2.1 by example): no window, no stored relation, no
+    aggregate, nothing that is taken away again.
+    """
+    if isinstance(plan, ToStream):
+        return True
+    if isinstance(plan, Derived):
+        return answers_a_stream(plan.input)
+    if isinstance(plan, Scan):
+        return plan.kind != "relation"
+    within = [*walk(plan), *(part for found in subqueries(plan) for part in walk(found))]
+    scans = [part for part in within if isinstance(part, Scan)]
+    grows = not any(isinstance(p, Window | Aggregate | ToStream | OrderBy) for p in within)
+    grows &= not any(isinstance(p, SetOperation) and p.word == "Except" for p in within)
+    grows &= not any(True for _ in subqueries(plan))
+    return grows and bool(scans) and all(scan.kind != "relation" for scan in scans)

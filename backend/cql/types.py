@@ -1,0 +1,124 @@
+"""Types of CQL expressions: those of Spark SQL, 'null' for NULL, '' where only a run can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from datetime import date, datetime
+from typing import Any, Final
+
+from backend.cql.nodes import (
+    Aggregated,
+    Arithmetic,
+    Call,
+    Column,
+    Literal,
+    Located,
+    Negative,
+    Node,
+    Subquery,
+    Table,
+)
+from backend.model.functions import ANY
+from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES
+
+#: Integer types by the values they hold, least first.
+_WIDTHS: Final = ("tinyint", "smallint", "int", "bigint")
+NUMERIC: Final = INTEGER_TYPES | FLOAT_TYPES
+_BY_VALUE: Final[dict[type, str]] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    str: "string",
+    datetime: "timestamp",
+    date: "date",
+}
+
+
+def type_of(node: Node) -> str:
+    """The type of an expression that was looked up."""
+    if isinstance(node, Column):
+        return node.type
+    if isinstance(node, Literal):
+        return _BY_VALUE[type(node.value)]
+    if isinstance(node, Arithmetic):
+        return _widest(type_of(node.left), type_of(node.right), node.op == "/")
+    if isinstance(node, Negative):
+        return type_of(node.operand)
+    if isinstance(node, Aggregated):
+        return _aggregate_type(node)
+    if isinstance(node, Subquery):
+        return str(node.relation.fields[0].type)
+    if isinstance(node, Call) and not node.registered:
+        return ""
+    return "table" if isinstance(node, Table) else "boolean"
+
+
+def _widest(left: str, right: str, division: bool) -> str:
+    both = {left, right} - {"null"}
+    if "" in both:
+        return ""
+    if division or both & FLOAT_TYPES:
+        return "double"
+    return max(both, key=_WIDTHS.index, default="bigint")
+
+
+def _aggregate_type(node: Aggregated) -> str:
+    if node.function == "count":
+        return "bigint"
+    argument = type_of(node.arguments[0]) if node.arguments else ""
+    if node.function == "avg":
+        return "double"
+    if node.function == "sum" and argument:
+        return "bigint" if argument in INTEGER_TYPES else "double"
+    return argument
+
+
+def family(type_name: str) -> str:
+    """Types of one family are compared with each other: numbers, times, strings, booleans."""
+    if type_name in NUMERIC:
+        return "number"
+    return "time" if type_name in ("date", "timestamp") else type_name
+
+
+def comparable(left: str, right: str) -> bool:
+    """Whether values of the two types can be compared; unknown types may be."""
+    known = {family(left), family(right)} - {"", "null"}
+    return len(known) < 2
+
+
+def fits(given: str, wanted: str) -> bool:
+    """Whether every value of one type is one of the other."""
+    if wanted in (ANY, given) or given == "":
+        return True
+    if given in _WIDTHS and wanted in _WIDTHS:
+        return _WIDTHS.index(given) <= _WIDTHS.index(wanted)
+    return (given in _WIDTHS or given == "float") and wanted == "double"
+
+
+def with_article(type_name: str) -> str:
+    """``an int``, ``a string``."""
+    return f"{'an' if type_name in ('int', 'any') else 'a'} {type_name}"
+
+
+def described(node: Node) -> str:
+    """``a is an int attribute``, or of what has no name ``this is an int``."""
+    kind = with_article(type_of(node))
+    return f"{node.name} is {kind} attribute" if isinstance(node, Column) else f"this is {kind}"
+
+
+def parts_of(node: Node) -> Iterator[Node]:
+    """The expressions directly within an expression; subqueries are not entered."""
+    for part in fields(node):
+        value: Any = getattr(node, part.name)
+        for inner in value if isinstance(value, tuple) else (value,):
+            if isinstance(inner, Located) and part.name != "relation":
+                yield inner  # type: ignore[misc]  # what is located in an expression is one
+
+
+def expressions_in(node: Node) -> Iterator[Node]:
+    """The expression and those within it, each before its parts."""
+    yield node
+    for part in parts_of(node):
+        yield from expressions_in(part)

@@ -1,0 +1,49 @@
+"""What a run executes: its inputs, queries and settings, as the engine is given them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from backend.model.conditions import ContinuousQuery, WindowMember
+from backend.model.functions import Functions
+from backend.model.schema import Schema
+from backend.workloads.relations import SlidingRelation
+from storage.vocabulary.records import Json
+
+
+@dataclass(frozen=True, slots=True)
+class InputJob:
+    """A stream the run reads. timestamp: the attribute that carries its time, or ''. source: facts
+    to show. rate: tuples per second it starts with; None: it is not replayed."""
+
+    name: str
+    schema: Schema
+    timestamp: str = ""
+    source: Mapping[str, Json] = field(default_factory=dict)
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunJob:
+    """A workload as the engine runs it.
+
+    knobs: values to start with: name -> value for every scope that has the knob, "scope/name" ->
+    value for one. functions: those queries may call; relations: what windows in them look into.
+    sink: facts to show. asked: knobs whose values were given for this start and come before those
+    a killed run left. progress: told (n, total) as queries are registered.
+    """
+
+    inputs: Mapping[str, InputJob]
+    queries: tuple[ContinuousQuery, ...]
+    sink: Mapping[str, Json] = field(default_factory=dict)
+    knobs: Mapping[str, object] = field(default_factory=dict)
+    asked: frozenset[str] = frozenset()
+    functions: Functions = field(default_factory=Functions)
+    relations: Mapping[WindowMember, SlidingRelation] = field(default_factory=dict)
+    progress: Callable[[int, int], None] | None = None
+
+    @property
+    def schemas(self) -> dict[str, Schema]:
+        """Stream -> schema, as parse_query takes them."""
+        return {name: one.schema for name, one in self.inputs.items()}

@@ -1,0 +1,43 @@
+"""Which system runs a query, and in which unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from backend.model.conditions import ContinuousQuery
+from backend.systems.contract import Refusal, Refused, System
+from backend.systems.registry import SYSTEMS
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a query runs: in the unit ``unit_id`` of ``system``, which reads ``input``."""
+
+    system: System
+    unit_id: str
+    input: str
+
+
+def place(query: ContinuousQuery, systems: Sequence[System] = SYSTEMS) -> Place:
+    """The first system that claims the query. Raises Refused with the reason of each that does
+    not."""
+    reasons = []
+    for system in systems:
+        claim = system.claim(query)
+        if not isinstance(claim, Refusal):
+            return Place(system, f"{system.name}.{claim.group}", query.stream)
+        reasons.append(f"{system.title}: {claim.reason}")
+    raise Refused("; ".join([f"no system can run query {query.name!r}", *reasons]))
+
+
+def placed(
+    queries: Iterable[ContinuousQuery], systems: Sequence[System] = SYSTEMS
+) -> dict[str, tuple[Place, tuple[ContinuousQuery, ...]]]:
+    """Unit id -> where it is, and its queries in their order. Raises Refused."""
+    found: dict[str, tuple[Place, tuple[ContinuousQuery, ...]]] = {}
+    for query in queries:
+        where = place(query, systems)
+        _, members = found.get(where.unit_id, (where, ()))
+        found[where.unit_id] = (where, (*members, query))
+    return found

@@ -1,0 +1,127 @@
+"""The knobs of a run: of each unit, of each replayed input, and of the engine itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from backend.engine.job import RunJob
+from backend.engine.knobs import INPUT_KNOBS, RATE
+from backend.model.ids import source_id
+from backend.model.knobs import KnobSettings, KnobSpec, KnobValue
+from backend.systems.contract import Refused
+from storage.resume import LastState
+from storage.vocabulary.records import Knob
+
+#: Between the scope and the name of a knob where both are written as one word.
+SEPARATOR = "/"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedSettings:
+    """The values in force. scopes: unit id, or id of an input's source -> its knobs."""
+
+    scopes: Mapping[str, KnobSettings]
+
+    def scope_of(self, name: str, scope: str | None) -> str:
+        """The scope that is meant; None: the only one with a knob of that name. Raises Refused."""
+        having = [s for s, settings in self.scopes.items() if name in settings.specs]
+        if scope is not None:
+            if scope not in self.scopes:
+                raise Refused(f"nothing with knobs is called {scope!r}; {_listed(self.scopes)}")
+            if scope not in having:
+                names = ", ".join(sorted(self.scopes[scope].specs))
+                raise Refused(f"{scope} has no knob {name!r}; its knobs are {names}")
+            return scope
+        if len(having) == 1:
+            return having[0]
+        if having:
+            raise Refused(f"say which {name!r} is meant: that of {_listed(having)}")
+        known = sorted({n for settings in self.scopes.values() for n in settings.specs})
+        raise Refused(f"there is no knob {name!r}; knobs are {', '.join(known)}")
+
+    def changed(self, scope: str, name: str, value: object) -> ScopedSettings:
+        """With one knob changed. Raises KnobRefused."""
+        turned = self.scopes[scope].changed(name, value)
+        return ScopedSettings({**self.scopes, scope: turned})
+
+    def having(self, scope: str, settings: KnobSettings) -> ScopedSettings:
+        """With one more scope, or another state of it."""
+        return ScopedSettings({**self.scopes, scope: settings})
+
+    def without(self, scope: str) -> ScopedSettings:
+        """With one scope less."""
+        return ScopedSettings({s: found for s, found in self.scopes.items() if s != scope})
+
+
+def _listed(scopes: Iterable[str]) -> str:
+    return ", ".join(sorted(scopes)) or "there is none"
+
+
+def of_unit(job: RunJob, unit_id: str, specs: tuple[KnobSpec, ...]) -> KnobSettings:
+    """What a unit's knobs start with. Raises KnobRefused."""
+    return KnobSettings.defaults(specs, _chosen(job, unit_id, specs))
+
+
+def of_inputs(job: RunJob) -> ScopedSettings:
+    """What the knobs of the replayed inputs start with. Raises KnobRefused."""
+    found = {}
+    for name, one in job.inputs.items():
+        if one.rate is not None:
+            chosen = _chosen(job, source_id(name), INPUT_KNOBS)
+            chosen.setdefault(RATE.name, one.rate)
+            found[source_id(name)] = KnobSettings.defaults(INPUT_KNOBS, chosen)
+    return ScopedSettings(found)
+
+
+def _chosen(job: RunJob, scope: str, specs: tuple[KnobSpec, ...]) -> dict[str, object]:
+    """Values the workload gives the knobs of a scope; those that name it come last."""
+    chosen: dict[str, object] = {}
+    for spec in specs:
+        for key in (spec.name, f"{scope}{SEPARATOR}{spec.name}"):
+            if key in job.knobs:
+                chosen[spec.name] = job.knobs[key]
+    return chosen
+
+
+def inputs_taken_up(
+    settings: ScopedSettings, last: LastState | None, asked: frozenset[str]
+) -> ScopedSettings:
+    """Knobs of inputs as a killed run left them; ``asked`` ones stay as they are."""
+    if last is None:
+        return settings
+    return ScopedSettings(
+        {
+            scope: taken_up(found, (k for k in last.knobs if k.scope == scope), asked)
+            for scope, found in settings.scopes.items()
+        }
+    )
+
+
+def check_scopes(job: RunJob, settings: ScopedSettings) -> None:
+    """Raises Refused for a value of the workload whose scope or knob the run does not have."""
+    for key in job.knobs:
+        scope, separator, name = key.rpartition(SEPARATOR)
+        if separator:
+            settings.scope_of(name, scope)
+
+
+def taken_up(settings: KnobSettings, last: Iterable[Knob], asked: frozenset[str]) -> KnobSettings:
+    """Settings with the values and versions a killed run left; those ``asked`` for anew stay. A
+    value that is not allowed any more is left out."""
+    values, versions = dict(settings.values), dict(settings.versions)
+    for knob in last:
+        spec = settings.specs.get(knob.name)
+        if spec is None or knob.name in asked:
+            continue
+        values[knob.name] = _still(spec, knob.value, values[knob.name])
+        versions[knob.name] = knob.version
+    newest = max([settings.version, *versions.values()])
+    return replace(settings, values=values, versions=versions, version=newest)
+
+
+def _still(spec: KnobSpec, value: object, otherwise: KnobValue) -> KnobValue:
+    try:
+        return spec.check(value)
+    except ValueError:
+        return otherwise

@@ -1,0 +1,34 @@
+"""The system of adaptively ordered pipelined filters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from backend.model.conditions import ContinuousQuery
+from backend.model.knobs import KnobSettings, KnobSpec
+from backend.systems.agreedy.knobs import AgreedyKnobs
+from backend.systems.agreedy.unit import FilterUnit
+from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
+
+
+class Agreedy:
+    """Runs each query with filters that are worth ordering by itself."""
+
+    name = "agreedy"
+    title = "Pipelined filters"
+    leaves_when_empty = True
+    knobs: tuple[KnobSpec, ...] = AgreedyKnobs.specs()
+
+    def claim(self, query: ContinuousQuery) -> Claim | Refusal:
+        if not query.filters:
+            return Refusal(
+                f"query {query.name!r} neither calls functions nor looks into a window, "
+                "and A-Greedy orders queries that do"
+            )
+        return Claim(query.name)
+
+    def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
+        return FilterUnit(job, settings)
+
+
+SYSTEM: Final[System] = Agreedy()

@@ -1,0 +1,12 @@
+"""The systems: one paper's way of adapting a part of a run each."""
+
+from typing import Final
+
+from backend.systems.agreedy.system import SYSTEM as AGREEDY
+from backend.systems.asc.system import SYSTEM as ASC
+from backend.systems.contract import System
+
+#: Asked in this order who can run a query.
+SYSTEMS: Final[tuple[System, ...]] = (ASC, AGREEDY)
+
+__all__ = ["AGREEDY", "ASC", "SYSTEMS"]

@@ -1,0 +1,177 @@
+"""Reading what happened in the units of a run: plans, decisions, matrices.
+
+``unit`` None is all units of the run, or, where one thing is asked for, the first that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, FromClause, Select, and_, func, select, tuple_
+
+from storage import decode
+from storage.rows import DecisionCounts, DecisionEntry, MatrixKey, StoredMatrix
+from storage.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
+from storage.vocabulary.records import PlanVersion
+
+_PLANS = PlanRow.__table__
+_DECISIONS = DecisionRow.__table__
+_OUTCOMES = OutcomeRow.__table__
+_MATRICES = MatrixRow.__table__
+
+
+def _units(connection: Connection, table: FromClause, run_id: str, unit: str | None) -> list[str]:
+    """The units with rows in a table (or the one asked for); hops from key to key."""
+    if unit is not None:
+        return [unit]
+    found: list[str] = []
+    first = select(func.min(table.c.unit_id)).where(table.c.run_id == run_id)
+    name = connection.execute(first).scalar()
+    while name is not None:
+        found.append(name)
+        name = connection.execute(first.where(table.c.unit_id > name)).scalar()
+    return sorted(found)
+
+
+def plans(
+    connection: Connection, run_id: str, until: int | None, unit: str | None
+) -> tuple[PlanVersion, ...]:
+    """As Reader.plans()."""
+    statement = select(_PLANS).where(_PLANS.c.run_id == run_id)
+    if unit is not None:
+        statement = statement.where(_PLANS.c.unit_id == unit)
+    if until is not None:
+        statement = statement.where(_PLANS.c.batch <= until)
+    order = (_PLANS.c.batch, _PLANS.c.unit_id, _PLANS.c.version)
+    return tuple(decode.plan(row) for row in connection.execute(statement.order_by(*order)))
+
+
+def plans_at(connection: Connection, run_id: str, at: int | None) -> dict[str, PlanVersion]:
+    """As Reader.plans_at()."""
+    found = {}
+    for unit in _units(connection, _PLANS, run_id, None):
+        plan = plan_at(connection, run_id, at, unit)
+        if plan is not None:
+            found[unit] = plan
+    return found
+
+
+def plan_at(
+    connection: Connection, run_id: str, at: int | None, unit: str | None
+) -> PlanVersion | None:
+    """As Reader.plan_at()."""
+    statement = select(_PLANS).where(_PLANS.c.run_id == run_id)
+    if at is not None:
+        statement = statement.where(_PLANS.c.batch <= at)
+    if unit is not None:
+        statement = statement.where(_PLANS.c.unit_id == unit)
+    newest = statement.order_by(_PLANS.c.batch.desc(), _PLANS.c.version.desc())
+    row = connection.execute(newest.limit(1)).first()
+    return None if row is None else decode.plan(row)
+
+
+def _with_outcomes(run_id: str, until: int | None) -> Select[Any]:
+    measured = and_(
+        _OUTCOMES.c.run_id == _DECISIONS.c.run_id,
+        _OUTCOMES.c.unit_id == _DECISIONS.c.unit_id,
+        _OUTCOMES.c.decision == _DECISIONS.c.seq,
+    )
+    if until is not None:
+        measured = and_(measured, _OUTCOMES.c.batch <= until)
+    columns = [column.label(f"outcome_{column.name}") for column in _OUTCOMES.columns]
+    joined = select(_DECISIONS, *columns).outerjoin_from(_DECISIONS, _OUTCOMES, measured)
+    return joined.where(_DECISIONS.c.run_id == run_id)
+
+
+def decisions(
+    connection: Connection,
+    run_id: str,
+    until: int | None,
+    verdicts: Sequence[str] | None,
+    before_seq: int | None,
+    limit: int,
+    unit: str | None,
+) -> tuple[DecisionEntry, ...]:
+    """As Reader.decisions()."""
+    statement = _with_outcomes(run_id, until)
+    if unit is not None:
+        statement = statement.where(_DECISIONS.c.unit_id == unit)
+    if verdicts is not None:
+        statement = statement.where(_DECISIONS.c.verdict.in_(list(verdicts)))
+    if before_seq is not None:
+        statement = statement.where(_DECISIONS.c.seq < before_seq)
+    if until is not None:
+        statement = statement.where(_DECISIONS.c.batch <= until)
+    order = [c.desc() for c in (_DECISIONS.c.batch, _DECISIONS.c.seq, _DECISIONS.c.unit_id)]
+    rows = connection.execute(statement.order_by(*order).limit(limit))
+    return tuple(decode.decision(row) for row in rows)
+
+
+def decision(
+    connection: Connection, run_id: str, seq: int, unit: str | None
+) -> DecisionEntry | None:
+    """As Reader.decision()."""
+    of_seq = _with_outcomes(run_id, None).where(_DECISIONS.c.seq == seq)
+    for name in _units(connection, _DECISIONS, run_id, unit):
+        row = connection.execute(of_seq.where(_DECISIONS.c.unit_id == name)).first()
+        if row is not None:
+            return decode.decision(row)
+    return None
+
+
+def last_seq(connection: Connection, run_id: str, until: int | None, unit: str) -> int:
+    """The number of the unit's last stored decision of batches <= until, 0 without one."""
+    mine = select(_DECISIONS.c.seq).where(
+        _DECISIONS.c.run_id == run_id, _DECISIONS.c.unit_id == unit
+    )
+    if until is not None:
+        mine = mine.where(_DECISIONS.c.batch <= until)
+    newest = mine.order_by(_DECISIONS.c.batch.desc(), _DECISIONS.c.seq.desc())
+    return connection.execute(newest.limit(1)).scalar() or 0
+
+
+def decision_counts(
+    connection: Connection, run_id: str, until: int | None, unit: str | None
+) -> DecisionCounts:
+    """As Reader.decision_counts()."""
+    statement = select(_DECISIONS.c.verdict, func.count()).where(_DECISIONS.c.run_id == run_id)
+    if until is not None:
+        statement = statement.where(_DECISIONS.c.batch <= until)
+    if unit is not None:
+        statement = statement.where(_DECISIONS.c.unit_id == unit)
+    grouped = statement.group_by(_DECISIONS.c.verdict).order_by(_DECISIONS.c.verdict)
+    counts = {row[0]: row[1] for row in connection.execute(grouped)}
+    units = _units(connection, _DECISIONS, run_id, unit)
+    evaluated = sum(last_seq(connection, run_id, until, name) for name in units)
+    return DecisionCounts(counts, sum(counts.values()), evaluated)
+
+
+def matrix_keys(connection: Connection, run_id: str, unit: str | None) -> tuple[MatrixKey, ...]:
+    """As Reader.matrix_keys(); hops from name to name in the key, past their history."""
+    key = (_MATRICES.c.unit_id, _MATRICES.c.name)
+    first = select(*key, _MATRICES.c.kind).where(_MATRICES.c.run_id == run_id)
+    if unit is not None:
+        first = first.where(_MATRICES.c.unit_id == unit)
+    first = first.order_by(*key, _MATRICES.c.batch_id).limit(1)
+    found: list[MatrixKey] = []
+    row = connection.execute(first).first()
+    while row is not None:
+        found.append(MatrixKey(*row))
+        row = connection.execute(first.where(tuple_(*key) > tuple_(row[0], row[1]))).first()
+    return tuple(sorted(found))
+
+
+def matrix(
+    connection: Connection, run_id: str, name: str, at: int | None, unit: str | None
+) -> StoredMatrix | None:
+    """As Reader.matrix()."""
+    named = select(_MATRICES).where(_MATRICES.c.run_id == run_id, _MATRICES.c.name == name)
+    if at is not None:
+        named = named.where(_MATRICES.c.batch_id <= at)
+    newest = named.order_by(_MATRICES.c.batch_id.desc()).limit(1)
+    for one in _units(connection, _MATRICES, run_id, unit):
+        row = connection.execute(newest.where(_MATRICES.c.unit_id == one)).first()
+        if row is not None:
+            return decode.matrix(row)
+    return None

@@ -1,0 +1,138 @@
+"""Runs of the engine in this process, batch by batch, with a real store and both ends of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from backend.cql import parse_query
+from backend.engine.job import InputJob, RunJob
+from backend.engine.loop import Loop
+from backend.engine.resume import QUERIES, goes_on
+from backend.hosts.batches import Batches, Timings, batch_result
+from backend.hosts.contract import InputSource
+from backend.model.functions import Functions
+from backend.model.schema import Schema
+from backend.operators.contract import BatchResult
+from backend.operators.task import BatchTask
+from backend.workloads.contract import fit_rows
+from backend.workloads.relations import SlidingRelation
+from backend.workloads.sources import MemorySource
+from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
+from storage.resume import last_state
+from storage.store import open_command_writer, open_engine_writer, open_reader
+from storage.vocabulary.records import Command, Input, Run
+
+Rows = Sequence[Mapping[str, Any]]
+RUN_ID = "test-run"
+WORKLOAD = "test"
+#: Knobs that let selections decide from the first hundred tuples on.
+QUICK: Mapping[str, object] = {
+    "lambda_tuples": 200,
+    "tau_tuples": 200,
+    "profile_prob": 1.0,
+    "min_samples": 50,
+    "cooldown_tuples": 0,
+    "no_drop_visit_cost": 1.0,
+}
+
+
+class EngineRun:
+    """A run over streams of rows given batch by batch. sink: folder of results, or None.
+
+    continues: take up what the newest run in the store left.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        schemas: Mapping[str, Schema],
+        texts: Mapping[str, str],
+        knobs: Mapping[str, object] | None = None,
+        functions: Functions | None = None,
+        sink: Path | None = None,
+        continues: bool = False,
+        relations: Mapping[Any, SlidingRelation] | None = None,
+    ) -> None:
+        self.path, self.schemas = str(path), dict(schemas)
+        functions = functions or Functions()
+        queries = tuple(parse_query(n, t, self.schemas, functions) for n, t in texts.items())
+        inputs = {name: InputJob(name, schema, rate=0.0) for name, schema in schemas.items()}
+        values = {**QUICK, **(knobs or {})}
+        known = relations or {}
+        self.job = RunJob(inputs, queries, {}, values, functions=functions, relations=known)
+        self.writer = open_engine_writer(self.path)
+        last = last_state(self.writer, WORKLOAD) if continues else None
+        now = None if last is None else goes_on(last, self.job)
+        run = self._record(list(texts))
+        self.loop = Loop(run, self.job, self.writer, last, None if now is None else now.registry)
+        self.loop.start(None if now is None else now.kept)
+        sources = [
+            InputSource(StreamSpec(n, schema, SourceSpec("memory", {})), MemorySource([], schema))
+            for n, schema in schemas.items()
+        ]
+        self._batches = Batches(sources, SinkSpec(None if sink is None else str(sink)))
+        self.commands = open_command_writer(self.path)
+        self.reader = open_reader(self.path)
+        self.batch_id = 0 if last is None or last.last_batch is None else last.last_batch + 1
+
+    def _record(self, names: list[str]) -> Run:
+        return Run(
+            id=RUN_ID,
+            workload=WORKLOAD,
+            state="starting",
+            started_at=time.time(),
+            settings={QUERIES: names},
+            pid=1,
+            host="here",
+            version="0",
+            inputs=tuple(
+                Input(name, [[a.name, a.type] for a in schema.attributes])
+                for name, schema in self.schemas.items()
+            ),
+        )
+
+    def batch(self, rows: Mapping[str, Rows] | Rows, batch_id: int | None = None) -> BatchResult:
+        """Run one batch: rows by stream, or of the only stream."""
+        by_stream = rows if isinstance(rows, Mapping) else {next(iter(self.schemas)): rows}
+        number = self.batch_id if batch_id is None else batch_id
+        result = self.executed(by_stream, number)
+        self.loop.end_batch(result)
+        self.batch_id = number + 1
+        return result
+
+    def executed(self, rows: Mapping[str, Rows], batch_id: int) -> BatchResult:
+        """A batch up to its publishing, unrecorded."""
+        job = self._batches.job(self.loop.begin_batch(batch_id))
+        task = BatchTask(job, 0)
+        for stream, given in rows.items():
+            for chunk in fit_rows(given, self.schemas[stream]).to_batches():
+                task.take(stream, chunk)
+        found = self._batches.merge(job, [task.report()])
+        self._batches.publish(job, found)
+        return batch_result(batch_id, found, {}, Timings())
+
+    def ask(self, kind: str, payload: Mapping[str, Any], version: int | None = None) -> Command:
+        """Request something, as an operator does."""
+        return self.commands.append_command(
+            RUN_ID, kind, dict(payload), "tester", "a reason", time.time(), version
+        )
+
+    def answer(self, command: Command) -> Command:
+        """The command with its answer."""
+        found = self.reader.command(RUN_ID, command.id)
+        assert found is not None
+        return found
+
+    def kill(self) -> None:
+        """Close the store as a kill leaves it, once somebody has marked the run."""
+        self.writer.set_state(RUN_ID, "interrupted", "killed", time.time())
+        self.close()
+
+    def close(self) -> None:
+        """Close the store."""
+        self.reader.close()
+        self.commands.close()
+        self.writer.close()

@@ -1,0 +1,154 @@
+"""Units run batch by batch in this process: a batch is one chunk of one task."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from backend.cql import parse_query
+from backend.model.conditions import ContinuousQuery
+from backend.model.events import KnobsChanged, QueriesChanged
+from backend.model.functions import Function, Functions, Parameter
+from backend.model.knobs import KnobSettings
+from backend.model.schema import Schema
+from backend.operators.contract import Chunk, UnitResult
+from backend.systems.contract import BatchRan, Claim, Observation, Recorded, System, Unit, UnitJob
+from backend.workloads.contract import ARROW_TYPES
+
+SCHEMA = Schema.parse("a int, b int, c string")
+FUNCTIONS = Functions(
+    {
+        "rare": Function("rare", (Parameter("b", "int"),), lambda b: b < 10),
+        "common": Function("common", (Parameter("a", "int"),), lambda a: a % 10 != 0),
+        "fragile": Function("fragile", (Parameter("c", "string"),), lambda c: c != "n"),
+    }
+)
+#: Queries of many kinds, in the order they are offered to the systems.
+TEXTS = {
+    "low": "Select * From S Where a < 20 and b < 60",
+    "both": "Select * From S Where a < 50 and b < 10 and c = 'x'",
+    "late": "Select * From S Where b >= 90 or a = 7",
+    "calls": "Select * From S Where a >= 10 and common(a) and fragile(c) and rare(b)",
+    "again": "Select * From S Where common(a) and rare(b)",
+}
+Tuples = Sequence[Mapping[str, Any]]
+
+
+def query(name: str) -> ContinuousQuery:
+    """One of the queries."""
+    return parse_query(name, TEXTS[name], {"S": SCHEMA}, FUNCTIONS)
+
+
+def claimed(system: System) -> tuple[str, tuple[ContinuousQuery, ...]]:
+    """The group of the first query the system claims, and all queries of that group."""
+    found: dict[str, list[ContinuousQuery]] = {}
+    for name in TEXTS:
+        claim = system.claim(query(name))
+        if isinstance(claim, Claim):
+            found.setdefault(claim.group, []).append(query(name))
+    assert found, f"{system.name} claims none of the queries"
+    group = next(iter(found))
+    return group, tuple(found[group])
+
+
+def tuples(n: int, seed: int) -> list[dict[str, Any]]:
+    """n seeded tuples; the selective attribute depends on the seed."""
+    rng = random.Random(seed)
+    most = {"a": 100, "b": 100} | ({"b": 12} if seed % 2 else {"a": 25})
+    letters = ["x", "y", "n", None]
+    return [
+        {"a": rng.randrange(most["a"]), "b": rng.randrange(most["b"]), "c": rng.choice(letters)}
+        for _ in range(n)
+    ]
+
+
+def ticking() -> Iterator[float]:
+    """A clock that goes on by a millisecond whenever it is looked at."""
+    return (n / 1e3 for n in count())
+
+
+@dataclass
+class Bench:
+    """A unit, the batches it ran and everything it recorded."""
+
+    system: System
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+    batch: int = 0
+
+    def __post_init__(self) -> None:
+        group, self.queries = claimed(self.system)
+        self.id = f"{self.system.name}.{group}"
+        chosen = {"profile_prob": 0.5, "min_samples": 50, **self.knobs}
+        self.settings = KnobSettings.defaults(self.system.knobs, chosen)
+        self.unit = self.made(self.queries)
+        self.recorded = Recorded()
+        self.observations: list[Observation] = []
+        self.events: list[BatchRan] = []
+
+    def made(self, queries: Sequence[ContinuousQuery]) -> Unit:
+        """Another unit like this one."""
+        clock = ticking()
+        job = UnitJob(
+            self.id,
+            "S",
+            SCHEMA,
+            tuple(queries),
+            FUNCTIONS,
+            batch=self.batch,
+            clock=lambda: next(clock),
+        )
+        return self.system.unit(job, self.settings)
+
+    def run(self, rows: Tuples) -> Recorded:
+        """One batch."""
+        result = executed(self.unit, self.batch, rows)
+        return self.take(BatchRan(self.batch, result, 1000.0 * self.batch))
+
+    def take(self, event: BatchRan) -> Recorded:
+        """A batch that ran."""
+        self.events.append(event)
+        self.batch = event.batch_id + 1
+        found = self.keep(self.unit.executed(event))
+        self.observations.append(self.unit.observe())
+        return found
+
+    def drift(self, batches: int = 12, size: int = 400) -> None:
+        """Batches whose selective attribute changes every fourth."""
+        for n in range(batches):
+            self.run(tuples(size, seed=n // 4))
+
+    def turn(self, knob: str, value: object) -> Recorded:
+        """A knob is turned before the next batch."""
+        self.settings = self.settings.changed(knob, value)
+        return self.keep(self.unit.changed(KnobsChanged(self.settings, self.batch)))
+
+    def register(self, queries: Sequence[ContinuousQuery], reason: str) -> Recorded:
+        """Other queries are active from the next batch on."""
+        return self.keep(self.unit.changed(QueriesChanged(tuple(queries), self.batch, reason)))
+
+    def keep(self, found: Recorded) -> Recorded:
+        """Remember what was recorded."""
+        self.recorded = self.recorded.then(found)
+        return found
+
+
+def executed(unit: Unit, batch_id: int, rows: Tuples) -> UnitResult:
+    """What a batch of the tuples comes to under the unit's operator."""
+    columns = {
+        a.name: pa.array([row[a.name] for row in rows], ARROW_TYPES[a.type])
+        for a in SCHEMA.attributes
+    }
+    draws = np.random.default_rng(batch_id).integers(1 << 32, size=len(rows), dtype=np.uint32)
+    operator = unit.operator(batch_id)
+    work = operator.open(batch_id, 0)
+    emitted = work.take(Chunk(pa.RecordBatch.from_pydict(columns), draws))
+    matched = Counter(name for names in emitted.query_ids.to_pylist() for name in names)
+    report = operator.merged([work.report()])
+    return UnitResult(len(rows), len(emitted.rows), dict(matched), report)

@@ -1,0 +1,138 @@
+"""A run that was killed goes on: plans, knobs, queries, totals and numbers of decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from backend.engine.resume import obstacle
+from backend.model.ids import unit_entity
+from storage.resume import last_state
+from storage.vocabulary.records import Input
+from tests.engine_runs import RUN_ID, WORKLOAD, EngineRun
+from tests.systems.running import FUNCTIONS, SCHEMA
+from tests.unit.engine.test_units import TEXTS, UNITS, Bench, query_id
+
+
+def killed(path: Path) -> Bench:
+    """A run of eight batches, with turned knobs, and queries that came, rest and went."""
+    run = Bench(path)
+    for _ in range(4):
+        run.random_batch()
+    run.ask("knob", {"knob": "mu", "value": 0.4})
+    run.ask("query_add", {"name": "more", "text": "Select * From S Where c = 'x' and a < 3"})
+    run.ask("query_pause", {"name": "late"})
+    run.ask("query_remove", {"name": "low"})
+    for _ in range(4):
+        run.random_batch()
+    run.kill()
+    return run
+
+
+def test_what_was_turned_registered_and_counted_goes_on(tmp_path: Path) -> None:
+    before = killed(tmp_path / "s.db")
+    run = Bench(tmp_path / "s.db", continues=True)
+    assert run.batch_id == 8
+    values = run.reader.values(RUN_ID)
+    n_decisions = {id: values[unit_entity(id)]["decisions_total"] for id in UNITS}
+    run.random_batch()
+    reader, values = run.reader, run.reader.values(RUN_ID)
+    assert {k.value for k in reader.knobs(RUN_ID) if k.name == "mu"} == {0.4}
+    states = {e.name: e.properties["state"] for e in reader.entities(RUN_ID) if e.kind == "query"}
+    assert states == {"late": "paused", "more": "active", "calls": "active", "other": "active"}
+    assert values["system"]["tuples_total"] == 9 * 400
+    n_other = len(before.matched("other")) + len(run.matched("other"))
+    assert values[query_id("other")]["matched_total"] == n_other
+    for id, n in n_decisions.items():
+        later = [d.decision.seq for d in reader.decisions(RUN_ID) if d.decision.unit_id == id]
+        assert len(later) == len(set(later))
+        assert (values[unit_entity(id)]["decisions_total"] or 0) >= (n or 0)
+    versions = [(p.unit_id, p.version) for p in reader.plans(RUN_ID)]
+    assert len(versions) == len(set(versions))
+    titles = [e.event.title for e in reader.events(RUN_ID)]
+    assert "resumed at batch 8" in titles
+    run.close()
+
+
+def test_a_batch_that_was_recorded_runs_again_for_its_results_alone(tmp_path: Path) -> None:
+    killed(tmp_path / "s.db")
+    run = Bench(tmp_path / "s.db", continues=True)
+    before = run.reader.values(RUN_ID)
+    rows = {"S": [{"a": 1, "b": 1, "c": "x"}], "T": []}
+    assert run.batch(rows, 7).n_matched == 1
+    after = run.reader.values(RUN_ID)
+    assert {k: v for k, v in after.items() if k != "system"} == {
+        k: v for k, v in before.items() if k != "system"
+    }
+    assert after["system"]["tuples_total"] == before["system"]["tuples_total"]
+    run.batch(rows, 8)
+    assert run.reader.values(RUN_ID)["system"]["tuples_total"] == 8 * 400 + 1
+    run.close()
+
+
+def test_queries_of_the_file_that_changed_are_said(tmp_path: Path) -> None:
+    killed(tmp_path / "s.db")
+    texts = {**TEXTS, "late": "Select * From S Where b >= 99", "brand": "Select * From S"}
+    del texts["other"]
+    schemas = {"S": SCHEMA, "T": SCHEMA}
+    run = EngineRun(tmp_path / "s.db", schemas, texts, functions=FUNCTIONS, continues=True)
+    (event,) = [e.event for e in run.reader.events(RUN_ID) if e.event.title.startswith("resumed")]
+    for said in (
+        "query low was removed while it ran and stays so",
+        "query late reads otherwise now",
+        "query other is gone from the workload",
+        "query brand is new",
+    ):
+        assert said in event.detail
+    names = {e.name for e in run.reader.entities(RUN_ID) if e.kind == "query"}
+    assert names == {"late", "calls", "more", "brand"}
+    assert {unit.id for unit in run.reader.units(RUN_ID)} == {"asc.S", "agreedy.calls"}
+    run.close()
+
+
+def test_a_unit_that_left_before_the_kill_keeps_its_numbers(tmp_path: Path) -> None:
+    run = Bench(tmp_path / "s.db")
+    for _ in range(4):
+        run.random_batch()
+    run.ask("query_remove", {"name": "other"})
+    run.random_batch()
+    run.kill()
+    again = Bench(tmp_path / "s.db", continues=True)
+    again.random_batch()
+    again.ask("query_add", {"name": "other", "text": TEXTS["other"]})
+    for _ in range(3):
+        again.random_batch()
+    plans = [p for p in again.reader.plans(RUN_ID) if p.unit_id == "agreedy.other"]
+    versions = [plan.version for plan in plans]
+    assert versions == sorted(set(versions))
+    assert plans[-1].batch >= 5
+    again.close()
+
+
+INPUT = Input("S", [["a", "int"], ["b", "int"], ["c", "string"]])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ((INPUT,), "stream T is gone"),
+        ((INPUT, INPUT_T := Input("T", INPUT.schema), Input("U", [])), "stream U is new"),
+        ((INPUT, Input("T", [["a", "bigint"], ["b", "int"], ["d", "string"]])), "a was int and is"),
+        ((INPUT, Input("T", INPUT.schema, {"path": "x"})), "the source of stream T is another"),
+        ((INPUT, INPUT_T), None),
+    ],
+)
+def test_a_run_goes_on_only_with_the_same_inputs(
+    tmp_path: Path, inputs: tuple[Input, ...], said: str | None
+) -> None:
+    killed(tmp_path / "s.db")
+    run = Bench(tmp_path / "other.db")
+    from storage.store import open_engine_writer
+
+    with open_engine_writer(str(tmp_path / "s.db")) as writer:
+        last = last_state(writer, WORKLOAD)
+    run.close()
+    assert last is not None
+    found = obstacle(last, inputs)
+    assert found is None if said is None else said in (found or "")
