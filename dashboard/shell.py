@@ -24,7 +24,9 @@ from dashboard.context import Context
 from dashboard.pages import PAGES
 from dashboard.pages.contract import Page
 from dashboard.services import Services
+from dashboard.views.book import SYSTEM
 from dashboard.views.events import titled
+from dashboard.views.inputs import streams_words
 from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
 
@@ -252,10 +254,11 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
     if found.run is None:
         return build_snapshot(found, runs, (), (), None, pages)
     run = found.run.id
-    cost = reader.series(run, "system", "visits_per_tuple", max_points=STRIP_POINTS)
+    cost = reader.series(run, SYSTEM, "visits_per_tuple", max_points=STRIP_POINTS)
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
-    return build_snapshot(found, runs, plans, events, cost, pages)
+    streams = streams_words(reader.inputs(run))
+    return build_snapshot(found, runs, plans, events, cost, pages, streams)
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

@@ -6,8 +6,8 @@ let begun = false;
     @type {Object<string, Function>} */
 export const components = (window.planwatch_components = {});
 
-/** The answer of a clientside callback that changes nothing. */
-export const NO_UPDATE = clientside.no_update;
+/** The answer of a clientside callback that changes nothing; the renderer makes it when it starts. */
+export const noUpdate = () => clientside.no_update;
 
 /** From here on there is a layout whose properties can be set. */
 export function begin() {

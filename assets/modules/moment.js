@@ -5,7 +5,7 @@
    for the store protocol. */
 import { parse, search } from "./address.js";
 import { emit } from "./core.js";
-import { NO_UPDATE, begin, hasBegun, setProps } from "./dash.js";
+import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
 
 /* How soon after the last one the server is asked again: a small λ must not make it render all day. */
 const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
@@ -122,8 +122,8 @@ export function fromLocation(path, text) {
   window.queueMicrotask(() => emit("moment", { before, turned }));
   return [
     data(),
-    moved ? { path: moment.path, run: moment.run } : NO_UPDATE,
-    shell ? { run: moment.run, news } : NO_UPDATE,
+    moved ? { path: moment.path, run: moment.run } : noUpdate(),
+    shell ? { run: moment.run, news } : noUpdate(),
   ];
 }
 

@@ -1,5 +1,5 @@
 /* The Decisions page: arrow keys walk the list; the selected row stays in sight. */
-import { NO_UPDATE } from "./dash.js";
+import { noUpdate } from "./dash.js";
 import { go, moment } from "./moment.js";
 
 const rows = () => [...document.querySelectorAll(".pw-decision-row")];
@@ -19,12 +19,12 @@ function step(way) {
 export function decisionsShow(value) {
   const show = value === "all" ? null : value;
   if (moment.path === "/decisions" && show !== moment.show) go({ show }, true);
-  return NO_UPDATE;
+  return noUpdate();
 }
 
 export function decisionsFilter(_moment, value) {
   const show = new URLSearchParams(window.location.search).get("show") || "all"; // ahead of the moment
-  return show === value ? NO_UPDATE : show;
+  return show === value ? noUpdate() : show;
 }
 
 /* Fields, menus and charts keep their arrows. */

@@ -4,7 +4,7 @@
    and answers no_update while nothing of it changed. A stream of batches then costs the server
    nothing for panels whose records did not change. */
 import { byId, on } from "./core.js";
-import { NO_UPDATE } from "./dash.js";
+import { noUpdate } from "./dash.js";
 import { currentMode, refresh } from "./moment.js";
 
 const BEAT_MS = 2000;
@@ -41,7 +41,7 @@ function keyOf(moment, watch) {
 
 /** A clientside callback: what the drawing of a panel depends on, or that it did not change. */
 export function panelKey(moment, watch, last) {
-  if (!moment || !watch) return NO_UPDATE;
+  if (!moment || !watch) return noUpdate();
   const key = keyOf(moment, watch);
-  return JSON.stringify(key) === JSON.stringify(last) ? NO_UPDATE : key;
+  return JSON.stringify(key) === JSON.stringify(last) ? noUpdate() : key;
 }

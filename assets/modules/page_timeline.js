@@ -1,7 +1,7 @@
 /* The Timeline page: spot values and quiet bands in the live path, clicks, cursor. */
 import { after, extendPlot, iso } from "./charts.js";
 import { byId, on } from "./core.js";
-import { NO_UPDATE } from "./dash.js";
+import { noUpdate } from "./dash.js";
 import { go, moment } from "./moment.js";
 import { POINT, valueOf } from "./points.js";
 
@@ -16,7 +16,7 @@ const plot = () => {
 export function timelineClick(click) {
   const hit = click && click.points.find((point) => Array.isArray(point.customdata));
   if (hit) go({ at: hit.customdata[0] });
-  return NO_UPDATE;
+  return noUpdate();
 }
 
 /* The new points of a trace: a spot value of every new batch, or an edge of a band:

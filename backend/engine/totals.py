@@ -70,8 +70,9 @@ class Totals:
             for id, n in self.evaluations.items()
         ]
 
-    def values(self, result: BatchResult, commit_ms: float | None) -> Values:
-        """The engine's properties at a batch: value, unit. commit_ms: of the record before."""
+    def values(self, result: BatchResult, visits: float, commit_ms: float | None) -> Values:
+        """The engine's properties at a batch: value, unit. visits: tuples that came to an operator,
+        over all operators; commit_ms: of the record before."""
         n = result.n_tuples
         now, before = time.monotonic(), self.last_end
         self.last_end = now
@@ -82,6 +83,8 @@ class Totals:
             "n_tuples": (n, "tuples"),
             "n_matched": (result.n_matched, "tuples"),
             "tuples_per_s": (n / seconds if seconds else None, "tuples/s"),
+            "dropping_ratio": (1 - result.n_matched / n if n else None, "prob"),
+            "visits_per_tuple": (visits / n if n else None, "visits/tuple"),
             "batch_ms": (result.duration_ms, "ms"),
             "tuples_total": (self.tuples, "tuples"),
             "matched_total": (self.matched, "tuples"),

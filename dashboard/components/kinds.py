@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 Tone: TypeAlias = Literal["ok", "warning", "error", "quiet", "info", "switch", "knob", "query"]
-Role: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
+#: What a card of the plan graph shows.
+CardRole: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
 
 
 class EventKind(NamedTuple):
@@ -32,9 +33,9 @@ class Verdict(NamedTuple):
 
 
 class NodeKind(NamedTuple):
-    """A kind of node of a plan graph. role: what its card shows."""
+    """A role of nodes of a plan graph, or a kind of one. role: what its card shows."""
 
-    role: Role
+    role: CardRole
     sign: str
     word: str
 
@@ -78,24 +79,24 @@ STATES: Final[Mapping[str, Tone]] = {
     "open": "ok",
 }
 
-#: Kind of the nodes of filters that are part of a Spark expression.
+#: Filters that compare attributes, beside those that call functions.
 NATIVE: Final = "native filter"
+#: Role in the store, or kind -> how it is drawn.
 NODES: Final[Mapping[str, NodeKind]] = {
     "source": NodeKind("source", "⇥", "source"),
     "output": NodeKind("output", "⇤", "output"),
-    "asc": NodeKind("step", "σ", "construct"),
+    "selection": NodeKind("step", "σ", "construct"),
     "filter": NodeKind("step", "ƒ", "filter"),
     NATIVE: NodeKind("step", "σ", "filter"),
-    "select": NodeKind("operator", "σ", "selection"),
     "project": NodeKind("operator", "π", "projection"),
     "window": NodeKind("operator", "⧖", "window"),
     "join": NodeKind("operator", "⋈", "join"),
     "aggregate": NodeKind("operator", "∑", "aggregation"),
     "distinct": NodeKind("operator", "δ", "duplicate elimination"),
-    "union": NodeKind("operator", "∪", "union"),
-    "except": NodeKind("operator", "−", "difference"),
-    "stream": NodeKind("operator", "≋", "relation to stream"),
+    "set operation": NodeKind("operator", "∪", "set operation"),
+    "relation to stream": NodeKind("operator", "≋", "relation to stream"),
     "cache": NodeKind("synopsis", "⬡", "cache"),
+    "index": NodeKind("synopsis", "#", "index"),
     "synopsis": NodeKind("synopsis", "▤", "synopsis"),
     "store": NodeKind("store", "▦", "shared store"),
 }

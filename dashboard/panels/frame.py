@@ -34,7 +34,7 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
     """The panel at a moment, complete but for its plotly figure, which needs the theme."""
     scope = scope_of(panel, context, services.reader)
     view = panel.build(services.reader, context, scope)
-    sheet = _sheet(context, services, None)
+    sheet = sheet_of(context, services)
     drawn = Drawing() if view is None else panel.draw(view, sheet)
     watch = {
         "news": panel.news,
@@ -46,7 +46,9 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
     stores = [
         dcc.Store(id=panel.part("watch"), data=watch),
         dcc.Store(id=panel.part("key")),
-        dcc.Store(id=panel.part("seen"), data=None if panel.chart else _mark(panel, view, sheet)),
+        dcc.Store(
+            id=panel.part("seen"), data=None if panel.chart else fingerprint(panel, view, sheet)
+        ),
     ]
     section = _section(panel, drawn, context, services, scope)
     box = html.Div(section, id=panel.part("box"), hidden=view is None, className="pw-box")
@@ -79,7 +81,7 @@ def _knobs(
     reader = services.reader
     found = knobs_of(reader, context.run_id, context.batch, scope)
     knobs = [found[name] for name in panel.knobs if name in found]
-    locked = _sheet(context, services, None).locked
+    locked = sheet_of(context, services).locked
     cards = draw_cards(reader, context, knobs, locked, panel.name, compact=True)
     return [html.H3(panel.knobs_title), html.Div(cards, className="pw-panel-knobs")]
 
@@ -113,8 +115,8 @@ def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
             raise PreventUpdate
         scope = scope_of(panel, found, services.reader, tuple(values))
         view = panel.build(services.reader, found, scope)
-        sheet = _sheet(found, services, theme if panel.chart else None)
-        mark = _mark(panel, view, sheet)
+        sheet = sheet_of(found, services, theme if panel.chart else None)
+        mark = fingerprint(panel, view, sheet)
         if mark == seen:
             raise PreventUpdate
         drawn = Drawing() if view is None else panel.draw(view, sheet)
@@ -134,7 +136,7 @@ def _drawn(panel: Panel[Any], drawn: Drawing) -> list[Any]:
     """Values of the outputs, but for the first two."""
     values = [part_tree(panel.part(name), getattr(drawn, name)) for name in _trees(panel)]
     if panel.chart:
-        nothing = {"data": [], "layout": {}}
+        nothing: dict[str, Any] = {"data": [], "layout": {}}
         figure = nothing if drawn.figure is None else drawn.figure
         values += [drawn.figure is None, figure, {"height": f"{drawn.height}px"}]
     return values + list(drawn.sets or (None,) * len(panel.sets))
@@ -146,11 +148,12 @@ def _trees(panel: Panel[Any]) -> tuple[str, ...]:
     return _TREES if panel.twin else _TREES[:3]
 
 
-def _sheet(context: Context, services: Services, theme: str | None) -> Sheet:
+def sheet_of(context: Context, services: Services, theme: str | None = None) -> Sheet:
+    """What the views of a moment are drawn on."""
     return Sheet(context, theme, services.settings.why_no_control)
 
 
-def _mark(panel: Panel[Any], view: Any, sheet: Sheet) -> str:
+def fingerprint(panel: Panel[Any], view: Any, sheet: Sheet) -> str:
     """The fingerprint of what is on screen; a panel of the whole run does not see the cursor."""
     context = sheet.context
     moment = None if panel.whole and context.mode != "frozen" else context.moment

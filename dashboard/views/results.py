@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -30,7 +30,8 @@ _VERBS: Final = {
 class QueryRow(NamedTuple):
     """One query. share: matched / all tuples so far. in_batch: matches in the batch shown.
 
-    attributes, filters: (entity, name) of the constructs it visits, of its filters.
+    attributes, filters: (entity, name) of the constructs it visits, of its filters. unit: title of
+    the unit that runs it, '' where a run has only one.
 
     pending: the request under way for it, '' when there is none.
     """
@@ -46,6 +47,7 @@ class QueryRow(NamedTuple):
     in_batch: float | None
     pending: str
     filters: tuple[tuple[str, str], ...] = ()
+    unit: str = ""
 
 
 class RequestRow(NamedTuple):
@@ -88,6 +90,7 @@ class ResultsView(NamedTuple):
     misfits: list[StoredMisfit]
     requests: list[RequestRow]
     sink: str
+    streams: tuple[str, ...] = ()
 
 
 def build_results(
@@ -97,8 +100,12 @@ def build_results(
     misfits: Sequence[StoredMisfit],
     run: Run,
     batch: int | None,
+    title: Callable[[str], str] = str,
 ) -> ResultsView:
-    """The page at a batch. values: as of that batch; requests and misfits: newest first."""
+    """The page at a batch. title: of a unit.
+
+    values: as of that batch; requests and misfits: newest first.
+    """
     requests = [request_of(command) for command in commands if command.kind in _VERBS]
     requests.sort(key=lambda request: request.id, reverse=True)
     pending = {r.name: r.verb for r in reversed(requests) if r.state == "requested"}
@@ -108,7 +115,7 @@ def build_results(
     living = [entity for entity in entities if entity.kind == "query" and _lives(entity, batch)]
     absent = 0.0 if len(living) <= ALL_RECORDED else None
     rows = [
-        _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent, steps)
+        _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent, steps, title)
         for entity in living
     ]
     rows.sort(key=lambda row: (-(row.total or 0), row.name))
@@ -120,6 +127,7 @@ def build_results(
         misfits=list(misfits),
         requests=requests,
         sink=sink_words(run.settings),
+        streams=tuple(one.name for one in run.inputs),
     )
 
 
@@ -224,6 +232,7 @@ def _query_row(
     pending: Mapping[str, str],
     absent: float | None,
     steps: Mapping[tuple[str, str], str],
+    title: Callable[[str], str],
 ) -> QueryRow:
     """absent: what a batch without matches of the query says of them; None: nothing. steps: (role,
     name) -> entity."""
@@ -241,6 +250,7 @@ def _query_row(
         in_batch=counts.get("matched_tuples", absent) if n_tuples is not None else None,
         pending=pending.get(entity.name, ""),
         filters=_visited(properties.get("filters"), "filter", steps),
+        unit=title(entity.unit_id),
     )
 
 

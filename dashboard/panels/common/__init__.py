@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dashboard.panels.common import decisions, knobs, loops, results, runs, timeline
+from dashboard.panels.common import decisions, inputs, knobs, loops, results, runs, timeline
 from dashboard.panels.contract import Panel
 
 PANELS: Final[tuple[Panel[Any], ...]] = (
     runs.PANEL,
+    inputs.PANEL,
     timeline.PANEL,
     loops.PANEL,
     *decisions.PANELS,

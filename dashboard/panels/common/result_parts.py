@@ -28,6 +28,7 @@ FILTER: Final = "pw-query-filter"
 SHOWN_REQUESTS: Final = 6
 _NO_BATCH: Final = "no batch yet"
 _NOT_TOLD: Final = "not among the queries recorded with this batch"
+_MISFIT_COLUMNS: Final = (Column("Raw text"), Column("What does not fit"))
 _COLUMNS: Final = (
     Column("Query"),
     Column("State"),
@@ -93,7 +94,8 @@ def draw_filter() -> Component:
 
 def draw_register(context: Context) -> Component:
     """The form; its button is drawn with the requests, as it follows the moment."""
-    stream = context.run.streams if context.run else "Stream"
+    inputs = context.run.inputs if context.run else ()
+    stream = inputs[0].name if inputs else "Stream"
     return html.Form(
         [
             html.Label("Name", htmlFor="pw-query-name"),
@@ -144,9 +146,11 @@ def draw_misfits(view: ResultsView) -> Component:
         words = "None so far." if not view.n_misfits else words
         return html.P(words, className="pw-dim")
     rows: list[list[CellData]] = [
-        [one.batch, {"text": one.raw, "code": True}, one.error] for one in view.misfits
+        [one.batch, one.input, {"text": one.raw, "code": True}, one.error] for one in view.misfits
     ]
-    columns = (Column("Batch", "int"), Column("Raw text"), Column("What does not fit"))
+    columns = [Column("Batch", "int"), Column("Stream"), *_MISFIT_COLUMNS]
+    if len(view.streams) < 2:
+        columns, rows = [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows]
     return RowTable(f"The last {len(rows)} of {count}", columns, rows)
 
 
@@ -155,7 +159,7 @@ def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[Cel
     share = (row.total or 0) / view.most if view.most else 0
     total = {"text": row.total, "bar": share} if row.total is not None else known(None, _NO_BATCH)
     return [
-        {"text": row.name, "jump": link, "title": row.text or row.name},
+        {"text": row.name, "jump": link, "title": row.text or row.name, "sub": row.unit},
         {"badges": _badges(row), "sort": row.state},
         total,
         known(row.share, _NO_BATCH),

@@ -59,6 +59,7 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown | None:
         reader.misfits(run.id, N_MISFITS, batch),
         run,
         batch,
+        scope.title,
     )
     words = str(scope.values[0] or "") if scope.values else ""
     node = context.moment.node or ""
