@@ -1,11 +1,10 @@
 /* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
-import { show } from "./format.js";
-import { nodeSign, shortNumber } from "./graph_parts.js";
+import { shortNumber, show } from "./format.js";
 import { heats } from "./graph_values.js";
 import { h } from "./react.js";
 
-/** options: {heat, setHeat, top, filters}: the colour metric, its setter, the upper end of the scale. */
-export function graphLegend({ heat, setHeat, top, filters }) {
+/** options: {heat, setHeat, top, plan}: the colour metric, its setter, the upper end of the scale. */
+export function graphLegend({ heat, setHeat, top, plan }) {
   const choice = ([name, { label }]) =>
     h(
       "button",
@@ -25,29 +24,34 @@ export function graphLegend({ heat, setHeat, top, filters }) {
     h("span", { className: "pw-legend-word" }, "Bar:"),
     h("span", { className: "pw-segments", role: "group", "aria-label": "Colour of the bars" }, Object.entries(heats).map(choice)),
     h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${(100 * top).toPrecision(2) * 1} %`),
-    filters && h("span", { className: "pw-legend-item" }, "σ in a Spark expression, ƒ in Python"),
+    plan.signs.length > 0 && h("span", { className: "pw-legend-item" }, plan.signs.map(([sign, words]) => `${sign} ${words}`).join(", ")),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
-    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue, filled by share of the batch")
+    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue, filled by share of the batch"),
+    plan.edges.some((edge) => !edge.queue) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-state" }), "state that is read")
   );
 }
 
 function rows(node, facts) {
-  const system = facts.system;
-  if (node.id === "op:source")
+  const card = facts.cards[node.id];
+  if (card) return stepRows(node, card);
+  const own = facts.values[node.entity];
+  if (own !== facts.system) return otherRows(node, own);
+  if (node.role === "source")
     return [
-      ["arriving", show(system.tuples_per_s, "si") + " tuples/s"],
-      ["in this batch", show(system.n_tuples, "int") + " tuples"],
-      ["waiting", show(system.backlog_tuples, "int") + " tuples"],
+      ["arriving", show(own.tuples_per_s, "si") + " tuples/s"],
+      ["in this batch", show(own.n_tuples, "int") + " tuples"],
+      ["waiting", show(own.backlog_tuples, "int") + " tuples"],
     ];
-  if (node.id === "op:output")
-    return [
-      ["matched", `${show(facts.matched, "pct")} of the batch`],
-      ["in this batch", show(system.n_matched, "int") + " tuples"],
-      ["in total", show(system.matched_total, "int") + " tuples"],
-    ];
-  const card = facts.cards[node.id] || {};
-  const filter = [
-    ["cost", `${card.cost === null ? "—" : shortNumber(card.cost ?? 0)} µs per tuple`],
+  return [
+    ["matched", `${show(facts.matched, "pct")} of the batch`],
+    ["in this batch", show(own.n_matched, "int") + " tuples"],
+    ["in total", show(own.matched_total, "int") + " tuples"],
+  ];
+}
+
+function stepRows(node, card) {
+  const timed = [
+    ["cost", `${shortNumber(card.cost ?? 0)} µs per tuple`],
     ["runs in", node.kind === "filter" ? "the Arrow operator" : "a Spark expression"],
   ];
   return [
@@ -55,9 +59,20 @@ function rows(node, facts) {
     ["reached by", `${show(card.reached, "int")} of ${show(card.n, "int")} tuples`],
     ["dropped here", `${show(card.drops, "pct")} of the batch`],
     ["still alive after", `${show(card.survival, "pct")} of the batch`],
-    [node.kind === "asc" ? "share of visits" : "share of the cost", show(card.visits, "pct")],
-    ...(node.kind === "asc" ? [] : filter),
+    [card.cost === null ? "share of visits" : "share of the cost", show(card.visits, "pct")],
+    ...(card.cost === null ? [] : timed),
   ];
+}
+
+function otherRows(node, own) {
+  const size = typeof own === "number" ? own : undefined;
+  const numbers = [
+    ["holds", size, (value) => `${show(value, "int")} tuples`],
+    ["reached by", (own || {}).reached_tuples, (value) => `${show(value, "int")} tuples`],
+    ["cost", (own || {}).cost_us, (value) => `${shortNumber(value)} µs per tuple`],
+  ];
+  const words = [["kind", node.word], ...(node.note ? [["what", node.note]] : []), ...(node.unit ? [["unit", node.unit]] : [])];
+  return [...words, ...numbers.filter(([, value]) => value !== undefined && value !== null).map(([name, value, form]) => [name, form(value)])];
 }
 
 /** What a card says in full. Purely visual: the same is in the card's label and the table. */
@@ -67,7 +82,7 @@ export function graphTip(node, { place, facts, width, batch }) {
   return h(
     "div",
     { className: "pw-tip", style: { left, top: place.y + place.h + 8 }, "aria-hidden": "true" },
-    h("b", null, `${nodeSign(node)} ${node.label}`),
+    h("b", null, `${node.sign} ${node.name}`),
     h("table", null, h("tbody", null, lines)),
     h("small", null, `as of batch ${show(batch, "int")}`)
   );

@@ -1,49 +1,65 @@
 /* The parts of the plan graph as React elements: card, edge, queue pill, band. */
-import { show } from "./format.js";
-import { edgeLine } from "./graph_layout.js";
-import { edgeShare, heatStep, queueFill, sparkPoints } from "./graph_values.js";
+import { shortNumber, show } from "./format.js";
+import { edgeKey, isState } from "./graph_layout.js";
+import { edgeShare, heatStep, queueFill } from "./graph_values.js";
+import { sparkPoints } from "./paths.js";
 import { h } from "./react.js";
 
-const SIGNS = { source: "⇥", output: "⇤", asc: "σ", filter: "ƒ", "native filter": "σ" };
-
-/** Three significant digits, without the zeros of a whole number. */
-export const shortNumber = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3))));
-
-export const nodeSign = (node) => SIGNS[node.kind] || "σ";
-
 /* Shorten a name to what fits; the full one is in the tooltip and the label. */
-function fit(text, width) {
-  const most = Math.floor(width / 7.3);
+function fit(text, width, letter = 7.3) {
+  const most = Math.floor(width / letter);
   return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "…";
 }
 
-/** The three texts of a card: big number, its word, and the small line below. */
-export function cardTexts(node, facts) {
-  const system = facts.system;
-  if (node.id === "op:source") {
-    const backlog = show(system.backlog_tuples, "si");
-    return { big: show(system.tuples_per_s, "si"), word: "tuples/s", small: `backlog ${backlog}` };
-  }
-  if (node.id === "op:output") {
-    const perSecond = facts.matched === null ? null : facts.matched * system.tuples_per_s;
-    return { big: show(facts.matched, "pct"), word: "matched", small: `${show(perSecond, "si")} tuples/s` };
-  }
-  const card = facts.cards[node.id] || {};
-  const cost = card.cost === null || card.cost === undefined ? "reached" : `${shortNumber(card.cost)} µs ·`;
+/** What a source shows: arrivals of the whole where it is the only one, else its own. */
+function sourceTexts(node, facts) {
+  const own = facts.values[node.entity] || {};
+  if (own !== facts.system) return { big: show(own.reached_tuples, "si"), word: "tuples", small: node.note || "in this batch" };
+  return { big: show(own.tuples_per_s, "si"), word: "tuples/s", small: `backlog ${show(own.backlog_tuples, "si")}` };
+}
+
+function outputTexts(node, facts) {
+  const own = facts.values[node.entity] || {};
+  if (own !== facts.system) return { big: show(own.reached_tuples, "si"), word: "tuples", small: node.note || "in this batch" };
+  const perSecond = facts.matched === null ? null : facts.matched * own.tuples_per_s;
+  return { big: show(facts.matched, "pct"), word: "matched", small: `${show(perSecond, "si")} tuples/s` };
+}
+
+function stepTexts(node, facts) {
+  const card = facts.cards[node.id];
+  const cost = card.cost === null ? "reached" : `${shortNumber(card.cost)} µs ·`;
   return { big: show(card.drop, "pct"), word: "dropped", small: `${cost} ${show(card.perSecond, "si")}/s` };
 }
 
-export function cardLabel(node, facts, position) {
-  const texts = cardTexts(node, facts);
-  const card = facts.cards[node.id];
-  const place = card ? `, ${node.kind === "asc" ? "construct" : node.kind} ${position}` : "";
-  const more = card ? ` of ${show(card.reached, "int")} tuples reaching it` : `, ${texts.small}`;
-  return `${node.label}${place}: ${texts.big} ${texts.word}${more}`;
+function operatorTexts(node, facts) {
+  const own = facts.values[node.entity] || {};
+  const cost = own.cost_us === undefined ? node.word : `${shortNumber(own.cost_us)} µs per tuple`;
+  return { big: show(own.reached_tuples, "si"), word: "tuples", small: node.note || cost };
 }
 
-/** A card. options: {place, facts, spark, heat, top, selected, position, handlers}. */
+/* Of state there is a size, or just what it is. */
+function stateTexts(node, facts) {
+  const size = facts.values[node.entity];
+  if (size === undefined) return { big: "", word: node.note || node.word, small: "" };
+  return { big: show(size, "si"), word: "tuples", small: node.note || "" };
+}
+
+const TEXTS = { source: sourceTexts, output: outputTexts, step: stepTexts, operator: operatorTexts, synopsis: stateTexts, store: stateTexts };
+
+/** The three texts of a card: big number, its word, and the small line below. */
+export const cardTexts = (node, facts) => (TEXTS[node.role] || operatorTexts)(node, facts);
+
+export function cardLabel(node, facts) {
+  const texts = cardTexts(node, facts);
+  const card = facts.cards[node.id];
+  if (card) return `${node.name}, ${node.word} ${node.position}: ${texts.big} ${texts.word} of ${show(card.reached, "int")} tuples reaching it`;
+  const what = node.role === "source" || node.role === "output" ? "" : `, ${node.word}`;
+  return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}`;
+}
+
+/** A card. options: {place, facts, spark, heat, top, selected, handlers}. */
 export function graphCard(node, options) {
-  const { place, facts, position, selected } = options;
+  const { place, facts, selected } = options;
   const { w } = place;
   const card = facts.cards[node.id];
   const step = card ? heatStep(options.heat.of(card), options.top) : null;
@@ -53,55 +69,57 @@ export function graphCard(node, options) {
     "g",
     {
       key: node.id,
-      className: "pw-card" + (selected ? " pw-selected" : ""),
+      className: `pw-card${selected ? " pw-selected" : ""}${isState(node.role) ? " pw-card-state" : ""}`,
       transform: `translate(${place.x.toFixed(2)},${place.y.toFixed(2)})`,
       opacity: place.opacity,
       role: "button",
       tabIndex: 0,
       "aria-pressed": selected ? "true" : "false",
-      "aria-label": cardLabel(node, facts, position),
+      "aria-label": cardLabel(node, facts),
       "data-id": node.id,
       "data-heat": step === null ? "none" : String(step),
       ...options.handlers(node),
     },
     h("rect", { className: "pw-card-box", width: w, height: place.h, rx: 8 }),
     h("path", { className: `pw-card-bar pw-heat-${step === null ? "none" : step}`, d: barPath(place.h) }),
-    h("text", { className: "pw-card-name", x: 14, y: 19 }, `${nodeSign(node)} ${fit(node.label, w - 38)}`),
-    card && h("text", { className: "pw-card-rank", x: w - 9, y: 58, textAnchor: "end" }, String(position)),
+    h("text", { className: "pw-card-name", x: 14, y: 19 }, `${node.sign} ${fit(node.name, w - 38)}`),
+    card && h("text", { className: "pw-card-rank", x: w - 9, y: 58, textAnchor: "end" }, String(node.position)),
     h(
       "text",
       { className: "pw-card-line", x: 14, y: 42 },
-      h("tspan", { className: "pw-card-big" }, texts.big),
-      h("tspan", { dx: 4 }, texts.word)
+      texts.big && h("tspan", { className: "pw-card-big" }, texts.big),
+      h("tspan", { dx: texts.big ? 4 : 0 }, texts.big ? texts.word : fit(texts.word, w - 20, 6.4))
     ),
-    h("text", { className: "pw-card-line", x: 14, y: 58 }, texts.small),
-    h("polyline", { className: "pw-spark", points: spark, transform: "translate(14,65)" })
+    isState(node.role)
+      ? h("text", { className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, texts.small)
+      : h("text", { className: "pw-card-line", x: 14, y: 58 }, fit(texts.small, w - (card ? 26 : 20), 6.4)),
+    !isState(node.role) && h("polyline", { className: "pw-spark", points: spark, transform: "translate(14,65)" })
   );
 }
 
 const barPath = (height) => `M5,0 H6 V${height} H5 Q0,${height} 0,${height - 8} V8 Q0,0 5,0 Z`;
 
-/** An edge with the share of tuples on it and the queue pill. ends: {from, to} rectangles. */
-export function graphEdge(edge, ends, facts, values) {
-  const share = edgeShare(edge, facts);
-  const line = edgeLine(ends.from, ends.to);
-  const width = share === null ? 1 : 1.25 + 5.75 * share;
+/** An edge with the share of tuples on it and the queue pill; without a queue it is state that is
+    read, dashed. source: the node it leaves; line: where it runs. */
+export function graphEdge(edge, source, line, facts) {
+  if (!edge.queue) return h("g", { key: edgeKey(edge), className: "pw-edge pw-edge-state", "data-edge": `${edge.source}>${edge.target}` }, h("path", { d: line.path }));
+  const share = edgeShare(source, facts);
+  const width = share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
-  const label = share === null ? "" : show(share, "pct");
+  const label = typeof share === "number" ? show(share, "pct") : "";
   const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - 15 };
   return h(
     "g",
-    { key: `${edge.source}>${edge.target}`, className: "pw-edge", "data-edge": `${edge.source}>${edge.target}` },
+    { key: edgeKey(edge), className: "pw-edge", "data-edge": `${edge.source}>${edge.target}` },
     h("path", { d: line.path, style, markerEnd: "url(#pw-arrow)" }),
-    queuePill(edge.queue, line, facts, values),
+    queuePill(edge.queue, line, facts),
     h("text", { className: "pw-edge-share", ...beside, textAnchor: line.upright ? "start" : "middle" }, label)
   );
 }
 
 /** The pill of a queue: its size, filled relative to the batch. */
-export function queuePill(queue, middle, facts, values) {
-  if (!queue) return null;
-  const { size, fill } = queueFill(values[queue], facts);
+export function queuePill(queue, middle, facts) {
+  const { size, fill } = queueFill(facts.values[queue], facts);
   const w = 40;
   const title = `${queue}: ${show(size, "int")} tuples`;
   return h(

@@ -1,47 +1,57 @@
 /* What a card and an edge say: pure functions from the values of a batch. No DOM.
 
-   values: {"system": {…}, "asc:x": {…}, "queue:x": n}, as in the live delta. */
+   values by entity: {property: value}, or a number for what has a size only; as in the live delta. */
 const known = (value) => typeof value === "number" && !Number.isNaN(value);
 const share = (part, whole) => (known(part) && known(whole) && whole > 0 ? part / whole : null);
+const orNull = (value) => (known(value) ? value : null);
 
-/** Whether a node is a step of the plan: a construct or a filter. */
-export const isStep = (id) => id.startsWith("asc:") || id.startsWith("filter:");
+/** Whether a node is a step of the plan: a construct or a filter.
+    @param {{role: string}} node */
+export const isStep = (node) => node.role === "step";
 
-/** Numbers of the steps in plan order, plus those of the source and the output. */
+/** Numbers of the steps, and what all cards need: the whole, its tuples, the share that matched.
+    @param {{nodes: object[], edges: object[]}} plan nodes in an order of the flow
+    @param {object} values */
 export function cardValues(plan, values) {
   const system = values.system || {};
   const n = system.n_tuples;
   const rate = system.tuples_per_s;
-  const steps = plan.nodes.filter((node) => isStep(node.id));
+  const steps = plan.nodes.filter(isStep);
   const price = (own) => (known(own.cost_us) ? own.cost_us : 1); // filters cost time, constructs a visit
   const paid = (own) => (known(own.reached_tuples) ? own.reached_tuples * price(own) : null);
   const visits = steps.reduce((sum, node) => sum + (paid(values[node.id] || {}) || 0), 0);
+  const before = new Map(plan.edges.map((edge) => [edge.target, edge.source]));
+  const alive = {}; // after each step, the last known where one is unknown
   const cards = {};
-  let alive = 1;
-  for (const node of steps) {
-    const own = values[node.id] || {};
-    const reached = known(own.reached_tuples) ? own.reached_tuples : null;
-    const after = known(own.survival_prob) ? own.survival_prob : null;
-    cards[node.id] = {
-      drop: known(own.drop_prob) ? own.drop_prob : null,
+  for (const { id } of steps) {
+    const own = values[id] || {};
+    const reached = orNull(own.reached_tuples);
+    const survival = orNull(own.survival_prob);
+    const ahead = alive[before.get(id)] ?? 1;
+    cards[id] = {
+      drop: orNull(own.drop_prob),
       reached,
       perSecond: known(rate) && share(reached, n) !== null ? rate * share(reached, n) : null,
-      survival: after,
-      drops: after === null ? null : Math.max(0, alive - after),
+      survival,
+      drops: survival === null ? null : Math.max(0, ahead - survival),
       visits: share(paid(own), visits),
-      cost: known(own.cost_us) ? own.cost_us : null,
+      cost: orNull(own.cost_us),
       n,
     };
-    if (after !== null) alive = after;
+    alive[id] = survival ?? ahead;
   }
-  return { cards, system, matched: share(system.n_matched, n), n };
+  return { cards, values, system, matched: share(system.n_matched, n), n };
 }
 
-/** Share of the batch's tuples on the edge into a node, [0, 1] or null. */
-export function edgeShare(edge, facts) {
-  if (edge.source === "op:source") return facts.n > 0 ? 1 : null;
-  const card = facts.cards[edge.source];
-  return card ? card.survival : null;
+/** Share of the batch's tuples on the edge behind a node, [0, 1]; null when it is not known yet,
+    undefined where it has none. */
+export function edgeShare(source, facts) {
+  if (source.role === "source") {
+    const own = facts.values[source.entity];
+    return own === facts.system ? (facts.n > 0 ? 1 : null) : share((own || {}).reached_tuples, facts.n);
+  }
+  const card = facts.cards[source.id];
+  return card ? card.survival : undefined;
 }
 
 /** Size of a queue and how full its pill is drawn: relative to the batch, at most 1. */
@@ -68,15 +78,4 @@ export function niceTop(numbers) {
 /** Class of the colour ramp (0..4) for a value on a scale, or null when unknown. */
 export function heatStep(value, top) {
   return known(value) ? Math.min(4, Math.floor((5 * value) / top)) : null;
-}
-
-/** Points of a sparkline in a w x h box, or '' with fewer than two known points. */
-export function sparkPoints(numbers, w, h) {
-  const kept = (numbers || []).filter(known);
-  if (kept.length < 2) return "";
-  const high = Math.max(...kept);
-  const span = Math.max(high - Math.min(...kept), 0.25 * Math.abs(high)) || 1; // noise stays small
-  const low = (high + Math.min(...kept) - span) / 2;
-  const y = (value) => h - ((value - low) / span) * h;
-  return kept.map((value, i) => `${((i / (kept.length - 1)) * w).toFixed(1)},${y(value).toFixed(1)}`).join(" ");
 }

@@ -5,6 +5,7 @@
 import { on } from "./core.js";
 import { show } from "./format.js";
 import { currentMode, go } from "./moment.js";
+import { areaPoints, linePoints, nearest, scale } from "./paths.js";
 import { pointsOf, valueOf } from "./points.js";
 import { h, useEffect, useState, useWidth } from "./react.js";
 
@@ -35,26 +36,21 @@ function scales(points, width, height) {
   const numbers = known.map((point) => point[1]);
   const low = Math.min(0, ...numbers); // from zero: noise looks as small as it is
   const high = Math.max(...numbers);
-  const first = points[0][0];
-  const span = points[points.length - 1][0] - first || 1;
-  const room = { w: width - EDGE.left - EDGE.right, h: height - EDGE.top - EDGE.bottom };
-  const x = (batch) => EDGE.left + ((batch - first) / span) * room.w;
-  const y = (value) => EDGE.top + (high === low ? room.h / 2 : room.h - ((value - low) / (high - low)) * room.h);
-  return { known, low, least: Math.min(...numbers), high, first, last: first + span, x, y, room };
+  const [first, last] = [points[0][0], Math.max(points[0][0] + 1, points[points.length - 1][0])];
+  const base = height - EDGE.bottom;
+  const x = scale([first, last], [EDGE.left, width - EDGE.right]);
+  const y = high === low ? () => (EDGE.top + base) / 2 : scale([low, high], [base, EDGE.top]);
+  const batch = scale([EDGE.left, width - EDGE.right], [first, last]);
+  return { known, low, least: Math.min(...numbers), high, first, last, x, y, batch, base };
 }
 
-const nearest = (points, batch) =>
-  points.reduce((best, point) => (Math.abs(point[0] - batch) < Math.abs(best[0] - batch) ? point : best), points[0]);
-
 function plot(s, width, height, at, focus, form) {
-  const path = s.known.map(([b, v]) => `${s.x(b).toFixed(1)},${s.y(v).toFixed(1)}`).join(" ");
-  const base = height - EDGE.bottom;
-  const area = `${s.x(s.known[0][0])},${base} ${path} ${s.x(s.known[s.known.length - 1][0])},${base}`;
+  const { base } = s;
   const cursor = at !== null && at !== undefined && at >= s.first && at <= s.last ? s.x(at) : null;
   return [
     h("line", { key: "base", className: "pw-axis", x1: EDGE.left, x2: width - EDGE.right, y1: base, y2: base }),
-    h("polygon", { key: "area", className: "pw-area", points: area }),
-    h("polyline", { key: "line", className: "pw-line", points: path }),
+    h("polygon", { key: "area", className: "pw-area", points: areaPoints(s.known, s.x, s.y, base) }),
+    h("polyline", { key: "line", className: "pw-line", points: linePoints(s.known, s.x, s.y) }),
     h("text", { key: "first", className: "pw-tick", x: EDGE.left, y: height - 3 }, `batch ${s.first}`),
     h("text", { key: "last", className: "pw-tick", x: width - EDGE.right, y: height - 3, textAnchor: "end" }, String(s.last)),
     h("text", { key: "high", className: "pw-tick", x: width - EDGE.right + 6, y: EDGE.top + 8 }, show(s.high, form)),
@@ -80,8 +76,7 @@ const describe = ({ title, unit, form }, number, s) =>
 function readingHandlers(points, s, focus, setFocus) {
   const locate = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
-    const batch = s.first + ((event.clientX - box.left - EDGE.left) / s.room.w) * (s.last - s.first);
-    return nearest(points, batch);
+    return nearest(points, s.batch(event.clientX - box.left));
   };
   const step = (by) => {
     const index = points.indexOf(focus || points[points.length - 1]);

@@ -5,6 +5,7 @@
    {text, sort, title, mark, jump, badges, bar, sub, parts, code}; see dashboard/components/rows.py. */
 import { show } from "./format.js";
 import { h, useState } from "./react.js";
+import { sorted } from "./sorting.js";
 
 const rich = (cell) => cell !== null && typeof cell === "object";
 
@@ -29,19 +30,6 @@ function content(cell, form) {
 }
 
 const sortKey = (cell) => (rich(cell) ? (cell.sort !== undefined ? cell.sort : cell.text) : cell);
-
-function compare(a, b) {
-  const empty = (value) => value === null || value === undefined || value === "";
-  if (empty(a) || empty(b)) return empty(a) - empty(b);
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a).localeCompare(String(b));
-}
-
-function sorted(rows, by) {
-  if (!by) return rows;
-  const way = by.up ? 1 : -1;
-  return [...rows].sort((a, b) => way * compare(sortKey(a.cells[by.column]), sortKey(b.cells[by.column])));
-}
 
 function heading(column, index, by, setBy) {
   const here = by && by.column === index;
@@ -76,7 +64,7 @@ export function RowTable(props) {
       { className: `pw-table ${props.className || ""}`.trim() },
       h("caption", { className: "pw-caption" }, words),
       h("thead", null, h("tr", null, columns.map((column, i) => heading(column, i, by, setBy)))),
-      h("tbody", null, sorted(rows, by).map((row) => line(row, columns)))
+      h("tbody", null, (by ? sorted(rows, (row) => sortKey(row.cells[by.column]), by.up) : rows).map((row) => line(row, columns)))
     )
   );
 }

@@ -1,19 +1,19 @@
 /* PlanGraph: the plan as cards and edges, a Dash component without a build step.
 
-   Props: plan {run, version, hash, kind, nodes: [{id, kind, label}], edges: [{source, target,
-   queue}]}, values (a batch, shaped as the live delta), sparks {id: numbers}, batch, selected.
-   Layout depends on the plan's hash and the width only; live deltas touch numbers only. */
+   Props: plan as dashboard/views/plan.py graph_plan makes it, values (a batch, shaped as the live
+   delta), sparks {id: numbers}, batch, selected. Layout depends on the plan's hash and the width
+   only; live deltas touch numbers only. */
 import { on } from "./core.js";
 import { useGlide } from "./graph_glide.js";
-import { layoutPlan } from "./graph_layout.js";
+import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
 import { graphLegend, graphTip } from "./graph_legend.js";
 import { graphBand, graphCard, graphEdge } from "./graph_parts.js";
 import { cardValues, heats, isStep, niceTop } from "./graph_values.js";
 import { currentMode, go } from "./moment.js";
+import { valueOf } from "./points.js";
 import { h, useEffect, useMemo, useRef, useState, useWidth } from "./react.js";
 
 const SPARK_POINTS = 24;
-const SPARK_OF = { "op:source": "tuples_per_s", "op:output": "n_matched" };
 
 /* Values and sparklines that follow the stream while LIVE, and the props otherwise. */
 function useLive(props) {
@@ -28,7 +28,7 @@ function useLive(props) {
       setLive((last) => {
         const base = last || served.current;
         const values = { ...base.values, ...delta.v };
-        return { batch: delta.b, values, sparks: pushed(base.sparks, delta.v) };
+        return { batch: delta.b, values, sparks: pushed(served.current.plan.nodes, base.sparks, delta.v) };
       });
     });
   }, [run, version]);
@@ -36,13 +36,12 @@ function useLive(props) {
   return newer ? live : props;
 }
 
-function pushed(sparks, values) {
+function pushed(nodes, sparks, values) {
   const grown = { ...sparks };
-  const add = (id, number) => {
+  for (const { id, entity, spark } of nodes) {
+    const number = valueOf(values, entity, spark);
     if (typeof number === "number") grown[id] = [...(grown[id] || []), number].slice(-SPARK_POINTS);
-  };
-  for (const [id, own] of Object.entries(values)) if (isStep(id)) add(id, own.drop_prob);
-  for (const [id, name] of Object.entries(SPARK_OF)) add(id, (values.system || {})[name]);
+  }
   return grown;
 }
 
@@ -53,16 +52,32 @@ function useHeat() {
   return [heat, setHeat];
 }
 
+let dagre = null; // fetched for the first plan that is no chain
+
+function useLibrary(needed) {
+  const [, setLoaded] = useState(dagre !== null);
+  useEffect(() => {
+    if (!needed || dagre) return;
+    import("../vendor/dagre.esm.js").then((library) => {
+      dagre = library;
+      setLoaded(true);
+    });
+  }, [needed]);
+  return dagre;
+}
+
 /* All that is drawn: places by the plan and the width, numbers by the newest batch. */
 function useScene(props, width, heat) {
   const { plan, selected } = props;
   const live = useLive(props);
-  const layout = useMemo(() => layoutPlan(plan, width), [plan.hash, width]);
+  const path = useMemo(() => pathOf(plan), [plan.hash]);
+  const library = useLibrary(!path && plan.nodes.length > 0);
+  const layout = useMemo(() => layoutPlan(plan, width, library), [plan.hash, width, library]);
   const glide = useGlide(layout.places, `${plan.run} ${plan.hash}`);
   const facts = useMemo(() => cardValues(plan, live.values), [plan.hash, live.values]);
   const top = niceTop(Object.values(facts.cards).map(heats[heat].of));
-  const steps = plan.nodes.filter((node) => isStep(node.id));
-  return { plan, selected, width, heat, live, layout, glide, facts, top, steps };
+  const steps = plan.nodes.filter(isStep).sort((a, b) => a.position - b.position);
+  return { plan, path, selected, width, heat, live, layout, glide, facts, top, steps };
 }
 
 export function PlanGraph(props) {
@@ -76,9 +91,9 @@ export function PlanGraph(props) {
     "div",
     { id: props.id, className: "pw-graph", ref, ...dataOf(scene) },
     plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
-    width > 0 && plan.nodes.length > 0 && drawing(scene, setTip),
+    width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, setTip)),
     tip && layout.places[tip.id] && graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
-    graphLegend({ heat, setHeat, top, filters: scene.steps.some((node) => node.kind !== "asc") })
+    graphLegend({ heat, setHeat, top, plan })
   );
 }
 
@@ -91,20 +106,23 @@ const dataOf = ({ plan, live, glide, steps }) => ({
   "data-order": steps.map((node) => node.id).join(" "),
 });
 
+/* A graph wider than the page scrolls in its own frame. */
+const framed = ({ layout, width }, drawn) => (layout.width > width ? h("div", { className: "pw-graph-scroll", tabIndex: 0, role: "region", "aria-label": "Plan" }, drawn) : drawn);
+
 function drawing(scene, setTip) {
-  const { plan, width, live, layout, glide, facts, steps } = scene;
+  const { plan, width, layout, facts, steps } = scene;
   return h(
     "svg",
-    { width, height: layout.height, role: "group", "aria-label": graphLabel(plan, steps) },
+    { width: Math.max(width, layout.width), height: layout.height, role: "group", "aria-label": graphLabel(scene, steps) },
     h("defs", null, arrow()),
     layout.band && graphBand(layout.band),
-    edgesOf(plan, layout, glide.places).map(([edge, ends]) => graphEdge(edge, ends, facts, live.values)),
+    edgesOf(scene).map(([edge, source, line]) => graphEdge(edge, source, line, facts)),
     plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip))
   );
 }
 
 function card(scene, node, setTip) {
-  const { selected, heat, live, layout, glide, facts, top, steps } = scene;
+  const { selected, heat, live, layout, glide, facts, top } = scene;
   return graphCard(node, {
     place: glide.places[node.id] || layout.places[node.id],
     facts,
@@ -112,7 +130,6 @@ function card(scene, node, setTip) {
     heat: heats[heat],
     top,
     selected: selected === node.id,
-    position: steps.indexOf(node) + 1,
     handlers: (own) => cardHandlers(own, selected, setTip),
   });
 }
@@ -140,24 +157,31 @@ function nextHeat(name, way) {
   return names[(names.indexOf(name) + way + names.length) % names.length];
 }
 
-function edgesOf(plan, layout, places) {
-  const edges = layout.band ? bandEdges(plan) : plan.edges;
-  const rect = (id) => (id === "band" ? layout.band : places[id]);
-  return edges
-    .map((edge) => [edge, { from: rect(edge.from || edge.source), to: rect(edge.to || edge.target) }])
-    .filter(([, ends]) => ends.from && ends.to);
+/* [edge, the node it leaves, its line]: as laid out, straight while its cards are on their way. */
+function edgesOf({ plan, path, layout, glide }) {
+  const nodes = new Map(plan.nodes.map((node) => [node.id, node]));
+  if (layout.band) return bandEdges(plan, path, layout.band, glide.places);
+  return plan.edges
+    .filter(({ source, target }) => glide.places[source] && glide.places[target])
+    .map((edge) => {
+      const laid = glide.gliding ? null : layout.lines[edgeKey(edge)];
+      return [edge, nodes.get(edge.source), laid || edgeLine(glide.places[edge.source], glide.places[edge.target])];
+    });
 }
 
-function bandEdges(plan) {
-  const last = plan.nodes[plan.nodes.length - 2].id;
+function bandEdges(plan, path, box, places) {
+  const [first, last] = [path[0], path[path.length - 1]];
+  const [into, out] = [plan.edges.find((edge) => edge.source === first.id), plan.edges.find((edge) => edge.target === last.id)];
   return [
-    { source: "op:source", target: "band", to: "band", queue: "queue:source" },
-    { source: last, from: "band", target: "op:output", queue: "queue:output" },
+    [{ ...into, target: "band" }, first, edgeLine(places[first.id], box)],
+    [out, path[path.length - 2], edgeLine(box, places[last.id])],
   ];
 }
 
-const graphLabel = (plan, steps) =>
-  `Plan ${plan.version}, ${plan.kind}: source, ${steps.map((node) => node.label).join(", ")}, output`;
+const graphLabel = ({ plan, path }, steps) =>
+  path
+    ? `Plan ${plan.version}, ${plan.kind}: source, ${steps.map((node) => node.name).join(", ")}, output`
+    : `Plan ${plan.version}, ${plan.kind}: ${plan.nodes.map((node) => `${node.word} ${node.name}`).join(", ")}`;
 
 const arrow = () =>
   h(

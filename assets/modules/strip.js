@@ -5,6 +5,7 @@
 import { announce, byId, el, on, setAttr, setText } from "./core.js";
 import { clock, show } from "./format.js";
 import { currentShell, timeAt } from "./header.js";
+import { areaPoints, linePoints, scale } from "./paths.js";
 import { pointsOf } from "./points.js";
 import { currentMode, go, known, moment, shownBatch } from "./moment.js";
 import { pause, replayControls } from "./replay.js";
@@ -14,20 +15,6 @@ const HEIGHT = 30;
 const NEAR = 12; // pixels within which events share a glyph
 const REDRAW_MS = 500;
 const SVG = "http://www.w3.org/2000/svg";
-/* kind: [glyph, word, rank]; the lowest rank speaks for a group. */
-const KINDS = {
-  input: ["✖", "input failed or ended", 0],
-  rearrangement: ["▲", "rearrangement", 2],
-  knob: ["◆", "knob change", 3],
-  algorithm: ["◆", "another algorithm", 3],
-  query: ["⚑", "query change", 4],
-  change: ["≈", "stream changed", 4],
-  misfit: ["✖", "misfits", 5],
-  "held back": ["○", "held back", 7],
-  run: ["●", "run", 8],
-};
-const kindOf = (event) => KINDS[event.kind] || ["●", event.kind, 9];
-
 let parts = null;
 let cost = [];
 let range = { first: 0, last: 0 };
@@ -43,15 +30,15 @@ function build(strip) {
   const lane = el("div", { class: "pw-strip-lane", role: "toolbar", "aria-label": "Events of the run" });
   const track = el("div", { class: "pw-strip-track" }, svg, cursor, slider, lane);
   const caption = el("span", { class: "pw-strip-caption" }, "visits / tuple");
-  const scale = el("span", { class: "pw-strip-scale" });
+  const highest = el("span", { class: "pw-strip-scale" });
   const batch = el("b", { id: "pw-strip-batch" });
   const time = el("span", { id: "pw-strip-time" });
   const now = el("button", { type: "button", class: "pw-button", id: "pw-now", title: "Jump to now (.)" }, "now");
   now.addEventListener("click", () => go({ at: null }));
-  const label = el("div", { class: "pw-strip-label" }, caption, scale);
+  const label = el("div", { class: "pw-strip-label" }, caption, highest);
   const readout = el("div", { class: "pw-strip-readout" }, batch, time);
   strip.replaceChildren(replayControls(), label, track, readout, now);
-  parts = { strip, svg, cursor, slider, lane, track, scale, batch, time, now };
+  parts = { strip, svg, cursor, slider, lane, track, scale: highest, batch, time, now };
   slider.addEventListener("input", () => scrub(Number(slider.value), true));
   slider.addEventListener("change", () => scrub(Number(slider.value), false));
   slider.addEventListener("keydown", keys);
@@ -135,12 +122,11 @@ function draw() {
 function drawCost() {
   const width = parts.track.clientWidth;
   const top = Math.max(0.001, ...cost.map((point) => point[1]));
-  const points = cost.map(([b, v]) => `${x(b).toFixed(1)},${(HEIGHT - 2 - (v / top) * (HEIGHT - 5)).toFixed(1)}`);
+  const y = scale([0, top], [HEIGHT - 2, 3]);
   setAttr(parts.svg, "viewBox", `0 0 ${width} ${HEIGHT}`);
   const [area, line] = parts.svg.children;
-  line.setAttribute("points", points.join(" "));
-  const ends = cost.length ? [`${x(cost[0][0])},${HEIGHT}`, `${x(cost[cost.length - 1][0])},${HEIGHT}`] : [];
-  area.setAttribute("points", cost.length ? [ends[0], ...points, ends[1]].join(" ") : "");
+  line.setAttribute("points", linePoints(cost, x, y));
+  area.setAttribute("points", areaPoints(cost, x, y, HEIGHT));
   setText(parts.scale, cost.length ? `0 … ${show(top, "f2")}` : "no batches yet");
 }
 
@@ -165,8 +151,9 @@ function drawEvents(events) {
 }
 
 function mark(group, shown) {
-  const lead = group.events.reduce((best, event) => (kindOf(event)[2] < kindOf(best)[2] ? event : best));
-  const [glyph, word] = kindOf(lead);
+  const { kinds } = currentShell(); // kind: [sign, word, rank]; the lowest rank speaks for a group
+  const lead = group.events.reduce((best, event) => (kinds[event.kind][2] < kinds[best.kind][2] ? event : best));
+  const [glyph, word] = kinds[lead.kind];
   const more = group.events.length - 1;
   const text = `Batch ${lead.b}, ${word}: ${lead.title}${more ? ` (and ${more} more nearby)` : ""}`;
   return el(

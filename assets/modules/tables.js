@@ -1,5 +1,6 @@
 /* Tables: sorting by a click on a heading; table twins by their button or the key t. */
 import { announce, setAttr } from "./core.js";
+import { sorted } from "./sorting.js";
 
 function key(row, column) {
   const cell = row.cells[column];
@@ -9,24 +10,17 @@ function key(row, column) {
   return given !== "" && !Number.isNaN(number) ? number : given;
 }
 
-function compare(a, b) {
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  if (typeof a === "number") return -1;
-  if (typeof b === "number") return 1;
-  return a.localeCompare(b);
-}
-
 function sort(heading) {
   const table = heading.closest("table");
   const up = heading.getAttribute("aria-sort") !== "ascending";
   for (const other of table.querySelectorAll("th[aria-sort]")) other.setAttribute("aria-sort", "none");
   heading.setAttribute("aria-sort", up ? "ascending" : "descending");
-  sorted.set(table, { column: heading.cellIndex, up });
+  orders.set(table, { column: heading.cellIndex, up });
   order(table, heading.cellIndex, up);
   watch(table);
 }
 
-const sorted = new WeakMap(); // table -> {column, up}
+const orders = new WeakMap(); // table -> {column, up}
 const SETTLE_MS = 60;
 
 /* Dash refills rows in their own order: sort again once it has finished. */
@@ -37,7 +31,7 @@ function watch(table) {
   const observer = new MutationObserver(() => {
     window.clearTimeout(timer);
     timer = window.setTimeout(() => {
-      const { column, up } = sorted.get(table);
+      const { column, up } = orders.get(table);
       order(table, column, up);
       observer.takeRecords();
     }, SETTLE_MS);
@@ -48,9 +42,7 @@ function watch(table) {
 /* Rows are moved, not rebuilt: Dash's own elements stay where React knows them. */
 function order(table, column, up) {
   const body = table.tBodies[0];
-  const rows = [...body.rows].map((row, index) => ({ row, index, key: key(row, column) }));
-  rows.sort((a, b) => (compare(a.key, b.key) || a.index - b.index) * (up ? 1 : -1));
-  for (const { row } of rows) body.append(row);
+  body.append(...sorted([...body.rows], (row) => key(row, column), up));
 }
 
 export function setTwin(section, shown) {

@@ -23,9 +23,12 @@ def state_badge(state: str) -> Component:
 
 def glyph(kind: str) -> Component:
     """The sign of an event kind, as on the strip, with its word for screen readers."""
-    sign, word, tone, _ = event_kind(kind)
+    known_as = event_kind(kind)
     return html.Span(
-        [html.Span(sign, **attrs(aria_hidden=True)), html.Span(word, className="pw-sr")],
-        className=f"pw-glyph pw-ink-{tone}",
-        title=word,
+        [
+            html.Span(known_as.sign, **attrs(aria_hidden=True)),
+            html.Span(known_as.word, className="pw-sr"),
+        ],
+        className=f"pw-glyph pw-ink-{known_as.tone}",
+        title=known_as.word,
     )

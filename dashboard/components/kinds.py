@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 Tone: TypeAlias = Literal["ok", "warning", "error", "quiet", "info", "switch", "knob", "query"]
-Role: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
+#: What a card of the plan graph shows.
+Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
 
 
 class EventKind(NamedTuple):
@@ -32,9 +33,9 @@ class Verdict(NamedTuple):
 
 
 class NodeKind(NamedTuple):
-    """A kind of node of a plan graph. role: what its card shows."""
+    """A role of a node of a plan graph. card: what it shows."""
 
-    role: Role
+    card: Card
     sign: str
     word: str
 
@@ -80,23 +81,23 @@ STATES: Final[Mapping[str, Tone]] = {
 
 #: Kind of the nodes of filters that are part of a Spark expression.
 NATIVE: Final = "native filter"
+#: Role of an entity or a node of a plan -> how it is drawn.
 NODES: Final[Mapping[str, NodeKind]] = {
     "source": NodeKind("source", "⇥", "source"),
     "output": NodeKind("output", "⇤", "output"),
-    "asc": NodeKind("step", "σ", "construct"),
+    "selection": NodeKind("step", "σ", "construct"),
     "filter": NodeKind("step", "ƒ", "filter"),
     NATIVE: NodeKind("step", "σ", "filter"),
-    "select": NodeKind("operator", "σ", "selection"),
     "project": NodeKind("operator", "π", "projection"),
-    "window": NodeKind("operator", "⧖", "window"),
+    "window": NodeKind("operator", "◫", "window"),
     "join": NodeKind("operator", "⋈", "join"),
     "aggregate": NodeKind("operator", "∑", "aggregation"),
     "distinct": NodeKind("operator", "δ", "duplicate elimination"),
-    "union": NodeKind("operator", "∪", "union"),
-    "except": NodeKind("operator", "−", "difference"),
-    "stream": NodeKind("operator", "≋", "relation to stream"),
+    "set operation": NodeKind("operator", "∪", "set operation"),
+    "relation to stream": NodeKind("operator", "≋", "relation to stream"),
     "cache": NodeKind("synopsis", "⬡", "cache"),
     "synopsis": NodeKind("synopsis", "▤", "synopsis"),
+    "index": NodeKind("synopsis", "⊞", "index"),
     "store": NodeKind("store", "▦", "shared store"),
 }
 
@@ -117,5 +118,5 @@ def tone_of(state: str) -> Tone:
 
 
 def node_kind(kind: str) -> NodeKind:
-    """The row of a kind of node; one nobody listed is an operator with its own name."""
+    """The row of a role of a node; one nobody listed is an operator with its own name."""
     return NODES.get(kind, NodeKind("operator", "◦", kind))

@@ -71,8 +71,7 @@ def read(reader: Reader, context: Context) -> Facts:
     """Everything but the inspector, as of the batch of the context."""
     run, at = context.run_id, context.batch
     plan = reader.plan_at(run, at) or next(iter(reader.plans(run)), None)
-    nodes = [] if plan is None else [views.SOURCE, *plan.order, views.OUTPUT]
-    keys = [views.spark_source(node) for node in nodes]
+    keys = [] if plan is None else [(node.entity, node.spark) for node in views.plan_nodes(plan)]
     keys += [(views.SYSTEM, chart.property) for chart in CHARTS]
     since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at)
@@ -90,7 +89,7 @@ def layout(context: Context, services: Services) -> Component:
         )
     facts = read(services.reader, context)
     headline = html.Span(_headline(context, facts.plan), id=HEADLINE)
-    steps = html.Div(_steps_table(facts), id=STEPS)
+    steps = html.Div(_tables(facts), id=STEPS)
     recent = html.Div(_recent_table(facts), id=RECENT)
     charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
     inspector = draw_inspector(services, context)
@@ -131,7 +130,7 @@ def register(app: Dash, services: Services) -> None:
     def _follow(data: dict[str, Any] | None) -> tuple[Any, ...]:
         context = _shown(services, data)
         facts = read(services.reader, context)
-        texts = (_headline(context, facts.plan), _steps_table(facts), _recent_table(facts))
+        texts = (_headline(context, facts.plan), _tables(facts), _recent_table(facts))
         charts = (_points(chart, facts) for chart in CHARTS)
         return (*_graph_properties(context, facts), *texts, *charts)
 
@@ -160,10 +159,10 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
     graph = views.graph_plan(context.run_id, facts.plan)
     sparks = {
-        node["id"]: views.spark(facts.series.get(views.spark_source(node["id"])))
+        node["id"]: views.spark(facts.series.get((node["entity"], node["spark"])))
         for node in graph["nodes"]
     }
-    values = views.graph_values(facts.values)
+    values = views.graph_values(facts.values, facts.entities)
     return graph, values, sparks, context.batch, context.moment.node or ""
 
 
@@ -219,14 +218,53 @@ _FILTER_COLUMNS: Final = (
 )
 
 
+def _tables(facts: Facts) -> list[Component]:
+    return [_steps_table(facts), *_parts_table(facts)]
+
+
 def _steps_table(facts: Facts) -> Component:
     rows = [] if facts.plan is None else views.steps(facts.plan, facts.values, facts.entities)
-    filters = bool(rows) and views.step_word(rows[0].entity) == "filter"
+    filters = bool(rows) and rows[0].word == "filter"
     cells = [[*_step_cells(row), *(_filter_cells(row) if filters else _sizes(row))] for row in rows]
     marks = [attrs(data_pw_node=row.entity) for row in rows]
     what = "Filters" if filters else "Constructs"
     columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
     return table(f"{what} of the plan, in its order", columns, cells, marks)
+
+
+_PART_COLUMNS: Final = (
+    Column("Part"),
+    Column("kind"),
+    Column("what"),
+    Column("reached", "int", "tuples", "tuples of the batch that visited it"),
+    Column("reads"),
+    Column("read by"),
+)
+
+
+def _parts_table(facts: Facts) -> list[Component]:
+    """The second table of a plan that is more than a chain."""
+    parts = [] if facts.plan is None else views.other_parts(facts.plan)
+    if not parts:
+        return []
+    rows = [
+        [
+            node.name,
+            node.word,
+            node.note or "",
+            _live(
+                node.id,
+                "reached_tuples",
+                facts.values.get(node.id, {}).get("reached_tuples"),
+                "int",
+            ),
+            ", ".join(before),
+            ", ".join(after),
+        ]
+        for node, before, after in parts
+    ]
+    marks = [attrs(data_pw_node=node.id) for node, _, _ in parts]
+    return [table("Other parts of the plan", _PART_COLUMNS, rows, marks)]
 
 
 def _step_cells(row: Step) -> list[Any]:

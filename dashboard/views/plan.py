@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from dashboard.components.kinds import NATIVE, Card, node_kind
+from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import known
 from storage.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 SPARK_POINTS: Final = 24
-SOURCE: Final = "op:source"
-OUTPUT: Final = "op:output"
-SYSTEM: Final = "system"
-SOURCE_QUEUE: Final = "queue:source"
-#: What the entities of a plan's steps begin with -> what such a step is called.
-STEPS: Final[Mapping[str, str]] = {"asc:": "construct", "filter:": "filter"}
-
-#: Kind of the nodes of filters that are part of a Spark expression.
-NATIVE: Final = "native filter"
-#: Role of a node -> its kind in the drawing; others are called alike.
-_KINDS: Final = {"selection": "asc"}
-#: What the sparkline of a node draws: (entity, property).
-SPARKS: Final = {SOURCE: (SYSTEM, "tuples_per_s"), OUTPUT: (SYSTEM, "n_matched")}
+#: Entities of these kinds have one number, see :func:`size_of`.
+SIZED: Final = ("queue", "synopsis", "store", "cache")
+#: Properties of source and output where a run has one of each: they are those of the system.
+_WHOLE: Final[Mapping[Card, str]] = {"source": "tuples_per_s", "output": "n_matched"}
+_SPARKS: Final[Mapping[Card, str]] = {
+    "step": "drop_prob",
+    "synopsis": "size_tuples",
+    "store": "size_tuples",
+}
 
 
 class Step(NamedTuple):
-    """One row of the table twin: a construct in the order of the plan.
+    """One row of the table twin: a construct or filter (``word``) in the order of the plan.
 
     reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
     tuples dropped here. visits: share of all visits; for filters of the cost. queue: tuples handed
@@ -37,6 +35,7 @@ class Step(NamedTuple):
     position: int
     entity: str
     attribute: str
+    word: str
     reached: float | None
     drop: float | None
     dropped: float | None
@@ -49,71 +48,128 @@ class Step(NamedTuple):
     native: bool = False
 
 
-def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
-    """The plan as the graph draws it: nodes in the order of the flow.
+class Node(NamedTuple):
+    """A node of the plan as the graph draws it.
 
-    Filters that run in an expression are of kind NATIVE, the others run in Python.
+    role: what its card shows. name: without the sign; word: what it is. title: its label in full.
+    entity: whose values it shows. spark: property of ``entity`` that its sparkline follows.
+    position: place in the order of the plan, for steps. unit, lanes, note: as recorded, or None.
+    """
+
+    id: str
+    role: str
+    kind: str
+    sign: str
+    name: str
+    word: str
+    title: str
+    entity: str
+    spark: str
+    position: int | None = None
+    unit: str | None = None
+    lanes: int | None = None
+    note: str | None = None
+
+
+def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
+    """The plan as the graph draws it: any graph without a circle, nodes in an order of its flow.
+
+    band: its steps all look at every tuple. Filters that run in an expression are of kind NATIVE,
+    the others run in Python.
     """
     if plan is None:
-        return {"run": run_id, "version": 0, "hash": "", "kind": "", "nodes": [], "edges": []}
-    labels = {node["id"]: str(node["name"]) for node in plan.graph.get("nodes", [])}
-    kinds = {node["id"]: _kind(node) for node in plan.graph.get("nodes", [])}
-    flow = [SOURCE, *plan.order, OUTPUT]
-    fallback = {SOURCE: "Source", OUTPUT: "Output"}
-    nodes = [
-        {
-            "id": node,
-            "kind": kinds.get(node, "asc"),
-            "label": labels.get(node) or fallback.get(node) or node.partition(":")[2],
-        }
-        for node in flow
-    ]
+        empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": []}
+        return {"run": run_id, "version": 0, "hash": "", "kind": "", "band": False, **empty}
+    nodes = plan_nodes(plan)
     return {
         "run": run_id,
         "version": plan.version,
         "hash": plan.hash,
         "kind": plan.kind,
-        "nodes": nodes,
+        "band": plan.kind == "no early drop",
+        "nodes": [_sent(node) for node in nodes],
         "edges": list(plan.graph.get("edges", [])),
+        "signs": _signs(nodes),
     }
 
 
-def _kind(node: Mapping[str, Any]) -> str:
-    if node.get("properties", {}).get("runs_in") == "expression":
-        return NATIVE
-    role = str(node["role"])
-    return _KINDS.get(role, role)
+def plan_nodes(plan: PlanVersion) -> list[Node]:
+    """The nodes of a plan in an order of its flow; where that is open, in the plan's order."""
+    records = {str(record["id"]): record for record in plan.graph.get("nodes", [])}
+    places = {entity: place for place, entity in enumerate(plan.order, 1)}
+    roles = [node_kind(str(record["role"])).card for record in records.values()]
+    single = {role for role in _WHOLE if roles.count(role) == 1}
+    edges = [(edge["source"], edge["target"]) for edge in plan.graph.get("edges", [])]
+    first = sorted(records, key=lambda node: places.get(node, 0))
+    return [_node(records[node], places.get(node), single) for node in flow_order(first, edges)]
 
 
-def is_step(entity: str) -> bool:
-    """Whether the entity is a step of a plan: a construct or a filter."""
-    return entity.startswith(tuple(STEPS))
+def flow_order(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
+    """The nodes with every edge from an earlier to a later one; ties as given.
+
+    Nodes on a circle, which no plan has, come last.
+    """
+    left, ordered = dict.fromkeys(nodes), list[str]()
+    while left:
+        waiting = {target for source, target in edges if source in left}
+        free = next((node for node in left if node not in waiting), next(iter(left)))
+        ordered.append(free)
+        del left[free]
+    return ordered
 
 
-def step_word(entity: str) -> str:
-    """'construct' or 'filter'."""
-    return next((word for prefix, word in STEPS.items() if entity.startswith(prefix)), "construct")
+def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) -> Node:
+    facts = record.get("properties") or {}
+    kind = NATIVE if facts.get("runs_in") == "expression" else str(record["role"])
+    known_as = node_kind(kind)
+    role, name = known_as.card, str(record.get("name") or record["id"])
+    return Node(
+        id=str(record["id"]),
+        role=role,
+        kind=kind,
+        sign=known_as.sign,
+        name=name,
+        word=known_as.word,
+        title=f"{known_as.sign} {name}" if role not in ("source", "output") else name,
+        entity=SYSTEM if role in single else str(record["id"]),
+        spark=_WHOLE[role] if role in single else _SPARKS.get(role, "reached_tuples"),
+        position=position,
+        unit=facts.get("unit"),
+        lanes=facts.get("lanes"),
+        note=facts.get("note"),
+    )
 
 
-def queue_tuples(own: Mapping[str, float | None]) -> float | None:
-    """What a queue handed over in the batch; of one that only waits, what waits."""
+def _sent(node: Node) -> dict[str, Any]:
+    """The node without what it does not have."""
+    return {name: value for name, value in node._asdict().items() if value is not None}
+
+
+def _signs(nodes: Sequence[Node]) -> list[list[str]]:
+    """[sign, what it stands for] of the signs that need a word."""
+    if any(node.kind == NATIVE or node.kind == "filter" for node in nodes):
+        return [["σ", "in a Spark expression"], ["ƒ", "in Python"]]
+    others = {
+        node.sign: node.word for node in nodes if node.role not in ("source", "step", "output")
+    }
+    return [[sign, word] for sign, word in others.items()]
+
+
+def size_of(own: Mapping[str, float | None]) -> float | None:
+    """What a queue handed over in the batch; of what only holds tuples, how many it holds."""
     return own.get("flow_tuples", own.get("size_tuples"))
 
 
-def graph_values(values: Values) -> dict[str, Any]:
-    """Values of a batch shaped as the live delta: queues are bare numbers."""
+def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, Any]:
+    """Values of a batch shaped as the live delta: what has a size only is a bare number."""
     shaped: dict[str, Any] = {}
     for entity, properties in values.items():
-        if entity.startswith("queue:"):
-            shaped[entity] = queue_tuples(properties)
-        elif entity == SYSTEM or is_step(entity):
+        kind = entities[entity].kind if entity in entities else ""
+        if kind in SIZED:
+            shaped[entity] = size_of(properties)
+        elif kind in ("system", "operator"):
             shaped[entity] = dict(properties)
     return shaped
-
-
-def spark_source(node: str) -> tuple[str, str]:
-    """(entity, property) of the sparkline of a node."""
-    return SPARKS.get(node, (node, "drop_prob"))
 
 
 def spark(series: SeriesData | None) -> list[float]:
@@ -134,37 +190,58 @@ def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
 
 
 def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
-    """The constructs of a plan in order, with their numbers at the batch of ``values``."""
-    paid = [_paid(values.get(entity, {})) for entity in plan.order]
+    """The steps of a plan in order, with their numbers at the batch of ``values``."""
+    nodes = sorted(
+        (node for node in plan_nodes(plan) if node.position), key=lambda node: node.position or 0
+    )
+    paid = [_paid(values.get(node.id, {})) for node in nodes]
     total = sum(number for number in paid if number is not None)
+    queues = {edge["target"]: edge.get("queue") for edge in plan.graph.get("edges", [])}
     rows: list[Step] = []
     alive: float | None = 1.0
-    for place, entity in enumerate(plan.order):
-        own = values.get(entity, {})
-        attribute = entity.partition(":")[2]
+    for node, visits in zip(nodes, paid, strict=True):
+        own = values.get(node.id, {})
         after = own.get("survival_prob")
-        visits = paid[place]
-        facts = entities[entity].properties if entity in entities else {}
-        queue = SOURCE_QUEUE if place == 0 else f"queue:{attribute}"
+        facts = entities[node.id].properties if node.id in entities else {}
         rows.append(
             Step(
-                position=place + 1,
-                entity=entity,
-                attribute=attribute,
+                position=node.position or 0,
+                entity=node.id,
+                attribute=node.name,
+                word=node.word,
                 reached=own.get("reached_tuples"),
                 drop=own.get("drop_prob"),
                 dropped=None if alive is None or after is None else max(0.0, alive - after),
                 survival=after,
                 visits=None if visits is None or not total else visits / total,
-                queue=queue_tuples(values.get(queue, {})),
+                queue=size_of(values.get(queues.get(node.id) or "", {})),
                 n_regions=facts.get("n_regions"),
                 n_queries=facts.get("n_queries"),
                 cost=own.get("cost_us"),
-                native=facts.get("kind") == "native",
+                native=node.kind == NATIVE,
             )
         )
         alive = after if after is not None else alive
     return rows
+
+
+def other_parts(plan: PlanVersion) -> list[tuple[Node, list[str], list[str]]]:
+    """What is no step, with the names of what it reads and of what reads it; [] for a chain of
+    steps between one source and one output."""
+    nodes = plan_nodes(plan)
+    others = [node for node in nodes if node.role != "step"]
+    if {node.role for node in others} <= set(_WHOLE) and len(others) <= len(_WHOLE):
+        return []
+    names = {node.id: node.name for node in nodes}
+    edges = [(edge["source"], edge["target"]) for edge in plan.graph.get("edges", [])]
+    return [
+        (
+            node,
+            [names[source] for source, target in edges if target == node.id],
+            [names[target] for source, target in edges if source == node.id],
+        )
+        for node in others
+    ]
 
 
 def _paid(own: Mapping[str, float | None]) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dashboard.components.kinds import event_kind
 from dashboard.context import Context
 from dashboard.views.events import names
 from dashboard.views.numbers import known
@@ -25,8 +26,9 @@ class Snapshot:
 
     run: {id, workload, stream, state, note}. runs: {id, label, state}, newest first. first, now:
     batches. time: Unix s of the newest record. period_s: between two batches lately. plans: oldest
-    first. cost: [batch, visits per tuple]. times: [batch, Unix s]. events: {b, kind, title}. pages:
-    paths with records. left_out: events the strip leaves out.
+    first. cost: [batch, visits per tuple]. times: [batch, Unix s]. events: {b, kind, title}. kinds:
+    of those events -> (sign, word, rank). pages: paths with records. left_out: events the strip
+    leaves out.
     """
 
     run: dict[str, Any] | None
@@ -39,6 +41,7 @@ class Snapshot:
     cost: list[tuple[int, float]] = field(default_factory=list)
     times: list[tuple[int, float]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
+    kinds: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     pages: list[str] = field(default_factory=list)
     left_out: int = 0
 
@@ -78,6 +81,7 @@ def build_snapshot(
         cost=[] if cost is None else pairs(cost.batch, cost.value),
         times=times,
         events=[event_item(event) for event in shown],
+        kinds={event.event.kind: _mark(event.event.kind) for event in shown},
         pages=list(pages),
         left_out=len(events) - len(shown),
     )
@@ -117,6 +121,11 @@ def plan_item(plan: PlanVersion) -> dict[str, Any]:
 def event_item(event: StoredEvent) -> dict[str, Any]:
     """An event as the strip draws it; events before the first batch stand at batch 0."""
     return {"b": max(0, event.batch), "kind": event.event.kind, "title": event.event.title}
+
+
+def _mark(kind: str) -> tuple[str, str, int]:
+    known_as = event_kind(kind)
+    return known_as.sign, known_as.word.lower(), known_as.rank
 
 
 def pick_events(events: Sequence[StoredEvent]) -> list[StoredEvent]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dashboard.components.kinds import NATIVE
 from dashboard.deltas import MAX_BYTES, encoded, snapshot
 from dashboard.views.book import Book
 from dashboard.views.decision_card import build_card
@@ -25,7 +26,7 @@ from dashboard.views.filters import (
     window_batches,
 )
 from dashboard.views.overhead import build_overhead, place, verdict
-from dashboard.views.plan import NATIVE, graph_plan, steps
+from dashboard.views.plan import graph_plan, steps
 from dashboard.views.race import PROPERTIES, RaceView, build_race
 from dashboard.views.thrash import find_loops
 from storage.rows import SeriesData

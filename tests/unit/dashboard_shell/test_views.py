@@ -40,6 +40,15 @@ ENTITIES = Book(
 )
 
 
+KINDS = {
+    name: Entity(name, kind, name)
+    for name, kind in (
+        *(("system", "system"), ("queue:source", "queue"), ("queue:origin", "queue")),
+        *(("asc:delay", "operator"), ("asc:origin", "operator"), ("query:q1", "query")),
+    )
+}
+
+
 def test_the_snapshot_is_json_and_has_no_unknown_numbers() -> None:
     cost = series([3.0, np.nan, 2.0])
     events = [event(1, -1, "run"), event(2, 1, "held back")]
@@ -77,13 +86,37 @@ def test_the_period_is_the_median_of_the_newest_batches() -> None:
 
 def test_the_graph_shows_bare_names_in_the_order_of_the_flow() -> None:
     graph = plans.graph_plan("r1", plan(order=("origin", "delay")))
-    assert [node["label"] for node in graph["nodes"]] == ["Flights", "origin", "delay", "Output"]
+    assert [node["name"] for node in graph["nodes"]] == ["Flights", "origin", "delay", "Output"]
+    assert [node["sign"] for node in graph["nodes"]] == ["⇥", "σ", "σ", "⇤"]
+    assert [node.get("position") for node in graph["nodes"]] == [None, 1, 2, None]
+    assert [node["entity"] for node in graph["nodes"]][::3] == ["system", "system"]
     assert graph["hash"] == "h1"
     assert plans.graph_plan("r1", None)["nodes"] == []
 
 
+def test_nodes_of_any_graph_come_in_an_order_of_its_flow() -> None:
+    edges = [("b", "join"), ("join", "out"), ("a", "join"), ("store", "join"), ("join", "out2")]
+    assert plans.flow_order(["out", "out2", "join", "a", "b", "store"], edges) == [
+        *("a", "b", "store", "join", "out", "out2"),
+    ]
+    assert plans.flow_order(["x", "y", "z"], [("y", "z"), ("z", "y")]) == ["x", "y", "z"]
+
+
+def test_several_sources_show_their_own_numbers() -> None:
+    one = plan()
+    second = {"id": "op:more", "role": "source", "name": "More"}
+    facts = {"note": "Rows 100"}
+    store = {"id": "store:w", "role": "store", "name": "Window", "properties": facts}
+    nodes = [second, *one.graph["nodes"], store]
+    nodes_drawn = plans.plan_nodes(replace(one, graph={**one.graph, "nodes": nodes}))
+    drawn = {node.id: node for node in nodes_drawn}
+    assert (drawn["op:more"].entity, drawn["op:more"].spark) == ("op:more", "reached_tuples")
+    assert (drawn["op:output"].entity, drawn["op:output"].spark) == ("system", "n_matched")
+    assert (drawn["store:w"].role, drawn["store:w"].note) == ("store", "Rows 100")
+
+
 def test_graph_values_have_the_shape_of_the_live_delta() -> None:
-    shaped = plans.graph_values(VALUES)
+    shaped = plans.graph_values(VALUES, KINDS)
     assert shaped["queue:origin"] == 80
     assert shaped["asc:delay"]["drop_prob"] == 0.6
     assert "query:q1" not in shaped
