@@ -58,9 +58,10 @@ CHARTS: Final = (
 
 
 class Facts(NamedTuple):
-    """What the page reads for one moment."""
+    """What the page reads for one moment. plan: of all units; units: (title, plan) of each."""
 
     plan: PlanVersion | None
+    units: list[tuple[str, PlanVersion]]
     values: dict[str, dict[str, float | None]]
     series: dict[tuple[str, str], SeriesData]
     entities: dict[str, Entity]
@@ -70,14 +71,17 @@ class Facts(NamedTuple):
 def read(reader: Reader, context: Context) -> Facts:
     """Everything but the inspector, as of the batch of the context."""
     run, at = context.run_id, context.batch
-    plan = reader.plan_at(run, at) or next(iter(reader.plans(run)), None)
+    titles = {unit.id: unit.title for unit in reader.units(run, at)}
+    plans = reader.plans_at(run, at) or {one.unit_id: one for one in reader.plans(run)[:1]}
+    units = [(titles.get(unit, ""), plan) for unit, plan in plans.items()]
+    plan = views.whole(units)
     keys = [] if plan is None else [(node.entity, node.spark) for node in views.plan_nodes(plan)]
     keys += [(views.SYSTEM, chart.property) for chart in CHARTS]
     since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at)
     entities = {entity.id: entity for entity in reader.entities(run, at)}
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
-    return Facts(plan, reader.values(run, at), series, entities, batches)
+    return Facts(plan, units, reader.values(run, at), series, entities, batches)
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -88,7 +92,7 @@ def layout(context: Context, services: Services) -> Component:
             "The engine has not begun a run in this store. It appears here as soon as it does.",
         )
     facts = read(services.reader, context)
-    headline = html.Span(_headline(context, facts.plan), id=HEADLINE)
+    headline = html.Span(_headline(context, facts), id=HEADLINE)
     steps = html.Div(_tables(facts), id=STEPS)
     recent = html.Div(_recent_table(facts), id=RECENT)
     charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
@@ -130,7 +134,7 @@ def register(app: Dash, services: Services) -> None:
     def _follow(data: dict[str, Any] | None) -> tuple[Any, ...]:
         context = _shown(services, data)
         facts = read(services.reader, context)
-        texts = (_headline(context, facts.plan), _tables(facts), _recent_table(facts))
+        texts = (_headline(context, facts), _tables(facts), _recent_table(facts))
         charts = (_points(chart, facts) for chart in CHARTS)
         return (*_graph_properties(context, facts), *texts, *charts)
 
@@ -170,9 +174,13 @@ def _graph(context: Context, facts: Facts) -> Component:
     return PlanGraph(GRAPH, *_graph_properties(context, facts))
 
 
-def _headline(context: Context, plan: PlanVersion | None) -> Any:
+def _headline(context: Context, facts: Facts) -> Any:
+    plan = facts.plan
     if plan is None:
         return (context.run.note if context.run else "") or views.headline(None)
+    if len(facts.units) > 1:
+        each = " · ".join(f"{title}: {views.headline(one)}" for title, one in facts.units)
+        return static(html.Span(each, className="pw-headline", title=each))
     words = html.Span(plan.reason, className="pw-reason", title=plan.reason)
     parts: list[Any] = [views.headline(plan), " · ", words]
     if plan.decision is not None:
@@ -219,17 +227,24 @@ _FILTER_COLUMNS: Final = (
 
 
 def _tables(facts: Facts) -> list[Component]:
-    return [_steps_table(facts), *_parts_table(facts)]
+    return [*_steps_tables(facts), *_parts_table(facts)]
 
 
-def _steps_table(facts: Facts) -> Component:
-    rows = [] if facts.plan is None else views.steps(facts.plan, facts.values, facts.entities)
+def _steps_tables(facts: Facts) -> list[Component]:
+    """A table for each unit, named after it where there are several."""
+    several = len(facts.units) > 1
+    return [_steps_table(facts, plan, title if several else "") for title, plan in facts.units]
+
+
+def _steps_table(facts: Facts, plan: PlanVersion, unit: str) -> Component:
+    rows = views.steps(plan, facts.values, facts.entities)
     filters = bool(rows) and rows[0].word == "filter"
     cells = [[*_step_cells(row), *(_filter_cells(row) if filters else _sizes(row))] for row in rows]
     marks = [attrs(data_pw_node=row.entity) for row in rows]
     what = "Filters" if filters else "Constructs"
     columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
-    return table(f"{what} of the plan, in its order", columns, cells, marks)
+    words = f"{what} of the plan, in its order"
+    return table(f"{unit}: {words}" if unit else words, columns, cells, marks)
 
 
 _PART_COLUMNS: Final = (
@@ -315,12 +330,18 @@ def _recent_table(facts: Facts) -> Component:
             batch.n_misfits,
             batch.duration_ms,
             visits.get(batch.id or 0),
-            next(iter(batch.plans.values()), None),
+            _versions(batch),
             batch.stream_time,
         ]
         for batch in reversed(facts.batches)
     ]
     return table(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
+
+
+def _versions(batch: Batch) -> int | str | None:
+    """The plan the batch ran under; of several units all of them."""
+    versions = list(batch.plans.values())
+    return " · ".join(map(str, versions)) if len(versions) > 1 else next(iter(versions), None)
 
 
 PAGE: Final = Page(

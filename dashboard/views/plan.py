@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from dashboard.components.kinds import NATIVE, Card, node_kind
@@ -93,6 +94,35 @@ def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
     }
 
 
+def whole(plans: Sequence[tuple[str, PlanVersion]]) -> PlanVersion | None:
+    """The plans of all units as one, for the graph of the run; of one unit its own.
+
+    plans: (title of the unit, its plan). Nodes that several units share belong to none.
+    """
+    if len(plans) < 2:
+        return plans[0][1] if plans else None
+    nodes: dict[str, dict[str, Any]] = {}
+    edges: dict[tuple[str, str, Any], Any] = {}
+    for title, plan in plans:
+        places = {entity: place for place, entity in enumerate(plan.order, 1)}
+        for node in plan.graph.get("nodes", []):
+            facts = {**node.get("properties", {}), "unit": title, "place": places.get(node["id"])}
+            shared = node["id"] in nodes
+            nodes[node["id"]] = node if shared else {**node, "properties": facts}
+        for edge in plan.graph.get("edges", []):
+            edges[edge["source"], edge["target"], edge.get("port")] = edge
+    found = [plan for _, plan in plans]
+    newest = max(found, key=lambda plan: plan.batch)
+    return replace(
+        newest,
+        version=sum(plan.version for plan in found),
+        kind=newest.kind if len({plan.kind for plan in found}) == 1 else "mixed",
+        order=tuple(entity for plan in found for entity in plan.order),
+        graph={"nodes": list(nodes.values()), "edges": list(edges.values())},
+        hash="-".join(plan.hash for plan in found),
+    )
+
+
 def plan_nodes(plan: PlanVersion) -> list[Node]:
     """The nodes of a plan in an order of its flow; where that is open, in the plan's order."""
     records = {str(record["id"]): record for record in plan.graph.get("nodes", [])}
@@ -133,7 +163,7 @@ def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) ->
         title=f"{known_as.sign} {name}" if role not in ("source", "output") else name,
         entity=SYSTEM if role in single else str(record["id"]),
         spark=_WHOLE[role] if role in single else _SPARKS.get(role, "reached_tuples"),
-        position=position,
+        position=facts.get("place", position),
         unit=facts.get("unit"),
         lanes=facts.get("lanes"),
         note=facts.get("note"),

@@ -13,13 +13,14 @@ import pytest
 from dashboard import context as contexts
 from dashboard.context import Moment
 from dashboard.live import Hub
-from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIMELINE
+from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIMELINE, plan
 from dashboard.pages.contract import Page
 from dashboard.panels import PANELS, frame
 from dashboard.panels.facts import scope_of
 from dashboard.services import Services
 from dashboard.settings import Settings
 from dashboard.shell import read_snapshot
+from dashboard.views.plan import plan_nodes
 from storage.reader import open_reader
 from tests import two_units
 from tests.two_units import FLIGHTS, PACKETS, RUN
@@ -62,6 +63,22 @@ def test_the_matrix_page_shows_the_panels_of_the_chosen_unit(services: Services)
     assert FLIGHTS.title in text
     assert PACKETS.title in text
     assert f"unit={PACKETS.id}" in text
+
+
+def test_the_plan_page_draws_the_plans_of_all_units_as_one_graph(services: Services) -> None:
+    context = contexts.resolve(services.reader, Moment(run=RUN))
+    facts = plan.read(services.reader, context)
+    assert facts.plan is not None
+    nodes = {node.name: node for node in plan_nodes(facts.plan) if node.role == "step"}
+    assert {name: (node.unit, node.position) for name, node in nodes.items()} == {
+        "origin": (FLIGHTS.title, 1),
+        "delay": (FLIGHTS.title, 2),
+        "port": (PACKETS.title, 1),
+        "size": (PACKETS.title, 2),
+    }
+    text = text_of(plan.PAGE, services)
+    assert f"{FLIGHTS.title}: Constructs of the plan" in text
+    assert f"{PACKETS.title}: Filters of the plan" in text
 
 
 def test_decisions_of_one_number_are_those_of_the_unit_in_the_address(services: Services) -> None:
