@@ -24,6 +24,7 @@ from dashboard.pages.contract import Page
 from dashboard.pages.inspector import draw_inspector, inspector_key
 from dashboard.services import Services
 from dashboard.views import plan as views
+from dashboard.views.book import SYSTEM
 from dashboard.views.plan import Step
 from storage.reader import Reader
 from storage.rows import SeriesData
@@ -76,7 +77,7 @@ def read(reader: Reader, context: Context) -> Facts:
     units = [(titles.get(unit, ""), plan) for unit, plan in plans.items()]
     plan = views.whole(units)
     keys = [] if plan is None else [(node.entity, node.spark) for node in views.plan_nodes(plan)]
-    keys += [(views.SYSTEM, chart.property) for chart in CHARTS]
+    keys += [(SYSTEM, chart.property) for chart in CHARTS]
     since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at)
     entities = {entity.id: entity for entity in reader.entities(run, at)}
@@ -189,14 +190,14 @@ def _headline(context: Context, facts: Facts) -> Any:
 
 
 def _points(chart: Chart, facts: Facts) -> list[list[Any]]:
-    series = facts.series.get((views.SYSTEM, chart.property))
+    series = facts.series.get((SYSTEM, chart.property))
     return [list(point) for point in views.points(series)]
 
 
 def _chart(chart: Chart, facts: Facts) -> Component:
-    points = views.points(facts.series.get((views.SYSTEM, chart.property)))
+    points = views.points(facts.series.get((SYSTEM, chart.property)))
     return HistoryChart(
-        chart.id, chart.title, views.SYSTEM, chart.property, points, chart.unit, chart.form
+        chart.id, chart.title, SYSTEM, chart.property, points, chart.unit, chart.form
     )
 
 
@@ -321,7 +322,7 @@ _BATCH_COLUMNS: Final = (
 
 
 def _recent_table(facts: Facts) -> Component:
-    visits = dict(views.points(facts.series.get((views.SYSTEM, "visits_per_tuple"))))
+    visits = dict(views.points(facts.series.get((SYSTEM, "visits_per_tuple"))))
     rows = [
         [
             batch.id,

@@ -136,7 +136,7 @@ def _drawn(panel: Panel[Any], drawn: Drawing) -> list[Any]:
     """Values of the outputs, but for the first two."""
     values = [part_tree(panel.part(name), getattr(drawn, name)) for name in _trees(panel)]
     if panel.chart:
-        nothing = {"data": [], "layout": {}}
+        nothing: dict[str, Any] = {"data": [], "layout": {}}
         figure = nothing if drawn.figure is None else drawn.figure
         values += [drawn.figure is None, figure, {"height": f"{drawn.height}px"}]
     return values + list(drawn.sets or (None,) * len(panel.sets))

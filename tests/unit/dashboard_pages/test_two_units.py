@@ -16,6 +16,7 @@ from dashboard.live import Hub
 from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIMELINE, plan
 from dashboard.pages.contract import Page
 from dashboard.panels import PANELS, frame
+from dashboard.panels.common import timeline
 from dashboard.panels.facts import scope_of
 from dashboard.services import Services
 from dashboard.settings import Settings
@@ -109,11 +110,11 @@ def test_results_and_misfits_name_their_stream(services: Services) -> None:
 
 
 def test_events_of_another_unit_are_named_after_it(services: Services) -> None:
-    build = next(panel.build for panel in PANELS if panel.name == "timeline")
     context = contexts.resolve(services.reader, Moment(run=RUN, unit=FLIGHTS.id))
     panel = next(panel for panel in TIMELINE.panels if panel.name == "timeline")
     scope = scope_of(panel, context, services.reader)
-    titles = {(m.kind, m.title) for m in build(services.reader, context, scope).view.markers}
+    built = timeline.build(services.reader, context, scope)
+    titles = {(marker.kind, marker.title) for marker in built.view.markers}
     assert titles == {
         ("rearrangement", "Plan 2: origin before delay"),
         ("held back", "Filters of busy: below threshold"),
