@@ -15,7 +15,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from backend.cql import parse_query
-from backend.engine.knobs import SELECTION_RUN_KNOBS
 from backend.model.events import BatchExecuted, SelectionPlan
 from backend.model.knobs import KnobSettings
 from backend.operators.selection.matcher import Matcher
@@ -23,6 +22,7 @@ from backend.operators.selection.worker import look_up
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import CostModel
 from backend.systems.asc.hybrid import Rules
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.layouts import layout_of, search_of
 from backend.systems.asc.matching import sample_regions
 from backend.systems.asc.orderings import NAMES, ORDERINGS, propose
@@ -81,7 +81,7 @@ def _core(k: int, selective: Sequence[str]) -> SelectionReOptimizer:
     streams = {"Drift": DRIFT_SCHEMA}
     texts = q1_queries(seed=SEED, k=k, common=tuple(selective))
     queries = tuple(parse_query(name, text, streams) for name, text in texts.items())
-    settings = KnobSettings.defaults(SELECTION_RUN_KNOBS, {})
+    settings = KnobSettings.defaults(AscKnobs.specs(), {})
     core = SelectionReOptimizer(queries, DRIFT_SCHEMA, settings, None)
     core.start()
     return core

@@ -17,18 +17,18 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 import pyarrow.parquet as pq
+from backend.engine.deciding import StreamJob
+from backend.engine.filters import FiltersDeciding
+from backend.hosts.spark.filter_executor import FilterExecutor
+from backend.hosts.spark.sinks import FileSink
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 
 from backend.cql import parse_query
-from backend.engine.deciding import StreamJob
-from backend.engine.filters import FiltersDeciding
-from backend.engine.knobs import FILTER_RUN_KNOBS
-from backend.hosts.spark.filter_executor import FilterExecutor
 from backend.hosts.spark.session import build_session
-from backend.hosts.spark.sinks import FileSink
 from backend.model.knobs import KnobSettings
+from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.overhead import Overhead
 from backend.workloads.correlated import CorrelatedSource
 from backend.workloads.functions import built_in
@@ -126,7 +126,7 @@ def _ours(
     session: SparkSession, folder: Path, source: CorrelatedSource, text: str, knobs: dict[str, Any]
 ) -> Variant:
     """Planwatch's operator with its decision core; both are timed."""
-    functions, settings = built_in(), KnobSettings.defaults(FILTER_RUN_KNOBS, knobs)
+    functions, settings = built_in(), KnobSettings.defaults(AgreedyKnobs.specs(), knobs)
     query = parse_query("q", text, {"S": source.schema}, functions)
     job = StreamJob("S", source.schema, (query,), {}, {}, functions)
     deciding = FiltersDeciding(job, settings)

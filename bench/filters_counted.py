@@ -13,15 +13,15 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from backend.engine.knobs import FILTER_RUN_KNOBS
 from backend.model.conditions import TRUE, Call, ContinuousQuery, Reference
 from backend.model.filters import BatchFiltered, CostSample
 from backend.model.knobs import KnobSettings
-from backend.systems.agreedy.counted import Counted, run_counted
+from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 from backend.workloads.correlated import CorrelatedSource
+from bench.counted import Counted, run_counted
 from bench.experiments.filter_changing import SELECTIVITIES, level, settling
 from bench.experiments.filter_costs import unequal
 from bench.experiments.filter_running import (
@@ -113,7 +113,7 @@ def _followed(knobs: Mapping[str, Any], seed: int) -> _Totals:
     names = [f"F{x}" for x in range(_CHANGING.n)]
     calls = tuple(Call(name, (Reference("s"),)) for name in names)
     values = {"profile_prob": PROFILE_PROB, "reject_sample_every": 1000, **knobs}
-    settings = KnobSettings.defaults(FILTER_RUN_KNOBS, values)
+    settings = KnobSettings.defaults(AgreedyKnobs.specs(), values)
     core = FiltersReOptimizer(ContinuousQuery("q", "S", "", TRUE, calls), settings)
     source = CorrelatedSource(seed, _CHANGING.selectivities, 2, _CHANGING.period, _TUPLES)
     rng, price = np.random.default_rng(seed), dict(zip(names, _CHANGING.costs, strict=True))

@@ -17,17 +17,17 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import pyarrow.parquet as pq
+from backend.engine.deciding import StreamJob
+from backend.engine.selection import SelectionDeciding
+from backend.hosts.spark.executor import SparkExecutor
+from backend.hosts.spark.sinks import FileSink
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from backend.cql import parse_query
-from backend.engine.deciding import StreamJob
-from backend.engine.knobs import SELECTION_RUN_KNOBS
-from backend.engine.selection import SelectionDeciding
-from backend.hosts.spark.executor import SparkExecutor
 from backend.hosts.spark.session import build_session
-from backend.hosts.spark.sinks import FileSink
 from backend.model.knobs import KnobSettings
+from backend.systems.asc.knobs import AscKnobs
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
 from bench.streams import called_by_stream
@@ -88,7 +88,7 @@ def _deciding() -> tuple[SelectionDeciding, KnobSettings]:
     streams = {"Drift": DRIFT_SCHEMA}
     texts = q1_queries(seed=SEED)
     queries = tuple(parse_query(name, text, streams) for name, text in texts.items())
-    settings = KnobSettings.defaults(SELECTION_RUN_KNOBS, {})
+    settings = KnobSettings.defaults(AscKnobs.specs(), {})
     deciding = SelectionDeciding(StreamJob("Drift", DRIFT_SCHEMA, queries, {}, {}), settings)
     deciding.start()
     return deciding, settings

@@ -17,9 +17,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from backend.adaptive.stats import mean_of
 from backend.operators.selection.lookup import hit_regions
 from backend.operators.selection.matcher import Matcher
-from backend.systems.asc.cost import CostModel, mean_of, route
+from backend.systems.asc.cost import CostModel, route
 from backend.systems.asc.hybrid import Rules
 from backend.systems.asc.orderings import NAMES, ORDERINGS, propose
 from bench import scale_c

@@ -1,7 +1,9 @@
-"""Words every decision core uses."""
+"""Words and numbers as every decision core says them."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Final
 
 from storage.vocabulary.records import Event
@@ -12,3 +14,48 @@ REFILLED: Final = Event(
     "profile window is being refilled",
     "the run goes on with its plan; what was sampled before it stopped is gone",
 )
+
+
+def arrows(order: Sequence[str]) -> str:
+    """``dep_delay → origin → carrier``."""
+    return " → ".join(order) if order else "(nothing)"
+
+
+def count(n: int) -> str:
+    """A number of tuples with thousands apart: ``5 000``."""
+    return f"{n:,}".replace(",", " ")
+
+
+def number(value: float) -> str:
+    """Three significant digits, at least two decimals: ``2.31``, ``0.843``, ``0.00``."""
+    return f"{value:.2f}" if value == 0 or abs(value) >= 1 else f"{value:.3g}"
+
+
+def numbers(first: float, second: float) -> tuple[str, str]:
+    """Two numbers as ``number`` writes them, with decimals added until they differ."""
+    if number(first) != number(second) or first == second:
+        return number(first), number(second)
+    digits = next((d for d in range(3, 9) if f"{first:.{d}f}" != f"{second:.{d}f}"), 9)
+    return f"{first:.{digits}f}", f"{second:.{digits}f}"
+
+
+def significant(value: float) -> str:
+    """Three significant digits of a number of any size: ``0.0312``, ``2.31``, ``140``, ``∞``."""
+    if math.isinf(value):
+        return "∞"
+    if value and abs(value) < 1e-4:
+        return f"{value:.2e}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def percent(share: float, signed: bool = False) -> str:
+    """``34 %``; one decimal below 10 %; ``+`` or ``-`` in front when signed."""
+    value = 100 * share
+    digits = 0 if abs(value) >= 10 or value == 0 else 1
+    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    return f"{text} %"
+
+
+def too_thin(have: int, need: int, what: str) -> str:
+    """``not acted on, 120 sampled tuples of the 200 needed``."""
+    return f"not acted on, {count(have)} {what} of the {count(need)} needed"

@@ -16,6 +16,7 @@ RATE: Final = KnobSpec(
     high=10_000_000.0,
     scale="log",
     help="Pace at which a replayed stream arrives; 0 replays as fast as possible.",
+    entity="source",
 )
 AT_END: Final = KnobSpec(
     name="at_end",
@@ -24,6 +25,7 @@ AT_END: Final = KnobSpec(
     unit="",
     choices=("stop", "loop"),
     help="What a replayed stream does after its last tuple: end the run, or start over.",
+    entity="source",
 )
 #: What every replayed input has.
 INPUT_KNOBS: Final = (RATE, AT_END)

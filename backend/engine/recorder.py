@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from backend.engine.settings import ScopedSettings
-from backend.model.ids import SYSTEM, output_id, source_id, source_queue
+from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
 from backend.operators.contract import BatchResult, InputResult, Match
 from storage.vocabulary.records import (
     Batch,
@@ -47,7 +47,7 @@ def knob_rows(
                 high=spec.high,
                 scale=spec.scale,
                 choices=spec.choices,
-                entity=spec.entity,
+                entity=knob_entity(scope, spec.entity),
                 version=known.versions.get(name, 0),
                 batch=batch,
                 scope=scope,

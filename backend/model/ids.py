@@ -44,6 +44,11 @@ def profile_id(unit_id: str) -> str:
     return entity_id(unit_id, "profile", "window")
 
 
+def knob_entity(scope: str, role: str) -> str:
+    """What a knob is shown with. scope: a unit, or the source of an input; role: as in KnobSpec."""
+    return {"system": unit_entity(scope), "profile": profile_id(scope)}.get(role, scope)
+
+
 def output_queue(unit_id: str) -> str:
     """What a unit hands to the output."""
     return f"{unit_id}/output"

@@ -1,10 +1,10 @@
-"""Knobs: the parameters an operator may turn while queries run."""
+"""Knobs: the parameters people may turn while queries run, each declared once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal, Self, TypeAlias
 
 KnobValue: TypeAlias = float | int | str | bool
 
@@ -21,7 +21,8 @@ class KnobRefused(ValueError):
 class KnobSpec:
     """One knob: name, kind, unit, range, default and help. Range and choices are inclusive.
 
-    kind: 'float' | 'int' | 'choice' | 'bool'. scale: how a slider should map ('linear' | 'log').
+    scale: how a slider should map. entity: role of the entity it is shown with: 'system' (the unit
+    itself), 'profile' or 'source'.
     """
 
     name: str
@@ -74,6 +75,42 @@ class KnobSpec:
         if not whole or not low <= number <= high:
             raise KnobRefused(self.name, value, self.allowed())
         return int(number) if self.kind == "int" else number
+
+
+_KNOB: Final = "knob"
+
+
+def knob(default: KnobValue, *, help: str, **facts: Any) -> Any:
+    """A field of ``Knobs``; facts: unit, low, high, scale, choices and entity, as in KnobSpec."""
+    facts = {"default": default, "kind": _KINDS[type(default)], "unit": "", "help": help, **facts}
+    return field(default=default, metadata={_KNOB: facts})
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """A system's knobs with their values in force: a subclass has one field, made by ``knob``, for
+    each. version: of the settings the values are from."""
+
+    version: int = 0
+
+    @classmethod
+    def specs(cls) -> tuple[KnobSpec, ...]:
+        """The knobs, in the order they are declared; the type of the default tells the kind."""
+        return tuple(KnobSpec(name=f.name, **f.metadata[_KNOB]) for f in fields(cls) if f.metadata)
+
+    @classmethod
+    def of(cls, settings: KnobSettings) -> Self:
+        """The values of these knobs; others are left alone."""
+        names = (f.name for f in fields(cls) if f.metadata)
+        return cls(settings.version, **{name: settings.values[name] for name in names})
+
+
+_KINDS: Final[Mapping[type, Literal["float", "int", "choice", "bool"]]] = {
+    bool: "bool",
+    int: "int",
+    float: "float",
+    str: "choice",
+}
 
 
 @dataclass(frozen=True, slots=True)

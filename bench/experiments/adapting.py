@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.orderings import Ordering
-from backend.systems.asc.simulate import Simulated
 from bench.experiments.conditions import Conditions, mean
 from bench.experiments.progress import ProgressBar
 from bench.experiments.queries import Q1, Q4, described, ones_std, query_set
 from bench.experiments.results import Claim, FigureResult, Plot, Series, listed, rising, verdict
 from bench.experiments.running import compare, extremes, simulate
 from bench.experiments.streams import RegionTable, alternating, regions_of, uniform
+from bench.simulate import Simulated
 
 #: Shares of one-sided predicates that want low values: they set the spread of Q4's regions.
 LEANS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

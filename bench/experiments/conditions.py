@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from backend.systems.asc.orderings import NAMES
-from backend.systems.asc.simulate import Scenario
 from bench.experiments.results import Plot, Series
 from bench.experiments.running import Compared
 from bench.experiments.streams import Stream, recorded
+from bench.simulate import Scenario
 
 #: λ of the papers where it stays the same, and the least one a smaller scale comes down to.
 LAMBDA: Final = 10_000

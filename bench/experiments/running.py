@@ -18,9 +18,9 @@ from backend.systems.asc.cost import PlanShape
 from backend.systems.asc.layouts import layout_of
 from backend.systems.asc.matching import Regions, StopRule
 from backend.systems.asc.orderings import Ordering
-from backend.systems.asc.simulate import Executed, Scenario, Simulated, Simulation
 from bench.experiments.counting import count_alive, count_walk, extreme_path
 from bench.experiments.streams import RegionTable
+from bench.simulate import Executed, Scenario, Simulated, Simulation
 
 #: Tuples handed over between two ticks of the progress bar.
 PORTION: Final = 50_000

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from backend.model.filters import DROPPED, PASSED, UNKNOWN, Probing
-from backend.systems.agreedy.counted import Counted
+from bench.counted import Counted
 from tests.oracles.filters import Drops
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backend.engine.execution import BatchResult, PlanSnapshot
+
 from backend.engine.knobs import KNOBS
 from backend.engine.loop import Engine, StreamJob
 from backend.model.knobs import KnobSettings

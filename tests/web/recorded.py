@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from backend.engine.stamping import stamped, stamped_entities, stamped_knobs
+
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,

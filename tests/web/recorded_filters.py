@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from backend.engine.execution import FilterBatchResult, KeptAside, Match
+from backend.engine.filters import FilterEngine
 from numpy.typing import NDArray
 
 from backend.cql import parse_query
-from backend.engine.execution import FilterBatchResult, KeptAside, Match
-from backend.engine.filters import FilterEngine
-from backend.engine.knobs import FILTER_RUN_KNOBS
 from backend.engine.loop import StreamJob
 from backend.model.filters import CostSample
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
-from backend.systems.agreedy.counted import Counted, run_counted
+from backend.systems.agreedy.knobs import AgreedyKnobs
+from bench.counted import Counted, run_counted
 from storage.commands import CommandWriter
 from storage.vocabulary.records import Input, Run
 from storage.writer import EngineWriter
@@ -84,7 +84,7 @@ class FilterRecording:
         inputs = (Input("Packets", schema),)
         run = Run(self.run_id, "packets", "starting", time.time() - 60, {}, *place, inputs=inputs)
         chosen = {"profile_prob": PROFILE_PROB, "min_samples": 80, "window_tuples": 400}
-        settings = KnobSettings.defaults(FILTER_RUN_KNOBS, {**chosen, **self.knobs})
+        settings = KnobSettings.defaults(AgreedyKnobs.specs(), {**chosen, **self.knobs})
         job = StreamJob("Packets", SCHEMA, (query,), {"format": "packets"}, {}, functions)
         self.engine = FilterEngine(run, job, settings, self.writer)
         self.engine.start()

@@ -1,4 +1,5 @@
-"""Has the stream changed? A test on counts that regular execution gives for nothing. Card §15.3-4
+"""Has the stream changed? A test on counts that regular execution gives for nothing, and what may
+follow from it: to profile more for a while. Card §15.3-4
 
 The share each filter drops of what reaches it is known exactly for every batch. The last batches
 are compared with those before, filter by filter; profile tuples play no part.
@@ -11,6 +12,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from backend.systems.agreedy.knobs import AgreedyKnobs
+
 #: Tuples the recent share of a filter is taken over, at least.
 RECENT_TUPLES: Final = 500
 #: Batches the reference reaches back.
@@ -18,6 +21,8 @@ REFERENCE_BATCHES: Final = 200
 #: Standard errors and absolute difference that make a change.
 Z: Final = 5.0
 LEAST_CHANGE: Final = 0.08
+#: With a window bounded by age, p is raised for so many times the least sample.
+_ROUNDS: Final = 5
 
 
 class Count(NamedTuple):
@@ -89,3 +94,24 @@ def two_shares(first: Count, second: Count) -> float:
     pooled = (first.dropped + second.dropped) / n
     spread = pooled * (1 - pooled) * (1 / first.evaluated + 1 / second.evaluated)
     return (second.share - first.share) / math.sqrt(spread) if spread else 0.0
+
+
+class Boost:
+    """p is raised after a change; counts down the profile tuples that make the window new."""
+
+    def __init__(self) -> None:
+        self._left = 0
+
+    def begin(self, knobs: AgreedyKnobs) -> None:
+        """A change was detected."""
+        self._left = knobs.keep_tuples or _ROUNDS * knobs.least_samples
+
+    def profiled(self, n: int) -> None:
+        """n more profile tuples are in."""
+        self._left = max(0, self._left - n)
+
+    def prob(self, knobs: AgreedyKnobs) -> float:
+        """p in force."""
+        if not self._left or knobs.profile_policy == "fixed":
+            return knobs.profile_prob
+        return max(knobs.profile_prob, knobs.boost_prob)

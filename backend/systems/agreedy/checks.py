@@ -1,63 +1,98 @@
-"""One check put into words and numbers."""
+"""One check of the invariant as a decision, with the words and numbers behind it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from backend.systems.agreedy.costing import mean_of, tuple_costs
-from backend.systems.agreedy.evidence import near_detail, violated_detail
+from backend.adaptive.evidence import compared_detail, finite, plan_detail
+from backend.adaptive.stats import mean_of
+from backend.adaptive.words import too_thin
+from backend.systems.agreedy.costing import tuple_costs
 from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
 from backend.systems.agreedy.explain import cost_sentence, finding_sentence
-from backend.systems.agreedy.findings import Finding, Situation, near_violations
-from backend.systems.agreedy.knobs import Settings
-from backend.systems.agreedy.orders import cost_of_view, optimal_order, order_cost
-from backend.systems.agreedy.policy import Policy, Proposal
+from backend.systems.agreedy.findings import Finding, Near, Situation, near_violations
+from backend.systems.agreedy.knobs import AgreedyKnobs
+from backend.systems.agreedy.orders import optimal_order, order_cost
+from backend.systems.agreedy.policies import Policy
 from backend.systems.agreedy.window import ProfileWindow
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.records import Decision
 
+#: Violated pairs a record names.
+MOST_VIOLATED: Final = 200
 #: The gap to the best order is looked at for so many filters at most.
 GAP_UP_TO: Final = 10
 
 
-class Examined(NamedTuple):
-    """The proposed order (the present one when nothing is violated), the costs per tuple of the
-    present and the proposed one, the sentence and the numbers."""
+class Check(NamedTuple):
+    """What is checked when. seq: its number. version: of the plan in force; n: tuples since the
+    last check. names: by filter."""
 
-    order: list[int]
-    old_us: float | None
-    new_us: float | None
-    explanation: str
-    detail: dict[str, Any]
+    seq: int
+    batch_id: int
+    version: int
+    n: int
+    names: Sequence[str]
+    knobs: AgreedyKnobs
 
 
 def examine(
+    check: Check,
     s: Situation,
     window: ProfileWindow,
     policy: Policy,
     finding: Finding,
     verdict: Verdict,
-    names: Sequence[str],
-    settings: Settings,
-) -> Examined:
-    """What a check comes to. names: by filter."""
-    proposal = _proposal(s, policy, finding)
-    old, new = _us(proposal.old_ps, s.n_tuples), _us(proposal.new_ps, s.n_tuples)
-    is_new = proposal.order != s.view.order
-    detail: dict[str, Any] = {
-        "near": near_detail(near_violations(s, policy.kept(s.view)), names),
-        "violated": violated_detail(finding),
+) -> tuple[list[int], Decision]:
+    """The order to run if the verdict is to switch, by filter, and the decision."""
+    names, knobs, switched = check.names, check.knobs, verdict == "switched"
+    proposal = policy.considered(s, finding)
+    old_us, new_us = (_us(ps, s.n_tuples) for ps in (proposal.old_ps, proposal.new_ps))
+    if proposal.order == s.view.order:
+        new_us = None
+    order, new = ([names[x] for x in one] for one in (s.view.order, proposal.order))
+    said = finding_sentence(finding, names, knobs.rule)
+    inequality = policy.inequality(knobs.rule, finding, old_us, new_us)
+    said += f"; {_then(verdict, len(window), knobs) or cost_sentence(old_us, new_us, new)}"
+    version = check.version + 1 if switched else None
+    return proposal.order, Decision(
+        seq=check.seq,
+        batch=check.batch_id,
+        algorithm=policy.name,
+        kind=policy.invariant,
+        verdict=verdict,
+        metric=inequality.metric,
+        lhs=inequality.lhs,
+        relation="<",
+        rhs=inequality.rhs,
+        n=check.n,
+        n_sample=s.n_tuples,
+        knob_version=knobs.version,
+        explanation=said,
+        old=plan_detail(check.version, "early drop", order),
+        new=plan_detail(version, "early drop", new) if switched else None,
+        predicted_old=old_us,
+        predicted_new=new_us,
+        plan_version=version,
+        detail=_detail(s, window, policy, finding, names)
+        | (_compared(s, window, proposal.order, names) if switched and s.is_complete else {}),
+    )
+
+
+def _detail(
+    s: Situation, window: ProfileWindow, policy: Policy, finding: Finding, names: Sequence[str]
+) -> dict[str, Any]:
+    return {
+        "cost_unit": "us per tuple",
+        "rule": "evidence" if s.rule.by_evidence else "alpha",
+        "alpha": float(s.rule.alpha),
+        "pair": _pair_detail(finding, names),
+        "near": [_near_detail(n, names) for n in near_violations(s, policy.kept(s.view))],
+        "violated": _violated_detail(finding),
         "window_tuples": len(window),
         "complete": s.is_complete,
     }
-    if verdict == "switched" and s.is_complete:
-        detail |= _compared(s, window, proposal.order, names)
-    said = finding_sentence(finding, names, settings.rule)
-    if verdict == "switched":
-        said += f"; {cost_sentence(old, new, [names[x] for x in proposal.order])}"
-    else:
-        said += _because(verdict, len(window), settings)
-    return Examined(proposal.order, old, new if is_new else None, said, detail)
 
 
 def order_gap(s: Situation) -> float | None:
@@ -72,24 +107,19 @@ def order_gap(s: Situation) -> float | None:
     return now / least - 1 if least else None
 
 
-def _proposal(s: Situation, policy: Policy, finding: Finding) -> Proposal:
-    if finding.is_violated or policy.name == "optimal":
-        return policy.propose(s, finding)
-    return Proposal(list(s.view.order), cost_of_view(s.view, s.costs, s.n_tuples), None)
-
-
 def _us(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
     return None if total_ps is None or not n_tuples else total_ps / n_tuples / PS_PER_US
 
 
-def _because(verdict: Verdict, held: int, settings: Settings) -> str:
-    if verdict == "thin":
-        return f"; not acted on, {held} profile tuples of the {settings.min_samples} needed"
-    if verdict == "cooldown":
-        return f"; not acted on within {settings.cooldown_tuples} tuples of the last switch"
-    if verdict == "pinned":
-        return "; not acted on, the order is fixed"
-    return "; order kept"
+def _then(verdict: Verdict, held: int, knobs: AgreedyKnobs) -> str:
+    """Why the order was kept; empty for a switch."""
+    ends = {
+        "switched": "",
+        "thin": too_thin(held, knobs.least_samples, "profile tuples"),
+        "cooldown": f"not acted on within {knobs.cooldown_tuples} tuples of the last switch",
+        "pinned": "not acted on, the order is fixed",
+    }
+    return ends.get(verdict, "order kept")
 
 
 def _compared(
@@ -100,14 +130,53 @@ def _compared(
     old = tuple_costs(drops, n_passed, s.view.order, s.costs)
     new = tuple_costs(drops, n_passed, order, s.costs)
     plans = [
-        {
-            "kind": "early drop",
-            "order": [names[x] for x in chosen],
-            "visits": found.evaluations,
-            "cost": found.mean.detail(),
-            "incumbent": is_old,
-            "chosen": not is_old,
-        }
+        compared_detail(
+            "early drop",
+            [names[x] for x in chosen],
+            found.evaluations,
+            mean_of(found.us),
+            incumbent=is_old,
+            chosen=not is_old,
+        )
         for chosen, found, is_old in ((s.view.order, old, True), (order, new, False))
     ]
     return {"plans": plans, "saving": mean_of(old.us - new.us).detail()}
+
+
+def _pair_detail(finding: Finding, names: Sequence[str]) -> dict[str, Any]:
+    """The deciding pair: positions count from 1; costs in us, ranks in drops per us and tuple."""
+    own, other = finding.ranks
+    return {
+        "position": finding.pair.position + 1,
+        "challenger_position": finding.pair.challenger + 1,
+        "filter": names[finding.own],
+        "challenger": names[finding.other],
+        "dropped": finding.v_own,
+        "challenger_dropped": finding.v_other,
+        "both_dropped": finding.both,
+        "n_reached": finding.n_row,
+        "cost_us": finding.costs[0] / PS_PER_US,
+        "challenger_cost_us": finding.costs[1] / PS_PER_US,
+        "rank": finite(own),
+        "challenger_rank": finite(other),
+        "violated": finding.is_violated,
+        "interval": None if finding.interval is None else finding.interval._asdict(),
+    }
+
+
+def _near_detail(near: Near, names: Sequence[str]) -> dict[str, Any]:
+    """A pair near to a violation; rise_prob: by how much the challenger's drop probability has to
+    rise, None when no rise is enough."""
+    return {
+        "position": near.pair.position + 1,
+        "challenger_position": near.pair.challenger + 1,
+        "filter": names[near.own],
+        "challenger": names[near.other],
+        "rise_prob": near.rise_prob,
+    }
+
+
+def _violated_detail(finding: Finding) -> list[list[int]]:
+    """[row, position, challenger's position] of the violated pairs, from 1, row by row; the first
+    MOST_VIOLATED of them."""
+    return [[place + 1 for place in cell] for cell in finding.violated[:MOST_VIOLATED]]

@@ -1,31 +1,14 @@
-"""Costs of orders tuple by tuple, with intervals: for decisions and what became of them."""
+"""Costs of orders tuple by tuple: for decisions and what became of them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
-
-#: z of the 95 % interval of a mean.
-Z95: Final = 1.96
-
-
-class Mean(NamedTuple):
-    """A mean with its 95 % interval over n tuples."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-    def detail(self) -> dict[str, Any]:
-        """As decision records hold it."""
-        return {"mean": self.value, "low": self.low, "high": self.high, "n": self.n}
 
 
 class TupleCosts(NamedTuple):
@@ -36,10 +19,6 @@ class TupleCosts(NamedTuple):
 
     us: NDArray[np.float64]
     asked: NDArray[np.int64]
-
-    @property
-    def mean(self) -> Mean:
-        return mean_of(self.us)
 
     @property
     def evaluations(self) -> float:
@@ -59,13 +38,3 @@ def tuple_costs(
         asked[: len(drops)] = np.where(ordered.any(axis=1), first + 1, n)
     paid = np.concatenate(([0.0], np.cumsum([costs[x] / PS_PER_US for x in order])))
     return TupleCosts(paid[asked], asked)
-
-
-def mean_of(values: NDArray[np.float64]) -> Mean:
-    """Mean and 95 % interval; zeros without values."""
-    n = len(values)
-    if not n:
-        return Mean(0.0, 0.0, 0.0, 0)
-    value = float(values.mean())
-    half = Z95 * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
-    return Mean(value, value - half, value + half, n)

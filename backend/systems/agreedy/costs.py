@@ -38,10 +38,6 @@ class CostWindow:
         """The timings remembered of a filter."""
         return tuple(self._samples.get(name, ()))
 
-    def n_timed(self, name: str) -> int:
-        """Tuples behind the estimate; 0 = none."""
-        return sum(sample.n_tuples for sample in self._samples.get(name, ()))
-
     def us(self, name: str) -> float:
         """The estimate, microseconds per tuple."""
         samples = self._samples.get(name)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from statistics import NormalDist
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from backend.adaptive.stats import quantile
 
 #: Cost of a filter on one tuple, in whole picoseconds.
 Picoseconds: TypeAlias = int
@@ -118,8 +119,3 @@ def rank_difference(
     error = math.sqrt(max(0.0, squares / n - mean**2) / n)
     half = quantile(confidence) * error
     return Interval(mean, mean - half, mean + half, confidence, n)
-
-
-def quantile(confidence: float) -> float:
-    """z of a two-sided normal interval: 1.96 for 0.95."""
-    return NormalDist().inv_cdf(0.5 + confidence / 2)

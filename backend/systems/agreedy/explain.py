@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
+from backend.adaptive.words import arrows, significant
 from backend.systems.agreedy.changes import Change
 from backend.systems.agreedy.exact import PS_PER_US
 from backend.systems.agreedy.findings import Finding
 from backend.systems.agreedy.knobs import Rule
-
-
-def arrows(names: Sequence[str]) -> str:
-    """``lookup → signature``."""
-    return " → ".join(names) if names else "(no filters)"
-
-
-def number(value: float) -> str:
-    """Three significant digits: ``0.0312``, ``2.31``, ``140``."""
-    if math.isinf(value):
-        return "∞"
-    if value and abs(value) < 1e-4:
-        return f"{value:.2e}"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 def finding_sentence(finding: Finding, names: Sequence[str], rule: Rule) -> str:
@@ -32,12 +18,12 @@ def finding_sentence(finding: Finding, names: Sequence[str], rule: Rule) -> str:
     if finding.row:
         place += f" that reach position {finding.row + 1}"
     if rule.by_evidence and finding.interval is not None:
-        low = number(finding.interval.low)
+        low = significant(finding.interval.low)
         sure = f"{100 * rule.confidence:g} %"
         if finding.is_violated:
             return f"{place}, {other} outranks {own} with {sure} confidence (by {low} at least)"
         return f"{place}, {other} does not outrank {own} with {sure} confidence"
-    alpha = number(float(rule.threshold))
+    alpha = significant(float(rule.threshold))
     if finding.is_violated:
         return f"{place}, {own} ranks below {alpha} times {other}"
     return f"{place}, {own} ranks at least {alpha} times {other}"
@@ -48,7 +34,7 @@ def cost_sentence(old_us: float | None, new_us: float | None, order: Sequence[st
     said = f"new order {arrows(order)}"
     if old_us is None or new_us is None:
         return said
-    return f"{said}, predicted at {number(new_us)} us per tuple against {number(old_us)}"
+    return f"{said}, predicted at {significant(new_us)} us per tuple against {significant(old_us)}"
 
 
 def change_words(change: Change) -> str:
@@ -62,4 +48,4 @@ def _side(finding: Finding, names: Sequence[str], challenger: bool) -> str:
     dropped = finding.v_other if challenger else finding.v_own
     cost = finding.costs[challenger] / PS_PER_US
     rank = finding.ranks[challenger]
-    return f"{name} (drops {dropped} at {number(cost)} us: {number(rank)} per us)"
+    return f"{name} (drops {dropped} at {significant(cost)} us: {significant(rank)} per us)"

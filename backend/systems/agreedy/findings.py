@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.agreedy.bits import Columns
 from backend.systems.agreedy.exact import (
     Counts,
     Interval,
@@ -20,7 +19,7 @@ from backend.systems.agreedy.exact import (
     violated_pairs,
 )
 from backend.systems.agreedy.knobs import Rule
-from backend.systems.agreedy.view import MatrixView
+from backend.systems.agreedy.view import Columns, MatrixView
 
 
 class Situation(NamedTuple):

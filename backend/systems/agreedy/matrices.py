@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.agreedy.evidence import finite
+from backend.adaptive.evidence import finite
 from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, rank
 from backend.systems.agreedy.view import MatrixView
 from storage.vocabulary.records import Matrix

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.agreedy.bits import Columns, Counts, alive_after, popcount
-from backend.systems.agreedy.exact import Picoseconds, ranks_below
-from backend.systems.agreedy.view import MatrixView
+from backend.model.bits import popcount
+from backend.systems.agreedy.exact import Counts, Picoseconds, ranks_below
+from backend.systems.agreedy.view import Columns, MatrixView, alive_after
 
 #: Up to so many filters in a segment the best order is found by looking at all subsets.
 EXACT_UP_TO: Final = 14

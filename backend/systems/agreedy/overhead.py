@@ -45,26 +45,12 @@ class OverheadMeter:
     @property
     def overhead(self) -> Overhead | None:
         """None while nothing was measured."""
-        total = Shares()
-        for batch in self._batches:
-            total = total.plus(batch.spent)
-        whole = (
-            total.tuples_us
-            + total.profile_us
-            + total.window_us
-            + total.view_us
-            + total.violations_us
-        )
+        total = Shares(*map(sum, zip(*(batch.spent for batch in self._batches), strict=True)))
+        whole = sum(total)
         if whole <= 0:
             return None
-        return Overhead(
-            total.tuples_us / whole,
-            total.profile_us / whole,
-            total.window_us / whole,
-            total.view_us / whole,
-            total.violations_us / whole,
-            whole,
-        )
+        tuples, profile, window, view, violations = (part / whole for part in total)
+        return Overhead(tuples, profile, window, view, violations, whole)
 
     def break_even(self, saved_us: float) -> float | None:
         """The p at which adapting costs what it saves, at most 1.
@@ -74,10 +60,7 @@ class OverheadMeter:
         """
         at_all = [b for b in self._batches if b.profile_prob > 0 and b.n_tuples]
         weight = sum(b.profile_prob * b.n_tuples for b in at_all)
-        spent = sum(
-            b.spent.profile_us + b.spent.window_us + b.spent.view_us + b.spent.violations_us
-            for b in at_all
-        )
+        spent = sum(b.spent.adapting_us for b in at_all)
         if not weight or not spent:
             return None
         return min(1.0, max(0.0, saved_us / (spent / weight)))

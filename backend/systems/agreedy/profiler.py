@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.model.filters import DROPPED, BatchFiltered, Filter, Outcomes
-from backend.systems.agreedy.bits import Columns
 from backend.systems.agreedy.costs import CostWindow
 from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, picoseconds
 from backend.systems.agreedy.findings import Situation
-from backend.systems.agreedy.knobs import Settings
-from backend.systems.agreedy.view import MatrixView
+from backend.systems.agreedy.knobs import AgreedyKnobs
+from backend.systems.agreedy.view import Columns, MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 
 
@@ -65,7 +64,7 @@ class Profiler:
         """Tuples of the window, passes included."""
         return len(self.window) + self.window.n_passed
 
-    def take(self, event: BatchFiltered, settings: Settings, partial: bool) -> Taken:
+    def take(self, event: BatchFiltered, knobs: AgreedyKnobs, partial: bool) -> Taken:
         """Slide the window and take in the timings. partial: incomplete tuples may come in."""
         outcomes = self._fitted(event, partial)
         n_passed = event.n_passed if outcomes is not None else 0
@@ -73,9 +72,9 @@ class Profiler:
             outcomes = np.zeros((0, len(self.names)), dtype=np.int8)
         is_complete = event.probing.rule == "all"
         inserted = self.window.add(outcomes, n_passed, event.time_s, is_complete)
-        since = None if settings.window_s is None else event.time_s - settings.window_s
+        since = None if knobs.keep_s is None else event.time_s - knobs.keep_s
         held = len(self.window)
-        expired = self.window.expire(settings.window_tuples, since)
+        expired = self.window.expire(knobs.keep_tuples, since)
         self.costs.add(event.costs)
         n_expired = held - len(self.window)
         return Taken(inserted, expired, outcomes, n_passed, n_expired, is_complete)
@@ -84,27 +83,27 @@ class Profiler:
         """Bring V up to date with one step of the window."""
         self.view.update(taken.inserted, taken.expired)
 
-    def situation(self, settings: Settings) -> Situation:
+    def situation(self, knobs: AgreedyKnobs) -> Situation:
         """What an algorithm decides on."""
         return Situation(
             self.view,
             self.window.columns,
-            self.prices(settings),
+            self.prices(knobs),
             self.n_tuples,
-            settings.rule,
+            knobs.rule,
             self.window.is_complete,
         )
 
-    def prices(self, settings: Settings) -> tuple[Picoseconds, ...]:
+    def prices(self, knobs: AgreedyKnobs) -> tuple[Picoseconds, ...]:
         """Costs by filter: timed ones, and the knob's for native filters."""
         timed = self.costs.picoseconds(self.names)
-        native = picoseconds(settings.native_cost_us)
+        native = picoseconds(knobs.native_cost_us)
         kinds = (f.kind for f in self.filters)
         return tuple(native if k == "native" else t for k, t in zip(kinds, timed, strict=True))
 
-    def price_us(self, settings: Settings) -> dict[str, float]:
+    def price_us(self, knobs: AgreedyKnobs) -> dict[str, float]:
         """The same by name, in microseconds."""
-        prices = self.prices(settings)
+        prices = self.prices(knobs)
         return {name: ps / PS_PER_US for name, ps in zip(self.names, prices, strict=True)}
 
     def adopt(self, order: Sequence[int]) -> None:
@@ -120,9 +119,44 @@ class Profiler:
 
     def keep_complete(self) -> int:
         """Flush the tuples not every filter was asked about; how many."""
-        gone = self.window.keep_complete()
+        held, self.window = len(self.window), self.window.completed()
         self.view.rebuild(self.window.columns)
-        return gone
+        return held - len(self.window)
+
+    def ordered_like(self, order: Sequence[str]) -> list[int]:
+        """The filters, native ones first, those named in their order, the others behind them."""
+        place, last = {name: i for i, name in enumerate(order)}, len(order)
+        return sorted(
+            range(len(self.names)),
+            key=lambda x: (x >= self.n_native, place.get(self.names[x], last)),
+        )
+
+    def carried_to(self, filters: Sequence[Filter]) -> tuple[Profiler, str]:
+        """The profiler of a query with other filters, and what was kept and flushed, in words.
+
+        Filters are the same when their conditions are. Common filters keep their relative order,
+        new ones go to the end of their segment. The window is kept when filters were only removed
+        and every tuple of it is complete: then it is the window the fewer filters would have had.
+        Otherwise it is flushed, since bits are missing.
+        """
+        found, held = Profiler(filters), len(self.window)
+        index_of = {f.condition: i for i, f in enumerate(self.filters)}
+        now_called = {}
+        common = []
+        for new in found.filters:
+            known = index_of.get(new.condition)
+            if known is not None:
+                common.append(known)
+                now_called[self.names[known]] = new.name
+                found.costs.add({new.name: self.costs.samples(self.names[known])})
+        if held and len(common) == len(found.names) and common and self.window.is_complete:
+            found.window = self.window.of_filters(common)
+            words = f"{len(found.window)} of {held} profile tuples kept"
+        else:
+            words = f"{held} profile tuples flushed"
+        order = [now_called[name] for name in self.order if name in now_called]
+        found.adopt(found.ordered_like(order))
+        return found, words
 
     def _fitted(self, event: BatchFiltered, partial: bool) -> Outcomes | None:
         """The outcomes with columns by filter; None when they are of no use.

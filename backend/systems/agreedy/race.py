@@ -16,15 +16,14 @@ import copy
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from backend.adaptive.core import Cooldown
 from backend.model.filters import DROPPED, Outcomes
 from backend.systems.agreedy.costing import tuple_costs
 from backend.systems.agreedy.exact import Picoseconds
 from backend.systems.agreedy.findings import Situation
-from backend.systems.agreedy.knobs import ALGORITHMS, Settings
-from backend.systems.agreedy.policy import Policy
+from backend.systems.agreedy.knobs import ALGORITHMS, AgreedyKnobs
+from backend.systems.agreedy.policies import Policy, policy_class
 from backend.systems.agreedy.profiler import Profiler, Taken
-from backend.systems.agreedy.registry import make_policy
-from backend.systems.agreedy.verdicts import verdict_of
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 
@@ -32,8 +31,6 @@ from backend.systems.agreedy.window import ProfileWindow
 STRETCH_TUPLES: Final = 2000
 #: Profile tuples a reading takes; a stretch goes on until they are there.
 LEAST_SAMPLE: Final = 10
-#: 'optimal' races with so many filters in a segment at most.
-OPTIMAL_UP_TO: Final = 10
 
 
 class Step(NamedTuple):
@@ -74,28 +71,26 @@ class Racer:
     """One algorithm with its window, view and order, from where the algorithm in force stands."""
 
     def __init__(
-        self, policy: Policy, view: MatrixView, window: ProfileWindow, since_switch: int | None
+        self, policy: Policy, view: MatrixView, window: ProfileWindow, waited: int | None
     ) -> None:
         self.name = policy.name
         self.view = view
         self.changes = 0
         self._policy = policy
         self._window = window
-        self._since_switch = since_switch
+        self._cooldown = Cooldown(waited)
         self._us = 0.0
         self._n = 0
 
-    def follow(self, step: Step, settings: Settings) -> None:
+    def follow(self, step: Step, knobs: AgreedyKnobs) -> None:
         """Pay for the batch under the present order, then take in its profile and check."""
         paid = tuple_costs(step.outcomes == DROPPED, step.n_passed, self.view.order, step.costs)
         self._us += float(paid.us.sum())
         self._n += len(paid.us)
-        own = settings._replace(algorithm=self.name)
-        n_expired = self._slide(step, own)
-        if self._since_switch is not None:
-            self._since_switch += step.n_tuples
+        n_expired = self._slide(step, knobs)
+        self._cooldown.passed(step.n_tuples)
         if len(step.outcomes) or n_expired:
-            self._check(step.costs, own, len(step.outcomes))
+            self._check(step.costs, knobs, len(step.outcomes))
 
     @property
     def n_sampled(self) -> int:
@@ -108,35 +103,35 @@ class Racer:
         self._n, self._us = 0, 0.0
         return (us / n * STRETCH_TUPLES if n else None), n
 
-    def _slide(self, step: Step, settings: Settings) -> int:
+    def _slide(self, step: Step, knobs: AgreedyKnobs) -> int:
         """One step of the window; how many profile tuples went out."""
         window = self._window
         inserted = window.add(step.outcomes, step.n_passed, step.time_s)
         held = len(window)
-        since = None if settings.window_s is None else step.time_s - settings.window_s
-        expired = window.expire(settings.window_tuples, since)
+        since = None if knobs.keep_s is None else step.time_s - knobs.keep_s
+        expired = window.expire(knobs.keep_tuples, since)
         n_expired = held - len(window)
         self.view.update(inserted, expired)
         if step.flush:
             self._empty()
         return n_expired
 
-    def _check(self, costs: tuple[Picoseconds, ...], settings: Settings, n_new: int) -> None:
+    def _check(self, costs: tuple[Picoseconds, ...], knobs: AgreedyKnobs, n_new: int) -> None:
         window = self._window
         n_tuples = len(window) + window.n_passed
         complete = window.is_complete
-        s = Situation(self.view, window.columns, costs, n_tuples, settings.rule, complete)
+        s = Situation(self.view, window.columns, costs, n_tuples, knobs.rule, complete)
         finding = self._policy.find(s)
         if finding is None:
             return
-        verdict = verdict_of(settings, len(window), finding.is_violated, self._since_switch)
+        verdict = self._policy.verdict(knobs, len(window), finding, self._cooldown)
         switched = verdict == "switched"
         if switched:
             order = self._policy.propose(s, finding).order
             self.view.reorder(order, window.columns)
             self.changes += 1
-            self._since_switch = 0
-        if self._policy.settle(self.view, n_new, switched) is not None:
+            self._cooldown.switched()
+        if self._policy.restarts(n_new, switched):
             self._empty()
 
     def _empty(self) -> None:
@@ -158,7 +153,7 @@ class Race:
         return bool(self._racers)
 
     def begin(
-        self, settings: Settings, profiler: Profiler, policy: Policy, since_switch: int | None
+        self, knobs: AgreedyKnobs, profiler: Profiler, policy: Policy, waited: int | None
     ) -> None:
         """Line up: everybody starts with the order in force, and its window if that is complete.
 
@@ -167,11 +162,11 @@ class Race:
         self._readings, self._n_tuples = {}, 0
         self._names = profiler.names
         self._racers = []
-        for name in entrants(settings, profiler):
-            if name == settings.algorithm:
-                runs, since, window = copy.deepcopy(policy), since_switch, profiler.window
+        for name in entrants(knobs, profiler):
+            if name == policy.name:
+                runs, since, window = copy.deepcopy(policy), waited, profiler.window
             else:
-                runs, since = make_policy(settings._replace(algorithm=name)), None
+                runs, since = policy_class(name).of(knobs), None
                 empty = ProfileWindow(len(profiler.names))
                 window = profiler.window if profiler.window.is_complete else empty
             own = copy.deepcopy(window)
@@ -179,10 +174,10 @@ class Race:
             view.rebuild(own.columns)
             self._racers.append(Racer(runs, view, own, since))
 
-    def follow(self, step: Step, settings: Settings) -> None:
+    def follow(self, step: Step, knobs: AgreedyKnobs) -> None:
         """Everybody takes in the batch; when a stretch is over, the costs are read."""
         for racer in self._racers:
-            racer.follow(step, settings)
+            racer.follow(step, knobs)
         self._readings = {}
         self._n_tuples += step.n_tuples
         if self._n_tuples >= STRETCH_TUPLES:
@@ -208,15 +203,11 @@ class Race:
         self._n_tuples = 0
 
 
-def entrants(settings: Settings, profiler: Profiler) -> Sequence[str]:
+def entrants(knobs: AgreedyKnobs, profiler: Profiler) -> Sequence[str]:
     """The algorithms that race: the one in force and the one named, or all; none for one filter."""
-    if settings.race == "off" or len(profiler.names) < 2:
+    if knobs.race == "off" or len(profiler.names) < 2:
         return ()
-    chosen = ALGORITHMS if settings.race == "all" else (settings.algorithm, settings.race)
+    chosen = ALGORITHMS if knobs.race == "all" else (knobs.filter_algorithm, knobs.race)
     most = max(profiler.n_native, len(profiler.names) - profiler.n_native)
-    return [name for name in ALGORITHMS if name in chosen and may_race(name, most)]
-
-
-def may_race(name: str, most: int) -> bool:
-    """Whether an algorithm is cheap enough to race with ``most`` filters in a segment."""
-    return name != "optimal" or most <= OPTIMAL_UP_TO
+    limits = {name: policy_class(name).race_up_to for name in ALGORITHMS if name in chosen}
+    return [name for name, limit in limits.items() if limit is None or most <= limit]

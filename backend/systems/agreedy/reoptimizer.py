@@ -12,7 +12,8 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.adaptive.words import REFILLED
+from backend.adaptive.core import Cooldown, Evaluations, FollowUp
+from backend.adaptive.words import REFILLED, arrows
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import (
@@ -24,25 +25,21 @@ from backend.model.filters import (
     Probing,
 )
 from backend.model.knobs import KnobSettings
-from backend.systems.agreedy.boost import Boost
-from backend.systems.agreedy.changes import Change, ChangeDetector
-from backend.systems.agreedy.checks import examine, order_gap
-from backend.systems.agreedy.evidence import Check, decision_record
+from backend.systems.agreedy.changes import Boost, Change, ChangeDetector
+from backend.systems.agreedy.checks import Check, examine, order_gap
+from backend.systems.agreedy.costing import tuple_costs
 from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
-from backend.systems.agreedy.explain import arrows, change_words
-from backend.systems.agreedy.knobs import Settings
+from backend.systems.agreedy.explain import change_words
+from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.matrices import view_matrices
 from backend.systems.agreedy.orders import cost_of_view, order_cost
 from backend.systems.agreedy.overhead import Overhead, OverheadMeter
 from backend.systems.agreedy.pipeline import pipeline_of
+from backend.systems.agreedy.policies import make_policy
 from backend.systems.agreedy.profiler import Profiler, Taken
 from backend.systems.agreedy.race import Race, Standing, Step
-from backend.systems.agreedy.registry import PARTIAL, make_policy
-from backend.systems.agreedy.requery import carried_over
-from backend.systems.agreedy.shadow import Shadow
-from backend.systems.agreedy.verdicts import verdict_of
 from backend.systems.agreedy.view import MatrixView
-from storage.vocabulary.records import Event, Matrix
+from storage.vocabulary.records import Decision, DecisionOutcome, Event, Matrix
 
 FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
 #: The parts of the work, as ``lap`` is told them.
@@ -79,6 +76,18 @@ class Seen(NamedTuple):
     n_tuples: int
 
 
+class _Profiled(NamedTuple):
+    """Complete profile tuples of a batch: bool[k, n] drops by filter, passes; costs by filter."""
+
+    drops: NDArray[np.bool_]
+    n_passed: int
+    costs: tuple[Picoseconds, ...]
+
+
+def _price(order: Sequence[int], of: _Profiled) -> NDArray[np.float64]:
+    return tuple_costs(of.drops, of.n_passed, order, of.costs).us
+
+
 class FiltersReOptimizer:
     """Keeps the order of one query's filters or replaces it, with the evidence.
 
@@ -92,21 +101,22 @@ class FiltersReOptimizer:
         settings: KnobSettings,
         lap: Callable[[str], None] = lambda part: None,
     ) -> None:
-        self._settings = Settings.of(settings)
+        self.knobs = AgreedyKnobs.of(settings)
         self._lap = lap
         self._query = query
         self._profiler = Profiler(pipeline_of(query) if query else ())
         self._version = 1
         self._first = list(self._profiler.view.order)
-        self._policy = make_policy(self._settings)
+        self._policy = make_policy(self.knobs)
         self._detector, self._boost, self._meter = ChangeDetector(), Boost(), OverheadMeter()
-        self._shadow: Shadow | None = None
+        self._follow_up: FollowUp[Sequence[int], _Profiled] = FollowUp()
+        self._n_followed = 0
         self._judged: Seen | None = None
         self._race = Race()
         self._gap: float | None = None
         self._since_check = 0
-        self._since_switch: int | None = None
-        self._seq = self._n_rejected = 0
+        self._cooldown = Cooldown()
+        self._evaluations = Evaluations()
         self._line_up()
 
     # ------------------------------------------------------------------ what is in force
@@ -137,7 +147,7 @@ class FiltersReOptimizer:
     @property
     def profile_prob(self) -> float:
         """p for the next batch: the knob's, or the boosted one."""
-        return self._boost.prob(self._settings)
+        return self._boost.prob(self.knobs)
 
     @property
     def algorithm(self) -> str:
@@ -147,7 +157,7 @@ class FiltersReOptimizer:
     def monitor(self) -> Monitor:
         """The watched quantities, for display."""
         profiler, n = self._profiler, self._profiler.n_tuples
-        costs, window = profiler.prices(self._settings), profiler.window
+        costs, window = profiler.prices(self.knobs), profiler.window
         known = bool(n and profiler.names)
         first = None
         if known and window.is_complete:
@@ -163,7 +173,7 @@ class FiltersReOptimizer:
             first,
             self._gap,
             {name: d / n for name, d in zip(profiler.names, drops, strict=False)},
-            profiler.price_us(self._settings),
+            profiler.price_us(self.knobs),
             self._meter.overhead,
             self._meter.break_even(saved),
         )
@@ -178,7 +188,7 @@ class FiltersReOptimizer:
 
     def _seen(self) -> Seen:
         profiler = self._profiler
-        kept, costs = self._policy.kept(profiler.view), profiler.prices(self._settings)
+        kept, costs = self._policy.kept(profiler.view), profiler.prices(self.knobs)
         return Seen(profiler.view.copy(), kept, costs, profiler.n_tuples)
 
     @property
@@ -198,15 +208,9 @@ class FiltersReOptimizer:
     ) -> list[FilterInstruction]:
         """Go on with an order that was in force when the run was ended from outside; what was
         profiled is gone. n_decisions: checks so far."""
-        profiler, place = self._profiler, {name: i for i, name in enumerate(order)}
-        last = len(place)
-        profiler.adopt(
-            sorted(
-                profiler.view.order,
-                key=lambda x: (x >= profiler.n_native, place.get(profiler.names[x], last)),
-            )
-        )
-        self._seq, self._version = n_decisions, version
+        profiler = self._profiler
+        profiler.adopt(profiler.ordered_like(order))
+        self._evaluations.seq, self._version = n_decisions, version
         self._line_up()
         if profiler.order == tuple(order):
             return [REFILLED]
@@ -225,8 +229,8 @@ class FiltersReOptimizer:
 
     def _on_batch(self, event: BatchFiltered) -> list[FilterInstruction]:
         is_current = event.plan_version == self._version
-        partial = is_current and self._settings.algorithm in PARTIAL
-        taken = self._profiler.take(event, self._settings, partial)
+        partial = is_current and self._policy.is_partial
+        taken = self._profiler.take(event, self.knobs, partial)
         self._lap("window")
         self._profiler.refresh(taken)
         self._lap("view")
@@ -236,52 +240,47 @@ class FiltersReOptimizer:
         found: list[FilterInstruction] = []
         held = len(self._profiler.window)
         if is_current:
-            if self._since_switch is not None:
-                self._since_switch += event.n_tuples
-            found += self._follow_shadow(event, taken)
+            self._cooldown.passed(event.n_tuples)
+            found += self._follow(event, taken)
             found += self._on_change(self._detector.add(event.evaluated, event.dropped))
         flushed = held > len(self._profiler.window)
         if taken.n_new or taken.n_expired:
             found += self._check(event.batch_id, taken.n_new)
         self._lap("violations")
         if self._race.is_on:
-            costs = self._profiler.prices(self._settings)
+            costs = self._profiler.prices(self.knobs)
             step = Step.of(event.n_tuples, taken, event.time_s, costs)
-            self._race.follow(step._replace(flush=flushed), self._settings)
+            self._race.follow(step._replace(flush=flushed), self.knobs)
         self._lap("race")
         return found
 
     def _line_up(self) -> None:
         """The race starts anew from where the algorithm in force stands."""
-        self._race.begin(self._settings, self._profiler, self._policy, self._since_switch)
+        self._race.begin(self.knobs, self._profiler, self._policy, self._cooldown.waited)
 
-    def _follow_shadow(self, event: BatchFiltered, taken: Taken) -> list[FilterInstruction]:
-        if self._shadow is None:
+    def _follow(self, event: BatchFiltered, taken: Taken) -> list[DecisionOutcome]:
+        """What the last switch came to, once enough tuples were profiled, complete or not."""
+        if not self._follow_up.is_on:
             return []
-        names = self._profiler.names
-        asked = [event.evaluated.get(name, 0) for name in names]
-        costs = self._profiler.prices(self._settings)
-        drops, n_passed = taken.drops, taken.n_passed
-        if not taken.is_complete:
-            drops, n_passed = drops[:0], 0
-        self._shadow.follow(event.n_tuples, asked, drops, n_passed, costs)
-        self._shadow.n_profiled += taken.n_new + taken.n_passed
-        if self._shadow.n_profiled < self._settings.min_samples:
+        costs = self._profiler.prices(self.knobs)
+        asked = (event.evaluated.get(name, 0) for name in self._profiler.names)
+        spent = sum(n * cost for n, cost in zip(asked, costs, strict=True)) / PS_PER_US
+        complete = taken.is_complete
+        drops, n_passed = taken.drops[: None if complete else 0], taken.n_passed * complete
+        self._follow_up.follow(event.n_tuples, spent, _Profiled(drops, n_passed, costs))
+        self._n_followed += taken.n_new + taken.n_passed
+        if self._n_followed < self.knobs.least_samples:
             return []
-        return self._end_shadow(event.batch_id)
-
-    def _end_shadow(self, batch_id: int) -> list[FilterInstruction]:
-        shadow, self._shadow = self._shadow, None
-        return list(shadow.outcome(batch_id)) if shadow else []
+        return self._follow_up.end(event.batch_id)
 
     def _on_change(self, change: Change | None) -> list[FilterInstruction]:
         """The stream changed: say so, and profile more if that is the policy."""
         if change is None:
             return []
         said = change_words(change)
-        policy = self._settings.profile_policy
+        policy = self.knobs.profile_policy
         if policy != "fixed":
-            self._boost.begin(self._settings)
+            self._boost.begin(self.knobs)
             said += f"; profile probability {self.profile_prob:g} until the window is new"
         if policy == "boost and flush":
             said += f"; {self._profiler.empty()} profile tuples flushed"
@@ -291,78 +290,55 @@ class FiltersReOptimizer:
 
     def _check(self, batch_id: int, n_new: int) -> list[FilterInstruction]:
         """One look at the invariant; a violation is answered at once unless something forbids."""
-        situation = self._profiler.situation(self._settings)
+        situation = self._profiler.situation(self.knobs)
         finding = self._policy.find(situation)
         if finding is None:
             return []
-        names, settings = self._profiler.names, self._settings
-        held, waited = len(self._profiler.window), self._since_switch
-        verdict = verdict_of(settings, held, finding.is_violated, waited)
-        if verdict == "switched" or settings.algorithm in PARTIAL:
+        held = len(self._profiler.window)
+        verdict = self._policy.verdict(self.knobs, held, finding, self._cooldown)
+        switched = verdict == "switched"
+        if switched or self._policy.is_partial:
             self._judged = self._seen()
-        examined = examine(
-            situation, self._profiler.window, self._policy, finding, verdict, names, settings
-        )
-        order, old = examined.order, self._profiler.order
-        check = Check(
-            batch_id=batch_id,
-            verdict=verdict,
-            finding=finding,
-            explanation=examined.explanation,
-            names=names,
-            order=old,
-            new=tuple(names[x] for x in order) if verdict == "switched" else None,
-            n=self._since_check,
-            n_sample=situation.n_tuples,
-            old_us=examined.old_us,
-            new_us=examined.new_us,
-            detail=examined.detail,
+        seq, names = self._evaluations.count(), self._profiler.names
+        check = Check(seq, batch_id, self._version, self._since_check, names, self.knobs)
+        order, decision = examine(
+            check, situation, self._profiler.window, self._policy, finding, verdict
         )
         self._since_check = 0
-        switched = verdict == "switched"
-        found = self._switch(check, order) if switched else self._reject(check)
+        found: list[FilterInstruction] = []
+        if switched:
+            found = self._switch(decision, order)
+        elif self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
+            found = [decision]
         self._gap = order_gap(situation)
-        if self._policy.settle(self._profiler.view, n_new, switched) is not None:
+        if self._policy.restarts(n_new, switched):
             self._profiler.empty()
         return found
 
-    def _reject(self, check: Check) -> list[FilterInstruction]:
-        """Count a check without consequence; record it unless the knob samples it away."""
-        self._seq += 1
-        if check.verdict != "cooldown":
-            self._n_rejected += 1
-            if (self._n_rejected - 1) % self._settings.reject_sample_every:
-                return []
-        versions = (self._version, None)
-        return [decision_record(self._seq, self._settings, self._policy, versions, check)]
-
-    def _switch(self, check: Check, order: Sequence[int]) -> list[FilterInstruction]:
-        self._seq += 1
-        ended = self._end_shadow(check.batch_id)
-        self._shadow = Shadow(self._seq, self._profiler.view.order, order)
+    def _switch(self, decision: Decision, order: Sequence[int]) -> list[FilterInstruction]:
+        ended = self._follow_up.end(decision.batch)
+        self._follow_up.begin(decision.seq, self._profiler.view.order, order, _price)
+        self._n_followed = 0
         self._profiler.adopt(order)
         self._detector.reset()
-        self._since_switch = 0
+        self._cooldown.switched()
         self._version += 1
-        versions = (self._version - 1, self._version)
-        record = decision_record(self._seq, self._settings, self._policy, versions, check)
-        adopted = AdoptFilters(
-            self.plan, check.batch_id + 1, check.explanation, self._seq, check.new_us
-        )
-        return [*ended, record, adopted]
+        reason, predicted = decision.explanation, decision.predicted_new
+        adopted = AdoptFilters(self.plan, decision.batch + 1, reason, decision.seq, predicted)
+        return [*ended, decision, adopted]
 
     # ------------------------------------------------------------------ changes from outside
 
     def _on_knobs(self, event: KnobsChanged) -> list[FilterInstruction]:
-        before, self._settings = self._settings, Settings.of(event.settings)
-        if before.algorithm == self._settings.algorithm:
-            restaged = before.stage_tuples != self._settings.stage_tuples
+        before, self.knobs = self.knobs, AgreedyKnobs.of(event.settings)
+        if before.filter_algorithm == self.knobs.filter_algorithm:
+            restaged = before.stage_tuples != self.knobs.stage_tuples
             if restaged:
-                self._policy = make_policy(self._settings)
-            if restaged or before.race != self._settings.race:
+                self._policy = make_policy(self.knobs)
+            if restaged or before.race != self.knobs.race:
                 self._line_up()
             return []
-        self._policy = make_policy(self._settings)
+        self._policy = make_policy(self.knobs)
         gone = self._profiler.keep_complete()
         self._line_up()
         kept = len(self._profiler.window)
@@ -370,7 +346,7 @@ class FiltersReOptimizer:
             f"order {arrows(self.plan.order)} and costs kept; {kept} profile tuples kept, {gone} "
             "flushed because not every filter was asked about them"
         )
-        title = f"algorithm {before.algorithm} → {self._settings.algorithm}"
+        title = f"algorithm {before.filter_algorithm} → {self.knobs.filter_algorithm}"
         return [Event("algorithm", title, said)]
 
     def _on_queries(self, event: QueriesChanged) -> list[FilterInstruction]:
@@ -378,14 +354,14 @@ class FiltersReOptimizer:
         query = event.queries[0] if event.queries else None
         if query == self._query:
             return []
-        ended = self._end_shadow(event.batch_id)
+        ended = self._follow_up.end(event.batch_id)
         self._query = query
-        carried = carried_over(self._profiler, pipeline_of(query) if query else ())
-        self._profiler, self._version = carried.profiler, self._version + 1
+        self._profiler, kept = self._profiler.carried_to(pipeline_of(query) if query else ())
+        self._version += 1
         self._first = list(self._profiler.view.order)
-        self._policy = make_policy(self._settings)
+        self._policy = make_policy(self.knobs)
         self._detector.reset()
-        self._gap = self._since_switch = None
+        self._gap, self._cooldown = None, Cooldown()
         self._line_up()
-        reason = f"{event.reason}; {carried.words}; order {arrows(self.plan.order)}"
+        reason = f"{event.reason}; {kept}; order {arrows(self.plan.order)}"
         return [*ended, AdoptFilters(self.plan, event.batch_id, reason)]

@@ -6,7 +6,7 @@ from typing import Final
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.systems.agreedy.knobs import AGREEDY_KNOBS
+from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.unit import FilterUnit
 from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
 
@@ -17,7 +17,7 @@ class Agreedy:
     name = "agreedy"
     title = "Pipelined filters"
     leaves_when_empty = True
-    knobs: tuple[KnobSpec, ...] = AGREEDY_KNOBS
+    knobs: tuple[KnobSpec, ...] = AgreedyKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
         if not query.filters:

@@ -13,9 +13,11 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.agreedy.bits import Columns, alive_after, popcount, row_of, view_of
+from backend.model.bits import popcount
 from backend.systems.agreedy.exact import Counts, Pair, Picoseconds, best, violated_pairs
 
+#: uint64[n filters, words]: bit t of row x says that filter x drops profile tuple t.
+Columns: TypeAlias = NDArray[np.uint64]
 Mode: TypeAlias = Literal["swap", "shift"]
 ONE: Final = Fraction(1)
 
@@ -146,3 +148,36 @@ class MatrixView:
         order, view = self.order, self.counts
         order[row], order[winner] = order[winner], order[row]
         view[: row + 1, [row, winner]] = view[: row + 1, [winner, row]]
+
+
+def view_of(columns: Columns, order: Sequence[int]) -> Counts:
+    """V[i, j]: tuples passed by the first i filters of ``order`` and dropped by the j-th. §4.3.2
+
+    Positions count from 0; returns int64[n, n], zero below the diagonal.
+    """
+    n = len(order)
+    view = np.zeros((n, n), dtype=np.int64)
+    ordered = columns[list(order)] if n else columns
+    alive = np.full(columns.shape[1], ~np.uint64(0), dtype=np.uint64)
+    for row in range(n):
+        view[row, row:] = popcount(ordered[row:] & alive)
+        if not view[row].any():
+            break
+        alive &= ~ordered[row]
+    return view
+
+
+def row_of(columns: Columns, order: Sequence[int], row: int) -> Counts:
+    """Row ``row`` of V, by one scan (Fig. 4.7 lines 6-13): int64[n], zero before ``row``."""
+    found = np.zeros(len(order), dtype=np.int64)
+    alive = alive_after(columns, order[:row])
+    found[row:] = popcount(columns[list(order[row:])] & alive)
+    return found
+
+
+def alive_after(columns: Columns, filters: Sequence[int]) -> NDArray[np.uint64]:
+    """uint64[words]: the tuples none of ``filters`` drops (padding counts as tuples)."""
+    dropped = np.zeros(columns.shape[1], dtype=np.uint64)
+    for one in filters:
+        dropped |= columns[one]
+    return ~dropped

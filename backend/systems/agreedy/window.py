@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.model.bits import pack
 from backend.model.filters import DROPPED, Outcomes
-from backend.systems.agreedy.bits import Columns, pack
+from backend.systems.agreedy.view import Columns
 
 _LEAST_CAPACITY: Final = 64
 
@@ -111,26 +113,19 @@ class ProfileWindow:
         self._stretches.clear()
         self._vacate_all()
 
-    def keep_complete(self) -> int:
-        """Forget the tuples of batches that were not asked everything; returns how many.
+    def completed(self) -> ProfileWindow:
+        """The window without the batches that were not asked everything; itself if there are none.
 
         All of such a batch goes: its tuples without a gap are no fair sample.
         """
-        held = len(self)
-        if not self.is_complete:
-            kept = self._kept(list(range(self.n_filters)))
-            self.__dict__.update(kept.__dict__)
-        return held - len(self)
+        return self if self.is_complete else self.of_filters(range(self.n_filters))
 
-    def without(self, kept: list[int]) -> ProfileWindow:
-        """The window of a query that has only the filters ``kept`` left, as if it always had.
+    def of_filters(self, kept: Sequence[int]) -> ProfileWindow:
+        """The window of a query that has only these filters, as if it always had; complete batches.
 
         Tuples that only filters now gone dropped have become passes.
         """
-        return self._kept(kept)
-
-    def _kept(self, filters: list[int]) -> ProfileWindow:
-        """The complete batches, with these filters only."""
+        filters = list(kept)
         found = ProfileWindow(len(filters))
         start = self._head
         for stretch in self._stretches:

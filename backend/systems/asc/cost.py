@@ -15,14 +15,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.stats import Mean, mean_of
 from backend.model.events import MicroArrow, PlanKind, SelectionPlan
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.matching import Regions, StopRule, Trace, trace
 from backend.systems.asc.ticket import Lottery, ticket_trace
 from backend.systems.asc.walk import Routed, walk_plan
 
-#: Normal quantile of the 95 % confidence intervals.
-_Z95: Final = 1.959964
 #: Means this close (relative) are a tie: rounding must not change a plan.
 _TIE: Final = 1e-9
 #: Words of a bitmap -> price of a branch-free visit. Where an order with early drop takes as long
@@ -31,16 +30,6 @@ _TIE: Final = 1e-9
 _PRICES: Final = {1: 0.12, 2: 0.19, 8: 0.26, 20: 0.32, 40: 0.4, 80: 0.57, 800: 0.75}
 #: The lottery a ticket plan is costed with.
 _COSTING_SEED: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A sample mean with its 95 % confidence interval (normal; low = high = mean for n = 1)."""
-
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 class PlanShape(NamedTuple):
@@ -159,13 +148,6 @@ def branch_free_price(n_words: int) -> float:
     return float(np.interp(math.log(n_words), np.log(list(_PRICES)), list(_PRICES.values())))
 
 
-def mean_of(values: NDArray[np.float64] | NDArray[np.intp]) -> Mean:
-    """Mean and 95 % confidence interval of at least one value."""
-    mean = float(values.mean())
-    half = _Z95 * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-    return Mean(mean, mean - half, mean + half, len(values))
-
-
 def route(
     constructs: ConstructSet, regions: Regions, shape: PlanShape, stop_rule: StopRule
 ) -> Trace | Routed:
@@ -245,3 +227,21 @@ def _plan_cost(shape: PlanShape, found: Trace | Routed, costs: NDArray[np.float6
     all_of_them = shape.kind == "no early drop"
     visits = float(len(shape.order)) if all_of_them else float(found.visits.mean())
     return PlanCost(shape, visits, mean_of(costs))
+
+
+def executed_cost(
+    shape: PlanShape, model: CostModel, visits: int, reached: Mapping[str, int]
+) -> float:
+    """What a batch cost by the executor's exact counts; weighted when visits per construct are
+    known."""
+    spent = float(visits)
+    if model.weights and all(a in reached for a in shape.order):
+        spent = sum(model.weights[a] * reached[a] for a in shape.order)
+    return spent * (model.no_drop_visit_cost if shape.kind == "no early drop" else 1.0)
+
+
+def sample_costs(
+    constructs: ConstructSet, model: CostModel, shape: PlanShape, regions: Regions
+) -> NDArray[np.float64]:
+    """float64[T]: the cost of each sampled tuple under a plan."""
+    return tuple_costs(route(constructs, regions, shape, model.stop_rule), shape, model)

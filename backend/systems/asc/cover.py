@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from backend.model.bits import n_bits
 from backend.systems.asc.constructs import ConstructSet, Words
 
 #: Up to this many p-attributes the minimum cover is exact (erratum 4); above it greedy.
@@ -90,7 +91,7 @@ def static_selectivity(constructs: ConstructSet) -> dict[str, float]:
     for attribute, construct in constructs.constructs.items():
         used = construct.qub & constructs.initial
         passed = np.bitwise_count(construct.qrb[1:] & used).sum()
-        estimate[attribute] = float(passed / ((construct.n_regions - 1) * popcount(used)))
+        estimate[attribute] = float(passed / ((construct.n_regions - 1) * n_bits(used)))
     return estimate
 
 
@@ -101,11 +102,6 @@ def static_order(constructs: ConstructSet) -> tuple[str, ...]:
     estimate = static_selectivity(constructs)
     cover = sorted(minimum_cover(constructs, estimate), key=lambda a: estimate[a])
     return (*cover, *(a for a in constructs.attributes if a not in cover))
-
-
-def popcount(words: Words) -> int:
-    """The number of set bits of a bitmap."""
-    return int(np.bitwise_count(words).sum())
 
 
 def _as_int(words: Words) -> int:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from backend.model.events import SelectionPlan
+from backend.adaptive.evidence import compared_detail, plan_detail
 from backend.systems.asc.constructs import ConstructSet
-from backend.systems.asc.cost import CostModel, Mean, PlanChoice, PlanShape
+from backend.systems.asc.cost import PlanChoice, PlanShape
 from backend.systems.asc.hybrid import ArrowDecision, HybridSequence
-from backend.systems.asc.knobs import Settings
 from backend.systems.asc.macro import Step
 from backend.systems.asc.rearrange import Rearrangement
-from backend.systems.asc.trigger import DROPPING, VISITS, Reading
+from backend.systems.asc.trigger import DROPPING, VISITS
+from backend.systems.asc.watch import Moment
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision
 
@@ -28,80 +27,58 @@ _MOST_ARROWS: Final = 40
 _METRICS: Final = {"visits": VISITS, "dropping ratio": DROPPING, "either": VISITS}
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """What one evaluation found. reading: None when no trigger called for it; choice: None when
-    no plans were compared."""
-
-    kind: str
-    verdict: Verdict
-    batch_id: int
-    reading: Reading | None
-    n_sample: int
-    explanation: str
-    detail: Mapping[str, Any]
-    choice: PlanChoice | None = None
-
-
 def decision_record(
-    seq: int, settings: Settings, old: SelectionPlan, new: SelectionPlan | None, found: Evaluation
+    moment: Moment,
+    verdict: Verdict,
+    explanation: str,
+    detail: Mapping[str, Any],
+    choice: PlanChoice | None = None,
 ) -> Decision:
     """The record of an evaluation: ``change >= μ`` when the trigger was read, else
-    ``predicted new < predicted old``. old, new: the plan before, and the one adopted if any."""
-    reading, choice = found.reading, found.choice
+    ``predicted new < predicted old``. choice: None when no plans were compared."""
+    reading, watched, knobs = moment.reading, moment.watched, moment.knobs
     challenger = (choice.withheld or choice.challenger) if choice else None
     predicted_new = challenger.cost.value if challenger else None
     predicted_old = choice.incumbent.cost.value if choice else None
-    watched = reading.decisive(settings.trigger) if reading else None
-    metric = f"change of {watched.metric if watched else _METRICS[settings.trigger]}"
-    fixed = {"trigger": settings.trigger, "mu": settings.mu, "cost_unit": COST_UNIT}
+    version = moment.plan.version + 1 if verdict == "switched" else None
+    metric = f"change of {watched.metric if watched else _METRICS[knobs.trigger]}"
+    fixed = {"trigger": knobs.trigger, "mu": knobs.mu, "cost_unit": COST_UNIT}
     return Decision(
-        seq=seq,
-        batch=found.batch_id,
+        seq=moment.seq,
+        batch=moment.batch_id,
         algorithm=ALGORITHM,
-        kind=found.kind,
-        verdict=found.verdict,
+        kind=moment.kind,
+        verdict=verdict,
         metric=metric if reading else PREDICTED,
         lhs=(watched.lhs if watched else None) if reading else predicted_new,
         relation=">=" if reading else "<",
-        rhs=settings.mu if reading else predicted_old,
-        n=reading.n_tuples if reading else found.n_sample,
-        n_sample=found.n_sample,
-        knob_version=settings.version,
-        explanation=found.explanation,
-        old=_plan_detail(PlanShape.of(old), old.version),
-        new=_plan_detail(challenger.shape, new.version if new else None) if challenger else None,
+        rhs=knobs.mu if reading else predicted_old,
+        n=reading.n_tuples if reading else len(moment.sample),
+        n_sample=len(moment.sample),
+        knob_version=knobs.version,
+        explanation=explanation,
+        old=_plan_of(moment.shape, moment.plan.version),
+        new=_plan_of(challenger.shape, version) if challenger else None,
         predicted_old=predicted_old,
         predicted_new=predicted_new,
-        plan_version=new.version if new else None,
-        detail={**fixed, **(reading.detail() if reading else {}), **found.detail},
+        plan_version=version,
+        detail={**fixed, **(reading.detail() if reading else {}), **detail},
     )
 
 
-def _plan_detail(shape: PlanShape, version: int | None) -> dict[str, Any]:
-    """A plan: its version (None: only proposed), kind, order (attribute names), micro-arrows."""
-    found = {"version": version, "kind": shape.kind, "order": list(shape.order)}
-    return {**found, "n_arrows": len(shape.arrows)} if shape.kind == "hybrid" else found
+def _plan_of(shape: PlanShape, version: int | None) -> dict[str, Any]:
+    n_arrows = {"n_arrows": len(shape.arrows)} if shape.kind == "hybrid" else {}
+    return plan_detail(version, shape.kind, shape.order, **n_arrows)
 
 
-def mean_detail(mean: Mean) -> dict[str, Any]:
-    """A mean with its 95 % confidence interval and sample size."""
-    return {"mean": mean.value, "low": mean.low, "high": mean.high, "n": mean.n}
-
-
-def choice_detail(
-    found: Rearrangement, constructs: ConstructSet, model: CostModel, source: str
-) -> dict[str, Any]:
-    """Plans compared, the saving with its interval, and how the candidate was built.
-
-    source: which sampled tuples were used, 'last λ tuples' or 'profile window'.
-    """
-    choice, proposal = found.choice, found.proposal
+def choice_detail(moment: Moment, found: Rearrangement) -> dict[str, Any]:
+    """Plans compared, the saving with its interval, and how the candidate was built."""
+    choice, proposal, model = found.choice, found.proposal, moment.model
     detail: dict[str, Any] = {
-        "sample": source,
+        "sample": moment.source,
         "ordering": proposal.ordering,
         "plans": _plans_detail(choice),
-        "saving": mean_detail(choice.saving),
+        "saving": choice.saving.detail(),
         "min_gain": choice.min_gain,
         "d_init": choice.d_init,
         "visits_init": choice.visits_init,
@@ -117,20 +94,20 @@ def choice_detail(
         search = proposal.found
         detail["search"] = {"exact": search.exact, "cost": search.cost, "n": search.n}
     if proposal.hybrid:
-        detail["arrows"] = _arrows_detail(proposal.hybrid, constructs)
+        detail["arrows"] = _arrows_detail(proposal.hybrid, moment.constructs)
     return detail
 
 
 def _plans_detail(choice: PlanChoice) -> list[dict[str, Any]]:
     return [
-        {
-            "kind": plan.kind,
-            "order": list(plan.order),
-            "visits": plan.visits,
-            "cost": mean_detail(plan.cost),
-            "incumbent": plan is choice.incumbent,
-            "chosen": plan is choice.best,
-        }
+        compared_detail(
+            plan.kind,
+            plan.order,
+            plan.visits,
+            plan.cost,
+            incumbent=plan is choice.incumbent,
+            chosen=plan is choice.best,
+        )
         for plan in choice.plans
     ]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
+from backend.adaptive.words import arrows, count, number, numbers, percent
 from backend.systems.asc.cost import PlanChoice, PlanCost, PlanShape
-from backend.systems.asc.trigger import Watched
-
-
-def arrows(order: Sequence[str]) -> str:
-    """``dep_delay → origin → carrier``."""
-    return " → ".join(order) if order else "(no constructs)"
+from backend.systems.asc.orderings import NAMES
+from backend.systems.asc.rearrange import UNTRIGGERED, Rearrangement
+from backend.systems.asc.trigger import VISITS, Watched
+from backend.systems.asc.watch import Moment
 
 
 def plan_text(shape: PlanShape) -> str:
@@ -26,34 +24,9 @@ def plan_text(shape: PlanShape) -> str:
     return arrows(shape.order)
 
 
-def count(n: int) -> str:
-    """A number of tuples with thousands apart: ``5 000``."""
-    return f"{n:,}".replace(",", " ")
-
-
-def number(value: float) -> str:
-    """Three significant digits, at least two decimals: ``2.31``, ``0.843``, ``0.00``."""
-    return f"{value:.2f}" if value == 0 or abs(value) >= 1 else f"{value:.3g}"
-
-
-def numbers(first: float, second: float) -> tuple[str, str]:
-    """Two numbers as ``number`` writes them, with decimals added until they differ."""
-    if number(first) != number(second) or first == second:
-        return number(first), number(second)
-    digits = next((d for d in range(3, 9) if f"{first:.{d}f}" != f"{second:.{d}f}"), 9)
-    return f"{first:.{digits}f}", f"{second:.{digits}f}"
-
-
-def percent(share: float, signed: bool = False) -> str:
-    """``34 %``; one decimal below 10 %; ``+`` or ``-`` in front when signed."""
-    value = 100 * share
-    digits = 0 if abs(value) >= 10 or value == 0 else 1
-    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
-    return f"{text} %"
-
-
-def change_sentence(watched: Watched, mu: float, n_tuples: int) -> str:
+def change_sentence(moment: Moment, watched: Watched) -> str:
     """``visits per tuple rose from 2.31 to 3.10 (+34 % ≥ μ = 10 %) over 5 000 tuples``."""
+    mu, n_tuples = moment.knobs.mu, moment.reading.n_tuples if moment.reading else 0
     now, init = watched.now, watched.init
     verb = "rose" if now > init else "fell" if now < init else "stayed"
     moved = f"from {number(init)} to {number(now)}" if now != init else f"at {number(now)}"
@@ -63,7 +36,25 @@ def change_sentence(watched: Watched, mu: float, n_tuples: int) -> str:
     else:
         shown = math.copysign(watched.change, now - init)
         size = f"{percent(shown, signed=True)} {sign} μ = {100 * mu:g} %"
-    return f"{watched.metric} {verb} {moved} ({size}) over {count(n_tuples)} tuples"
+    said = f"{watched.metric} {verb} {moved} ({size}) over {count(n_tuples)} tuples"
+    if moment.plan.kind != "no early drop" or watched.metric != VISITS:
+        return said
+    return f"{said}, as its order would need with early drop"
+
+
+def rearrangement_sentence(moment: Moment, found: Rearrangement) -> str:
+    """Why plans were compared, and which won."""
+    knobs, kind, watched = moment.knobs, moment.kind, moment.watched
+    said = choice_sentence(found.choice, moment.model.no_drop_visit_cost)
+    if found.n_periods:
+        tau = count(knobs.tau_tuples)
+        said = f"after {found.n_periods} monitoring periods of τ = {tau} sampled tuples, {said}"
+    if watched is not None:
+        return f"{change_sentence(moment, watched)}; {said}"
+    if kind != "ordering changed" or moment.built_by == knobs.ordering:
+        return f"{UNTRIGGERED[kind]}: {said}"
+    change = f"from {NAMES[moment.built_by]} to {NAMES[knobs.ordering]}"
+    return f"{UNTRIGGERED[kind]} {change}: {said}"
 
 
 def choice_sentence(choice: PlanChoice, no_drop_visit_cost: float) -> str:

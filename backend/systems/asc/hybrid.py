@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.model.bits import n_bits
 from backend.model.events import MicroArrow
 from backend.systems.asc.constructs import ConstructSet, Words
 from backend.systems.asc.matching import Regions, StopRule
@@ -287,5 +288,5 @@ class _Construction:
             left = left & self.constructs.constructs[attribute].qrb[regions[:, columns[attribute]]]
         if metric == "dropping ratio":
             return float(np.count_nonzero(~left.any(axis=1)) / len(regions))
-        live = int(np.bitwise_count(before).sum())
-        return int(np.bitwise_count(left).sum()) / live if live else 1.0
+        live = n_bits(before)
+        return n_bits(left) / live if live else 1.0

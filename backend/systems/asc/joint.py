@@ -15,12 +15,12 @@ from typing import Final
 
 import numpy as np
 
+from backend.model.bits import n_bits
 from backend.systems.asc.constructs import ConstructSet, Words
 from backend.systems.asc.cover import (
     EXACT_UP_TO,
     minimum_cover,
     minimum_covers,
-    popcount,
 )
 from backend.systems.asc.macro import Candidate, MacroSequence, Step
 from backend.systems.asc.matching import Regions
@@ -34,8 +34,8 @@ def joint_selectivity(
     """s(ρ): passed (slot, tuple) pairs of live slots after a set of constructs, as a share of all;
     1 for an empty sample or no live slot."""
     grb = _after(constructs, regions, attributes)
-    pairs = popcount(constructs.initial) * len(regions)
-    return int(np.bitwise_count(grb).sum()) / pairs if pairs else 1.0
+    pairs = n_bits(constructs.initial) * len(regions)
+    return n_bits(grb) / pairs if pairs else 1.0
 
 
 def sas(constructs: ConstructSet, regions: Regions) -> MacroSequence:
@@ -120,10 +120,10 @@ class _Greedy:
         return MacroSequence(tuple(self._order), tuple(self._steps))
 
     def _score(self, before: Words, regions: Regions, attribute: str) -> float:
-        pairs = popcount(self._constructs.initial) * len(regions)
+        pairs = n_bits(self._constructs.initial) * len(regions)
         column = self._constructs.attributes.index(attribute)
         after = before & self._constructs.constructs[attribute].qrb[regions[:, column]]
-        return int(np.bitwise_count(after).sum()) / pairs if pairs else 1.0
+        return n_bits(after) / pairs if pairs else 1.0
 
 
 def _after(constructs: ConstructSet, regions: Regions, attributes: Sequence[str]) -> Words:

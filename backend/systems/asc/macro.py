@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from backend.model.bits import n_bits
 from backend.systems.asc.constructs import ConstructSet, Words
-from backend.systems.asc.cover import popcount
 from backend.systems.asc.matching import Regions
 
 #: 'joint selectivity' is that of [L07] (joint.py).
@@ -159,7 +159,7 @@ class _Construction:
         )
 
     def _gain(self, attribute: str) -> int:
-        return popcount(self.constructs.constructs[attribute].qub & self.uncovered)
+        return n_bits(self.constructs.constructs[attribute].qub & self.uncovered)
 
     def _selectivity(self, attribute: str, regions: Regions) -> float:
         """Eq. 1 and 2. The prefix has not touched the uncovered queries, so their bits after
@@ -169,7 +169,7 @@ class _Construction:
         construct = self.constructs.constructs[attribute]
         hits = np.bincount(regions[:, self.columns[attribute]], minlength=construct.n_regions)
         passed = np.bitwise_count(construct.qrb & self.uncovered).sum(axis=1, dtype=np.int64)
-        return int(hits @ passed) / (popcount(self.uncovered) * len(regions))
+        return int(hits @ passed) / (n_bits(self.uncovered) * len(regions))
 
     def _prefix_bitmaps(self, regions: Regions) -> Words:
         """uint64[T, W]: GRB after ρ, restricted to U."""

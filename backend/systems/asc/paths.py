@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from backend.model.bits import n_bits
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import PlanShape
 from backend.systems.asc.matching import Regions, StopRule
@@ -85,7 +86,7 @@ def _walked_steps(
         walk.visit()
         for t, column in enumerate(at):
             if column != NOWHERE:
-                left = int(np.bitwise_count(walk.grb[t]).sum())
+                left = n_bits(walk.grb[t])
                 ways[t].append(_step(constructs, column, regions[t, column], left, by[t]))
         by = ["micro" if micro else "macro" for micro in walk.advance(jumps).tolist()]
     return ways
@@ -102,7 +103,7 @@ def _all_steps(
         for attribute in shape.order:
             column = constructs.attributes.index(attribute)
             grb = grb & constructs.constructs[attribute].qrb[hit[column]]
-            left, by = int(np.bitwise_count(grb).sum()), "macro" if way else "first"
+            left, by = n_bits(grb), "macro" if way else "first"
             way.append(_step(constructs, column, hit[column], left, by))
         ways.append(way)
     return ways

@@ -6,17 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import (
     Contest,
-    CostModel,
     PlanChoice,
     PlanShape,
     choose_plan,
 )
-from backend.systems.asc.knobs import Settings
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES, Ordering, Proposal, propose
+from backend.systems.asc.watch import Moment
 
 #: Kinds of evaluation that need no trigger, and how their explanations begin.
 UNTRIGGERED: Final = {
@@ -39,23 +37,17 @@ class Rearrangement:
     n_periods: int
 
 
-def rearrange(
-    constructs: ConstructSet,
-    incumbent: PlanShape,
-    built_by: Ordering,
-    sample: Regions,
-    periods: Sequence[Regions],
-    settings: Settings,
-    model: CostModel,
-) -> Rearrangement:
+def rearrange(moment: Moment, periods: Sequence[Regions]) -> Rearrangement:
     """Build the plan the ``ordering`` knob names and choose. Raises ValueError for no sample.
 
-    built_by: the ordering the incumbent comes from. sample: intp[T, n], what plans are costed on,
-    and built from unless there are ``periods``, one a step.
+    The plan is built from the sample plans are compared on unless there are ``periods``, one a
+    step.
     """
-    proposal = propose(settings.ordering, constructs, periods or [sample], model, settings.rules)
-    meeting = contest(incumbent, built_by, proposal, settings.min_gain)
-    choice = choose_plan(constructs, sample, meeting, model)
+    knobs, constructs, model = moment.knobs, moment.constructs, moment.model
+    built_from = periods or [moment.sample]
+    proposal = propose(knobs.ordering, constructs, built_from, model, knobs.rules)
+    meeting = contest(moment.shape, moment.built_by, proposal, knobs.min_gain)
+    choice = choose_plan(constructs, moment.sample, meeting, model)
     return Rearrangement(proposal, choice, len(periods))
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Final
 
-from backend.adaptive.words import REFILLED
+from backend.adaptive.core import Evaluations, FollowUp
+from backend.adaptive.words import REFILLED, arrows, count, too_thin
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
     AdoptPlan,
@@ -24,39 +27,33 @@ from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.systems.asc.arrows import carried_plan, fitted_plan
 from backend.systems.asc.constructs import ConstructSet, ConstructStore, Progress
-from backend.systems.asc.cost import CostModel, PlanShape
+from backend.systems.asc.cost import CostModel, PlanCost, PlanShape, executed_cost, sample_costs
 from backend.systems.asc.cover import EXACT_UP_TO, cover_prefix, static_order
 from backend.systems.asc.evidence import (
-    Evaluation,
     choice_detail,
     decision_record,
-    mean_detail,
 )
 from backend.systems.asc.explain import (
-    arrows,
     change_sentence,
-    choice_sentence,
-    count,
     plan_text,
+    rearrangement_sentence,
 )
-from backend.systems.asc.knobs import Settings
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import Regions, StopRule
 from backend.systems.asc.memory import check_memory, taken_in
 from backend.systems.asc.monitoring import Monitoring
-from backend.systems.asc.orderings import NAMES, Ordering
+from backend.systems.asc.orderings import Ordering
 from backend.systems.asc.paths import N_PATHS, PathFinder
-from backend.systems.asc.rearrange import (
-    UNTRIGGERED,
-    Rearrangement,
-    normalised,
-    rearrange,
-)
+from backend.systems.asc.rearrange import normalised, rearrange
 from backend.systems.asc.regret import RegretLedger
-from backend.systems.asc.shadow import Shadow
-from backend.systems.asc.trials import Moment, Trials
-from backend.systems.asc.trigger import VISITS, Baseline, Reading, Watched
-from backend.systems.asc.watch import Monitor, Watch
+from backend.systems.asc.trials import Trials
+from backend.systems.asc.trigger import Baseline, Reading
+from backend.systems.asc.watch import Moment, Monitor, Watch
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.records import DecisionOutcome
+
+#: What evidence is counted in.
+SAMPLED: Final = "sampled tuples"
 
 
 class SelectionReOptimizer:
@@ -77,10 +74,10 @@ class SelectionReOptimizer:
         progress: Progress | None = None,
     ) -> None:
         """Raises QueryError as build_constructs does, and for bitmaps above ``bitmap_memory``."""
-        self._settings = Settings.of(settings)
+        self.knobs = AscKnobs.of(settings)
         self._store = ConstructStore(schema, queries, progress)
         self._constructs = self._store.snapshot()
-        check_memory(self._constructs, self._settings.bitmap_bytes)
+        check_memory(self._constructs, self.knobs.bitmap_bytes)
         self._plan = SelectionPlan(1, "early drop", static_order(self._constructs))
         self._built_by: Ordering = "macro"
         self._watch = Watch(self._constructs)
@@ -89,9 +86,9 @@ class SelectionReOptimizer:
         self._trials = Trials()
         self._pending: str | None = "initial order"
         self._monitoring: Monitoring | None = None
-        self._shadow: Shadow | None = None
+        self._follow_up: FollowUp[PlanShape, Regions] = FollowUp()
         self._measured: dict[str, float] = {}
-        self._seq = self._n_rejected = 0
+        self._evaluations = Evaluations()
 
     @property
     def plan(self) -> SelectionPlan:
@@ -106,7 +103,7 @@ class SelectionReOptimizer:
     @property
     def stop_rule(self) -> StopRule:
         """The stop rule in force."""
-        return self._settings.stop_rule
+        return self.knobs.stop_rule
 
     @property
     def profile_regions(self) -> Regions:
@@ -116,7 +113,7 @@ class SelectionReOptimizer:
     @property
     def monitor(self) -> Monitor:
         """The watched quantities, for display."""
-        return self._watch.monitor(self._plan, self._settings, self._ledger.entry)
+        return self._watch.monitor(self._plan, self.knobs, self._ledger.entry)
 
     def start(self, batch_id: int = 0) -> list[Instruction]:
         """Version 1: an order from the queries alone, to run until tuples have been sampled."""
@@ -134,8 +131,8 @@ class SelectionReOptimizer:
         """Go on with a plan that was in force when the run was ended from outside; everything that
         was sampled is gone. n_decisions: evaluations so far."""
         fitted = fitted_plan(shape, self._constructs)
-        self._seq, self._pending = n_decisions, "run resumed"
-        self._built_by, self._ledger = self._settings.ordering, RegretLedger(fitted)
+        self._evaluations.seq, self._pending = n_decisions, "run resumed"
+        self._built_by, self._ledger = self.knobs.ordering, RegretLedger(fitted)
         self._plan = fitted.versioned(version)
         if fitted == shape:
             return [REFILLED]
@@ -154,29 +151,29 @@ class SelectionReOptimizer:
     # ------------------------------------------------------------------ batches
 
     def _on_batch(self, event: BatchExecuted) -> list[Instruction]:
-        settings = self._settings
+        knobs = self.knobs
         self._store.settle()
         self._measured = dict(event.visit_costs) or self._measured
-        regions = self._watch.sampled(event, settings.tau_tuples)
+        regions = self._watch.sampled(event, knobs.tau_tuples)
         found: list[Instruction] = []
         if event.plan_version == self._plan.version:
-            self._watch.count(event, settings.lambda_tuples)
+            self._watch.count(event, knobs.lambda_tuples)
             self._ledger.add(event.n_tuples, regions)
-            found += self._follow_shadow(event, regions)
-        is_due = self._watch.is_due(settings.lambda_tuples)
+            found += self._follow(event, regions)
+        is_due = self._watch.is_due(knobs.lambda_tuples)
         if is_due:
             self._settle()
         return [*found, *self._evaluate(event.batch_id, regions, is_due)]
 
     def _evaluate(self, batch_id: int, regions: Regions, is_due: bool) -> list[Instruction]:
         """What is due after a batch: a period to collect, a plan to build, or the trigger."""
-        settings = self._settings
-        enough = len(self._watch.profile) >= settings.min_samples
+        knobs = self.knobs
+        enough = len(self._watch.profile) >= knobs.least_samples
         if self._pending is not None and self._monitoring is None and enough:
             kind, self._pending = self._pending, None
             return self._call_for(kind, batch_id, None)
         if self._monitoring is not None:
-            self._monitoring.add(regions, settings.tau_tuples)
+            self._monitoring.add(regions, knobs.tau_tuples)
             if not self._monitoring.is_complete:
                 return []
             done, self._monitoring = self._monitoring, None
@@ -187,22 +184,21 @@ class SelectionReOptimizer:
     def _call_for(self, kind: str, batch_id: int, reading: Reading | None) -> list[Instruction]:
         """A rearrangement: at once, or after its monitoring periods."""
         n_periods = len(self._constructs.attributes) - 1
-        if self._settings.by_period and n_periods > 0:
+        if self.knobs.by_period and n_periods > 0:
             self._monitoring = Monitoring(kind, reading, n_periods)
             return []
         return self._rearrange(kind, batch_id, reading, [])
 
-    def _follow_shadow(self, event: BatchExecuted, regions: Regions) -> list[Instruction]:
-        if self._shadow is None:
+    def _follow(self, event: BatchExecuted, regions: Regions) -> list[DecisionOutcome]:
+        """What the last switch came to, once λ tuples have passed."""
+        if not self._follow_up.is_on:
             return []
-        self._shadow.follow(self._constructs, event, regions)
-        if self._shadow.n_tuples < self._settings.lambda_tuples:
+        plan, model = PlanShape.of(self._plan), self._followed_model
+        spent = executed_cost(plan, model, event.visits, event.reached)
+        self._follow_up.follow(event.n_tuples, spent, regions)
+        if self._follow_up.n_tuples < self.knobs.lambda_tuples:
             return []
-        return self._end_shadow(event.batch_id)
-
-    def _end_shadow(self, batch_id: int) -> list[Instruction]:
-        shadow, self._shadow = self._shadow, None
-        return list(shadow.outcome(batch_id)) if shadow else []
+        return self._follow_up.end(event.batch_id)
 
     def _settle(self) -> None:
         """An entry of the regret ledger."""
@@ -210,71 +206,68 @@ class SelectionReOptimizer:
 
     def _cost_model(self) -> CostModel:
         weights = normalised(self._measured, self._constructs.attributes)
-        return self._settings.cost_model(weights, self._constructs.n_words)
+        return self.knobs.cost_model(weights, self._constructs.n_words)
 
     # ------------------------------------------------------------------ the trigger
 
     def _check(self, batch_id: int) -> list[Instruction]:
         """One evaluation of the trigger, every λ tuples."""
-        settings, reading = self._settings, self._watch.reading(self._plan, self._settings)
-        watched = reading.decisive(settings.trigger)
+        knobs, watch = self.knobs, self._watch
+        reading = watch.reading(self._plan, knobs)
+        watched = reading.decisive(knobs.trigger)
+        have, need = len(watch.profile), knobs.least_samples
         if watched is None:
-            return self._reject(batch_id, reading, "thin", self._thin_sentence())
-        said = self._change_explanation(watched, reading)
-        if watched.change < settings.mu:
-            return self._reject(batch_id, reading, "below_threshold", f"{said}; plan kept")
-        waited = self._watch.since_switch
-        if waited is not None and waited < settings.cooldown_tuples:
-            spell = f"{count(waited)} of {count(settings.cooldown_tuples)} cool-down tuples"
-            rest = f"not acted on, only {spell} have passed since the last switch"
-            return self._reject(batch_id, reading, "cooldown", f"{said}; {rest}")
-        if len(self._watch.sample(settings)[0]) < settings.min_samples:
-            return self._reject(batch_id, reading, "thin", f"{said}; {self._thin_sentence()}")
+            return self._reject(batch_id, reading, "thin", too_thin(have, need, SAMPLED))
+        if watched.change < knobs.mu:
+            return self._reject(batch_id, reading, "below_threshold", "plan kept")
+        if watch.cooldown.holds(knobs.cooldown_tuples):
+            spell = f"{count(watch.cooldown.waited or 0)} of {count(knobs.cooldown_tuples)}"
+            rest = f"not acted on, only {spell} cool-down tuples have passed since the last switch"
+            return self._reject(batch_id, reading, "cooldown", rest)
+        if len(watch.sample(knobs)[0]) < need:
+            return self._reject(batch_id, reading, "thin", too_thin(have, need, SAMPLED))
         return self._call_for("rearrangement", batch_id, reading)
 
-    def _thin_sentence(self) -> str:
-        have, need = count(len(self._watch.profile)), count(self._settings.min_samples)
-        return f"not acted on, {have} sampled tuples of the {need} needed"
-
     def _reject(
-        self, batch_id: int, reading: Reading, verdict: Verdict, sentence: str
+        self, batch_id: int, reading: Reading, verdict: Verdict, why: str
     ) -> list[Instruction]:
         """Count a rejected evaluation; record it unless the knob samples it away."""
-        self._seq += 1
-        regions, source = self._watch.sample(self._settings)
-        moment = self._moment("rearrangement", batch_id, regions, reading)
+        moment = self._moment("rearrangement", batch_id, reading)
         self._trials.rejected(moment, verdict)
-        if verdict != "cooldown":
-            self._n_rejected += 1
-            if (self._n_rejected - 1) % self._settings.reject_sample_every:
-                return []
-        interval = None
-        if len(regions):
-            visits = self._watch.expected_visits(self._plan, regions, self._settings)
-            interval = mean_detail(visits)
-        detail = {"sample": source, "visits_ci": interval, "paths": self._paths()}
+        if not self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
+            return []
+        visits = None
+        if len(moment.sample):
+            visits = self._watch.expected_visits(self._plan, moment.sample, self.knobs).detail()
+        detail = {"sample": moment.source, "visits_ci": visits, "paths": self._paths()}
         detail |= self._trials.taken()
-        found = Evaluation(
-            "rearrangement", verdict, batch_id, reading, len(regions), sentence, detail
-        )
-        return [decision_record(self._seq, self._settings, self._plan, None, found)]
+        watched = moment.watched
+        said = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
+        return [decision_record(moment, verdict, said, detail)]
 
-    def _moment(
-        self, kind: str, batch_id: int, regions: Regions, reading: Reading | None
-    ) -> Moment:
-        """What a trial is made of, before anything changes."""
-        plan, model = PlanShape.of(self._plan), self._cost_model()
-        built_by, watch, constructs = self._built_by, self._watch, self._constructs
-        place = (self._seq, batch_id, kind)
-        knobs, ratios = self._settings, self._ledger.ratios
+    def _moment(self, kind: str, batch_id: int, reading: Reading | None) -> Moment:
+        """One more evaluation, before anything changes."""
+        sample, source = self._watch.sample(self.knobs)
         return Moment(
-            *place, plan, built_by, watch, knobs, model, constructs, regions, reading, ratios
+            seq=self._evaluations.count(),
+            batch_id=batch_id,
+            kind=kind,
+            plan=self._plan,
+            built_by=self._built_by,
+            watch=self._watch,
+            knobs=self.knobs,
+            model=self._cost_model(),
+            constructs=self._constructs,
+            sample=sample,
+            source=source,
+            reading=reading,
+            ratios=self._ledger.ratios,
         )
 
     def _paths(self) -> list[dict[str, object]]:
         """Ways of the last sampled tuples under the plan in force."""
         values, regions = self._watch.profile.recent(N_PATHS)
-        shape, rule = PlanShape.of(self._plan), self._settings.stop_rule
+        shape, rule = PlanShape.of(self._plan), self.knobs.stop_rule
         return self._finder.paths(shape, rule, values, regions)
 
     # ------------------------------------------------------------------ a new plan
@@ -283,74 +276,38 @@ class SelectionReOptimizer:
         self, kind: str, batch_id: int, reading: Reading | None, periods: Sequence[Regions]
     ) -> list[Instruction]:
         """Build a plan, cost it and others on the same sample, adopt the cheapest."""
-        self._seq += 1
-        old, settings, model = self._plan, self._settings, self._cost_model()
-        regions, source = self._watch.sample(settings)
-        paths = self._paths()
-        found = rearrange(
-            self._constructs,
-            PlanShape.of(old),
-            self._built_by,
-            regions,
-            periods,
-            settings,
-            model,
-        )
+        moment, paths = self._moment(kind, batch_id, reading), self._paths()
+        found = rearrange(moment, periods)
         choice = found.choice
-        moment = self._moment(kind, batch_id, regions, reading)
         self._trials.rebuilt(moment, found.proposal.shape, choice)
-        said = self._choice_explanation(kind, found, reading, model)
-        detail = {**choice_detail(found, self._constructs, model, source), "paths": paths}
-        detail |= self._trials.taken()
+        said = rearrangement_sentence(moment, found)
+        detail = {**choice_detail(moment, found), "paths": paths, **self._trials.taken()}
         verdict: Verdict = "switched" if choice.switches else "kept"
-        record = Evaluation(kind, verdict, batch_id, reading, len(regions), said, detail, choice)
-        ended = self._end_shadow(batch_id) if choice.switches else []
-        adopted = [self._switch(found, model, batch_id + 1, said)] if choice.switches else []
-        self._built_by = settings.ordering
+        decision = decision_record(moment, verdict, said, detail, choice)
+        ended = self._follow_up.end(batch_id) if choice.switches else []
+        adopted = [self._switch(moment, choice.best, said)] if choice.switches else []
+        self._built_by = self.knobs.ordering
         self._watch.baseline = Baseline(choice.d_init, choice.visits_init)
-        new = self._plan if choice.switches else None
-        return [*ended, decision_record(self._seq, settings, old, new, record), *adopted]
+        return [*ended, decision, *adopted]
 
-    def _choice_explanation(
-        self, kind: str, found: Rearrangement, reading: Reading | None, model: CostModel
-    ) -> str:
-        said = choice_sentence(found.choice, model.no_drop_visit_cost)
-        if found.n_periods:
-            tau = count(self._settings.tau_tuples)
-            said = f"after {found.n_periods} monitoring periods of τ = {tau} sampled tuples, {said}"
-        watched = reading.decisive(self._settings.trigger) if reading else None
-        if reading is not None and watched is not None:
-            return f"{self._change_explanation(watched, reading)}; {said}"
-        if kind != "ordering changed" or self._built_by == self._settings.ordering:
-            return f"{UNTRIGGERED[kind]}: {said}"
-        change = f"from {NAMES[self._built_by]} to {NAMES[self._settings.ordering]}"
-        return f"{UNTRIGGERED[kind]} {change}: {said}"
-
-    def _change_explanation(self, watched: Watched, reading: Reading) -> str:
-        said = change_sentence(watched, self._settings.mu, reading.n_tuples)
-        if self._plan.kind != "no early drop" or watched.metric != VISITS:
-            return said
-        return f"{said}, as its order would need with early drop"
-
-    def _switch(
-        self, found: Rearrangement, model: CostModel, batch_id: int, reason: str
-    ) -> AdoptPlan:
-        old, best = PlanShape.of(self._plan), found.choice.best
+    def _switch(self, moment: Moment, best: PlanCost, reason: str) -> AdoptPlan:
         self._settle()
-        self._ledger.switched(old)
+        self._ledger.switched(moment.shape)
         self._plan = best.shape.versioned(self._plan.version + 1)
-        self._shadow = Shadow(self._seq, old, best.shape, model)
+        self._followed_model = moment.model
+        price = partial(sample_costs, self._constructs, moment.model)
+        self._follow_up.begin(moment.seq, moment.shape, best.shape, price)
         self._watch.restart()
-        self._watch.since_switch = 0
-        return AdoptPlan(self._plan, batch_id, reason, self._seq, best.cost.value)
+        self._watch.cooldown.switched()
+        return AdoptPlan(self._plan, moment.batch_id + 1, reason, moment.seq, best.cost.value)
 
     # ------------------------------------------------------------------ changes from outside
 
     def _on_knobs(self, event: KnobsChanged) -> list[Instruction]:
-        before, now = self._settings, Settings.of(event.settings)
+        before, now = self.knobs, AscKnobs.of(event.settings)
         if before.stop_rule != now.stop_rule:
             self._settle()
-        self._settings = now
+        self.knobs = now
         self._watch.profile.trim(now.tau_tuples)
         if before.monitoring != now.monitoring and self._monitoring is not None:
             self._await(self._monitoring.kind)
@@ -366,7 +323,7 @@ class SelectionReOptimizer:
         self._watch.baseline = None
         self._await("stop rule changed")
         self._trials.restart()
-        found = self._end_shadow(event.batch_id)
+        found = self._follow_up.end(event.batch_id)
         self._plan = replace(self._plan, version=self._plan.version + 1)
         self._watch.restart()
         reason = f"stop rule changed from {before.stop_rule} to {now.stop_rule}"
@@ -380,9 +337,9 @@ class SelectionReOptimizer:
 
     def _on_queries(self, event: QueriesChanged) -> list[Instruction]:
         old = self._constructs
-        constructs = taken_in(self._store, event.queries, self._settings.bitmap_bytes)
+        constructs = taken_in(self._store, event.queries, self.knobs.bitmap_bytes)
         self._settle()
-        found = self._end_shadow(event.batch_id)
+        found = self._follow_up.end(event.batch_id)
         self._constructs = constructs
         self._finder = PathFinder(constructs)
         self._trials.restart()

@@ -6,7 +6,7 @@ from typing import Final
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.systems.asc.knobs import ASC_KNOBS
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.unit import SelectionUnit
 from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
 
@@ -17,7 +17,7 @@ class Asc:
     name = "asc"
     title = "Attribute selection constructs"
     leaves_when_empty = False
-    knobs: tuple[KnobSpec, ...] = ASC_KNOBS
+    knobs: tuple[KnobSpec, ...] = AscKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
         if query.filters:

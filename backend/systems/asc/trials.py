@@ -12,21 +12,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.asc.constructs import ConstructSet
-from backend.systems.asc.cost import CostModel, PlanChoice, PlanShape
-from backend.systems.asc.knobs import Settings
+from backend.systems.asc.cost import PlanChoice, PlanShape
 from backend.systems.asc.lattice import thinned
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES
-from backend.systems.asc.trigger import Reading
-from backend.systems.asc.watch import Watch
+from backend.systems.asc.watch import Moment
 
 #: Orders of the run that are costed with a trial, and the sampled tuples that is done on, at most.
 MOST_ORDERS: Final = 16
@@ -46,29 +42,6 @@ _MOST_OPEN: Final = 64
 _DIGITS: Final = 4
 
 Json: TypeAlias = Any
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """The state of the core when the trigger was evaluated, or a plan was built without it.
-
-    plan, built_by: in force until now. watch: with the baseline and the clocks as they were then.
-    sample: intp[T, n], what plans are compared on. reading: None when no trigger was read. ratios:
-    ω of hybrid plans, as last measured; of others it is not known.
-    """
-
-    seq: int
-    batch_id: int
-    kind: str
-    plan: PlanShape
-    built_by: str
-    watch: Watch
-    settings: Settings
-    model: CostModel
-    constructs: ConstructSet
-    sample: Regions
-    reading: Reading | None
-    ratios: Mapping[PlanShape, float]
 
 
 class Trials:
@@ -98,8 +71,8 @@ class Trials:
             return
         self._earn(moment)
         row = {**self._head(moment), "verdict": verdict, "candidate": None}
-        if len(moment.sample) >= moment.settings.min_samples:
-            self._remember(moment.plan)
+        if len(moment.sample) >= moment.knobs.least_samples:
+            self._remember(moment.shape)
             table = _Table(moment)
             self._fill(table, moment.ratios)
             row |= {"candidate": self._candidate(table), **table.json()}
@@ -112,7 +85,7 @@ class Trials:
         self._earn(moment)
         table = _Table(moment)
         costs = {plan.shape: plan for plan in choice.plans}
-        for shape in (moment.plan, proposed):
+        for shape in (moment.shape, proposed):
             self._remember(shape)
         self._fill(table, {**moment.ratios, **_compared(proposed, choice)})
         verdict = "switched" if choice.switches else "kept"
@@ -127,8 +100,8 @@ class Trials:
 
     def _skips(self, moment: Moment) -> bool:
         """Whether no trial is made, and the next one has to begin anew."""
-        settings = moment.settings
-        skips = not settings.what_if or settings.by_period or settings.ordering in BASELINES
+        knobs = moment.knobs
+        skips = not knobs.what_if or knobs.by_period or knobs.ordering in BASELINES
         self._is_fresh = self._is_fresh or skips
         return skips
 
@@ -138,7 +111,7 @@ class Trials:
         self._at = moment.watch.n_seen
 
     def _head(self, moment: Moment) -> dict[str, Json]:
-        settings, reading, base = moment.settings, moment.reading, moment.watch.baseline
+        knobs, reading, base = moment.knobs, moment.reading, moment.watch.baseline
         visits, dropping = (reading.visits, reading.dropping) if reading else (None, None)
         fresh, self._is_fresh = self._is_fresh, False
         return {
@@ -147,19 +120,19 @@ class Trials:
             "kind": moment.kind,
             "fresh": fresh,
             "at": moment.watch.n_seen,
-            "since_switch": moment.watch.since_switch,
-            "running": _name(moment.plan),
+            "since_switch": moment.watch.cooldown.waited,
+            "running": _name(moment.shape),
             "built_by": moment.built_by,
             "init": list(base) if base else None,
             "visits": visits.now if visits else None,
             "d": dropping.now if dropping else None,
             "n_sample": len(moment.sample),
-            "mu": settings.mu,
-            "trigger": settings.trigger,
-            "min_samples": settings.min_samples,
-            "cooldown_tuples": settings.cooldown_tuples,
-            "min_gain": settings.min_gain,
-            "ordering": settings.ordering,
+            "mu": knobs.mu,
+            "trigger": knobs.trigger,
+            "min_samples": knobs.least_samples,
+            "cooldown_tuples": knobs.cooldown_tuples,
+            "min_gain": knobs.min_gain,
+            "ordering": knobs.ordering,
         }
 
     def _keep(self, row: Json) -> None:
@@ -225,7 +198,7 @@ class _Table:
     def price(self, n_orders: int) -> int:
         """What costing so many orders takes, in steps."""
         n_words = n_orders * len(self.sample) * self.moment.constructs.n_words
-        return len(self.moment.plan.order) * (n_words + _PLACE_STEPS)
+        return len(self.moment.shape.order) * (n_words + _PLACE_STEPS)
 
     def has(self, shape: PlanShape) -> bool:
         """Whether the plan is costed."""
@@ -258,7 +231,7 @@ class _Table:
 
     def json(self) -> dict[str, Json]:
         """plans: [kind, order, digest, visits, cost] each; d_init; no_drop_cost."""
-        order = self.moment.plan.order
+        order = self.moment.shape.order
         no_drop = float(self.moment.model.weigh(order).sum()) * self.moment.model.no_drop_visit_cost
         return {
             "plans": [

@@ -20,6 +20,7 @@ from backend.operators.selection.worker import ShippedPlan
 from backend.systems.asc.arrows import arrow_matrices
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.entity_book import EntityBook
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import StopRule
 from backend.systems.asc.matrices import region_matrices, selectivity_matrix
 from backend.systems.asc.memory import MIB, mib
@@ -54,7 +55,7 @@ class SelectionUnit:
     def __init__(self, job: UnitJob, settings: KnobSettings) -> None:
         """Raises QueryError for queries that cannot be registered."""
         self.core = SelectionReOptimizer(job.queries, job.schema, settings, job.progress)
-        self._job, self._settings = job, settings
+        self._job = job
         self._queries = {query.name: query for query in job.queries}
         self._ran = self.core.plan
         self._shipped: _Shipped | None = None
@@ -85,7 +86,7 @@ class SelectionUnit:
         if shipped is None or not shipped.is_of(core.constructs, core.plan, rule):
             made = shipped_plan(core.constructs, core.plan, rule, self._job.schema)
             shipped = self._shipped = _Shipped(core.constructs, core.plan, rule, made)
-        prob, executor = self._profile_prob(), self._settings.word("executor")
+        prob, executor = self._profile_prob(), self.core.knobs.executor
         known, made = self._operator, shipped.made
         is_same = known is not None and known.plan is made
         if known is None or not is_same or (known.profile_prob, known.executor) != (prob, executor):
@@ -96,7 +97,7 @@ class SelectionUnit:
         clock, result = self._job.clock, event.result
         before = clock()
         self._n_last, self._result = result.n_tuples, result
-        wanted = self._settings.word("visit_costs") == "measured"
+        wanted = self.core.knobs.visit_costs == "measured"
         counts = result.report
         told = BatchExecuted(
             batch_id=event.batch_id,
@@ -114,11 +115,9 @@ class SelectionUnit:
 
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):
-            self._refuse_memory(event.settings)
+            self._refuse_memory(AscKnobs.of(event.settings))
         found = self.core.handle(event)
-        if isinstance(event, KnobsChanged):
-            self._settings = event.settings
-        else:
+        if isinstance(event, QueriesChanged):
             self._queries = {query.name: query for query in event.queries}
         return self._recorded(found)
 
@@ -145,8 +144,9 @@ class SelectionUnit:
     def _profile_prob(self) -> float:
         """Of a batch as large as the last, no more are sampled than the profile window keeps, or
         than all monitoring periods take together; about as many as before are as many."""
-        wanted, kept = self._settings.number("profile_prob"), self._settings.number("tau_tuples")
-        if self._settings.word("monitoring") == "by period":
+        knobs = self.core.knobs
+        wanted, kept = knobs.profile_prob, knobs.tau_tuples
+        if knobs.by_period:
             kept *= max(1, len(self.core.constructs.attributes) - 1)
         most = kept / max(1, self._n_last)
         known = self._operator.profile_prob if self._operator else most
@@ -154,10 +154,10 @@ class SelectionUnit:
             most = known
         return min(wanted, most)
 
-    def _refuse_memory(self, settings: KnobSettings) -> None:
+    def _refuse_memory(self, knobs: AscKnobs) -> None:
         """Less memory than the bitmaps take: queries have to go first."""
-        allowed, taken = settings.number("bitmap_memory"), self.core.constructs.bitmap_bytes
-        if allowed < self._settings.number("bitmap_memory") and taken > allowed * MIB:
+        allowed, taken = knobs.bitmap_memory, self.core.constructs.bitmap_bytes
+        if allowed < self.core.knobs.bitmap_memory and taken > allowed * MIB:
             message = f"the bitmaps take {mib(taken)}; remove or pause queries first"
             raise Refused(f"bitmap_memory = {allowed:g} MiB refused: {message}")
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.engine.knobs import FILTER_RUN_KNOBS
 from backend.model.conditions import And, Call, Comparison, Condition, ContinuousQuery, Reference
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import (
@@ -19,8 +18,9 @@ from backend.model.filters import (
     Shares,
 )
 from backend.model.knobs import KnobSettings
-from backend.systems.agreedy.counted import run_counted
+from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
+from bench.counted import run_counted
 from storage.vocabulary.records import Decision
 
 Drops = NDArray[np.bool_]
@@ -36,7 +36,7 @@ def query_of(n: int, n_native: int = 0, name: str = "q") -> ContinuousQuery:
 def settings(**values: Any) -> KnobSettings:
     """The filter knobs with some values set; by default everything is profiled, unit costs."""
     chosen = {"profile_prob": 1.0, "min_samples": 1, "alpha": 1.0, "native_cost_us": 1.0}
-    return KnobSettings.defaults(FILTER_RUN_KNOBS, {**chosen, **values})
+    return KnobSettings.defaults(AgreedyKnobs.specs(), {**chosen, **values})
 
 
 class Stream:

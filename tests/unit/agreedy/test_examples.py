@@ -7,16 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from backend.systems.agreedy.agreedy import AGreedy
-from backend.systems.agreedy.bits import view_of
 from backend.systems.agreedy.exact import fraction
 from backend.systems.agreedy.findings import Situation
-from backend.systems.agreedy.independent import Independent
 from backend.systems.agreedy.knobs import Rule
-from backend.systems.agreedy.local_swaps import LocalSwaps
-from backend.systems.agreedy.policy import Policy
-from backend.systems.agreedy.sweep import Sweep
-from backend.systems.agreedy.view import MatrixView
+from backend.systems.agreedy.policies import AGreedy, Independent, LocalSwaps, Policy, Sweep
+from backend.systems.agreedy.view import MatrixView, view_of
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import ARRIVALS, UNIT, figure_rows, order_of, packed
 
@@ -39,11 +34,11 @@ def settled_order(policy: Policy, rows: list[list[bool]], order: list[int]) -> l
         found = situation(rows, order)
         finding = policy.find(found)
         if finding is None or not finding.is_violated:
-            if policy.settle(found.view, 10**6, False) is None or policy.name != "sweep":
+            if not policy.restarts(10**6, False) or policy.name != "sweep":
                 return order
             continue
         order = policy.propose(found, finding).order
-        policy.settle(found.view, 1, True)
+        policy.restarts(1, True)
     return order
 
 

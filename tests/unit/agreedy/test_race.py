@@ -9,7 +9,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from backend.systems.agreedy.knobs import ALGORITHMS
-from backend.systems.agreedy.race import OPTIMAL_UP_TO, Standing
+from backend.systems.agreedy.policies import Optimal
+from backend.systems.agreedy.race import Standing
 from tests.unit.agreedy.stream import Drops, Stream, independent_drops, query_of, settings
 
 TWISTED = {"min_samples": 30, "stage_tuples": 60, "window_tuples": 120, "alpha": 0.9}
@@ -111,7 +112,7 @@ def _paid(drops: Drops, order: tuple[str, ...]) -> float:
 
 
 def test_who_races() -> None:
-    many = Stream(settings(race="all"), query_of(OPTIMAL_UP_TO + 1))
+    many = Stream(settings(race="all"), query_of(Optimal.race_up_to + 1))
     assert [one.algorithm for one in many.core.standings] == [
         name for name in ALGORITHMS if name != "optimal"
     ]

@@ -13,8 +13,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from backend.model.filters import ProbeRule, Probing
-from backend.systems.agreedy.counted import run_counted
 from backend.systems.agreedy.knobs import ALGORITHMS
+from bench.counted import run_counted
 from storage.vocabulary.records import DecisionOutcome, Event
 from tests.oracles import filter_executor
 from tests.oracles import filters as oracle

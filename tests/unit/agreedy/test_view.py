@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.agreedy.bits import pack, row_of, view_of
+from backend.model.bits import pack
 from backend.systems.agreedy.exact import best, fraction, ranks_below
-from backend.systems.agreedy.view import MatrixView
+from backend.systems.agreedy.view import MatrixView, row_of, view_of
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import Case, cases, packed
 

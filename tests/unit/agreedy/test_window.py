@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from backend.model.filters import CostSample, Outcomes, Shares
-from backend.systems.agreedy.bits import view_of
 from backend.systems.agreedy.changes import ChangeDetector
 from backend.systems.agreedy.costs import UNKNOWN_US, CostWindow
 from backend.systems.agreedy.overhead import OverheadMeter
+from backend.systems.agreedy.view import view_of
 from backend.systems.agreedy.window import ProfileWindow
 from tests.oracles import filters as oracle
 
@@ -88,17 +88,18 @@ def test_batches_that_were_not_asked_everything_go_as_a_whole() -> None:
     assert window.is_complete
     window.add(np.array([[1, -1, -1], [0, 0, 1]], dtype=np.int8), 2, 1.0, is_complete=False)
     assert not window.is_complete
-    assert window.keep_complete() == 2
+    assert len(window) - len(window.completed()) == 2
+    window = window.completed()
     assert window.is_complete
     assert window.drops().tolist() == [[False, True, False], [True, False, True]]
     assert window.n_passed == 6
-    assert window.keep_complete() == 0
+    assert window.completed() is window
 
 
 def test_the_window_of_fewer_filters() -> None:
     window = ProfileWindow(3)
     window.add(np.array([[1, 0, 0], [0, 1, 1], [1, 1, 0]], dtype=np.int8), 2, 0.0)
-    fewer = window.without([1, 2])
+    fewer = window.of_filters([1, 2])
     assert fewer.drops().tolist() == [[True, True], [True, False]]
     assert fewer.n_passed == 3
 
@@ -110,7 +111,7 @@ def test_the_cost_is_a_median_weighted_by_tuples() -> None:
     assert costs.us("f") == pytest.approx(2.1)
     costs.add({"f": [CostSample(3, 300.0), CostSample(0, 5.0)]})
     assert costs.us("f") == pytest.approx(2.1)
-    assert costs.n_timed("f") == 303
+    assert sum(sample.n_tuples for sample in costs.samples("f")) == 303
     costs.add({"f": [CostSample(1000, 7000.0)]})
     assert costs.us("f") == pytest.approx(7.0)
 

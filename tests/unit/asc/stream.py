@@ -17,10 +17,10 @@ from backend.model.events import (
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.systems.asc.cost import PlanShape, route
-from backend.systems.asc.knobs import SELECTION_KNOBS, Settings
+from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import sample_regions
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
-from storage.vocabulary.records import Decision, DecisionOutcome
+from storage.vocabulary.records import Decision, DecisionOutcome, Event
 from tests.unit.asc.papers import C, query
 
 SCHEMA = Schema.parse("a int, b int, c int, d int")
@@ -59,7 +59,7 @@ def settings(**overrides: object) -> KnobSettings:
         "cooldown_tuples": 0,
         "no_drop_visit_cost": 1.0,
     }
-    return KnobSettings.defaults(SELECTION_KNOBS, {**small, **overrides})
+    return KnobSettings.defaults(AscKnobs.specs(), {**small, **overrides})
 
 
 class Stream:
@@ -93,7 +93,7 @@ class Stream:
     def executed(self, part: Columns) -> BatchExecuted:
         """What an executor reports of one batch under the plan in force."""
         core, plan = self.core, self.core.plan
-        rule = Settings.of(self.knobs).stop_rule
+        rule = AscKnobs.of(self.knobs).stop_rule
         regions = sample_regions(core.constructs, part)
         found = route(core.constructs, regions, PlanShape.of(plan), rule)
         n = len(part["a"])
@@ -150,6 +150,8 @@ def line(instruction: Instruction) -> str:
             f"batch {o.batch:>3}  OUTCOME of #{o.decision}: {_n(o.actual_new)} on {o.n}; "
             f"sampled {_n(o.sample_new)}, the old plan {_n(o.counterfactual_old)} on {o.n_sample}"
         )
+    if isinstance(instruction, Event):
+        return f"{instruction.kind}: {instruction.title}; {instruction.detail}"
     d = instruction
     inequality = f"{d.metric} {_n(d.lhs)} {d.relation} {_n(d.rhs)}"
     return (

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.adaptive.stats import mean_of
+from backend.adaptive.words import numbers
 from backend.model.conditions import ContinuousQuery, Or
 from backend.model.schema import Schema
 from backend.systems.asc.constructs import build_constructs
@@ -20,9 +22,8 @@ from backend.systems.asc.cost import (
     branch_free_price,
     choose_plan,
     expected_visits,
-    mean_of,
 )
-from backend.systems.asc.explain import choice_sentence, numbers
+from backend.systems.asc.explain import choice_sentence
 from backend.systems.asc.lattice import extreme_order
 from backend.systems.asc.matching import StopRule, sample_regions, trace
 from backend.systems.asc.matrices import region_matrices, selectivity_matrix

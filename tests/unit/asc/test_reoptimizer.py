@@ -14,7 +14,8 @@ from backend.model.events import (
 )
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.matching import sample_regions, trace
-from backend.systems.asc.reoptimizer import Monitor, SelectionReOptimizer
+from backend.systems.asc.reoptimizer import SelectionReOptimizer
+from backend.systems.asc.watch import Monitor
 from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.oracles.selection import NaiveConstructs
 from tests.unit.asc.papers import C, query

@@ -13,9 +13,9 @@ from backend.systems.asc.lattice import extreme_order
 from backend.systems.asc.macro import macro_sequence_by_period
 from backend.systems.asc.matching import Regions, sample_regions, trace
 from backend.systems.asc.orderings import Ordering
-from backend.systems.asc.simulate import Scenario, Simulated, Simulation
 from backend.systems.asc.ticket import Lottery, ticket_trace
 from backend.systems.asc.walk import walk_plan
+from bench.simulate import Scenario, Simulated, Simulation
 from tests.unit.asc.stream import QUERIES, SCHEMA, a_filters, b_filters
 
 CONSTRUCTS = build_constructs(QUERIES, SCHEMA)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from backend.model.conditions import TRUE, Call, ContinuousQuery, Reference
 from backend.model.filters import BatchFiltered, CostSample
-from backend.systems.agreedy.counted import run_counted
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
+from bench.counted import run_counted
 from bench.experiments import filter_counting as kernels
 from bench.experiments.filter_counting import Rules, begin, run_filters
 from tests.unit.agreedy.stream import settings

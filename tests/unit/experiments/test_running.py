@@ -10,10 +10,10 @@ import pytest
 from backend.systems.asc.lattice import extreme_order, survivors
 from backend.systems.asc.matching import trace
 from backend.systems.asc.orderings import Ordering
-from backend.systems.asc.simulate import Scenario, Simulation
 from bench.experiments.queries import Q1, QueryShape, described, ones_std, query_set
 from bench.experiments.running import KernelExecutor, compare, extremes
 from bench.experiments.streams import bell, pulse, regions_of, uniform
+from bench.simulate import Scenario, Simulation
 
 STREAM = bell(3, 1500)
 CONSTRUCTS = query_set(QueryShape(20, 60, 5), 3, STREAM)

@@ -1,0 +1,56 @@
+"""Knobs most systems have, each with a default of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backend.model.knobs import knob
+
+
+def profile_prob(default: float) -> Any:
+    """How much is sampled."""
+    return knob(
+        default,
+        low=0,
+        high=1,
+        unit="prob",
+        entity="profile",
+        help="Probability that a tuple is sampled for the profile window. The cost of watching "
+        "grows with it.",
+    )
+
+
+def min_samples(default: int) -> Any:
+    """The least evidence a decision takes."""
+    return knob(
+        default,
+        low=1,
+        high=1_000_000,
+        unit="tuples",
+        scale="log",
+        help="A plan is never changed on fewer sampled tuples than this.",
+    )
+
+
+def cooldown_tuples(default: int) -> Any:
+    """For how long a switch holds off the next one."""
+    return knob(
+        default,
+        low=0,
+        high=100_000_000,
+        unit="tuples",
+        help="After a switch, no further one for so many tuples. 0 allows one at every check.",
+    )
+
+
+def reject_sample_every(default: int) -> Any:
+    """How many evaluations without consequence are stored."""
+    return knob(
+        default,
+        low=1,
+        high=1_000_000,
+        unit="decisions",
+        scale="log",
+        help="Store every n-th evaluation that stayed below the threshold or was thin; all are "
+        "counted.",
+    )
