@@ -1,11 +1,11 @@
-/* Runs in <head>, before the first paint: sets the colour scheme so that nothing flashes.
+/* Runs in <head>, before the first paint: sets the colour scheme so that nothing flashes. The one
+   script that is no module, as those wait for the whole page.
    The choice ('light' | 'dark', else follow the system) is kept where Mantine keeps it. */
 (function () {
   "use strict";
   const KEY = "mantine-color-scheme-value"; // where Mantine looks when it mounts
   const system = window.matchMedia("(prefers-color-scheme: dark)");
-  const pw = (window.planwatch = window.planwatch || {});
-  if (pw.theme) return; // Dash loads every asset once more at the end of the body
+  const pw = (window.planwatch = {}); // modules/main.js adds to it
 
   function stored() {
     try {

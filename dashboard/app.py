@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from dash import Dash
@@ -18,12 +17,12 @@ from dashboard.api import routes
 from dashboard.api.errors import ApiError, error_body
 from dashboard.api.registry import install, respond
 from dashboard.pages import PAGES
+from dashboard.scripts import ASSETS, Scripts
 from dashboard.security import Guard, Refused, csrf_meta, page_policy, secure_headers
 from dashboard.services import Services
 from dashboard.shell import HEADER_PX, NAV_PX, build_shell, register_shell
 from storage.errors import BadRecord, StoreError
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
 TITLE = "Planwatch"
 _OPEN_PATHS = ("/healthz", login.PATH)
 LONGEST_BODY_BYTES = 2 * 1024 * 1024
@@ -59,11 +58,11 @@ SHELL = Shell(build_shell, register_shell, tuple(page.label for page in PAGES))
 
 
 class PlanwatchDash(Dash):
-    """Dash whose index page carries the CSRF token and paints a skeleton at once."""
+    """Dash whose index page carries the CSRF token, paints a skeleton at once and runs modules."""
 
-    def __init__(self, guard: Guard, shell: Shell, **options: Any) -> None:
+    def __init__(self, guard: Guard, shell: Shell, scripts: Scripts, **options: Any) -> None:
         super().__init__(**options)
-        self._guard, self._pages = guard, shell.pages
+        self._guard, self._pages, self._scripts = guard, shell.pages, scripts
 
     def interpolate_index(self, *args: Any, **parts: Any) -> str:
         """The index page of one request."""
@@ -74,6 +73,8 @@ class PlanwatchDash(Dash):
         tag = f'<meta name="{meta["name"]}" content="{meta["content"]}">'
         parts["metas"] = f"{parts['metas']}\n{tag}"
         parts["app_entry"] += skeleton(self._pages)
+        parts["css"] = f"{self._scripts.head()}\n{parts['css']}"
+        parts["renderer"] = self._scripts.start()
         html: str = super().interpolate_index(*args, **parts)  # type: ignore[no-untyped-call]  # Dash
         return html
 
@@ -87,12 +88,16 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
     _answer_errors(server)
     login.install(server, guard)
     install(server, services, guard, routes.ROUTES)
+    scripts = Scripts()
+    scripts.install(server)
     app = PlanwatchDash(
         guard,
         shell,
+        scripts,
         name=__name__,
         server=server,
         assets_folder=str(ASSETS),
+        assets_ignore=r"\.js$",
         serve_locally=True,
         title=TITLE,
         update_title=None,
@@ -103,7 +108,7 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
     app.layout = lambda: shell.layout(services)
     shell.register(app, services)
     callbacks.install(server, app)
-    _dress_responses(server, app, guard, services.settings.loopback)
+    _dress_responses(server, guard, services.settings.loopback)
     # Dash would do this within the first request; a second one beside it got a page without scripts
     with server.test_request_context("/"):
         app._setup_server()  # type: ignore[no-untyped-call]  # dash has no types here
@@ -184,11 +189,11 @@ def _is_browser_page() -> bool:
     return request.method == "GET" and request.accept_mimetypes.best == "text/html"
 
 
-def _dress_responses(server: Flask, app: Dash, guard: Guard, shared_cache: bool) -> None:
+def _dress_responses(server: Flask, guard: Guard, shared_cache: bool) -> None:
     @server.after_request
     def _dress(response: Response) -> Response:
         if response.mimetype == "text/html":
-            response.headers.setdefault("Content-Security-Policy", page_policy(app.csp_hashes()))
+            response.headers.setdefault("Content-Security-Policy", page_policy())
         if "new_session" in g:
             guard.remember(response, g.new_session, secure=request.is_secure)
         return secure_headers(response)

@@ -8,6 +8,8 @@ from collections import OrderedDict
 
 from flask import Flask, Request, Response, request
 
+from dashboard.scripts import PREFIX
+
 _TYPES = ("text/", "application/javascript", "application/json", "image/svg+xml")
 _SMALLEST_BYTES = 500
 _KEPT_BYTES = 16 * 1024 * 1024
@@ -55,7 +57,10 @@ def install(server: Flask, shared_cache: bool) -> None:
 
 
 def _never_changes(asked: Request) -> bool:
-    """Dash puts a fingerprint into the name of component files, a time into that of assets."""
+    """Dash puts a fingerprint into the name of component files, a time into that of assets; the
+    address of our own scripts has their version."""
+    if asked.path.startswith(PREFIX):
+        return True
     if asked.path.startswith("/_dash-component-suites/"):
         file = asked.path.rpartition("/")[2].split(".")
         return len(file) > 2 and file[1].startswith("v") and "m" in file[1]

@@ -2,17 +2,18 @@
 
 The moment store protocol
 -------------------------
-``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "show", "batch", "news"}``:
+``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "show", "unit", "batch", "news"}``:
 
 run     run id, or None = the newest running run (else the newest run)
 at      batch pinned in the URL, or None = now
 node    pinned entity id, or None
 frozen  True when the user froze a running run (then ``at`` is set)
 show    what the page is narrowed to (a filter of its own), or None; left behind with the page
+unit    unit of the run that the page is about, or None = the first
 batch   newest batch the browser knows of, or None before the first delta
 news    grows with every structural change: plan, decision, event, knob, command, query, run state
 
-assets/live.js writes the store: at once on news and on navigation, and at most every two seconds
+modules/live.js writes the store: at once on news and on navigation, and at most every two seconds
 while plain numbers flow in LIVE; never while FROZEN. Plain numbers reach the screen faster by the
 data-live elements and charts (see dashboard.components.tiles and .charts). A page callback has
 ``Input(ids.MOMENT, "data")``, calls :func:`of` and renders from ``(context.run_id,
@@ -47,14 +48,15 @@ class RunReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What the URL says: which run, which batch (None = now), which node, frozen or not, and what
-    the page is narrowed to."""
+    """What the URL says: which run, which batch (None = now), which node, frozen or not, what the
+    page is narrowed to, and which unit ('' = the run's first)."""
 
     run: str | None = None
     at: int | None = None
     node: str | None = None
     frozen: bool = False
     show: str | None = None
+    unit: str = ""
 
     @classmethod
     def from_search(cls, search: str | None) -> Moment:
@@ -69,7 +71,7 @@ class Moment:
         at = _whole(fields.get("at"))
         frozen = bool(fields.get("frozen")) and at is not None
         named = [fields.get(name) or None for name in ("run", "node", "show")]
-        return cls(named[0], at, named[1], frozen, named[2])
+        return cls(named[0], at, named[1], frozen, named[2], fields.get("unit") or "")
 
     def search(self, **changes: Any) -> str:
         """The query string, '?'-prefixed, with some fields changed (at=12, node=None...)."""
@@ -85,6 +87,8 @@ class Moment:
             fields["frozen"] = "1"
         if moment.show:
             fields["show"] = moment.show
+        if moment.unit:
+            fields["unit"] = moment.unit
         return "?" + urlencode(fields) if fields else ""
 
 

@@ -3,13 +3,14 @@
 A delta is a JSON object (at most 2000 bytes):
 
 ``run`` run id · ``c`` cursor, grows with every change of the store · ``b`` newest batch (null
-before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` plan
-version · ``kv`` knob version · ``st_time`` stream time, text · ``v`` values: ``{"system":
-{property: value}, "asc:x" or "filter:x": {...}, "queue:x": size, "query:x": {"matched_total":
-n}}`` with four significant digits, whole numbers exactly (the system always, constructs and filters
-always while they fit, by turns else, the others when they changed and fit) · ``pts``
-one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch
-· ``new`` which kinds of records changed · ``gap`` true: earlier deltas were lost, take all anew.
+before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` how many
+plans the units have adopted together · ``kv`` knob version · ``st_time`` stream time, text · ``v``
+values by entity: of the system and of operators ``{property: value}``, of queries
+``{"matched_total": n}``, of what has a size only (queues, synopses, stores) that number, with four
+significant digits, whole numbers exactly (the system always, operators always while they fit, by
+turns else, the others when they changed and fit) · ``pts`` one ``[batch, time, dropping_ratio,
+visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch · ``new`` which kinds of records
+changed · ``gap`` true: earlier deltas were lost, take all anew.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from dashboard.views.plan import SIZED, queue_tuples
 from storage.reader import Reader
 from storage.rows import Change, SeriesData
 from storage.vocabulary.records import Batch, Run
@@ -30,11 +32,14 @@ Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 MAX_BYTES: Final = 2000
 MAX_POINTS: Final = 16
 POINT_PROPERTIES: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
-_OPERATORS: Final = ("asc:", "filter:")
 _TURN: Final = 8
 _OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples", "cost_us")
+#: Properties no drawing follows while LIVE.
+_NEVER_LIVE: Final = ("race_cost_us", "race_sampled_tuples", "race_changes", "race_us")
 _NEWS: Final = {
     "runs": "run",
+    "inputs": "run",
+    "units": "run",
     "entities": "queries",
     "plans": "plans",
     "decisions": "decisions",
@@ -53,13 +58,15 @@ ALL_NEWS: Final = tuple(dict.fromkeys(_NEWS.values()))
 class Known:
     """What the last delta of a run said; the next one is built against it.
 
-    batch: newest batch, None before the first. others: values sent only when they change.
+    batch: newest batch, None before the first. others: values sent only when they change. kinds:
+    entity -> its kind.
     """
 
     batch: int | None = None
     plan_version: int | None = None
     knob_version: int | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 def rounded(value: float | None) -> float | int | None:
@@ -86,7 +93,7 @@ def build(
     if not batches:
         return head, known
     newest = batches[-1]
-    version = next(iter(newest.plans.values()), None)
+    version = sum(newest.plans.values()) or None
     values = reader.values(run.id, newest.id)
     head |= {"b": newest.id, "t": round(newest.time, 3), "pv": version}
     head |= {"st_time": newest.stream_time, "pts": _points(reader, run.id, batches, values)}
@@ -135,13 +142,16 @@ def encoded(delta: Delta) -> str:
 def _with_versions(
     reader: Reader, run_id: str, known: Known, changed: Iterable[str] | None
 ) -> Known:
-    """The versions in force, looked up when they changed (None: look both up)."""
+    """The versions in force and the entities, looked up when they changed (None: all)."""
+    if changed is None or "entities" in changed:
+        kinds = {entity.id: entity.kind for entity in reader.entities(run_id)}
+        known = replace(known, kinds=kinds)
     if changed is None or "knobs" in changed:
         version = max((knob.version for knob in reader.knobs(run_id)), default=None)
         known = replace(known, knob_version=version)
     if changed is None or "plans" in changed:
-        plan = reader.plan_at(run_id)
-        known = replace(known, plan_version=None if plan is None else plan.version)
+        plans = reader.plans_at(run_id).values()
+        known = replace(known, plan_version=sum(plan.version for plan in plans) or None)
     return known
 
 
@@ -178,35 +188,39 @@ def _with_values(delta: Delta, values: Values, known: Known) -> tuple[Delta, Kno
     delta = {**delta, "v": shown}
     sent = dict(known.others)
     room = MAX_BYTES - len(encoded(delta).encode())
-    for entity, value in (*_operators(values, delta["b"]), *_others(values)):
+    operators = _operators(_of_kinds(values, known.kinds, "operator"), delta["b"])
+    for entity, value in (*operators.items(), *_others(values, known.kinds)):
         size = len(encoded({entity: value}).encode())
-        wanted = entity.startswith(_OPERATORS) or sent.get(entity) != value
+        wanted = entity in operators or sent.get(entity) != value
         if wanted and size <= room:
             shown[entity] = sent[entity] = value
             room -= size
     return delta, replace(known, others=sent)
 
 
-def _operators(values: Values, batch: int) -> list[tuple[str, Any]]:
-    """Values of the constructs; others are first each batch, for when they do not all fit."""
-    found = sorted(entity for entity in values if entity.startswith(_OPERATORS))
+def _of_kinds(values: Values, kinds: Mapping[str, str], *wanted: str) -> Values:
+    """Values of the entities of these kinds, by name."""
+    return {entity: values[entity] for entity in sorted(values) if kinds.get(entity) in wanted}
+
+
+def _operators(values: Values, batch: int) -> dict[str, Any]:
+    """Values of the operators; others are first each batch, for when they do not all fit."""
+    found = list(values)
     turn = _TURN * batch % len(found) if found else 0
-    shown = []
+    shown = {}
     for entity in found[turn:] + found[:turn]:
         own = {name: rounded(values[entity].get(name)) for name in _OPERATOR_PROPERTIES}
-        shown.append((entity, {name: value for name, value in own.items() if value is not None}))
+        shown[entity] = {name: value for name, value in own.items() if value is not None}
     return shown
 
 
-def _others(values: Values) -> Iterable[tuple[str, Any]]:
-    """Values of queues, then monitors, then queries: the first are seen at a glance."""
-    for entity in sorted(values):
-        if entity.startswith("queue:"):
-            own = values[entity]
-            yield entity, rounded(own.get("flow_tuples", own.get("size_tuples")))
-    for entity in sorted(values):
-        if entity.startswith("monitor:"):
-            yield entity, {name: rounded(value) for name, value in values[entity].items()}
-    for entity in sorted(values):
-        if entity.startswith("query:"):
-            yield entity, {"matched_total": rounded(values[entity].get("matched_total"))}
+def _others(values: Values, kinds: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
+    """Sizes, then monitors, then queries: the first are seen at a glance."""
+    for entity, own in _of_kinds(values, kinds, *SIZED).items():
+        yield entity, rounded(queue_tuples(own))
+    for entity, own in _of_kinds(values, kinds, "monitor").items():
+        shown = {name: rounded(own[name]) for name in own if name not in _NEVER_LIVE}
+        if shown:
+            yield entity, shown
+    for entity, own in _of_kinds(values, kinds, "query").items():
+        yield entity, {"matched_total": rounded(own.get("matched_total"))}

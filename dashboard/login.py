@@ -85,5 +85,5 @@ def _page(next_path: str, alert: str) -> Response:
     words = f'<p role="alert">{escape(alert)}</p>' if alert else ""
     html = _PAGE.format(alert=words, next=escape(quote(next_path, safe="")))
     response = Response(html, mimetype="text/html")
-    response.headers["Content-Security-Policy"] = page_policy(())
+    response.headers["Content-Security-Policy"] = page_policy()
     return response

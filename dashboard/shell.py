@@ -2,7 +2,7 @@
 
 The server lays out the frame once and then answers two questions: what the strip and the header
 know of the run (``ids.SNAPSHOT``) and which page to lay out. Everything that moves in the frame is
-moved by assets/{moment,header,strip,live}.js. Where the moment lives: see dashboard.context.
+moved by modules/{moment,header,strip,live}.js. Where the moment lives: see dashboard.context.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from dashboard.context import Context
 from dashboard.pages import PAGES
 from dashboard.pages.contract import Page
 from dashboard.services import Services
+from dashboard.views.book import SYSTEM
 from dashboard.views.events import titled
+from dashboard.views.inputs import streams_words
 from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
 
@@ -33,7 +35,6 @@ NAV_PX: Final = {"base": 60, "xl": 184}
 THEME: Final = {"primaryColor": "indigo", "defaultRadius": "sm", "fontFamily": "var(--pw-font)"}
 STRIP_POINTS: Final = 600
 _EVENTS_READ: Final = 5000
-_BOOT: Final = "theme_boot.js"
 
 LOGO: Final = "M3 17 L8 17 L8 7 L13 7 L13 13 L21 13 M17 9 L21 13 L17 17"
 _SUN: Final = (
@@ -213,7 +214,6 @@ _ABOUT: Final = (
 def register_shell(app: Dash, services: Services) -> None:
     """Callbacks of the frame and of all pages."""
     app.config.suppress_callback_exceptions = True
-    app.index_string = with_theme_boot(app.index_string, app.get_asset_url(_BOOT))
     app.clientside_callback(  # type: ignore[no-untyped-call]  # dash has no types here
         ClientsideFunction("planwatch", "fromLocation"),
         Output(ids.MOMENT, "data"),
@@ -254,15 +254,11 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
     if found.run is None:
         return build_snapshot(found, runs, (), (), None, pages)
     run = found.run.id
-    cost = reader.series(run, "system", "visits_per_tuple", max_points=STRIP_POINTS)
+    cost = reader.series(run, SYSTEM, "visits_per_tuple", max_points=STRIP_POINTS)
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
-    return build_snapshot(found, runs, plans, events, cost, pages)
-
-
-def with_theme_boot(index: str, url: str) -> str:
-    """The index page with the script that sets the theme before the first paint."""
-    return index.replace("{%css%}", f'<script src="{url}"></script>\n{{%css%}}', 1)
+    streams = streams_words(reader.inputs(run))
+    return build_snapshot(found, runs, plans, events, cost, pages, streams)
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

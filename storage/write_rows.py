@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from storage import encode
+from storage import decode, encode
 from storage.checks import check_sample
 from storage.columns import Base, dump_json
 from storage.errors import BadRecord, UnknownRun
@@ -94,8 +94,7 @@ class RunCache:
         self.last_batch = BEFORE if found is None else int(found)
         self.load_series(connection, run_id)
         self.load_inputs(connection, run_id)
-        kinds = select(EntityRow.id, EntityRow.kind).where(EntityRow.run_id == run_id)
-        self.kinds = {row.id: row.kind for row in connection.execute(kinds)}
+        self.load_entities(connection, run_id)
         links = select(ResultQueryRow.query, ResultQueryRow.result_id).where(
             ResultQueryRow.run_id == run_id
         )
@@ -108,6 +107,19 @@ class RunCache:
             SeriesRow.run_id == run_id
         )
         self.series = {(row[0], row[1]): row[2] for row in connection.execute(statement)}
+
+    def load_entities(self, connection: Connection, run_id: str) -> None:
+        """Read the entities of the run, so that none is written again unchanged."""
+        table = EntityRow.__table__
+        statement = select(table).where(table.c.run_id == run_id).order_by(table.c.batch_id)
+        for row in connection.execute(statement):
+            self.is_new_entity(encode.entity_row(run_id, row.batch_id, decode.entity(row)))
+
+    def is_new_entity(self, row: _Row) -> bool:
+        """Whether a row of entities differs from the newest version; remembers it."""
+        self.kinds[row["id"]] = row["kind"]
+        content = {name: value for name, value in row.items() if name != "batch_id"}
+        return self.is_new("entities", row["id"], content)
 
     def load_inputs(self, connection: Connection, run_id: str) -> None:
         """Read the inputs of the run and their states."""
@@ -240,15 +252,10 @@ def _write_units(connection: Connection, run: str, units: Sequence[Unit], cache:
 def _write_entities(
     connection: Connection, run: str, position: int, entities: Sequence[Entity], cache: RunCache
 ) -> int:
-    rows = []
-    for entity in entities:
-        row = encode.entity_row(run, position, entity)
-        content = {k: v for k, v in row.items() if k != "batch_id"}
-        if cache.is_new("entities", entity.id, content):
-            rows.append(row)
-        cache.kinds[entity.id] = entity.kind
-    put(connection, EntityRow, rows)
-    return len(rows)
+    rows = [encode.entity_row(run, position, entity) for entity in entities]
+    new = [row for row in rows if cache.is_new_entity(row)]
+    put(connection, EntityRow, new)
+    return len(new)
 
 
 def _write_matrices(

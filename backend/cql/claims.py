@@ -9,11 +9,12 @@ is exact in three-valued logic.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn, TypeGuard
 
 from backend.cql import logical, nodes
 from backend.cql.expressions import alone, not_run
 from backend.cql.printer import format_window
+from backend.cql.types import fits, type_of, with_article
 from backend.model import conditions
 from backend.model.conditions import (
     TRUE,
@@ -84,11 +85,15 @@ class Claim(NamedTuple):
 def claim(plan: logical.Logical) -> Claim:
     """The plan as what runs today. Raises NotRun."""
     scan, where = (plan.input, plan.condition) if isinstance(plan, logical.Select) else (plan, None)
-    if not isinstance(scan, logical.Scan) or scan.kind != "stream":
+    if not _is_stream(scan):
         _refuse_first(plan)
     if where is None:
         return Claim(scan.name, TRUE, ())
     return Claim(scan.name, *conjuncts(where))
+
+
+def _is_stream(plan: Any) -> TypeGuard[logical.Scan]:
+    return isinstance(plan, logical.Scan) and plan.kind == "stream"
 
 
 def unsupported_part(plan: logical.Logical) -> tuple[nodes.Located, str] | None:
@@ -265,12 +270,12 @@ def _filter(node: nodes.Node, negate: bool) -> Expensive | None:
 
 def _compared_call(node: nodes.Compare, negate: bool) -> Expensive | None:
     """``call = true`` and its like."""
-    sides = (node.left, node.right)
-    call = next((side for side in sides if isinstance(side, nodes.Call)), None)
-    word = next((side for side in sides if isinstance(side, nodes.Literal)), None)
-    if call is None or word is None or not isinstance(word.value, bool):
+    call, word = node.left, node.right
+    if isinstance(call, nodes.Literal):
+        call, word = word, call
+    if not isinstance(call, nodes.Call) or not isinstance(word, nodes.Literal):
         return None
-    if node.op not in ("=", "<>"):
+    if not isinstance(word.value, bool) or node.op not in ("=", "<>"):
         return None
     return _call(call, negate != ((node.op == "<>") != (not word.value)))
 
@@ -291,24 +296,27 @@ def _argument(node: nodes.Node) -> Argument:
 
 def _window_member(node: nodes.InRelation, negated: bool) -> WindowMember:
     """``a in (Select b From T [Rows n])``."""
-    relation, column = node.relation, node.relation.fields[0].name
+    relation = node.relation
+    column = relation.fields[0]
     if isinstance(relation, logical.Project):
-        if not isinstance(relation.outputs[0].expression, nodes.Column):
+        column = relation.outputs[0].expression
+        if not isinstance(column, nodes.Column):
             _refuse_first(relation)
         relation = relation.input
-    if isinstance(relation, logical.Scan | logical.Select):
-        what = (
-            "without a window [Rows n]"
-            if isinstance(relation, logical.Scan)
-            else "with a condition"
-        )
-        raise NotRun(node, not_run(f"a subquery {what}"))
-    if not isinstance(relation, logical.Window) or not isinstance(relation.input, logical.Scan):
+    if isinstance(relation, logical.Scan):
+        raise NotRun(node, not_run("a subquery without a window [Rows n]"))
+    if isinstance(relation, logical.Select):
+        raise NotRun(node, not_run("a subquery with a condition"))
+    window, scan = relation, getattr(relation, "input", None)
+    if not isinstance(window, logical.Window) or not _is_stream(scan):
         _refuse_first(relation)
-    kind = relation.kind
+    kind = window.kind
     if not isinstance(kind, logical.Rows) or kind.by:
         _refuse_first(relation)
     if not 1 <= kind.rows <= MAX_ROWS:
         raise NotRun(relation, f"a window of {kind.rows} rows; allowed are 1 to {MAX_ROWS}")
-    subject = _attribute(node.subject, "IN")
-    return WindowMember(subject, relation.input.name, column, kind.rows, negated)
+    subject, wanted = _attribute(node.subject, "IN"), type_of(node.subject)
+    if not (fits(wanted, column.type) or fits(column.type, wanted)):
+        what = f"looking for {with_article(wanted)} among values of type {column.type}"
+        raise NotRun(node, not_run(what))
+    return WindowMember(subject, scan.name, column.name, kind.rows, negated)

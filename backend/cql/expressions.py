@@ -6,23 +6,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from lark import Token
+
 from backend.cql import nodes
 from backend.cql.constants import ConstantError, constant_for
 from backend.cql.errors import did_you_mean, listed
-from backend.cql.logical import Logical, Output, Project, walk
+from backend.cql.logical import Join, Logical, Output, Project, Scan, walk
 from backend.cql.scope import Catalog, Scope, refuse
 from backend.cql.syntax import COMPARISON_WORDS
-from backend.cql.types import NUMERIC, comparable, fits, type_of, with_article
+from backend.cql.types import NUMERIC, comparable, described, fits, type_of, with_article
 from backend.model.functions import ANY, TABLE, Function, Parameter
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES, Attribute
 
 ADVICE: Final = "this system runs selections: Select * From Stream Where condition"
-_LITERAL_TYPES: Final = {
-    "string": "string",
-    "boolean": "boolean",
-    "date": "date",
-    "timestamp": "timestamp",
-}
 
 
 def not_run(what: str) -> str:
@@ -196,11 +192,8 @@ class Expressions:
             return self._constant(parameter, node)
         found = self.value(node)
         if not fits(type_of(found), parameter.type):
-            shown = f"{found.name} is" if isinstance(found, nodes.Column) else "this is"
-            message = (
-                f"{shown} {with_article(type_of(found))} attribute and {function.name} wants "
-                f"{with_article(parameter.type)} as {parameter.name}"
-            )
+            message = f"{described(found)} and {function.name} wants "
+            message += f"{with_article(parameter.type)} as {parameter.name}"
             refuse(message, node.at, self._text)
         return found
 
@@ -243,21 +236,11 @@ class Expressions:
         subject = self.value(node.subject)
         if len(plan.fields) != 1:
             plan = self._one_column(node, plan, subject)
-        field = plan.fields[0]
-        if not (fits(type_of(subject), field.type) or fits(field.type, type_of(subject))):
-            relation = node.relation
-            at = (
-                relation.listed.items[0].at
-                if isinstance(relation, nodes.Selection)
-                else relation.at
-            )
-            shown = subject.name if isinstance(subject, nodes.Column) else "this"
-            stream = next((f"{p.name}." for p in walk(plan) if hasattr(p, "name")), "")
-            message = (
-                f"{shown} is {with_article(type_of(subject))} attribute and {stream}{field.name} "
-                f"is {with_article(field.type)} one; they are never equal"
-            )
-            refuse(message, at if str(at) != "*" else relation.at, self._text)
+        kind, field = type_of(subject), plan.fields[0]
+        if not comparable(kind, field.type):
+            message = f"{described(subject)} and {_first_scan(plan)}.{field.name} is "
+            message += f"{with_article(field.type)} one; they are never equal"
+            refuse(message, _listed_at(node.relation), self._text)
         return nodes.InRelation(node.at, subject, plan, node.negated)
 
     def _one_column(self, node: nodes.InRelation, plan: Logical, subject: nodes.Node) -> Project:
@@ -267,11 +250,12 @@ class Expressions:
             listed_, name = relation.listed, subject.name.lower()
             found = next((field for field in plan.fields if field.name.lower() == name), None)
             plain = len(listed_.items) == 1 and not (listed_.stream or listed_.distinct)
+            plain &= not any(isinstance(part, Join) for part in walk(plan))
             if found is not None and plain and isinstance(listed_.items[0], nodes.Star):
                 column = nodes.Column(relation.at, "", found.name, found.type)
                 return Project(relation.at, plan, (Output(column, found.name),))
-        scanned = next((p.name for p in walk(plan) if hasattr(p, "name")), "the subquery")
-        message = f"name one attribute of {scanned} to look in; it has {listed(names, 'and')}"
+        known = f"it has {listed(names, 'and')}"
+        message = f"name one attribute of {_first_scan(plan)} to look in; {known}"
         refuse(message, node.relation.at, self._text)
 
 
@@ -294,9 +278,23 @@ _RULES: Final[dict[type, Callable[[Expressions, Any], nodes.Node]]] = {
 }
 
 
+def _first_scan(plan: Logical) -> str:
+    """The name of what the plan reads first."""
+    return next(part.name for part in walk(plan) if isinstance(part, Scan))
+
+
+def _listed_at(statement: nodes.Statement) -> Token:
+    """Where its first column is named, else where it starts."""
+    if isinstance(statement, nodes.Selection):
+        first = statement.listed.items[0]
+        return statement.at if isinstance(first, nodes.Star) else first.at
+    return statement.at
+
+
 def _own_type(node: nodes.Constant) -> str:
-    whole = node.text.lstrip("-").isdecimal()
-    return _LITERAL_TYPES.get(node.kind, "bigint" if whole else "double")
+    if node.kind not in ("number", "null"):
+        return node.kind
+    return "bigint" if node.text.lstrip("-").isdecimal() else "double"
 
 
 def _count(n: int) -> str:

@@ -112,5 +112,8 @@ class Scope:
 
 
 def _find(item: From, name: str) -> Attribute | None:
+    for one in item.fields:
+        if one.name == name:
+            return one
     lower = name.lower()
-    return next((field for field in item.fields if field.name.lower() == lower), None)
+    return next((one for one in item.fields if one.name.lower() == lower), None)

@@ -102,6 +102,12 @@ def with_article(type_name: str) -> str:
     return f"{'an' if type_name in ('int', 'any') else 'a'} {type_name}"
 
 
+def described(node: Node) -> str:
+    """``a is an int attribute``, or of what has no name ``this is an int``."""
+    kind = with_article(type_of(node))
+    return f"{node.name} is {kind} attribute" if isinstance(node, Column) else f"this is {kind}"
+
+
 def parts_of(node: Node) -> Iterator[Node]:
     """The expressions directly within an expression; subqueries are not entered."""
     for part in fields(node):

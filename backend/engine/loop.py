@@ -244,7 +244,7 @@ class Loop:
             recorder.batch_row(result, ran),
             decided,
             result.batch_id,
-            samples=(*seen.samples, *self._samples(result)),
+            samples=(*seen.samples, *self._samples(result, seen.samples)),
             matrices=seen.matrices,
             news=(*news, *inputs),
             results=recorder.result_rows(result.inputs),
@@ -284,11 +284,12 @@ class Loop:
             **rest,  # type: ignore[arg-type]  # each field by its own name
         )
 
-    def _samples(self, result: BatchResult) -> list[Sample]:
+    def _samples(self, result: BatchResult, of_units: Sequence[Sample]) -> list[Sample]:
         matched = {
             name: n for part in result.units.values() for name, n in part.matched_by_query.items()
         }
-        values = self._totals.values(result, self._commit_ms)
+        visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
+        values = self._totals.values(result, visits, self._commit_ms)
         return [
             *recorder.input_samples(result.inputs),
             *self._query_totals.add(matched),

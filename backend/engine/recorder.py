@@ -10,6 +10,7 @@ from typing import Any, Final
 from backend.engine.settings import ScopedSettings
 from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
 from backend.operators.contract import BatchResult, InputResult, Match
+from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
     Batch,
     Entity,
@@ -84,7 +85,7 @@ def boundary_row(plans: Mapping[str, int]) -> Batch:
 
 def input_row(name: str, one: InputResult) -> InputBatch:
     """What the batch took from an input."""
-    state = "failed" if one.failure else "ended" if one.ended else "open"
+    state: InputState = "failed" if one.failure else "ended" if one.ended else "open"
     counts = (one.n_tuples, one.n_misfits, one.backlog_tuples)
     return InputBatch(name, *counts, one.stream_time, state, one.failure)
 

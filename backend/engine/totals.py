@@ -36,7 +36,10 @@ class Totals:
             return cls()
         known = last.totals
         engine = known.get(SYSTEM, {})
-        names = (f"{name}_total" for name in ("tuples", "matched", "misfits", "decisions"))
+        tuples, matched, misfits, decisions = (
+            int(engine.get(f"{name}_total", 0))
+            for name in ("tuples", "matched", "misfits", "decisions")
+        )
         by_query = {
             entity.name: int(known[entity.id].get("matched_total", 0))
             for entity in last.entities
@@ -48,7 +51,7 @@ class Totals:
             )
             for one in last.units
         }
-        return cls(*(int(engine.get(name, 0)) for name in names), by_query, evaluations)
+        return cls(tuples, matched, misfits, decisions, by_query, evaluations)
 
     def count(self, result: BatchResult, recorded: Recorded) -> None:
         """Add a batch and what the units decided at it."""
@@ -67,8 +70,9 @@ class Totals:
             for id, n in self.evaluations.items()
         ]
 
-    def values(self, result: BatchResult, commit_ms: float | None) -> Values:
-        """The engine's properties at a batch: value, unit. commit_ms: of the record before."""
+    def values(self, result: BatchResult, visits: float, commit_ms: float | None) -> Values:
+        """The engine's properties at a batch: value, unit. visits: tuples that came to an operator,
+        over all operators; commit_ms: of the record before."""
         n = result.n_tuples
         now, before = time.monotonic(), self.last_end
         self.last_end = now
@@ -79,6 +83,8 @@ class Totals:
             "n_tuples": (n, "tuples"),
             "n_matched": (result.n_matched, "tuples"),
             "tuples_per_s": (n / seconds if seconds else None, "tuples/s"),
+            "dropping_ratio": (1 - result.n_matched / n if n else None, "prob"),
+            "visits_per_tuple": (visits / n if n else None, "visits/tuple"),
             "batch_ms": (result.duration_ms, "ms"),
             "tuples_total": (self.tuples, "tuples"),
             "matched_total": (self.matched, "tuples"),

@@ -13,7 +13,6 @@ from storage.vocabulary.records import Run
 
 RUNNING: Final = ("starting", "running")
 BEFORE_FIRST: Final = -1
-QUERY: Final = "query:"
 
 AT = Param("at", "integer", "Look from this batch; default: now.", low=BEFORE_FIRST)
 UNTIL = Param("until", "integer", "Only batches up to this one.", low=BEFORE_FIRST)
@@ -47,7 +46,7 @@ def find_live_run(call: Call) -> Run:
 def query_names(call: Call, run_id: str) -> set[str]:
     """Names of the queries registered now."""
     entities = call.services.reader.entities(run_id)
-    return {entity.id.removeprefix(QUERY) for entity in entities if entity.kind == "query"}
+    return {entity.name for entity in entities if entity.kind == "query"}
 
 
 def read_number(text: str, what: str) -> int:

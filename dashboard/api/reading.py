@@ -8,6 +8,7 @@ from typing import Any
 from dashboard.api.common import find_run, flat, flat_type, query_names, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.registry import Call
+from dashboard.views.events import names
 from storage.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
 from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
@@ -132,12 +133,7 @@ def plans(call: Call) -> list[PlanVersion]:
     """Plan versions, newest last; ``order`` holds attribute names here."""
     query = call.query
     found = call.services.reader.plans(find_run(call).id, query["until"], query["unit"])
-    return [replace(plan, order=attribute_names(plan.order)) for plan in found]
-
-
-def attribute_names(order: tuple[str, ...]) -> tuple[str, ...]:
-    """Entity ids of constructs as names of their attributes."""
-    return tuple(entity.partition(":")[2] or entity for entity in order)
+    return [replace(plan, order=tuple(names(plan))) for plan in found]
 
 
 def decisions(call: Call) -> list[dict[str, Any]]:

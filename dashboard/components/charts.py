@@ -1,6 +1,6 @@
 """Plotly figures inside the live path.
 
-A trace with ``meta = {"live": "system|visits_per_tuple"}`` is extended by assets/live.js at every
+A trace with ``meta = {"live": "system|visits_per_tuple"}`` is extended by modules/live.js at every
 delta while LIVE: x = the batch number, or the time when ``meta["x"] == "time"``. ``limit`` points
 are kept. Figures have transparent backgrounds; colours come from the callback's ids.THEME input.
 """

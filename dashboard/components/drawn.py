@@ -41,7 +41,7 @@ class Icon(Drawn):
 
 
 class PlanGraph(Drawn):
-    """The plan as cards and edges; see assets/plan_graph.js for the shapes.
+    """The plan as cards and edges; see modules/plan_graph.js for the shapes.
 
     plan: {run, version, hash, kind, nodes, edges}, nodes in the order of the flow. values: of one
     batch, {"system": {...}, "asc:x": {...}, "queue:x": n}. sparks: id -> the last 24 numbers.
@@ -135,6 +135,7 @@ def knob_row(knob: Knob) -> dict[str, Any]:
     """A knob as the card reads it."""
     return {
         "name": knob.name,
+        "scope": knob.scope,
         "kind": knob.kind,
         "value": knob.value,
         "default": knob.default,

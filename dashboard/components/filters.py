@@ -1,4 +1,4 @@
-"""Components of the Matrix page of pipelined filters, drawn by assets/view_*.js."""
+"""Components of the Matrix page of pipelined filters, drawn by modules/view_*.js."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as text; assets/format.js writes the same. Unknown (None, NaN) is always '—'."""
+"""Numbers as text; modules/format.js writes the same. Unknown (None, NaN) is always '—'."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def show(value: object, form: Format = "text") -> str:
 
 def _number(value: float, form: Format) -> str:
     if form == "int":
-        return f"{value:,.0f}".replace(",", THIN)
+        return f"{value:z,.0f}".replace(",", THIN)
     if form == "si":
         return _si(value)
     if form == "pct":
-        return f"{100 * value:.{0 if value == 1 else 1}f}{THIN}%"
+        return f"{100 * value:z.{0 if value == 1 else 1}f}{THIN}%"
     if form == "ms":
-        return f"{value / 1000:.2f}{THIN}s" if abs(value) >= 1000 else f"{value:.0f}{THIN}ms"
-    return f"{value:.{form[1]}f}"
+        return f"{value / 1000:z.2f}{THIN}s" if abs(value) >= 1000 else f"{value:z.0f}{THIN}ms"
+    return f"{value:z.{form[1]}f}"
 
 
 def _si(value: float) -> str:
@@ -42,7 +42,7 @@ def _si(value: float) -> str:
         if abs(value) >= step * 0.9995:
             scaled = value / step
             return f"{scaled:.0f}{letter}" if abs(scaled) >= 99.95 else f"{scaled:.1f}{letter}"
-    return f"{value:.0f}" if abs(value) >= 99.95 or value == int(value) else f"{value:.1f}"
+    return f"{value:z.0f}" if abs(value) >= 99.95 or value == int(value) else f"{value:z.1f}"
 
 
 def clock(time: float | None) -> str:

@@ -1,6 +1,6 @@
 """Jumps: links that move the moment (page, batch, node) and keep the rest of the URL.
 
-They are real ``<a href>`` with data-pw-* attributes; assets/moment.js follows them without a page
+They are real ``<a href>`` with data-pw-* attributes; modules/moment.js follows them without a page
 load. Anything clickable may carry the attributes itself: ``**jump_data(at=12)``.
 """
 
@@ -15,10 +15,13 @@ from dashboard.context import Context
 
 
 def jump_data(
-    path: str | None = None, at: int | str | None = None, node: str | None = None
+    path: str | None = None,
+    at: int | str | None = None,
+    node: str | None = None,
+    unit: str | None = None,
 ) -> dict[str, Any]:
     """data-pw-* attributes for a jump. at='now' returns to now; node='' unpins."""
-    fields = {"data-pw-path": path, "data-pw-at": at, "data-pw-node": node}
+    fields = {"data-pw-path": path, "data-pw-at": at, "data-pw-node": node, "data-pw-unit": unit}
     return {key: str(value) for key, value in fields.items() if value is not None}
 
 
@@ -28,14 +31,23 @@ def jump(
     path: str | None = None,
     at: int | str | None = None,
     node: str | None = None,
+    unit: str | None = None,
     **attributes: Any,
 ) -> Component:
-    """A link to a page and/or batch and/or node at the moment of ``context``."""
+    """A link to a page and/or batch and/or node and/or unit at the moment of ``context``."""
+    changes = moved(at, node, unit)
+    href = context.href(path or "", **changes) or "?"
+    attributes.setdefault("className", "pw-link")
+    return html.A(children, href=href, **jump_data(path, at, node, unit), **attributes)
+
+
+def moved(at: int | str | None, node: str | None, unit: str | None) -> dict[str, Any]:
+    """The fields of a moment that a jump changes; None = stays."""
     changes: dict[str, Any] = {}
     if at is not None:
         changes |= {"at": None if at == "now" else int(at), "frozen": False}
     if node is not None:
         changes["node"] = node or None
-    href = context.href(path or "", **changes) or "?"
-    attributes.setdefault("className", "pw-link")
-    return html.A(children, href=href, **jump_data(path, at, node), **attributes)
+    if unit is not None:
+        changes["unit"] = unit
+    return changes

@@ -2,7 +2,7 @@
 
 Dash pays for every component at every store update: a table of 40 x 8 html cells made a step of
 the moment take seconds. What no callback touches is therefore sent as plain data and drawn by
-assets/static.js.
+modules/static.js.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plain accessible tables, sorted in the browser by clicking a heading (assets/tables.js)."""
+"""Plain accessible tables, sorted in the browser by clicking a heading (modules/tables.js)."""
 
 from __future__ import annotations
 

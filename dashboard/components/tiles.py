@@ -1,6 +1,6 @@
 """Live numbers and tiles.
 
-A ``data-live="entity|property"`` element is rewritten by assets/live.js at every delta (LIVE
+A ``data-live="entity|property"`` element is rewritten by modules/live.js at every delta (LIVE
 only), in the form of its ``data-form``; the server renders the value at the moment.
 """
 

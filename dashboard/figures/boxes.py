@@ -11,7 +11,7 @@ from dashboard.views.thrash import Loop
 
 
 def stamps(times: Sequence[float]) -> list[str]:
-    """Unix seconds as ISO 8601, UTC, in milliseconds: what assets/charts.js appends."""
+    """Unix seconds as ISO 8601, UTC, in milliseconds: what modules/charts.js appends."""
     return [stamp(time) for time in times]
 
 

@@ -1,9 +1,9 @@
 """The Timeline figure: stacked panels over one time axis, one cursor, event lanes below.
 
 x is UTC, as ISO 8601 text on a date axis. The live path extends traces by their ``meta``:
-``{"live": "system|...", "x": "time"}`` by assets/charts.js; ``{"pts": property}``, which have a
+``{"live": "system|...", "x": "time"}`` by modules/charts.js; ``{"pts": property}``, which have a
 point for every batch, and edges of quiet bands, ``{"band": "system|...", "edge": -1 | 1, "mu":
-...}``, by assets/page_timeline.js.
+...}``, by modules/page_timeline.js.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from dashboard.figures.boxes import loop_boxes, loop_numbers, stamp, stamps
 from dashboard.figures.theme import Palette, palette, template
 from dashboard.views.thrash import Loop
-from dashboard.views.timeline import LANES, SYSTEM, Band, Marker, Panel, TimelineView, Trace
+from dashboard.views.timeline import LANES, Band, Marker, Panel, TimelineView, Trace
 
 PANEL_PX: Final = 86
 LANE_PX: Final = 22
@@ -87,7 +87,7 @@ def timeline_height(view: TimelineView) -> int:
 
 
 def _clock(view: TimelineView) -> dict[str, Any]:
-    """When each batch was recorded, for the cursor of assets/page_timeline.js."""
+    """When each batch was recorded, for the cursor of modules/page_timeline.js."""
     if not view.panels:
         return {"batches": [], "times": []}
     spot = view.panels[0].spot
@@ -129,7 +129,7 @@ def _line(
 def _band_traces(band: Band, panel: Panel, axis: str, colours: Palette) -> list[go.Scatter]:
     common: dict[str, Any] = {"x": stamps(band.times), "yaxis": axis, "mode": "lines"}
     edge = {**common, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
-    live = f"{SYSTEM}|{band.property}"
+    live = f"{band.entity}|{band.property}"
     return [
         go.Scatter(y=band.low, meta=_edge(band, -1), **edge),
         go.Scatter(
@@ -154,12 +154,12 @@ def _live(trace: Trace) -> dict[str, Any]:
     """How the trace grows: by a point of every batch, or by the newest value of a delta."""
     if trace.property in BY_BATCH:
         return {"pts": trace.property}
-    return {"live": f"{SYSTEM}|{trace.property}", "x": "time"}
+    return {"live": f"{trace.entity}|{trace.property}", "x": "time"}
 
 
 def _edge(band: Band, sign: int) -> dict[str, Any]:
-    """What assets/page_timeline.js needs to continue an edge: baseline x (1 + sign x mu)."""
-    return {"band": f"{SYSTEM}|{band.property}", "edge": sign, "mu": band.mu}
+    """What modules/page_timeline.js needs to continue an edge: baseline x (1 + sign x mu)."""
+    return {"band": f"{band.entity}|{band.property}", "edge": sign, "mu": band.mu}
 
 
 def _envelope(trace: Trace, axis: str, colour: str) -> list[go.Scatter]:

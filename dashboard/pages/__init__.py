@@ -1,4 +1,4 @@
-"""The pages, in the order of the navigation: a new page adds its import and its place here.
+"""The pages, in the order of the navigation: a new page adds its place here.
 
 A tuple, not ``dash.register_page``: that registry is one per process, an app is not.
 """
@@ -7,17 +7,68 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.pages import decisions, knobs, matrix, plan, results, runs, timeline
-from dashboard.pages.contract import Page, always
+from dashboard.pages import plan
+from dashboard.pages.contract import Page
 
-PAGES: Final[tuple[Page, ...]] = (
-    runs.PAGE,
-    plan.PAGE,
-    matrix.PAGE,
-    timeline.PAGE,
-    decisions.PAGE,
-    knobs.PAGE,
-    results.PAGE,
+_START: Final = "Start one with python3 run.py; its {} here."
+
+RUNS: Final = Page(
+    path="/",
+    title="Runs",
+    label="Runs",
+    icon="M4 6h16M4 12h16M4 18h10",
+    key="r",
+    missing="",
+    steady=True,
 )
+MATRIX: Final = Page(
+    path="/matrix",
+    title="Matrix",
+    label="Matrix",
+    icon="M4 4h16v16H4zM4 10h16M4 15h16M10 4v16M15 4v16",
+    key="m",
+    missing=_START.format("matrices appear"),
+    nothing="Matrices come with the first profile window.",
+    columns="pw-columns",
+)
+TIMELINE: Final = Page(
+    path="/timeline",
+    title="Timeline",
+    label="Timeline",
+    icon="M3 17l5-6 4 4 5-8 4 5M3 21h18",
+    key="t",
+    missing=_START.format("timeline appears"),
+    steady=True,
+)
+DECISIONS: Final = Page(
+    path="/decisions",
+    title="Decisions",
+    label="Decisions",
+    icon="M12 3v6M12 9l-6 6M12 9l6 6M4 19l2-4 2 4zM16 19l2-4 2 4z",
+    key="d",
+    missing=_START.format("decisions appear"),
+    nothing="Nothing was evaluated yet: the first check comes after λ tuples.",
+    columns="pw-decisions",
+)
+KNOBS: Final = Page(
+    path="/knobs",
+    title="Knobs",
+    label="Knobs",
+    icon="M4 6h9M17 6h3M4 12h3M11 12h9M4 18h11M19 18h1M13 4v4M7 10v4M15 16v4",
+    key="k",
+    missing="Knobs belong to a run; there is none in this store. Start one with python3 run.py.",
+    steady=True,
+)
+RESULTS: Final = Page(
+    path="/results",
+    title="Results",
+    label="Results",
+    icon="M4 5h16v14H4zM4 10h16M9 10v9M13 14h4",
+    key="e",
+    missing=_START.format("results appear"),
+    nothing="This run registered no query.",
+    columns="pw-results",
+)
+PAGES: Final[tuple[Page, ...]] = (RUNS, plan.PAGE, MATRIX, TIMELINE, DECISIONS, KNOBS, RESULTS)
 
-__all__ = ["PAGES", "Page", "always"]
+__all__ = ["PAGES", "Page"]

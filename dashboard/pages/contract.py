@@ -1,25 +1,34 @@
-"""What a page is. Adding one: a module with ``PAGE = Page(...)`` and its line in ``PAGES``."""
+"""What a page is: a route with panels. Adding one: a module with ``PAGE = Page(...)`` and its line
+in ``PAGES``; which panels stand on it, the panels say themselves (dashboard.panels)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from dash import Dash
+from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
 
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.attributes import attrs
+from dashboard.components.keys import clientside
+from dashboard.components.links import jump
+from dashboard.components.states import empty
 from dashboard.context import Context
+from dashboard.panels import PANELS, frame
+from dashboard.panels.contract import News, Panel, RunFacts
+from dashboard.panels.facts import read_facts, scope_of
 from dashboard.services import Services
+from storage.reader import Reader
 
 Layout: TypeAlias = Callable[[Context, Services], Component]
 Register: TypeAlias = Callable[[Dash, Services], None]
-HasRecords: TypeAlias = Callable[[Context, Services], bool]
 
-
-def always(context: Context, services: Services) -> bool:
-    """A page that is worth showing for every run."""
-    return True
+#: What may change the panels a page has.
+_NEWS: tuple[News, ...] = ("run", "plans", "queries", "matrices", "knobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +37,10 @@ class Page:
 
     path: '/plan'. title: for the browser tab and the heading. label: in the navigation.
     icon: SVG path data in a 24 x 24 box, drawn as a 1.75 px line in the text's colour.
-    key: second letter of the 'g' shortcut ('p' for g p). layout: the page at a context, complete
-    enough to be read before any callback ran. register: its callbacks, once per app.
-    has_records: False hides the navigation entry, so that no tab is ever empty.
+    key: second letter of the 'g' shortcut ('p' for g p). missing: what a store without a run lacks,
+    in a sentence; '' = the page is about the store, not about a run. nothing: said while no panel
+    applies. columns: class of the grid when some panels stand in the narrow column. steady: in the
+    navigation whatever the records. own: a layout and callbacks in place of panels.
     """
 
     path: str
@@ -38,6 +48,127 @@ class Page:
     label: str
     icon: str
     key: str
-    layout: Layout
-    register: Register
-    has_records: HasRecords = always
+    missing: str
+    nothing: str = ""
+    columns: str = ""
+    steady: bool = False
+    own: tuple[Layout, Register] | None = None
+
+    @property
+    def panels(self) -> tuple[Panel[Any], ...]:
+        """Those that stand on this page, in their order."""
+        return tuple(panel for panel in PANELS if panel.page == self.path)
+
+    def has_records(self, context: Context, services: Services) -> bool:
+        """False hides the navigation entry, so that no tab is ever empty."""
+        if self.steady or context.run is None:
+            return True
+        facts = read_facts(context, services.reader)
+        return any(panel.applies(facts) for panel in self.panels)
+
+    def layout(self, context: Context, services: Services) -> Component:
+        """The page at a moment, complete enough to be read before any callback ran."""
+        if self.missing and context.run is None:
+            return empty("No run yet", self.missing)
+        if self.own is not None:
+            return self.own[0](context, services)
+        shown = self._shown(context, services)
+        body = html.Div(self._body(context, services), id=self._id("body"))
+        stores = [
+            dcc.Store(id=self._id("watch"), data={"news": _NEWS, "beats": False}),
+            dcc.Store(id=self._id("key")),
+            dcc.Store(id=self._id("shown"), data=shown),
+        ]
+        return html.Div([*stores, body])
+
+    def register(self, app: Dash, services: Services) -> None:
+        """Callbacks of the panels, and the one that adds and takes away panels."""
+        if self.own is not None:
+            self.own[1](app, services)
+            return
+        for panel in self.panels:
+            frame.register(app, services, panel)
+        parts = [(self._id(name), "data") for name in ("key", "watch", "shown")]
+        clientside(
+            app,
+            "panelKey",
+            Output(*parts[0]),
+            Input(ids.MOMENT, "data"),
+            State(*parts[1]),
+            State(*parts[0]),
+        )
+
+        @app.callback(
+            Output(self._id("body"), "children"),
+            Output(*parts[2]),
+            Input(*parts[0]),
+            State(*parts[2]),
+            State(ids.MOMENT, "data"),
+            prevent_initial_call=True,
+        )
+        def _follow(key: Any, last: Any, moment: dict[str, Any] | None) -> tuple[Any, Any]:
+            context = contexts.of(services.reader, moment)
+            shown = self._shown(context, services)
+            if shown == last or (self.missing and context.run is None):
+                raise PreventUpdate
+            return self._body(context, services), shown
+
+    def _shown(self, context: Context, services: Services) -> list[Any]:
+        """What the set of panels depends on: those that apply, the units, the knobs there are."""
+        reader, run = services.reader, context.run_id
+        names = [panel.name for panel in self._applying(context, reader)]
+        units = [unit.id for unit in reader.units(run, context.batch)] if run else []
+        knobs = [[knob.scope, knob.name] for knob in reader.knobs(run, context.batch)]
+        return [names, units, context.moment.unit, knobs]
+
+    def _applying(self, context: Context, reader: Reader) -> list[Panel[Any]]:
+        found = []
+        facts: dict[str, RunFacts] = {}
+        for panel in self.panels:
+            unit = scope_of(panel, context, reader).unit
+            if unit not in facts:
+                facts[unit] = read_facts(context, reader, unit)
+            if panel.applies(facts[unit]):
+                found.append(panel)
+        return found
+
+    def _body(self, context: Context, services: Services) -> Component:
+        shown = self._applying(context, services.reader)
+        laid_out = [(panel, frame.lay_out(panel, context, services)) for panel in shown]
+        main = [component for panel, component in laid_out if not panel.side]
+        side = [component for panel, component in laid_out if panel.side]
+        if not shown:
+            main = [html.Div(empty("Nothing is recorded yet", self.nothing))]
+        units = self._units(context, services.reader)
+        if not side:
+            return html.Div([*units, *main], className="pw-page")
+        columns = [
+            html.Div(main, className="pw-column pw-column-main"),
+            html.Div(side, className="pw-column pw-column-side"),
+        ]
+        grid = html.Div(columns, className=f"pw-page {self.columns}".strip())
+        return html.Div([*units, grid], className="pw-page")
+
+    def _units(self, context: Context, reader: Reader) -> list[Component]:
+        """Links to the units of the run, where it has several and the page is about one."""
+        about = next((panel for panel in self.panels if panel.unit), None)
+        if about is None:
+            return []
+        scope = scope_of(about, context, reader)
+        if len(scope.units) < 2:
+            return []
+        links = [
+            jump(
+                context,
+                [unit.title, html.Span(unit.system, className="pw-chip-size")],
+                node="",
+                unit=unit.id,
+                className="pw-chip-link",
+                **attrs(aria_current="true" if unit.id == scope.unit else None),
+            )
+            for unit in scope.units
+        ]
+        return [html.Nav(links, className="pw-chips pw-units", **attrs(aria_label="Units"))]
+
+    def _id(self, name: str) -> str:
+        return f"pw-page-{self.label.lower()}-{name}"

@@ -14,10 +14,11 @@ from dashboard.components.links import jump
 from dashboard.components.tables import Cell, Column, table
 from dashboard.components.tiles import live_value
 from dashboard.context import Context
-from dashboard.pages.knob_cards import draw_cards, is_locked
+from dashboard.panels.knob_cards import draw_cards, is_locked
 from dashboard.services import Services
 from dashboard.views import plan as plans
-from dashboard.views.inspector import Inspector, Property, Reason, build_inspector
+from dashboard.views.book import SYSTEM, Book
+from dashboard.views.inspector import STEP_WORDS, Inspector, Property, Reason, build_inspector
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
@@ -27,7 +28,7 @@ _ACCEPTED: Final = ("switched",)
 
 def node_of(context: Context) -> str:
     """The pinned entity, or the system."""
-    return context.moment.node or plans.SYSTEM
+    return context.moment.node or SYSTEM
 
 
 def inspector_key(services: Services, context: Context) -> str:
@@ -51,13 +52,14 @@ def inspector_key(services: Services, context: Context) -> str:
 def draw_inspector(services: Services, context: Context) -> list[Component]:
     """All parts of the inspector of the pinned entity."""
     reader, entity = services.reader, node_of(context)
-    view = _view(reader, context, entity)
+    book = Book(reader.entities(context.run_id, context.batch))
+    view = _view(reader, context, entity, book)
     parts: list[Component] = [_head(context, view)]
     if view.history is not None:
         parts.append(_history(reader, context, view))
     if view.properties:
         parts.append(_properties(view.properties))
-    if entity == plans.SYSTEM or plans.is_step(entity):
+    if entity == SYSTEM or book.role(entity) in STEP_WORDS:
         parts += _why(context, view.reasons)
     knobs = _knobs(reader, context)
     if knobs:
@@ -69,31 +71,31 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     return parts
 
 
-def _view(reader: Reader, context: Context, entity: str) -> Inspector:
+def _view(reader: Reader, context: Context, entity: str, book: Book) -> Inspector:
     run, at = context.run_id, context.batch
+    unit = book[entity].unit_id if entity in book else ""
     values = reader.values(run, at)
-    entities = {found.id: found for found in reader.entities(run, at)}
-    plan = reader.plan_at(run, at)
-    rows = [] if plan is None else plans.steps(plan, values, entities)
-    decisions = reader.decisions(run, until=at, verdicts=_ACCEPTED, limit=200)
-    return build_inspector(entity, entities, values, rows, decisions)
+    plan = reader.plan_at(run, at, unit or None)
+    rows = [] if plan is None else plans.steps([plan], values, book)
+    found = reader.decisions(run, until=at, verdicts=_ACCEPTED, limit=200, unit=unit or None)
+    return build_inspector(entity, book, values, rows, found)
 
 
 def _knobs(reader: Reader, context: Context) -> list[Knob]:
-    """Knobs of the entity; the system also has those of whatever the graph does not draw."""
+    """Knobs of the entity; the system also has those of what the graph does not draw."""
     node = node_of(context)
-    drawn = (plans.SOURCE, plans.OUTPUT)
+    book = Book(reader.entities(context.run_id, context.batch))
+    drawn = {entity.id for entity in book.values() if entity.kind in ("operator", "queue")}
     return [
         knob
         for knob in reader.knobs(context.run_id, context.batch)
-        if knob.entity == node
-        or (node == plans.SYSTEM and knob.entity not in drawn and ":" in knob.entity)
+        if knob.entity == node or (node == SYSTEM and knob.entity not in drawn)
     ]
 
 
 def _head(context: Context, view: Inspector) -> Component:
     title: list[Any] = [html.B(view.title), badge(view.kind)]
-    if view.entity != plans.SYSTEM:
+    if view.entity != SYSTEM:
         title.append(jump(context, "unpin", node="", className="pw-link pw-unpin", title="Esc"))
     return html.Div(
         [
@@ -152,7 +154,14 @@ def _why(context: Context, reasons: list[Reason]) -> list[Component]:
             [
                 state_badge(reason.verdict),
                 " ",
-                jump(context, f"batch {reason.batch}", "/decisions", reason.batch),
+                jump(
+                    context,
+                    f"batch {reason.batch}",
+                    "/decisions",
+                    reason.batch,
+                    node=str(reason.seq),
+                    unit=reason.unit,
+                ),
                 f" · {reason.text}",
             ]
         )

@@ -60,7 +60,7 @@ CHARTS: Final = (
 class Facts(NamedTuple):
     """What the page reads for one moment."""
 
-    plan: PlanVersion | None
+    plans: tuple[PlanVersion, ...]
     values: dict[str, dict[str, float | None]]
     series: dict[tuple[str, str], SeriesData]
     entities: dict[str, Entity]
@@ -70,15 +70,23 @@ class Facts(NamedTuple):
 def read(reader: Reader, context: Context) -> Facts:
     """Everything but the inspector, as of the batch of the context."""
     run, at = context.run_id, context.batch
-    plan = reader.plan_at(run, at) or next(iter(reader.plans(run)), None)
-    nodes = [] if plan is None else [views.SOURCE, *plan.order, views.OUTPUT]
-    keys = [views.spark_source(node) for node in nodes]
+    plans = _plans(reader, context)
+    keys = [(node.entity, node.spark) for node in views.plan_nodes(plans)]
     keys += [(views.SYSTEM, chart.property) for chart in CHARTS]
     since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at)
     entities = {entity.id: entity for entity in reader.entities(run, at)}
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
-    return Facts(plan, reader.values(run, at), series, entities, batches)
+    return Facts(plans, reader.values(run, at), series, entities, batches)
+
+
+def _plans(reader: Reader, context: Context) -> tuple[PlanVersion, ...]:
+    """The plan in force of the unit the page is about, or of each unit; the first ones before."""
+    run, chosen = context.run_id, context.moment.unit
+    found = reader.plans_at(run, context.batch) or {
+        plan.unit_id: plan for plan in reversed(reader.plans(run)) if plan.version == 1
+    }
+    return tuple(found[id] for id in sorted(found) if chosen in ("", id))
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -89,8 +97,8 @@ def layout(context: Context, services: Services) -> Component:
             "The engine has not begun a run in this store. It appears here as soon as it does.",
         )
     facts = read(services.reader, context)
-    headline = html.Span(_headline(context, facts.plan), id=HEADLINE)
-    steps = html.Div(_steps_table(facts), id=STEPS)
+    headline = html.Span(_headline(context, facts.plans), id=HEADLINE)
+    steps = html.Div(_tables(facts), id=STEPS)
     recent = html.Div(_recent_table(facts), id=RECENT)
     charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
     inspector = draw_inspector(services, context)
@@ -131,7 +139,7 @@ def register(app: Dash, services: Services) -> None:
     def _follow(data: dict[str, Any] | None) -> tuple[Any, ...]:
         context = _shown(services, data)
         facts = read(services.reader, context)
-        texts = (_headline(context, facts.plan), _steps_table(facts), _recent_table(facts))
+        texts = (_headline(context, facts.plans), _tables(facts), _recent_table(facts))
         charts = (_points(chart, facts) for chart in CHARTS)
         return (*_graph_properties(context, facts), *texts, *charts)
 
@@ -158,12 +166,12 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
-    graph = views.graph_plan(context.run_id, facts.plan)
+    graph = views.graph_plan(context.run_id, facts.plans)
     sparks = {
-        node["id"]: views.spark(facts.series.get(views.spark_source(node["id"])))
+        node["id"]: views.spark(facts.series.get((node["entity"], node["spark"])))
         for node in graph["nodes"]
     }
-    values = views.graph_values(facts.values)
+    values = views.graph_values(facts.values, facts.entities)
     return graph, values, sparks, context.batch, context.moment.node or ""
 
 
@@ -171,11 +179,12 @@ def _graph(context: Context, facts: Facts) -> Component:
     return PlanGraph(GRAPH, *_graph_properties(context, facts))
 
 
-def _headline(context: Context, plan: PlanVersion | None) -> Any:
-    if plan is None:
-        return (context.run.note if context.run else "") or views.headline(None)
+def _headline(context: Context, plans: tuple[PlanVersion, ...]) -> Any:
+    if not plans:
+        return (context.run.note if context.run else "") or views.headline(plans)
+    plan = views.newest(plans)
     words = html.Span(plan.reason, className="pw-reason", title=plan.reason)
-    parts: list[Any] = [views.headline(plan), " · ", words]
+    parts: list[Any] = [views.headline(plans), " · ", words]
     if plan.decision is not None:
         parts += [" ", jump(context, "why?", "/decisions", max(0, plan.batch))]
     return static(html.Span(parts, className="pw-headline"))
@@ -215,18 +224,63 @@ _FILTER_COLUMNS: Final = (
     Column("share of cost", "pct", hint="share of all time spent on filters"),
     _QUEUE,
     Column("cost", "f3", "us", "of one tuple"),
-    Column("runs in"),
+    Column("kind"),
 )
 
 
-def _steps_table(facts: Facts) -> Component:
-    rows = [] if facts.plan is None else views.steps(facts.plan, facts.values, facts.entities)
-    filters = bool(rows) and views.step_word(rows[0].entity) == "filter"
+def _tables(facts: Facts) -> list[Component]:
+    """Of each unit its steps; then what is no step."""
+    several = len(facts.plans) > 1
+    found = []
+    for plan in facts.plans:
+        rows = views.steps([plan], facts.values, facts.entities)
+        if rows:
+            found.append(_steps_table(rows, plan.unit_id if several else "the plan"))
+    return [*found, *_parts_table(facts)]
+
+
+def _steps_table(rows: list[Step], of: str) -> Component:
+    filters = rows[0].word == "filter"
     cells = [[*_step_cells(row), *(_filter_cells(row) if filters else _sizes(row))] for row in rows]
     marks = [attrs(data_pw_node=row.entity) for row in rows]
     what = "Filters" if filters else "Constructs"
     columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
-    return table(f"{what} of the plan, in its order", columns, cells, marks)
+    return table(f"{what} of {of}, in its order", columns, cells, marks)
+
+
+_PART_COLUMNS: Final = (
+    Column("Part"),
+    Column("kind"),
+    Column("what"),
+    Column("reached", "int", "tuples", "tuples of the batch that visited it"),
+    Column("reads"),
+    Column("read by"),
+)
+
+
+def _parts_table(facts: Facts) -> list[Component]:
+    """The second table of a plan that is more than a chain."""
+    parts = views.other_parts(facts.plans)
+    if not parts:
+        return []
+    rows = [
+        [
+            node.name,
+            node.word,
+            node.note or "",
+            _live(
+                node.id,
+                "reached_tuples",
+                facts.values.get(node.id, {}).get("reached_tuples"),
+                "int",
+            ),
+            ", ".join(before),
+            ", ".join(after),
+        ]
+        for node, before, after in parts
+    ]
+    marks = [attrs(data_pw_node=node.id) for node, _, _ in parts]
+    return [table("Other parts of the plan", _PART_COLUMNS, rows, marks)]
 
 
 def _step_cells(row: Step) -> list[Any]:
@@ -247,7 +301,7 @@ def _sizes(row: Step) -> list[Any]:
 
 
 def _filter_cells(row: Step) -> list[Any]:
-    where = "Spark" if row.native else "Python"
+    where = "comparison" if row.native else "function"
     return [_live(row.entity, "cost_us", row.cost, "f3"), where]
 
 
@@ -277,7 +331,7 @@ def _recent_table(facts: Facts) -> Component:
             batch.n_misfits,
             batch.duration_ms,
             visits.get(batch.id or 0),
-            next(iter(batch.plans.values()), None),
+            sum(batch.plans.values()),
             batch.stream_time,
         ]
         for batch in reversed(facts.batches)
@@ -285,4 +339,13 @@ def _recent_table(facts: Facts) -> Component:
     return table(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
 
 
-PAGE: Final = Page("/plan", "Plan", "Plan", _ICON, "p", layout, register)
+PAGE: Final = Page(
+    path="/plan",
+    title="Plan",
+    label="Plan",
+    icon=_ICON,
+    key="p",
+    missing="The engine has not begun a run in this store; python3 run.py starts one.",
+    steady=True,
+    own=(layout, register),
+)

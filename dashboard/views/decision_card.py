@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dashboard.components.formats import show
+from dashboard.components.kinds import verdict
 from dashboard.views.decision_costs import (
     interval_of,
     measured_costs,
@@ -29,7 +30,6 @@ from dashboard.views.decisions import (
     metric_words,
     saved_per_1000,
     sign_of,
-    verdict_words,
 )
 from dashboard.views.orders import compare_orders
 from storage.rows import DecisionEntry
@@ -60,7 +60,7 @@ def build_card(
 ) -> DecisionCard:
     """The card of an evaluation. knobs: as in force at its batch. plans: of the run, any order."""
     decision, detail = entry.decision, _mapping(entry.decision.detail)
-    sign, word, meaning = verdict_words(decision.verdict)
+    told = verdict(decision.verdict)
     old, new = _orders(decision, plans)
     measured = measured_costs(entry.outcome) if decision.verdict == "switched" else []
     saved = saved_per_1000(entry)
@@ -69,9 +69,9 @@ def build_card(
         batch=decision.batch,
         time=entry.time,
         verdict=decision.verdict,
-        sign=sign,
-        word=word,
-        meaning=meaning,
+        sign=told.sign,
+        word=told.word,
+        meaning=told.meaning,
         sentence=decision.explanation,
         inequalities=_inequalities(decision, detail),
         tested=TESTED_CHANGE if _readings(detail) else "Inequality",
@@ -102,11 +102,11 @@ def knob_text(value: Any) -> str:
 
 
 def order_names(plan: Any) -> list[str]:
-    """Attribute names of a recorded order: a list, or a mapping with 'order'; 'asc:' is dropped."""
+    """Names of a recorded order: a list, or a mapping with 'order'."""
     names = plan.get("order", ()) if isinstance(plan, Mapping) else plan
     if not isinstance(names, list | tuple):
         return []
-    return [str(name).removeprefix("asc:") for name in names]
+    return [str(name) for name in names]
 
 
 def _inequalities(decision: Decision, detail: Mapping[str, Any]) -> list[Inequality]:

@@ -10,25 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import show
+from dashboard.components.kinds import VERDICTS, verdict
 from dashboard.views.orders import OrderItem
 from storage.rows import DecisionCounts, DecisionEntry
 from storage.vocabulary.records import Decision
 
 MIN_SAMPLES: Final = 30
-SUPPRESSED: Final = ("below_threshold", "cooldown", "thin", "pinned")
 FILTERS: Final = {
     "all": (),
     "switched": ("switched",),
     "kept": ("kept",),
-    "suppressed": SUPPRESSED,
-}
-VERDICTS: Final = {
-    "switched": ("▲", "switched", "The plan was changed."),
-    "kept": ("■", "kept", "The trigger fired; the plan in force was still the best."),
-    "below_threshold": ("○", "below threshold", "The change was too small to act on."),
-    "cooldown": ("○", "cool-down", "The last rearrangement was too recent."),
-    "thin": ("○", "too few samples", "Too few sampled tuples to decide on."),
-    "pinned": ("○", "pinned", "The plan is pinned."),
+    "not acted on": tuple(name for name in VERDICTS if name != "switched"),
 }
 
 
@@ -203,21 +195,16 @@ def pick(entries: Sequence[DecisionEntry], wanted: int | None, at_plan: int | No
     return known[0] if known else None
 
 
-def verdict_words(verdict: str) -> tuple[str, str, str]:
-    """(sign, word, meaning) of a verdict; an unknown one explains itself by its name."""
-    return VERDICTS.get(verdict, ("●", verdict.replace("_", " "), ""))
-
-
 def _row(entry: DecisionEntry) -> DecisionRow:
     decision = entry.decision
-    sign, word, _ = verdict_words(decision.verdict)
+    told = verdict(decision.verdict)
     return DecisionRow(
         seq=decision.seq,
         batch=decision.batch,
         time=entry.time,
         verdict=decision.verdict,
-        sign=sign,
-        word=word,
+        sign=told.sign,
+        word=told.word,
         summary=_summary(decision),
         saved=saved_per_1000(entry),
         unit=cost_unit(decision),
@@ -264,4 +251,4 @@ def _stored(counts: DecisionCounts, name: str) -> int:
     verdicts = FILTERS[name]
     if not verdicts:
         return counts.stored
-    return sum(counts.by_verdict.get(verdict, 0) for verdict in verdicts)
+    return sum(counts.by_verdict.get(one, 0) for one in verdicts)

@@ -36,8 +36,15 @@ def plan_title(old: PlanVersion | None, new: PlanVersion) -> str:
 
 
 def names(plan: PlanVersion) -> list[str]:
-    """The attributes or filters of a plan, in order."""
-    return [entity.partition(":")[2] or entity for entity in plan.order]
+    """The attributes or filters of a plan, in order, as people call them."""
+    called = {node["id"]: str(node["name"]) for node in plan.graph.get("nodes", ())}
+    return [called.get(entity, entity) for entity in plan.order]
+
+
+def of_unit(stored: StoredEvent, unit: str) -> StoredEvent:
+    """The event, its title saying whose it is."""
+    event = stored.event
+    return replace(stored, event=replace(event, title=f"{unit}: {event.title}")) if unit else stored
 
 
 def _difference(old: PlanVersion | None, new: PlanVersion) -> str:

@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from dashboard.views.book import Book
 from dashboard.views.decision_costs import number_of
 from storage.rows import SeriesData
-from storage.vocabulary.records import Decision, Entity, Matrix, PlanVersion
+from storage.vocabulary.records import Decision, Matrix, PlanVersion
 
-VIEW_PREFIX: Final = "view:"
-FILTER: Final = "filter:"
-PROFILE: Final = "monitor:profile"
-Shown: TypeAlias = Literal["counts", "drop", "rank"]
+VIEW: Final = "view"
+Cells: TypeAlias = Literal["counts", "drop", "rank"]
 #: What a cell can show -> the words of the switch.
-SHOWN: Final[Mapping[Shown, str]] = {
+SHOWN: Final[Mapping[Cells, str]] = {
     "counts": "Counts",
     "drop": "Drop probability",
     "rank": "Drops per µs",
@@ -93,23 +92,19 @@ class FiltersView(NamedTuple):
         return len({card.native for card in self.cards}) == 2
 
 
-def has_filters(entities: Iterable[Entity]) -> bool:
-    """Whether a run orders filters: one of them, alive or not, is among the entities."""
-    return any(entity.id.startswith(FILTER) for entity in entities)
-
-
-def view_name(matrices: Sequence[str], wanted: str) -> str | None:
-    """The matrix to show: that of the wanted query, else the first; None when there is none."""
-    names = [name for name in matrices if name.startswith(VIEW_PREFIX)]
-    return VIEW_PREFIX + wanted if VIEW_PREFIX + wanted in names else next(iter(names), None)
+def view_name(matrices: Sequence[str], query: str) -> str | None:
+    """The matrix to show of those of kind 'view': the query's, else the first; None without any."""
+    wanted = f"{VIEW}:{query}"
+    return wanted if wanted in matrices else next(iter(matrices), None)
 
 
 def build_view(
     matrix: Matrix,
     batch: int,
-    entities: Mapping[str, Entity],
+    book: Book,
     decision: Decision | None,
     batches: tuple[int, int] | None = None,
+    query: str = "",
 ) -> FiltersView:
     """The view of a matrix of kind 'view' as of ``batch``; decision: the check of that batch."""
     order = list(matrix.rows)
@@ -119,11 +114,11 @@ def build_view(
     native = _stat(matrix.column_stats, "native", len(order))
     detail = decision.detail if decision and isinstance(decision.detail, Mapping) else {}
     cards = [
-        _card(name, entities, rows[i][0], reached[i], costs[i], bool(native[i]))
+        _card(name, book, rows[i][0], reached[i], costs[i], bool(native[i]))
         for i, name in enumerate(order)
     ]
     return FiltersView(
-        query=matrix.name.removeprefix(VIEW_PREFIX),
+        query=query,
         batch=batch,
         n=matrix.n,
         cards=cards,
@@ -136,7 +131,7 @@ def build_view(
     )
 
 
-def cells(view: FiltersView, shown: Shown) -> list[list[float | None]]:
+def cells(view: FiltersView, shown: Cells) -> list[list[float | None]]:
     """The chosen numbers, by row from the diagonal on."""
     return [
         [_cell(view, i, i + k, count, shown) for k, count in enumerate(row)]
@@ -144,7 +139,7 @@ def cells(view: FiltersView, shown: Shown) -> list[list[float | None]]:
     ]
 
 
-def shades(view: FiltersView, shown: Shown) -> list[list[float | None]]:
+def shades(view: FiltersView, shown: Cells) -> list[list[float | None]]:
     """How dark a cell is, [0, 1]: against the largest of all; ranks against the largest of the
     row, as only those are compared."""
     values = cells(view, shown)
@@ -154,7 +149,7 @@ def shades(view: FiltersView, shown: Shown) -> list[list[float | None]]:
     return [[_part(cell, _top(row)) for cell in row] for row in values]
 
 
-def component_data(view: FiltersView, shown: Shown) -> dict[str, Any]:
+def component_data(view: FiltersView, shown: Cells) -> dict[str, Any]:
     """All that the drawing needs, as plain data."""
     check = view.check
     return {
@@ -192,9 +187,9 @@ def window_batches(series: SeriesData | None, n: int) -> tuple[int, int] | None:
     return None if last is None else (int(series.batch[0]), last)
 
 
-def shown_of(value: str | None) -> Shown:
+def shown_of(value: str | None) -> Cells:
     """The view of the switch; anything unknown is the drop probability."""
-    return cast(Shown, value) if value in get_args(Shown) else "drop"
+    return cast(Cells, value) if value in get_args(Cells) else "drop"
 
 
 def near_words(near: Near) -> str:
@@ -214,13 +209,13 @@ def plan_batches(plans: Sequence[PlanVersion]) -> list[int]:
 
 def _card(
     name: str,
-    entities: Mapping[str, Entity],
+    book: Book,
     own: float | None,
     reached: float | None,
     cost: float | None,
     native: bool,
 ) -> Card:
-    found = entities.get(FILTER + name)
+    found = book.get(book.named("filter", name))
     text = str(found.properties.get("text", "")) if found else ""
     drop = own / reached if own is not None and reached else None
     rank = drop / cost if drop is not None and cost else None
@@ -228,7 +223,7 @@ def _card(
 
 
 def _cell(
-    view: FiltersView, row: int, column: int, count: float | None, shown: Shown
+    view: FiltersView, row: int, column: int, count: float | None, shown: Cells
 ) -> float | None:
     if count is None or shown == "counts":
         return count

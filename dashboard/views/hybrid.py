@@ -16,8 +16,6 @@ HYBRID: Final = "hybrid"
 ARROWS: Final = "arrows"
 #: Regions of a construct that are drawn; the others are one cell.
 MOST_REGIONS: Final = 20
-#: A pinned node that names a sampled tuple: ``tuple:<decision>.<number>``.
-TUPLE: Final = "tuple:"
 
 
 class Arrow(NamedTuple):
@@ -214,10 +212,8 @@ def _version(entry: DecisionEntry) -> int | None:
 
 
 def _named(node: str | None) -> tuple[int, int]:
-    """Decision and number of a pinned tuple, (-1, -1) for any other node."""
-    if not node or not node.startswith(TUPLE):
-        return -1, -1
-    seq, _, number = node.removeprefix(TUPLE).partition(".")
+    """Decision and number of a pinned tuple ('7.2'), (-1, -1) for any other node."""
+    seq, _, number = (node or "").partition(".")
     return (int(seq), int(number)) if seq.isdigit() and number.isdigit() else (-1, -1)
 
 
@@ -234,7 +230,7 @@ def _way(seq: int, number: int, path: Mapping[str, Any]) -> Way:
         )
         for step in path.get("steps") or ()
     ]
-    return Way(f"{TUPLE}{seq}.{number}", steps, values, str(path.get("end", "")))
+    return Way(f"{seq}.{number}", steps, values, str(path.get("end", "")))
 
 
 def _text(value: Json) -> str:

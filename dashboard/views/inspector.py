@@ -6,17 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import Format, show
+from dashboard.views.book import SYSTEM, Book
+from dashboard.views.decision_card import order_names
 from dashboard.views.numbers import form_of, known, shown_unit
-from dashboard.views.plan import (
-    OUTPUT,
-    SOURCE,
-    SOURCE_QUEUE,
-    SYSTEM,
-    Step,
-    Values,
-    is_step,
-    step_word,
-)
+from dashboard.views.plan import Step, Values
 from storage.rows import DecisionEntry
 from storage.vocabulary.properties import PROPERTIES
 from storage.vocabulary.records import Decision, Entity
@@ -24,14 +17,22 @@ from storage.vocabulary.records import Decision, Entity
 MOST_DECISIONS: Final = 4
 #: What an operator asks first; the rest of the system's properties follow.
 _FIRST: Final = ("tuples_per_s", "visits_per_tuple", "dropping_ratio", "batch_ms", "backlog_tuples")
-_SOURCE_ROWS: Final = (
-    "tuples_per_s",
-    "n_tuples",
-    "backlog_tuples",
-    "tuples_total",
-    "misfits_total",
-)
-_OUTPUT_ROWS: Final = ("n_matched", "matched_total")
+#: Properties of the whole that are shown with a source or an output that has none of its own.
+_ROWS: Final = {
+    "source": ("tuples_per_s", "n_tuples", "backlog_tuples", "tuples_total", "misfits_total"),
+    "output": ("n_matched", "matched_total"),
+}
+#: Role -> what a step of a plan with it is called.
+STEP_WORDS: Final = {"selection": "construct", "filter": "filter"}
+#: Numbers of a queue: what it handed over in the batch; of one that only waits, what waits.
+_QUEUED: Final = ("flow_tuples", "size_tuples")
+_HISTORY: Final = {
+    "source": "tuples_per_s",
+    "output": "n_matched",
+    "system": "tuples_per_s",
+    "selection": "drop_prob",
+    "filter": "drop_prob",
+}
 _STATIC_UNITS: Final = {"bitmap_bytes": "bytes"}
 
 
@@ -53,6 +54,7 @@ class Reason(NamedTuple):
     batch: int
     verdict: str
     text: str
+    unit: str = ""
 
 
 class Inspector(NamedTuple):
@@ -69,76 +71,74 @@ class Inspector(NamedTuple):
 
 def build_inspector(
     entity: str,
-    known_entities: Mapping[str, Entity],
+    book: Book,
     values: Values,
     rows: Sequence[Step],
     decisions: Sequence[DecisionEntry],
 ) -> Inspector:
     """The inspector of an entity at a moment; an unknown one says so in its summary."""
-    found = known_entities.get(entity)
+    found, role = book.get(entity), book.role(entity)
     step = next((row for row in rows if row.entity == entity), None)
-    owner, names = _measured(entity, values)
+    owner, names = _measured(entity, role, values)
     dynamic = [_measured_property(owner, name, values) for name in names]
-    static = _static(found)
-    main = _history_property(entity)
+    main = _HISTORY.get(role, next((name for name in _QUEUED if name in names), None))
     return Inspector(
         entity=entity,
         title=found.name if found else entity,
-        kind=_kind(entity, found),
-        summary=summarise(entity, found, step, values, len(rows)),
-        properties=dynamic + static,
-        reasons=reasons(entity, decisions),
+        kind=STEP_WORDS.get(role) or (found.kind if found else "unknown"),
+        summary=summarise(entity, role, step, values, len(rows)),
+        properties=dynamic + _static(found),
+        reasons=reasons(entity, book, decisions),
         history=None if main is None else (main, *_written(main)),
     )
 
 
-def summarise(
-    entity: str, found: Entity | None, step: Step | None, values: Values, n_steps: int
-) -> str:
+def summarise(entity: str, role: str, step: Step | None, values: Values, n_steps: int) -> str:
     """One sentence about the entity now."""
-    system, word = values.get(SYSTEM, {}), step_word(entity).capitalize()
+    system, word = values.get(SYSTEM, {}), STEP_WORDS.get(role, "operator")
     if step is not None:
+        place = f"{word.capitalize()} {step.position} of {n_steps}"
         if step.drop is None or step.reached is None:
-            return f"{word} {step.position} of {n_steps}; no tuple reached it in this batch."
+            return f"{place}; no tuple reached it in this batch."
         return (
-            f"{word} {step.position} of {n_steps}: drops {show(step.drop, 'pct')} of the "
+            f"{place}: drops {show(step.drop, 'pct')} of the "
             f"{show(step.reached, 'int')} tuples that reach it, {show(step.visits, 'pct')} of "
-            f"{'the cost' if word == 'Filter' else 'all visits'}."
+            f"{'the cost' if role == 'filter' else 'all visits'}."
         )
-    if entity == SOURCE:
+    if role == "source":
         return f"{show(system.get('tuples_per_s'), 'si')} tuples/s are filtered."
-    if entity == OUTPUT:
+    if role == "output":
         n, matched = system.get("n_tuples"), system.get("n_matched")
         share = None if not n or matched is None else matched / n
         return f"{show(share, 'pct')} of the batch satisfies at least one query."
     if entity == SYSTEM:
         return "The engine as a whole. Click a card, or press Enter on it, to see that part."
-    if is_step(entity):
-        return f"This {step_word(entity)} is not part of the plan at this moment."
-    return "" if found else f"The run has nothing called {entity}."
+    if role in STEP_WORDS:
+        return f"This {word} is not part of the plan at this moment."
+    return "" if role else f"The run has nothing called {entity} at this moment."
 
 
-def reasons(entity: str, decisions: Sequence[DecisionEntry]) -> list[Reason]:
+def reasons(entity: str, book: Book, decisions: Sequence[DecisionEntry]) -> list[Reason]:
     """The newest accepted decisions that moved the entity (any, for the system)."""
-    attribute = entity.partition(":")[2] if is_step(entity) else entity
+    name, unit = book.name(entity), book[entity].unit_id if entity in book else ""
     touching = [
         entry.decision
         for entry in decisions
-        if entity == SYSTEM or _moved(attribute, entry.decision)
+        if entity == SYSTEM or (entry.decision.unit_id == unit and _moved(name, entry.decision))
     ]
     newest = sorted(touching, key=lambda decision: -decision.seq)[:MOST_DECISIONS]
-    return [Reason(d.seq, d.batch, d.verdict, _words(attribute, d)) for d in newest]
+    return [Reason(d.seq, d.batch, d.verdict, _words(name, d), d.unit_id) for d in newest]
 
 
 def _words(attribute: str, decision: Decision) -> str:
-    old, new = order_of(decision.old), order_of(decision.new)
+    old, new = order_names(decision.old), order_names(decision.new)
     if attribute in old and attribute in new:
         return f"place {old.index(attribute) + 1} → {new.index(attribute) + 1}"
     return decision.explanation
 
 
 def _moved(attribute: str, decision: Decision) -> bool:
-    old, new = order_of(decision.old), order_of(decision.new)
+    old, new = order_names(decision.old), order_names(decision.new)
     if attribute not in old and attribute not in new:
         return False
     if (attribute in old) != (attribute in new):
@@ -146,20 +146,12 @@ def _moved(attribute: str, decision: Decision) -> bool:
     return old.index(attribute) != new.index(attribute)
 
 
-def order_of(plan: Any) -> list[str]:
-    """The attribute names of a decision's old or new plan: a list, or {"order": list}."""
-    order = plan.get("order", []) if isinstance(plan, Mapping) else plan or []
-    return [str(name).removeprefix("asc:") for name in order]
-
-
-def _measured(entity: str, values: Values) -> tuple[str, list[str]]:
+def _measured(entity: str, role: str, values: Values) -> tuple[str, list[str]]:
     """Whose properties to show, and which, in the order to show them."""
-    if entity == SOURCE:
-        return SYSTEM, [name for name in _SOURCE_ROWS if name in values.get(SYSTEM, {})]
-    if entity == OUTPUT:
-        return SYSTEM, [name for name in _OUTPUT_ROWS if name in values.get(SYSTEM, {})]
     names = list(values.get(entity, {}))
-    if entity == SYSTEM:
+    if role in _ROWS and not names:
+        return SYSTEM, [name for name in _ROWS[role] if name in values.get(SYSTEM, {})]
+    if role == "system":
         first = [name for name in _FIRST if name in names]
         names = first + [name for name in PROPERTIES if name in names and name not in first]
     return entity, names
@@ -193,21 +185,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={part}" for key, part in value.items())
     return value
-
-
-def _kind(entity: str, found: Entity | None) -> str:
-    if is_step(entity):
-        return step_word(entity)
-    return found.kind if found else "unknown"
-
-
-def _history_property(entity: str) -> str | None:
-    if is_step(entity):
-        return "drop_prob"
-    known = {
-        SOURCE: "tuples_per_s",
-        OUTPUT: "n_matched",
-        SYSTEM: "tuples_per_s",
-        SOURCE_QUEUE: "size_tuples",
-    }
-    return known.get(entity, "flow_tuples" if entity.startswith("queue:") else None)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import UNKNOWN
+from dashboard.views.book import SYSTEM
 from storage.vocabulary.records import Command, Entity, Knob
 
 #: What operators turn most stands first; the rest follows by name.
@@ -13,17 +14,18 @@ FIRST: Final = ("mu", "alpha", "ordering", "filter_algorithm", "rate", "profile_
 
 
 class KnobGroup(NamedTuple):
-    """Knobs of one entity."""
+    """Knobs of one entity of one scope. scope: title of the unit or input, '' for the engine."""
 
     entity: str
     title: str
     knobs: list[Knob]
+    scope: str = ""
 
 
 class AuditRow(NamedTuple):
     """One request. old, new: as text. outcome: 'applied at batch 812', 'refused: why', 'waiting'.
 
-    revert: what a revert would request ({run, knob, value, version, command}), or None.
+    revert: what a revert would request ({run, knob, scope, value, version, command}), or None.
     """
 
     id: int
@@ -37,17 +39,27 @@ class AuditRow(NamedTuple):
     outcome: str
     batch: int | None
     revert: dict[str, Any] | None
+    scope: str = ""
 
 
-def group_knobs(knobs: Sequence[Knob], entities: Mapping[str, Entity]) -> list[KnobGroup]:
-    """Knobs by entity, those of the system first; in a group FIRST, then by name."""
+def group_knobs(
+    knobs: Sequence[Knob], entities: Mapping[str, Entity], titles: Mapping[str, str]
+) -> list[KnobGroup]:
+    """Knobs by scope (the engine's first) and entity (the system's first); in a group FIRST, then
+    by name. titles: of the scopes, units and inputs."""
     rank = {name: place for place, name in enumerate(FIRST)}
-    groups: dict[str, list[Knob]] = {}
+    groups: dict[tuple[str, str], list[Knob]] = {}
     for knob in sorted(knobs, key=lambda one: (rank.get(one.name, len(FIRST)), one.name)):
-        groups.setdefault(knob.entity, []).append(knob)
+        groups.setdefault((knob.scope, knob.entity), []).append(knob)
+    ordered = sorted(groups, key=lambda group: (group[0] != "", group[0], group[1] != SYSTEM))
     return [
-        KnobGroup(entity, entities[entity].name if entity in entities else entity, members)
-        for entity, members in sorted(groups.items(), key=lambda group: group[0] != "system")
+        KnobGroup(
+            entity,
+            entities[entity].name if entity in entities else entity,
+            groups[scope, entity],
+            titles.get(scope, scope),
+        )
+        for scope, entity in ordered
     ]
 
 
@@ -55,25 +67,34 @@ def audit(
     run_id: str, commands: Sequence[Command], knobs: Sequence[Knob], until: float | None = None
 ) -> list[AuditRow]:
     """All requests, newest first; until: only those made by then (Unix s)."""
-    current = {knob.name: knob for knob in knobs}
     rows = [
-        _row(run_id, command, current)
+        _row(run_id, command, knobs)
         for command in commands
         if until is None or command.requested_at <= until
     ]
     return sorted(rows, key=lambda row: -row.id)
 
 
-def pending(commands: Sequence[Command]) -> dict[str, Command]:
-    """The newest unanswered request of each knob."""
-    return {
-        str(command.payload.get("knob")): command
-        for command in sorted(commands, key=lambda command: command.id)
-        if command.kind == "knob" and command.state == "requested"
-    }
+def knob_of(payload: Mapping[str, Any], knobs: Sequence[Knob]) -> Knob | None:
+    """The knob a request is about; one without a scope means the one knob of that name."""
+    named = [knob for knob in knobs if knob.name == payload.get("knob")]
+    if payload.get("scope") is not None:
+        named = [knob for knob in named if knob.scope == payload["scope"]]
+    return named[0] if len(named) == 1 else None
 
 
-def _row(run_id: str, command: Command, current: Mapping[str, Knob]) -> AuditRow:
+def pending(commands: Sequence[Command], knobs: Sequence[Knob]) -> dict[tuple[str, str], Command]:
+    """(scope, knob) -> its newest unanswered request."""
+    found = {}
+    for command in sorted(commands, key=lambda command: command.id):
+        if command.kind == "knob" and command.state == "requested":
+            knob = knob_of(command.payload, knobs)
+            if knob is not None:
+                found[knob.scope, knob.name] = command
+    return found
+
+
+def _row(run_id: str, command: Command, knobs: Sequence[Knob]) -> AuditRow:
     is_knob = command.kind == "knob"
     name = str(command.payload.get("knob" if is_knob else "name", ""))
     new = command.payload.get("value") if is_knob else command.payload.get("text")
@@ -88,7 +109,8 @@ def _row(run_id: str, command: Command, current: Mapping[str, Knob]) -> AuditRow
         state=command.state,
         outcome=_outcome(command),
         batch=command.applied_batch,
-        revert=_revert(run_id, command, current.get(name)) if is_knob else None,
+        revert=_revert(run_id, command, knob_of(command.payload, knobs)) if is_knob else None,
+        scope=str(command.payload.get("scope") or ""),
     )
 
 
@@ -108,6 +130,7 @@ def _revert(run_id: str, command: Command, knob: Knob | None) -> dict[str, Any] 
     return {
         "run": run_id,
         "knob": knob.name,
+        "scope": knob.scope,
         "value": command.old_value,
         "version": knob.version,
         "command": command.id,

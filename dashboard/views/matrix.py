@@ -6,12 +6,13 @@ Unknown cells stay None: a query that does not use an attribute has no selectivi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from dashboard.views.book import Book
 from storage.vocabulary.records import Entity, Matrix
 
-REGIONS_PREFIX: Final = "regions:"
+REGIONS: Final = "regions"
 SELECTIVITY: Final = "selectivity"
 
 
@@ -60,6 +61,7 @@ class ConstructChoice(NamedTuple):
     construct (a recorded bitmap may be a part of it), None = not recorded.
     """
 
+    entity: str
     attribute: str
     place: int | None
     size: str
@@ -67,7 +69,7 @@ class ConstructChoice(NamedTuple):
     n_queries: int | None = None
 
 
-def query_columns(entities: Sequence[Entity]) -> dict[str, QueryColumn]:
+def query_columns(entities: Iterable[Entity]) -> dict[str, QueryColumn]:
     """Query name -> column, from the query entities."""
     return {entity.name: _column(entity) for entity in entities if entity.kind == "query"}
 
@@ -78,10 +80,17 @@ def _column(entity: Entity) -> QueryColumn:
     return QueryColumn(entity.name, str(properties.get("text", "")), attributes)
 
 
-def build_regions(matrix: Matrix, queries: Mapping[str, QueryColumn]) -> RegionsView:
+def regions_name(attribute: str) -> str:
+    """Name of the matrix with the bitmap of a construct."""
+    return f"{REGIONS}:{attribute}"
+
+
+def build_regions(
+    matrix: Matrix, attribute: str, queries: Mapping[str, QueryColumn]
+) -> RegionsView:
     """The bitmap view of a matrix of kind 'regions'."""
     return RegionsView(
-        attribute=matrix.name.removeprefix(REGIONS_PREFIX),
+        attribute=attribute,
         regions=[region_label(label) for label in matrix.rows],
         queries=_columns(matrix, queries),
         bits=[[None if bit is None else int(bit) for bit in row] for row in matrix.values],
@@ -107,12 +116,12 @@ def region_label(label: str) -> str:
     return label.replace("(-inf,", "(\u2212∞,").replace("+inf)", "+∞)")
 
 
-def build_choices(entities: Sequence[Entity], order: Sequence[str]) -> list[ConstructChoice]:
+def build_choices(book: Book, order: Sequence[str]) -> list[ConstructChoice]:
     """The constructs, those of the plan's order first and numbered, the rest after them.
 
-    order: entity ids ('asc:dep_delay') of the plan shown.
+    order: entity ids of the plan shown.
     """
-    constructs = {entity.id: entity for entity in entities if entity.id.startswith("asc:")}
+    constructs = {entity.id: entity for entity in book.of("selection")}
     ordered = [name for name in order if name in constructs]
     rest = sorted(set(constructs) - set(ordered))
     numbered = [_choice(constructs[name], place) for place, name in enumerate(ordered, start=1)]
@@ -120,20 +129,17 @@ def build_choices(entities: Sequence[Entity], order: Sequence[str]) -> list[Cons
 
 
 def pick(choices: Sequence[ConstructChoice], wanted: str | None) -> str | None:
-    """The attribute to show: the wanted one if it exists, else the first; None without any."""
-    names = [choice.attribute for choice in choices]
-    if wanted in names:
-        return wanted
-    return names[0] if names else None
+    """The attribute to show: of the wanted entity if it exists, else the first; None without."""
+    named = {choice.entity: choice.attribute for choice in choices}
+    return named.get(wanted or "", next(iter(named.values()), None))
 
 
 def _choice(entity: Entity, place: int | None) -> ConstructChoice:
     properties = entity.properties or {}
-    attribute = str(properties.get("attribute") or entity.id.removeprefix("asc:"))
     n_regions, n_queries = properties.get("n_regions"), properties.get("n_queries")
     known = n_regions is not None and n_queries is not None
     size = f"{n_regions} × {n_queries}" if known else ""
-    return ConstructChoice(attribute, place, size, n_regions, n_queries)
+    return ConstructChoice(entity.id, entity.name, place, size, n_regions, n_queries)
 
 
 def part_of(shown: int, whole: int | None, noun: str) -> str:

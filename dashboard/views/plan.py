@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from dashboard.components.kinds import NATIVE, CardRole, node_kind
 from dashboard.views.numbers import known
 from storage.rows import SeriesData
+from storage.vocabulary.graph import PlanGraph, PlanNode, merged
 from storage.vocabulary.records import Entity, PlanVersion
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 SPARK_POINTS: Final = 24
-SOURCE: Final = "op:source"
-OUTPUT: Final = "op:output"
 SYSTEM: Final = "system"
-SOURCE_QUEUE: Final = "queue:source"
-#: What the entities of a plan's steps begin with -> what such a step is called.
-STEPS: Final[Mapping[str, str]] = {"asc:": "construct", "filter:": "filter"}
-
-#: Kind of the nodes of filters that are part of a Spark expression.
-NATIVE: Final = "native filter"
-#: Role of a node -> its kind in the drawing; others are called alike.
-_KINDS: Final = {"selection": "asc"}
-#: What the sparkline of a node draws: (entity, property).
-SPARKS: Final = {SOURCE: (SYSTEM, "tuples_per_s"), OUTPUT: (SYSTEM, "n_matched")}
+#: Entities of these kinds have one number.
+SIZED: Final = ("queue", "synopsis", "store", "cache")
+#: Properties of source and output where a run has one of each: they are those of the system.
+_WHOLE: Final[Mapping[CardRole, str]] = {"source": "tuples_per_s", "output": "n_matched"}
+_SPARKS: Final[Mapping[CardRole, str]] = {
+    "step": "drop_prob",
+    "synopsis": "size_tuples",
+    "store": "size_tuples",
+}
 
 
 class Step(NamedTuple):
-    """One row of the table twin: a construct in the order of the plan.
+    """One row of the table twin: a construct or filter (``word``) in the order of the plan.
 
     reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
     tuples dropped here. visits: share of all visits; for filters of the cost. queue: tuples handed
@@ -37,6 +36,7 @@ class Step(NamedTuple):
     position: int
     entity: str
     attribute: str
+    word: str
     reached: float | None
     drop: float | None
     dropped: float | None
@@ -49,71 +49,119 @@ class Step(NamedTuple):
     native: bool = False
 
 
-def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
-    """The plan as the graph draws it: nodes in the order of the flow.
+class Node(NamedTuple):
+    """A node of the plan as the graph draws it.
 
-    Filters that run in an expression are of kind NATIVE, the others run in Python.
+    role: what its card shows. name: without the sign; word: what it is. title: its label in full.
+    entity: whose values it shows. spark: property of ``entity`` that its sparkline follows.
+    position: place in the order of the plan, for steps. unit, lanes, note: as recorded, or None.
     """
-    if plan is None:
-        return {"run": run_id, "version": 0, "hash": "", "kind": "", "nodes": [], "edges": []}
-    labels = {node["id"]: str(node["name"]) for node in plan.graph.get("nodes", [])}
-    kinds = {node["id"]: _kind(node) for node in plan.graph.get("nodes", [])}
-    flow = [SOURCE, *plan.order, OUTPUT]
-    fallback = {SOURCE: "Source", OUTPUT: "Output"}
-    nodes = [
-        {
-            "id": node,
-            "kind": kinds.get(node, "asc"),
-            "label": labels.get(node) or fallback.get(node) or node.partition(":")[2],
-        }
-        for node in flow
-    ]
+
+    id: str
+    role: str
+    kind: str
+    sign: str
+    name: str
+    word: str
+    title: str
+    entity: str
+    spark: str
+    position: int | None = None
+    unit: str | None = None
+    lanes: int | None = None
+    note: str | None = None
+
+
+def graph_plan(run_id: str, plans: Sequence[PlanVersion]) -> dict[str, Any]:
+    """The plans of a run's units as one graph, as it is drawn: nodes in an order of its flow.
+
+    version: how many plans the units have adopted together. band: the steps all look at every
+    tuple.
+    """
+    nodes, graph = plan_nodes(plans), whole(plans)
+    kinds = {plan.kind for plan in plans}
     return {
         "run": run_id,
-        "version": plan.version,
-        "hash": plan.hash,
-        "kind": plan.kind,
-        "nodes": nodes,
-        "edges": list(plan.graph.get("edges", [])),
+        "version": sum(plan.version for plan in plans),
+        "hash": "-".join(plan.hash for plan in plans),
+        "kind": ", ".join(sorted(kinds)),
+        "band": kinds == {"no early drop"},
+        "nodes": [_sent(node) for node in nodes],
+        "edges": [
+            {"source": edge.source, "target": edge.target, "queue": edge.queue}
+            for edge in graph.edges
+        ],
+        "signs": _signs(nodes),
     }
 
 
-def _kind(node: Mapping[str, Any]) -> str:
-    if node.get("properties", {}).get("runs_in") == "expression":
-        return NATIVE
-    role = str(node["role"])
-    return _KINDS.get(role, role)
+def whole(plans: Sequence[PlanVersion]) -> PlanGraph:
+    """The graphs of the plans as one; what they share stands once."""
+    return merged(PlanGraph.from_json(plan.graph) for plan in plans)
 
 
-def is_step(entity: str) -> bool:
-    """Whether the entity is a step of a plan: a construct or a filter."""
-    return entity.startswith(tuple(STEPS))
+def plan_nodes(plans: Sequence[PlanVersion]) -> list[Node]:
+    """The nodes of the plans in an order of their flow; where that is open, in the plans' order."""
+    graph = whole(plans)
+    places = {id: place for plan in plans for place, id in enumerate(plan.order, 1)}
+    single = {role for role in _WHOLE if [n.role for n in graph.nodes].count(role) == 1}
+    by_id = {node.id: node for node in graph.nodes}
+    return [_node(by_id[id], places.get(id), single) for id in graph.topological()]
 
 
-def step_word(entity: str) -> str:
-    """'construct' or 'filter'."""
-    return next((word for prefix, word in STEPS.items() if entity.startswith(prefix)), "construct")
+def _node(node: PlanNode, position: int | None, single: set[CardRole]) -> Node:
+    facts = node.properties
+    is_native = node.role == "filter" and facts.get("kind") == "native"
+    kind = NATIVE if is_native else node.role
+    known_as = node_kind(kind)
+    role = known_as.role
+    return Node(
+        id=node.id,
+        role=role,
+        kind=kind,
+        sign=known_as.sign,
+        name=node.name,
+        word=known_as.word,
+        title=f"{known_as.sign} {node.name}",
+        entity=SYSTEM if role in single else node.id,
+        spark=_WHOLE[role] if role in single else _SPARKS.get(role, "reached_tuples"),
+        position=position if role == "step" else None,
+        unit=facts.get("unit"),
+        lanes=facts.get("lanes"),
+        note=facts.get("note"),
+    )
 
 
-def queue_tuples(own: Mapping[str, float | None]) -> float | None:
-    """What a queue handed over in the batch; of one that only waits, what waits."""
-    return own.get("flow_tuples", own.get("size_tuples"))
+def _sent(node: Node) -> dict[str, Any]:
+    """The node without what it does not have."""
+    return {name: value for name, value in node._asdict().items() if value is not None}
 
 
-def graph_values(values: Values) -> dict[str, Any]:
-    """Values of a batch shaped as the live delta: queues are bare numbers."""
+def _signs(nodes: Sequence[Node]) -> list[list[str]]:
+    """[sign, what it stands for] of the signs that need a word."""
+    if any(node.kind == NATIVE or node.kind == "filter" for node in nodes):
+        return [["σ", "comparison"], ["ƒ", "function"]]
+    others = {
+        node.sign: node.word for node in nodes if node.role not in ("source", "step", "output")
+    }
+    return [[sign, word] for sign, word in others.items()]
+
+
+def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, Any]:
+    """Values of a batch shaped as the live delta: what has a size only is a bare number."""
     shaped: dict[str, Any] = {}
     for entity, properties in values.items():
-        if entity.startswith("queue:"):
+        kind = entities[entity].kind if entity in entities else ""
+        if kind in SIZED:
             shaped[entity] = queue_tuples(properties)
-        elif entity == SYSTEM or is_step(entity):
+        elif kind in ("system", "operator"):
             shaped[entity] = dict(properties)
     return shaped
 
 
-def spark_source(node: str) -> tuple[str, str]:
-    """(entity, property) of the sparkline of a node."""
-    return SPARKS.get(node, (node, "drop_prob"))
+def queue_tuples(own: Mapping[str, float | None]) -> float | None:
+    """What a queue handed over in the batch; of what only waits or remembers, its size."""
+    return own.get("flow_tuples", own.get("size_tuples"))
 
 
 def spark(series: SeriesData | None) -> list[float]:
@@ -133,38 +181,65 @@ def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
     ]
 
 
-def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
-    """The constructs of a plan in order, with their numbers at the batch of ``values``."""
-    paid = [_paid(values.get(entity, {})) for entity in plan.order]
+def steps(
+    plans: Sequence[PlanVersion], values: Values, entities: Mapping[str, Entity]
+) -> list[Step]:
+    """The steps of the plans in order, with their numbers at the batch of ``values``."""
+    return [row for plan in plans for row in _steps(plan, values, entities)]
+
+
+def _steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
+    nodes = sorted(
+        (node for node in plan_nodes([plan]) if node.position), key=lambda node: node.position or 0
+    )
+    paid = [_paid(values.get(node.id, {})) for node in nodes]
     total = sum(number for number in paid if number is not None)
+    queues = {edge.target: edge.queue for edge in whole([plan]).edges}
     rows: list[Step] = []
     alive: float | None = 1.0
-    for place, entity in enumerate(plan.order):
-        own = values.get(entity, {})
-        attribute = entity.partition(":")[2]
+    for node, visits in zip(nodes, paid, strict=True):
+        own = values.get(node.id, {})
         after = own.get("survival_prob")
-        visits = paid[place]
-        facts = entities[entity].properties if entity in entities else {}
-        queue = SOURCE_QUEUE if place == 0 else f"queue:{attribute}"
+        facts = entities[node.id].properties if node.id in entities else {}
         rows.append(
             Step(
-                position=place + 1,
-                entity=entity,
-                attribute=attribute,
+                position=node.position or 0,
+                entity=node.id,
+                attribute=node.name,
+                word=node.word,
                 reached=own.get("reached_tuples"),
                 drop=own.get("drop_prob"),
                 dropped=None if alive is None or after is None else max(0.0, alive - after),
                 survival=after,
                 visits=None if visits is None or not total else visits / total,
-                queue=queue_tuples(values.get(queue, {})),
+                queue=queue_tuples(values.get(queues.get(node.id, ""), {})),
                 n_regions=facts.get("n_regions"),
                 n_queries=facts.get("n_queries"),
                 cost=own.get("cost_us"),
-                native=facts.get("kind") == "native",
+                native=node.kind == NATIVE,
             )
         )
         alive = after if after is not None else alive
     return rows
+
+
+def other_parts(plans: Sequence[PlanVersion]) -> list[tuple[Node, list[str], list[str]]]:
+    """What is no step, with the names of what it reads and of what reads it; [] for a chain of
+    steps between one source and one output."""
+    nodes = plan_nodes(plans)
+    others = [node for node in nodes if node.role != "step"]
+    if {node.role for node in others} <= set(_WHOLE) and len(others) <= len(_WHOLE):
+        return []
+    names = {node.id: node.name for node in nodes}
+    edges = [(edge.source, edge.target) for edge in whole(plans).edges]
+    return [
+        (
+            node,
+            [names[source] for source, target in edges if target == node.id],
+            [names[target] for source, target in edges if source == node.id],
+        )
+        for node in others
+    ]
 
 
 def _paid(own: Mapping[str, float | None]) -> float | None:
@@ -173,10 +248,17 @@ def _paid(own: Mapping[str, float | None]) -> float | None:
     return None if reached is None else reached * (1.0 if cost is None else cost)
 
 
-def headline(plan: PlanVersion | None) -> str:
-    """One line above the graph: which plan, since when; the reason follows it."""
-    if plan is None:
+def headline(plans: Sequence[PlanVersion]) -> str:
+    """One line above the graph: which plan, since when; the reason of the last one follows it."""
+    if not plans:
         return "No plan yet: it is chosen with the first batch."
-    since = "from the start" if plan.batch <= 0 else f"since batch {plan.batch}"
-    kind = "" if plan.kind == "early drop" else f", {plan.kind}"
-    return f"Plan {plan.version}{kind}, {since}"
+    last = newest(plans)
+    since = "from the start" if last.batch <= 0 else f"since batch {last.batch}"
+    kind = "" if last.kind == "early drop" else f", {last.kind}"
+    units = f", {len(plans)} units" if len(plans) > 1 else ""
+    return f"Plan {sum(plan.version for plan in plans)}{units}{kind}, {since}"
+
+
+def newest(plans: Sequence[PlanVersion]) -> PlanVersion:
+    """The plan that was adopted last."""
+    return max(plans, key=lambda plan: (plan.batch, plan.version))

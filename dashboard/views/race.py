@@ -9,7 +9,6 @@ from dashboard.views.numbers import known
 from storage.rows import SeriesData
 from storage.vocabulary.records import Entity, Matrix
 
-PREFIX: Final = "race:"
 MATRIX: Final = "race"
 COST: Final = "race_cost_us"
 SAMPLED: Final = "race_sampled_tuples"
@@ -49,19 +48,16 @@ class RaceView(NamedTuple):
     cheapest: frozenset[str] = frozenset()
 
 
-def racers(entities: Sequence[Entity]) -> list[Entity]:
-    """The monitors of the algorithms that race, the names' order."""
-    return [entity for entity in entities if entity.id.startswith(PREFIX)]
-
-
 def build_race(
-    entities: Sequence[Entity],
+    racers: Sequence[Entity],
     series: Mapping[tuple[str, str], SeriesData],
     totals: SeriesData | None,
     matrix: Matrix | None,
 ) -> RaceView:
-    """series: by (entity, property). totals: tuples_total of the system. matrix: of kind 'race'."""
-    found = racers(entities)
+    """racers: monitors of the algorithms that race.
+
+    series: by (entity, property). totals: tuples_total of the system. matrix: of kind 'race'."""
+    found = list(racers)
     if matrix is not None:
         places = {name: place for place, name in enumerate(matrix.rows)}
         found.sort(key=lambda entity: places.get(entity.name, len(places)))

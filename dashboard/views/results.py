@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -13,7 +13,6 @@ from storage.vocabulary.records import Command, Entity, Run
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 
-QUERY: Final = "query:"
 #: Queries listed at once.
 MOST_LISTED: Final = 200
 #: Of more queries not all have their matches of a batch recorded.
@@ -29,22 +28,26 @@ _VERBS: Final = {
 
 
 class QueryRow(NamedTuple):
-    """One query. share: matched / all tuples so far. in_batch: matches in the batch shown. filters:
-    names of its filters in a run that orders them.
+    """One query. share: matched / all tuples so far. in_batch: matches in the batch shown.
+
+    attributes, filters: (entity, name) of the constructs it visits, of its filters. unit: title of
+    the unit that runs it, '' where a run has only one.
 
     pending: the request under way for it, '' when there is none.
     """
 
+    entity: str
     name: str
     text: str
     state: str
     duplicate_of: str
-    attributes: list[str]
+    attributes: tuple[tuple[str, str], ...]
     total: float | None
     share: float | None
     in_batch: float | None
     pending: str
-    filters: tuple[str, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
+    unit: str = ""
 
 
 class RequestRow(NamedTuple):
@@ -87,26 +90,32 @@ class ResultsView(NamedTuple):
     misfits: list[StoredMisfit]
     requests: list[RequestRow]
     sink: str
+    streams: tuple[str, ...] = ()
 
 
 def build_results(
-    entities: Sequence[Entity],
+    entities: Iterable[Entity],
     values: Values,
     commands: Sequence[Command],
     misfits: Sequence[StoredMisfit],
     run: Run,
     batch: int | None,
+    title: Callable[[str], str] = str,
 ) -> ResultsView:
-    """The page at a batch. values: as of that batch; requests and misfits: newest first."""
+    """The page at a batch. title: of a unit.
+
+    values: as of that batch; requests and misfits: newest first.
+    """
     requests = [request_of(command) for command in commands if command.kind in _VERBS]
     requests.sort(key=lambda request: request.id, reverse=True)
     pending = {r.name: r.verb for r in reversed(requests) if r.state == "requested"}
     system = values.get("system", {})
     n_tuples = system.get("tuples_total")
+    steps = {(e.role, e.name): e.id for e in entities}
     living = [entity for entity in entities if entity.kind == "query" and _lives(entity, batch)]
     absent = 0.0 if len(living) <= ALL_RECORDED else None
     rows = [
-        _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent)
+        _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent, steps, title)
         for entity in living
     ]
     rows.sort(key=lambda row: (-(row.total or 0), row.name))
@@ -118,6 +127,7 @@ def build_results(
         misfits=list(misfits),
         requests=requests,
         sink=sink_words(run.settings),
+        streams=tuple(one.name for one in run.inputs),
     )
 
 
@@ -158,17 +168,16 @@ def build_tuples(
     )
 
 
-def pick(view: ResultsView, wanted: str | None) -> str | None:
+def pick(view: ResultsView, wanted: str | None, other: bool = True) -> str | None:
     """The query to show: the wanted one (name or entity id), else the one with most matches.
 
-    None when the wanted query does not exist at this moment: its buttons must not act on another.
+    other: what is wanted is something else than a query. Where it may be one that does not exist at
+    this moment, None: its buttons must not act on another.
     """
-    names = [row.name for row in view.queries]
-    name = (wanted or "").removeprefix(QUERY)
-    if name in names:
-        return name
-    is_query = (wanted or "").startswith(QUERY)
-    return names[0] if names and not is_query else None
+    named = {row.entity: row.name for row in view.queries} | {r.name: r.name for r in view.queries}
+    if wanted in named:
+        return named[wanted]
+    return view.queries[0].name if view.queries and (other or not wanted) else None
 
 
 def sink_words(settings: Any) -> str:
@@ -222,22 +231,34 @@ def _query_row(
     n_tuples: float | None,
     pending: Mapping[str, str],
     absent: float | None,
+    steps: Mapping[tuple[str, str], str],
+    title: Callable[[str], str],
 ) -> QueryRow:
-    """absent: what a batch without matches of the query says of them; None: nothing."""
+    """absent: what a batch without matches of the query says of them; None: nothing. steps: (role,
+    name) -> entity."""
     properties = entity.properties or {}
     total = counts.get("matched_total", 0.0) if n_tuples is not None else None
     return QueryRow(
+        entity=entity.id,
         name=entity.name,
         text=str(properties.get("text", "")),
         state=str(properties.get("state", "active")),
         duplicate_of=str(properties.get("duplicate_of") or ""),
-        attributes=[str(name) for name in properties.get("attributes") or ()],
+        attributes=_visited(properties.get("attributes"), "selection", steps),
         total=total,
         share=total / n_tuples if total is not None and n_tuples else None,
         in_batch=counts.get("matched_tuples", absent) if n_tuples is not None else None,
         pending=pending.get(entity.name, ""),
-        filters=tuple(str(name) for name in properties.get("filters") or ()),
+        filters=_visited(properties.get("filters"), "filter", steps),
+        unit=title(entity.unit_id),
     )
+
+
+def _visited(
+    names: Any, role: str, steps: Mapping[tuple[str, str], str]
+) -> tuple[tuple[str, str], ...]:
+    """(entity, name) of the steps with these names, as far as there are such steps."""
+    return tuple((steps[role, str(n)], str(n)) for n in names or () if (role, str(n)) in steps)
 
 
 def _lives(entity: Entity, batch: int | None) -> bool:

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from dashboard.components.kinds import event_kind
 from dashboard.context import Context
+from dashboard.views.events import names
 from dashboard.views.numbers import known
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run
@@ -20,12 +22,13 @@ QUIET_KINDS: Final = ("held back",)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything assets/header.js and strip.js draw, as JSON.
+    """Everything modules/header.js and strip.js draw, as JSON.
 
     run: {id, workload, stream, state, note}. runs: {id, label, state}, newest first. first, now:
     batches. time: Unix s of the newest record. period_s: between two batches lately. plans: oldest
-    first. cost: [batch, visits per tuple]. times: [batch, Unix s]. events: {b, kind, title}. pages:
-    paths with records. left_out: events the strip leaves out.
+    first. cost: [batch, visits per tuple]. times: [batch, Unix s]. events: {b, kind, title}. kinds:
+    of those events -> (sign, word, rank). pages: paths with records. left_out: events the strip
+    leaves out.
     """
 
     run: dict[str, Any] | None
@@ -38,6 +41,7 @@ class Snapshot:
     cost: list[tuple[int, float]] = field(default_factory=list)
     times: list[tuple[int, float]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
+    kinds: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     pages: list[str] = field(default_factory=list)
     left_out: int = 0
 
@@ -49,8 +53,12 @@ def build_snapshot(
     events: Sequence[StoredEvent],
     cost: SeriesData | None,
     pages: Sequence[str],
+    streams: str = "",
 ) -> Snapshot:
-    """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run."""
+    """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
+
+    streams: what it reads, in words.
+    """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
     if context.run is None:
         return Snapshot(None, choices, pages=list(pages))
@@ -60,7 +68,7 @@ def build_snapshot(
         run={
             "id": context.run.id,
             "workload": context.run.workload,
-            "stream": context.run.streams,
+            "stream": streams or context.run.streams,
             "state": context.run.state,
             "note": context.run.note,
         },
@@ -73,6 +81,7 @@ def build_snapshot(
         cost=[] if cost is None else pairs(cost.batch, cost.value),
         times=times,
         events=[event_item(event) for event in shown],
+        kinds={event.event.kind: _mark(event.event.kind) for event in shown},
         pages=list(pages),
         left_out=len(events) - len(shown),
     )
@@ -104,7 +113,7 @@ def plan_item(plan: PlanVersion) -> dict[str, Any]:
         "batch": plan.batch,
         "time": plan.recorded_at,
         "kind": plan.kind,
-        "order": [entity.partition(":")[2] for entity in plan.order],
+        "order": names(plan),
         "decision": plan.decision,
     }
 
@@ -112,6 +121,11 @@ def plan_item(plan: PlanVersion) -> dict[str, Any]:
 def event_item(event: StoredEvent) -> dict[str, Any]:
     """An event as the strip draws it; events before the first batch stand at batch 0."""
     return {"b": max(0, event.batch), "kind": event.event.kind, "title": event.event.title}
+
+
+def _mark(kind: str) -> tuple[str, str, int]:
+    known_as = event_kind(kind)
+    return known_as.sign, known_as.word.lower(), known_as.rank
 
 
 def pick_events(events: Sequence[StoredEvent]) -> list[StoredEvent]:

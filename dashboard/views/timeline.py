@@ -14,13 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.components.formats import Format, show
+from dashboard.views.book import SYSTEM
 from storage.rows import SeriesData, StoredEvent
-
-SYSTEM: Final = "system"
 
 
 class Trace(NamedTuple):
-    """One line. property: of entity `system`. low/high: envelope, [] when every batch is drawn."""
+    """One line. property: of ``entity``, the engine or a unit.
+
+    low/high: envelope, [] when every batch is drawn.
+    """
 
     property: str
     name: str
@@ -29,6 +31,7 @@ class Trace(NamedTuple):
     values: list[float | None]
     low: list[float | None]
     high: list[float | None]
+    entity: str = SYSTEM
 
 
 class Band(NamedTuple):
@@ -45,6 +48,7 @@ class Band(NamedTuple):
     values: list[float | None]
     low: list[float | None]
     high: list[float | None]
+    entity: str = SYSTEM
 
 
 class Panel(NamedTuple):
@@ -62,7 +66,10 @@ class Panel(NamedTuple):
 
 
 class Marker(NamedTuple):
-    """One event: which lane, when, what; link: path of the page that explains it, or ''."""
+    """One event: which lane, when, what; link: path of the page that explains it, or ''.
+
+    unit: whose it is, '' = the engine's.
+    """
 
     lane: str
     kind: str
@@ -73,6 +80,7 @@ class Marker(NamedTuple):
     severity: str
     link: str
     decision: int | None
+    unit: str = ""
 
 
 class TimelineView(NamedTuple):
@@ -145,6 +153,8 @@ _LINKS: Final = {
     "algorithm": "/knobs",
     "query": "/results",
     "change": "/matrix",
+    "input": "/results",
+    "misfit": "/results",
 }
 
 
@@ -251,6 +261,7 @@ def _trace(name: str, words: str, data: SeriesData) -> Trace:
         values=_known(data.value),
         low=_known(data.low) if data.thinned else [],
         high=_known(data.high) if data.thinned else [],
+        entity=data.entity,
     )
 
 
@@ -267,6 +278,7 @@ def _band(name: str, data: SeriesData, mu_steps: Sequence[tuple[int, float]]) ->
         values=values,
         low=[_scaled(value, mu, -1) for value, mu in pairs],
         high=[_scaled(value, mu, +1) for value, mu in pairs],
+        entity=data.entity,
     )
 
 
@@ -289,6 +301,7 @@ def _markers(stored: StoredEvent) -> list[Marker]:
             severity=event.severity,
             link=_LINKS.get(event.kind, ""),
             decision=decision if isinstance(decision, int) else None,
+            unit=event.unit_id,
         )
     ]
 

@@ -28,8 +28,12 @@ PROPERTIES: Final[dict[str, Property]] = {
     "batch_ms": Property("ms", ("system",), "duration of the batch, source to recorded"),
     "n_tuples": Property("tuples", ("system",), "tuples in the batch"),
     "n_matched": Property("tuples", ("system",), "tuples of the batch satisfying >= 1 query"),
-    "dropping_ratio": Property("prob", ("system",), "d: share of the unit's tuples of the batch that satisfy no query"),
-    "visits_per_tuple": Property("visits/tuple", ("system",), "constructs visited per tuple"),
+    "dropping_ratio": Property(
+        "prob",
+        ("system",),
+        "d: share of the tuples of the batch (of the unit) that satisfy no query",
+    ),
+    "visits_per_tuple": Property("visits/tuple", ("system",), "operators visited per tuple"),
     "d_window": Property("prob", ("system",), "d over the running lambda window"),
     "visits_window": Property(
         "visits/tuple", ("system",), "visits per tuple over the running lambda window"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storage.store import EngineWriter
 from storage.vocabulary.records import (
     Batch,
@@ -38,21 +40,22 @@ def record(
     return BatchRecord(run_id, batch(number, time), samples=samples)
 
 
-def decision(seq: int, after: int, verdict: str = "kept") -> Decision:
+def decision(seq: int, after: int, verdict: str = "kept", unit: str = "") -> Decision:
     """A decision evaluated after batch ``after``."""
-    return Decision(
-        seq, after, "asc", "rearrangement", verdict, "visits", 0.3, ">=", 0.1, 9, 5, 0, "because"
-    )
+    words = ("asc", "rearrangement", verdict, "visits")
+    return Decision(seq, after, *words, 0.3, ">=", 0.1, 9, 5, 0, "because", unit_id=unit)
 
 
-def plan(version: int, first: int) -> PlanVersion:
-    """Plan ``version``, in force from batch ``first`` on."""
-    return PlanVersion(version, first, "early drop", ("asc:a",), {}, f"h{version}", "why")
+def plan(version: int, first: int, unit: str = "") -> PlanVersion:
+    """Plan ``version`` of a unit, in force from batch ``first`` on."""
+    order = ("asc:a",)
+    return PlanVersion(version, first, "early drop", order, {}, f"h{version}", "why", unit_id=unit)
 
 
-def knob(name: str, value: float, version: int, first: int) -> Knob:
+def knob(name: str, value: float, version: int, first: int, scope: str = "") -> Knob:
     """A value of a knob, in force from batch ``first`` on."""
-    return Knob(name, "float", value, 0.1, "", "help", 0.0, 1.0, version=version, batch=first)
+    first_value = Knob(name, "float", value, 0.1, "", "help", 0.0, 1.0, scope=scope)
+    return replace(first_value, version=version, batch=first)
 
 
 def begin(writer: EngineWriter, run_id: str = "r1") -> None:

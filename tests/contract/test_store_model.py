@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -29,6 +30,7 @@ SERIES = (
     ("asc:a", "drop_prob"),
 )
 NUMBERS = count(1)
+UNITS = ("", "asc.S", "b")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Step:
     decided: int
     turned: bool
     restart: bool
+    unit: str
 
 
 VALUE = st.one_of(st.none(), st.floats(-1e6, 1e6, allow_nan=False))
@@ -58,23 +61,24 @@ STEP = st.builds(
     decided=st.integers(0, 2),
     turned=st.booleans(),
     restart=st.sampled_from([False] * 9 + [True]),
+    unit=st.sampled_from(UNITS),
 )
 
 
 class History:
-    """Turns steps into records with growing numbers."""
+    """Turns steps into records with numbers that grow in each unit."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.last = -1
-        self.plans = self.seq = self.version = 0
+        self.numbers: Counter[tuple[str, str]] = Counter()
 
     def record(self, step: Step, moment: float) -> BatchRecord:
         number = None
         if step.kind == "batch":
             self.last += step.skip
             number = self.last
-        then = max(self.last, 0)
+        then, unit = max(self.last, 0), step.unit
         samples = [
             Sample(*key, value)
             for key, value in zip(SERIES, step.values, strict=True)
@@ -83,16 +87,20 @@ class History:
         new = {
             "samples": tuple(samples),
             "entities": () if step.query is None else (_query(step.query, then),),
-            "matrices": () if step.matrix is None else (_matrix(step.matrix),),
-            "plans": (plan(self._next("plans"), then),) if step.planned else (),
-            "decisions": tuple(decision(self._next("seq"), then) for _ in range(step.decided)),
-            "knobs": (knob("mu", 0.5, self._next("version"), then + 1),) if step.turned else (),
+            "matrices": () if step.matrix is None else (_matrix(step.matrix, unit),),
+            "plans": (plan(self._next("plan", unit), then, unit),) if step.planned else (),
+            "decisions": tuple(
+                decision(self._next("seq", unit), then, unit=unit) for _ in range(step.decided)
+            ),
+            "knobs": (knob("mu", 0.5, self._next("knob", unit), then + 1, unit),)
+            if step.turned
+            else (),
         }
         return BatchRecord(self.run_id, batch(number, moment), **new)  # type: ignore[arg-type]  # mixed
 
-    def _next(self, name: str) -> int:
-        setattr(self, name, getattr(self, name) + 1)
-        return int(getattr(self, name))
+    def _next(self, name: str, unit: str) -> int:
+        self.numbers[name, unit] += 1
+        return self.numbers[name, unit]
 
 
 def _query(state: str, then: int) -> Entity:
@@ -100,8 +108,9 @@ def _query(state: str, then: int) -> Entity:
     return Entity("query:q", "query", "q", {"state": state}, since_batch=1, removed_batch=removed)
 
 
-def _matrix(content: int) -> Matrix:
-    return Matrix("selectivity", "selectivity", ("a",), ("q",), [[content]], n=content)
+def _matrix(content: int, unit: str) -> Matrix:
+    cells = [[content]]
+    return Matrix("selectivity", "selectivity", ("a",), ("q",), cells, n=content, unit_id=unit)
 
 
 @pytest.fixture(scope="module")
@@ -128,13 +137,20 @@ def check_same(reader: Reader, run_id: str, slow: SlowStore) -> None:
     for at in (None, *range(-1, (last or 0) + 3)):
         assert reader.values(run_id, at) == slow.values(at)
         assert list(reader.entities(run_id, at)) == slow.entities(at)
-        stored = reader.matrix(run_id, "selectivity", at)
-        assert (stored and stored.matrix) == slow.matrix("selectivity", at)
-        assert reader.plan_at(run_id, at) == slow.plan(at)
-        assert {k.name: k for k in reader.knobs(run_id, at)} == slow.knobs(at)
-        found = reader.decisions(run_id, until=at, limit=1000)
-        assert [entry.decision for entry in found] == slow.decisions(at)
-        assert reader.decision_counts(run_id, at).stored == len(slow.decisions(at))
+        plans = {unit: slow.plan(at, unit) for unit in UNITS}
+        assert reader.plans_at(run_id, at) == {u: plan for u, plan in plans.items() if plan}
+        assert {(k.scope, k.name): k for k in reader.knobs(run_id, at)} == slow.knobs(at)
+        for unit in (None, *UNITS):
+            found = reader.decisions(run_id, until=at, limit=1000, unit=unit)
+            assert [entry.decision for entry in found] == slow.decisions(at, unit)
+            counts = reader.decision_counts(run_id, at, unit)
+            newest = {d.unit_id: d.seq for d in reversed(slow.decisions(at, unit))}
+            assert counts.stored == len(slow.decisions(at, unit))
+            assert counts.evaluated == sum(newest.values())
+        for unit in UNITS:
+            stored = reader.matrix(run_id, "selectivity", at, unit)
+            assert (stored and stored.matrix) == slow.matrix("selectivity", at, unit)
+            assert reader.plan_at(run_id, at, unit) == plans[unit]
 
 
 def check_series(reader: Reader, run_id: str, slow: SlowStore) -> None:

@@ -5,10 +5,20 @@ from __future__ import annotations
 import re
 import sqlite3
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
 from storage.schema import METADATA, Base
+from storage.vocabulary.kinds import (
+    EntityKind,
+    EventKind,
+    InputState,
+    Role,
+    RunState,
+    Severity,
+    Verdict,
+)
 from storage.vocabulary.properties import PROPERTIES
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +43,25 @@ def test_every_column_is_documented_with_unit_and_meaning() -> None:
         assert comment, f"{name} has no comment"
         assert meaning == comment.replace(f" ({unit})", ""), name
         assert unit.strip(), name
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("runs.state", RunState),
+        ("inputs.state", InputState),
+        ("input_batches.state", InputState),
+        ("entities.kind", EntityKind),
+        ("entities.role", Role),
+        ("decisions.verdict", Verdict),
+        ("events.kind", EventKind),
+        ("events.severity", Severity),
+    ],
+)
+def test_a_closed_list_is_documented_word_by_word(column: str, words: Any) -> None:
+    (_, meaning) = rows(r"\w+\.\w+")[column]
+    listed = meaning.rpartition(": ")[2].partition(";")[0]
+    assert re.split(", | or ", listed) == list(get_args(words))
 
 
 def test_a_column_whose_name_carries_a_unit_is_documented_in_it() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from backend.engine.execution import BatchResult, Match, PlanSnapshot
+
 from backend.systems.asc.constructs import Words
 from backend.systems.asc.cost import PlanShape, route
 from backend.systems.asc.matching import StopRule, match_tuple, sample_regions

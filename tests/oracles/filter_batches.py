@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-
 from backend.engine.execution import FilterBatchResult, FilterSnapshot, KeptAside, Match
+
 from backend.model.conditions import Call, Condition, WindowMember
 from backend.model.filters import Filter
 from backend.model.functions import Functions

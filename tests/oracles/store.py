@@ -66,26 +66,29 @@ class SlowStore:
                 alive.append(entity)
         return alive
 
-    def matrix(self, name: str, at: int | None) -> Matrix | None:
-        """The matrix of that name recorded last."""
-        found = [m for _, r in self.upto(at) for m in r.matrices if m.name == name]
+    def matrix(self, name: str, at: int | None, unit: str) -> Matrix | None:
+        """The matrix of that name and unit recorded last."""
+        mine = [m for _, r in self.upto(at) for m in r.matrices if m.unit_id == unit]
+        found = [m for m in mine if m.name == name]
         return found[-1] if found else None
 
-    def plan(self, at: int | None) -> PlanVersion | None:
-        """The plan in force."""
-        plans = [p for _, r in self.entries for p in r.plans if at is None or p.batch <= at]
-        return max(plans, key=lambda p: (p.batch, p.version), default=None)
+    def plan(self, at: int | None, unit: str) -> PlanVersion | None:
+        """The plan of the unit in force."""
+        plans = [p for _, r in self.entries for p in r.plans if p.unit_id == unit]
+        known = [p for p in plans if at is None or p.batch <= at]
+        return max(known, key=lambda p: (p.batch, p.version), default=None)
 
-    def knobs(self, at: int | None) -> dict[str, Knob]:
-        """Knob name -> the value in force."""
+    def knobs(self, at: int | None) -> dict[tuple[str, str], Knob]:
+        """(Scope, knob name) -> the value in force."""
         values = [k for _, r in self.entries for k in r.knobs if at is None or k.batch <= at]
-        return {k.name: k for k in sorted(values, key=lambda k: k.version)}
+        return {(k.scope, k.name): k for k in sorted(values, key=lambda k: k.version)}
 
-    def decisions(self, until: int | None) -> list[Decision]:
-        """Decisions evaluated up to a batch, newest first."""
+    def decisions(self, until: int | None, unit: str | None) -> list[Decision]:
+        """Decisions (of a unit) evaluated up to a batch, newest first."""
         found = [d for _, r in self.entries for d in r.decisions]
         found = [d for d in found if until is None or d.batch <= until]
-        return sorted(found, key=lambda d: -d.seq)
+        mine = [d for d in found if unit is None or d.unit_id == unit]
+        return sorted(mine, key=lambda d: (d.batch, d.seq, d.unit_id), reverse=True)
 
 
 def roll_up(points: list[tuple[int, float, float | None]], length_s: int) -> list[dict[str, Any]]:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-
 from backend.engine.execution import BatchResult, PlanSnapshot
 from backend.hosts.spark.executor import SparkExecutor
 from backend.hosts.spark.sinks import FileSink
+from pyspark.sql import DataFrame, SparkSession
+
 from backend.model.events import MicroArrow, PlanKind, SelectionPlan
 from backend.model.schema import Schema
 from backend.systems.asc.constructs import ConstructSet

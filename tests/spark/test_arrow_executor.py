@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
-
 from backend.engine.execution import BatchResult, PlanSnapshot
-from backend.hosts.spark import compiler
 from backend.hosts.spark.executor import SparkExecutor
 from backend.hosts.spark.sinks import FileSink
+from pyspark.sql import SparkSession
+
+from backend.hosts.spark import compiler
 from backend.hosts.spark.warming import warm_workers
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import MicroArrow, PlanKind, SelectionPlan

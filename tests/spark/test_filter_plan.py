@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-
-from backend.cql import parse_query
 from backend.engine.execution import FilterBatchResult, FilterSnapshot
 from backend.hosts.spark.filter_executor import FilterExecutor
 from backend.hosts.spark.sinks import FileSink
+from pyspark.sql import DataFrame, SparkSession
+
+from backend.cql import parse_query
 from backend.model.filters import FilterPlan, Probing
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema

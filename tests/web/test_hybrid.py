@@ -64,5 +64,5 @@ def test_the_plan_is_drawn_and_a_tuple_followed(
 
 def test_a_plan_without_arrows_has_no_hybrid_view(open_page: OpenPage) -> None:
     page = open_page("/matrix?run=r1")
-    expect(page.locator("#pw-matrix-selectivity-note")).to_contain_text("as of batch")
+    expect(page.locator("#pw-selectivity-note")).to_contain_text("as of batch")
     expect(page.locator("#pw-hybrid-box")).to_be_hidden()

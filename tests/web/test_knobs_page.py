@@ -39,7 +39,7 @@ def test_knobs_of_an_ended_run_are_locked_and_say_why(open_page: OpenPage) -> No
     mu = page.locator("[data-knob=mu]")
     expect(mu.get_by_label("mu", exact=True)).to_be_disabled()
     reason = "This run is ended; its knobs are history."
-    expect(page.locator("#knobs-notice")).to_contain_text(reason)
+    expect(page.locator("#pw-knobs-body")).to_contain_text(reason)
     expect(mu).to_have_attribute("title", reason)
 
 
@@ -59,7 +59,7 @@ def test_a_turn_is_pending_then_applied_and_audited(open_page: OpenPage, site: S
     batch = site.recording.next_batch - 1
     expect(chip).to_have_text(f"applied at batch {batch}")
     expect(mu).to_have_attribute("data-value", "0.3")
-    row = page.locator("#knobs-audit tbody tr").first
+    row = page.locator("#pw-audit tbody tr").first
     expect(row).to_contain_text("too many switches")
     expect(row).to_contain_text("0.1")
     row.get_by_role("button", name="Back to 0.1").click()
@@ -67,7 +67,7 @@ def test_a_turn_is_pending_then_applied_and_audited(open_page: OpenPage, site: S
     page.wait_for_timeout(300)
     site.feed()
     expect(mu).to_have_attribute("data-value", "0.1")
-    expect(page.locator("#knobs-audit tbody tr").first).to_contain_text("revert of #")
+    expect(page.locator("#pw-audit tbody tr").first).to_contain_text("revert of #")
 
 
 def test_out_of_range_cannot_be_applied(open_page: OpenPage) -> None:
@@ -115,7 +115,7 @@ def test_locked_while_frozen(open_page: OpenPage, site: Site) -> None:
     site.feed()
     until(page, "planwatch.known.now !== null")
     page.locator("#pw-mode").click()
-    expect(page.locator("#knobs-notice")).to_contain_text("Frozen")
+    expect(page.locator("#pw-knobs-body")).to_contain_text("Frozen")
     expect(mu.get_by_label("mu", exact=True)).to_be_disabled()
 
 

@@ -86,8 +86,8 @@ def test_a_violated_view_is_drawn_with_the_move_it_implies(
     expect(page.locator(f"[data-move='{challenger},{place}'] title")).to_have_text(
         f"{pair['challenger']} overtakes {pair['filter']}"
     )
-    expect(page.locator("#pw-filters-side")).to_contain_text(": violated")
-    expect(page.locator("#pw-filters-side")).to_contain_text("switched")
+    expect(page.locator("#pw-check")).to_contain_text(": violated")
+    expect(page.locator("#pw-check")).to_contain_text("switched")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.evaluate(axe_source())
     report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
@@ -110,7 +110,7 @@ def test_cells_by_keyboard_other_numbers_and_the_table(open_page: OpenPage, site
     expect(page.locator("[data-cell='1,2'] text")).to_have_text(str(count))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Table").first.click()
-    row = page.locator("#pw-filters-table tbody tr").first
+    row = page.locator("#pw-view-table tbody tr").first
     assert [int(text) for text in row.locator("td").all_inner_texts()] == [
         int(stored.matrix.row_stats["reached"][0]),
         *(int(count) for count in stored.matrix.values[0]),
@@ -137,8 +137,8 @@ def test_the_race_and_the_overhead(open_page: OpenPage) -> None:
     page = drawn(open_page(f"/matrix?run={RUN}&at={SWEEP - 1}"))
     plot = "document.querySelector('#pw-race-graph .js-plotly-plot')"
     until(page, f"!!({plot} && {plot}.data && {plot}.data.length === 12)", SLOW_S)
-    expect(page.locator("#pw-race-standings tbody tr")).to_have_count(6)
-    expect(page.locator("#pw-race-standings")).to_contain_text("in force")
+    expect(page.locator("#pw-race-foot tbody tr")).to_have_count(6)
+    expect(page.locator("#pw-race-foot")).to_contain_text("in force")
     expect(page.locator("#pw-overhead-bar [data-share]")).to_have_count(5)
     expect(page.locator(".pw-overhead")).to_contain_text("break-even p")
 

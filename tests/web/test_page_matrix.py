@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.web.conftest import OpenPage, until
 
 pytestmark = pytest.mark.web
-SELECTIVITY = "document.querySelector('#pw-matrix-selectivity .js-plotly-plot')"
-REGIONS = "document.querySelector('#pw-matrix-regions .js-plotly-plot')"
+SELECTIVITY = "document.querySelector('#pw-selectivity-graph .js-plotly-plot')"
+REGIONS = "document.querySelector('#pw-regions-graph .js-plotly-plot')"
 SLOW_S = 40.0  # plotly is large, and test machines are busy
 
 
@@ -39,7 +39,7 @@ def test_both_matrices_are_drawn(open_page: OpenPage, scheme: str, width: int, h
 
 def test_the_matrices_are_those_of_the_moment(open_page: OpenPage) -> None:
     page = drawn(open_page("/matrix?run=r1&at=30"))
-    note = page.locator("#pw-matrix-selectivity-note")
+    note = page.locator("#pw-selectivity-note")
     expect(note).to_contain_text("as of batch 25")
     page.evaluate("planwatch.go({at: 80})")
     expect(note).to_contain_text("as of batch 75", timeout=15_000)
@@ -60,7 +60,7 @@ def test_tables_have_the_same_numbers(open_page: OpenPage) -> None:
     until(page, f"{REGIONS}.data.length === 2")
     bits = page.evaluate(f"{REGIONS}.data[0].z")
     page.keyboard.press("t")
-    rows = page.locator("#pw-matrix-regions-table tbody tr")
+    rows = page.locator("#pw-regions-table tbody tr")
     expect(rows).to_have_count(6)
     cells = rows.nth(1).locator("td").all_inner_texts()
     assert [int(cell) for cell in cells[2:]] == bits[1]

@@ -7,7 +7,6 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.components.formats import Format, age, show
 from tests.web.conftest import OpenPage, until
 from tests.web.site import N_ENDED, STALLED, Site
 
@@ -180,19 +179,6 @@ def test_a_dead_engine_is_called_stopped(open_page: OpenPage) -> None:
     shown = page.locator("#pw-age")
     expect(shown).to_contain_text("ENGINE STOPPED")
     expect(shown).to_have_attribute("data-level", "red")
-
-
-def test_numbers_are_written_alike_on_both_sides(open_page: OpenPage) -> None:
-    page = ready(open_page("/plan?run=r1"))
-    numbers = (None, 0, 1, 3.0, 0.6133, 9.94, 99.96, 999.4, 999.6, 1234.6, 123456, 2.5e6, 7e9)
-    forms: tuple[Format, ...] = ("int", "si", "pct", "f2", "f3", "ms")
-    cases = [(number, form) for number in numbers for form in forms]
-    pairs = [list(case) for case in cases]
-    written = page.evaluate("cases => cases.map(([n, f]) => planwatch.show(n, f))", pairs)
-    assert written == [show(number, form) for number, form in cases]
-    assert page.evaluate("planwatch.show('a', 'text')") == "a"
-    ages = [None, 0.04, 5.0, 9.96, 42.0, 99.6, 600.0, 5970.0, 9000.0, 200000.0]
-    assert page.evaluate("all => all.map(planwatch.age)", ages) == [age(one) for one in ages]
 
 
 _NO_STREAM = """() => {

@@ -37,7 +37,7 @@ class Probe(NamedTuple):
     filter: int | None = None
 
 
-class Proposal(NamedTuple):
+class ProposedOrder(NamedTuple):
     """An order, and the cost of the old and the new one on the window; None where the window's
     partial bits do not determine it."""
 
@@ -46,7 +46,7 @@ class Proposal(NamedTuple):
     new_ps: Picoseconds | None
 
 
-class Inequality(NamedTuple):
+class TestedInequality(NamedTuple):
     """What was tested: ``lhs < rhs`` of a metric."""
 
     lhs: float | None
@@ -84,10 +84,10 @@ class Policy(ABC):
         return look(s, self.kept(s.view))
 
     @abstractmethod
-    def propose(self, s: Situation, finding: Finding) -> Proposal:
+    def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         """The order that answers a violation; ``s`` is left alone."""
 
-    def considered(self, s: Situation, finding: Finding) -> Proposal:
+    def considered(self, s: Situation, finding: Finding) -> ProposedOrder:
         """What a check looks at: the proposal, or the present order when nothing is violated."""
         return self.propose(s, finding) if finding.is_violated else _kept_order(s)
 
@@ -112,13 +112,13 @@ class Policy(ABC):
 
     def inequality(
         self, rule: Rule, finding: Finding, old_us: float | None, new_us: float | None
-    ) -> Inequality:
+    ) -> TestedInequality:
         """own rank < α · challenger's rank; by evidence 0 < lower bound of their difference."""
         if rule.by_evidence and finding.interval is not None:
-            return Inequality(0.0, finding.interval.low, "rank difference, lower bound")
+            return TestedInequality(0.0, finding.interval.low, "rank difference, lower bound")
         own, other = finding.ranks
         alpha = float(rule.threshold)
-        return Inequality(finite(own), finite(alpha * other), "drops per us")
+        return TestedInequality(finite(own), finite(alpha * other), "drops per us")
 
 
 class AGreedy(Policy):
@@ -127,7 +127,7 @@ class AGreedy(Policy):
     name = "a-greedy"
     invariant = "greedy invariant"
 
-    def propose(self, s: Situation, finding: Finding) -> Proposal:
+    def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         """Correct at the smallest violated position until none is left (Fig. 4.7, looped)."""
         view = s.view.copy()
         trial = s._replace(view=view)
@@ -180,7 +180,7 @@ class Sweep(Policy):
             found[: position + 1, position] = True
         return found
 
-    def propose(self, s: Situation, finding: Finding) -> Proposal:
+    def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         source, target = finding.pair.challenger, finding.pair.position
         order = list(s.view.order)
         order.insert(target, order.pop(source))
@@ -212,7 +212,7 @@ class Independent(Policy):
     def find(self, s: Situation) -> Finding | None:
         return look(s, super().kept(s.view), flat=True)
 
-    def propose(self, s: Situation, finding: Finding) -> Proposal:
+    def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         """Sort by count per cost, stable."""
         by_filter = [0] * s.view.n
         for place, one in enumerate(s.view.order):
@@ -238,7 +238,7 @@ class LocalSwaps(Policy):
         found = np.eye(view.n, dtype=np.bool_) | np.eye(view.n, k=1, dtype=np.bool_)
         return found & (view.comparable() | np.eye(view.n, dtype=np.bool_))
 
-    def propose(self, s: Situation, finding: Finding) -> Proposal:
+    def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         source, target = finding.pair.challenger, finding.pair.position
         order = list(s.view.order)
         order[source], order[target] = order[target], order[source]
@@ -268,19 +268,19 @@ class Optimal(Policy):
         cheaper = ranks_below(best, 1, now, 1, s.rule.threshold) if now else False
         return nearest._replace(is_violated=cheaper, violated=())
 
-    def propose(self, s: Situation, finding: Finding) -> Proposal:
+    def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         return _priced(s, self._best(s))
 
-    def considered(self, s: Situation, finding: Finding) -> Proposal:
+    def considered(self, s: Situation, finding: Finding) -> ProposedOrder:
         """Always the cheapest order, whatever it saves."""
         return self.propose(s, finding)
 
     def inequality(
         self, rule: Rule, finding: Finding, old_us: float | None, new_us: float | None
-    ) -> Inequality:
+    ) -> TestedInequality:
         """Best cost < α · present cost."""
         rhs = None if old_us is None else float(rule.threshold) * old_us
-        return Inequality(new_us, rhs, "predicted cost per tuple")
+        return TestedInequality(new_us, rhs, "predicted cost per tuple")
 
     def _best(self, s: Situation) -> list[int]:
         view = s.view
@@ -294,7 +294,7 @@ class Static(Policy):
     name = "static"
     invariant = "fixed order"
 
-    def propose(self, s: Situation, finding: Finding) -> Proposal:
+    def propose(self, s: Situation, finding: Finding) -> ProposedOrder:
         return _priced(s, list(s.view.order))
 
     def verdict(
@@ -319,18 +319,18 @@ def make_policy(knobs: AgreedyKnobs) -> Policy:
     return policy_class(knobs.filter_algorithm).of(knobs)
 
 
-def _priced(s: Situation, order: list[int]) -> Proposal:
+def _priced(s: Situation, order: list[int]) -> ProposedOrder:
     """The order with both costs, from complete bits."""
     old = order_cost(s.view.order, s.columns, s.costs, s.n_tuples)
-    return Proposal(order, old, order_cost(order, s.columns, s.costs, s.n_tuples))
+    return ProposedOrder(order, old, order_cost(order, s.columns, s.costs, s.n_tuples))
 
 
-def _moved(s: Situation, finding: Finding, order: list[int]) -> Proposal:
+def _moved(s: Situation, finding: Finding, order: list[int]) -> ProposedOrder:
     """The order once the challenger stands where the other did, costed from its column of V."""
     source, target = finding.pair.challenger, finding.pair.position
     old = cost_of_view(s.view, s.costs, s.n_tuples)
-    return Proposal(order, old, cost_after_move(s.view, s.costs, s.n_tuples, source, target))
+    return ProposedOrder(order, old, cost_after_move(s.view, s.costs, s.n_tuples, source, target))
 
 
-def _kept_order(s: Situation) -> Proposal:
-    return Proposal(list(s.view.order), cost_of_view(s.view, s.costs, s.n_tuples), None)
+def _kept_order(s: Situation) -> ProposedOrder:
+    return ProposedOrder(list(s.view.order), cost_of_view(s.view, s.costs, s.n_tuples), None)

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from backend.model.conditions import ContinuousQuery, reads
-from backend.model.filters import AdoptFilters, Filter, FilterPlan
-from backend.model.ids import entity_id, output_queue, profile_id, unit_entity
+from backend.model.filters import AdoptFilters, FilterPlan
+from backend.model.ids import entity_id, output_queue, profile_id
 from backend.operators.contract import UnitResult
 from backend.operators.filters.counts import FilterCounts
 from backend.systems.agreedy.race import Standing
-from backend.systems.agreedy.reoptimizer import FiltersReOptimizer, Monitor
-from backend.systems.recording import pipeline, samples_of
-from storage.vocabulary.graph import PlanGraph, PlanNode
+from backend.systems.agreedy.reoptimizer import FiltersReOptimizer, PipelineMonitor
+from backend.systems.publishing import (
+    operator_entities,
+    pipeline,
+    query_entity,
+    samples_of,
+    unit_entities,
+    unit_samples,
+)
+from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
 
@@ -20,9 +27,7 @@ def plan_graph(plan: FilterPlan, unit_id: str, input: str) -> PlanGraph:
     """The filters in their order; nothing while there is no query."""
     if not plan.order:
         return PlanGraph()
-    nodes = [PlanNode(entity_id(unit_id, "filter", name), "filter", name) for name in plan.order]
-    queues = [entity_id(unit_id, "queue", name) for name in plan.order]
-    return pipeline(unit_id, input, list(zip(nodes, queues, strict=True)))
+    return pipeline(unit_id, input, "filter", {name: {} for name in plan.order})
 
 
 def plan_version(adopted: AdoptFilters, unit_id: str, input: str, algorithm: str) -> PlanVersion:
@@ -41,74 +46,34 @@ def plan_version(adopted: AdoptFilters, unit_id: str, input: str, algorithm: str
     )
 
 
-def order_of(plan: PlanVersion) -> tuple[str, ...]:
-    """The filters of a record, in order, by name."""
-    graph = PlanGraph.from_json(plan.graph)
-    return tuple(graph.node(id).name for id in graph.order)
-
-
-def unit_entities(
+def entities_of(
     core: FiltersReOptimizer, unit_id: str, paused: Mapping[str, ContinuousQuery]
 ) -> list[Entity]:
     """The unit, its profile window, filters, queues, racers and queries."""
     query = core.query
     name = query.name if query else next(iter(paused), "")
-    found = [
-        Entity(
-            unit_entity(unit_id), "system", f"Filters of {name}", unit_id=unit_id, role="system"
-        ),
-        Entity(profile_id(unit_id), "monitor", "Profile window", unit_id=unit_id, role="profile"),
-        Entity(
-            output_queue(unit_id), "queue", "Handed to the output", unit_id=unit_id, role="queue"
-        ),
-    ]
+    found = unit_entities(unit_id, f"Filters of {name}")
     for f in core.filters:
-        found += _filter_entities(f, unit_id, name)
+        facts = {"text": f.text, "kind": f.kind, "attributes": list(reads(f.condition))}
+        found += operator_entities(unit_id, "filter", f.name, facts, name)
     for one in core.standings:
-        id, facts = (
-            entity_id(unit_id, "race", one.algorithm),
-            {"in_force": one.algorithm == core.algorithm},
-        )
-        found.append(Entity(id, "monitor", one.algorithm, facts, unit_id=unit_id, role="race"))
+        id = entity_id(unit_id, "race", one.algorithm)
+        racing = {"in_force": one.algorithm == core.algorithm}
+        found.append(Entity(id, "monitor", one.algorithm, racing, unit_id=unit_id, role="race"))
     if query is not None:
-        found.append(_query_entity(unit_id, query, core.filters, "active"))
-    return [*found, *(_query_entity(unit_id, one, (), "paused") for one in paused.values())]
-
-
-def _filter_entities(f: Filter, unit_id: str, query: str) -> list[Entity]:
-    facts: dict[str, Json] = {
-        "text": f.text,
-        "kind": f.kind,
-        "attributes": list(reads(f.condition)),
-    }
-    id, queue = entity_id(unit_id, "filter", f.name), entity_id(unit_id, "queue", f.name)
-    return [
-        Entity(id, "operator", f.name, facts, query, unit_id=unit_id, role="filter"),
-        Entity(queue, "queue", f"Handed to {f.name}", unit_id=unit_id, role="queue"),
-    ]
-
-
-def _query_entity(
-    unit_id: str, query: ContinuousQuery, filters: Sequence[Filter], state: str
-) -> Entity:
-    properties: dict[str, Json] = {
-        "text": query.text,
-        "stream": query.stream,
-        "state": state,
-        "slot": None,
-        "duplicate_of": None,
-        "attributes": list(dict.fromkeys(a for f in filters for a in reads(f.condition))),
-        "filters": [f.name for f in filters],
-    }
-    id = entity_id(unit_id, "query", query.name)
-    return Entity(id, "query", query.name, properties, query.name, unit_id=unit_id, role="query")
+        read = dict.fromkeys(a for f in core.filters for a in reads(f.condition))
+        named = [f.name for f in core.filters]
+        facts = {"attributes": list(read), "filters": named}
+        found.append(query_entity(unit_id, query, "active", **facts))
+    nothing: dict[str, Json] = {"attributes": [], "filters": []}
+    return [*found, *(query_entity(unit_id, q, "paused", **nothing) for q in paused.values())]
 
 
 def filter_samples(
     unit_id: str,
     result: UnitResult,
     plan: FilterPlan,
-    monitor: Monitor,
+    monitor: PipelineMonitor,
     raised_total: Mapping[str, int],
 ) -> list[Sample]:
     """Per filter of the plan that ran: tuples asked about, shares, cost, rank; queues."""
@@ -136,21 +101,12 @@ def filter_samples(
     return found
 
 
-def unit_samples(
-    unit_id: str, result: UnitResult, monitor: Monitor, profile_prob: float
+def monitor_samples(
+    unit_id: str, result: UnitResult, monitor: PipelineMonitor, profile_prob: float
 ) -> list[Sample]:
     """What concerns all of the unit, and its profile window with what it cost and says."""
     counts: FilterCounts = result.report
-    n, visits = result.n_tuples, sum(counts.evaluated.values())
-    n_profiled = len(counts.outcomes) + counts.n_passed
-    found = samples_of(
-        unit_entity(unit_id),
-        {
-            "dropping_ratio": (1 - result.n_matched / n if n else None, "prob"),
-            "visits_per_tuple": (visits / n if n else None, "visits/tuple"),
-            "profile_share": (n_profiled / n if n else None, "prob"),
-        },
-    )
+    visits, n_profiled = sum(counts.evaluated.values()), len(counts.outcomes) + counts.n_passed
     profile: dict[str, tuple[float | None, str]] = {
         "n_sampled": (n_profiled, "tuples"),
         "window_tuples": (monitor.window_tuples, "tuples"),
@@ -165,6 +121,7 @@ def unit_samples(
     if monitor.overhead is not None:
         for part in ("tuples", "profile", "window", "view", "violations"):
             profile[f"share_{part}"] = (getattr(monitor.overhead, part), "prob")
+    found = unit_samples(unit_id, result, visits, n_profiled, {})
     return found + samples_of(profile_id(unit_id), profile)
 
 

@@ -23,7 +23,7 @@ from backend.systems.agreedy.exact import Picoseconds
 from backend.systems.agreedy.findings import Situation
 from backend.systems.agreedy.knobs import ALGORITHMS, AgreedyKnobs
 from backend.systems.agreedy.policies import Policy, policy_class
-from backend.systems.agreedy.profiler import Profiler, Taken
+from backend.systems.agreedy.profiler import Profiler
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 
@@ -33,7 +33,7 @@ STRETCH_TUPLES: Final = 2000
 LEAST_SAMPLE: Final = 10
 
 
-class Step(NamedTuple):
+class RaceStep(NamedTuple):
     """What a batch brought: n_tuples of the stream, complete profile tuples, costs by filter.
 
     outcomes: int8[k, n], columns by filter; n_passed more passed all filters. flush: the algorithm
@@ -46,11 +46,6 @@ class Step(NamedTuple):
     time_s: float
     costs: tuple[Picoseconds, ...]
     flush: bool
-
-    @classmethod
-    def of(cls, n_tuples: int, taken: Taken, time_s: float, costs: tuple[Picoseconds, ...]) -> Step:
-        """Of what the profiler has taken."""
-        return cls(n_tuples, taken.outcomes, taken.n_passed, time_s, costs, False)
 
 
 class Standing(NamedTuple):
@@ -82,7 +77,7 @@ class Racer:
         self._us = 0.0
         self._n = 0
 
-    def follow(self, step: Step, knobs: AgreedyKnobs) -> None:
+    def follow(self, step: RaceStep, knobs: AgreedyKnobs) -> None:
         """Pay for the batch under the present order, then take in its profile and check."""
         paid = tuple_costs(step.outcomes == DROPPED, step.n_passed, self.view.order, step.costs)
         self._us += float(paid.us.sum())
@@ -103,7 +98,7 @@ class Racer:
         self._n, self._us = 0, 0.0
         return (us / n * STRETCH_TUPLES if n else None), n
 
-    def _slide(self, step: Step, knobs: AgreedyKnobs) -> int:
+    def _slide(self, step: RaceStep, knobs: AgreedyKnobs) -> int:
         """One step of the window; how many profile tuples went out."""
         window = self._window
         inserted = window.add(step.outcomes, step.n_passed, step.time_s)
@@ -174,7 +169,7 @@ class Race:
             view.rebuild(own.columns)
             self._racers.append(Racer(runs, view, own, since))
 
-    def follow(self, step: Step, knobs: AgreedyKnobs) -> None:
+    def follow(self, step: RaceStep, knobs: AgreedyKnobs) -> None:
         """Everybody takes in the batch; when a stretch is over, the costs are read."""
         for racer in self._racers:
             racer.follow(step, knobs)

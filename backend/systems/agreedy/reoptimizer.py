@@ -37,7 +37,7 @@ from backend.systems.agreedy.overhead import Overhead, OverheadMeter
 from backend.systems.agreedy.pipeline import pipeline_of
 from backend.systems.agreedy.policies import make_policy
 from backend.systems.agreedy.profiler import Profiler, Taken
-from backend.systems.agreedy.race import Race, Standing, Step
+from backend.systems.agreedy.race import Race, RaceStep, Standing
 from backend.systems.agreedy.view import MatrixView
 from storage.vocabulary.records import Decision, DecisionOutcome, Event, Matrix
 
@@ -46,7 +46,7 @@ FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
 LAPS: Final = ("window", "view", "violations", "race")
 
 
-class Monitor(NamedTuple):
+class PipelineMonitor(NamedTuple):
     """What is watched at the moment; None = not known yet.
 
     window_tuples: dropped profile tuples in the window; n_passed: passes sampled with them.
@@ -154,7 +154,7 @@ class FiltersReOptimizer:
         return self._policy.name
 
     @property
-    def monitor(self) -> Monitor:
+    def monitor(self) -> PipelineMonitor:
         """The watched quantities, for display."""
         profiler, n = self._profiler, self._profiler.n_tuples
         costs, window = profiler.prices(self.knobs), profiler.window
@@ -165,7 +165,7 @@ class FiltersReOptimizer:
         expected = cost_of_view(profiler.view, costs, n) / n / PS_PER_US if known else None
         saved = first - expected if first is not None and expected is not None else 0.0
         drops = window.drops().sum(axis=0).tolist() if known and window.is_complete else ()
-        return Monitor(
+        return PipelineMonitor(
             len(window),
             window.n_passed,
             self.profile_prob,
@@ -249,8 +249,9 @@ class FiltersReOptimizer:
         self._lap("violations")
         if self._race.is_on:
             costs = self._profiler.prices(self.knobs)
-            step = Step.of(event.n_tuples, taken, event.time_s, costs)
-            self._race.follow(step._replace(flush=flushed), self.knobs)
+            outcomes, n_passed = taken.outcomes, taken.n_passed
+            step = RaceStep(event.n_tuples, outcomes, n_passed, event.time_s, costs, flushed)
+            self._race.follow(step, self.knobs)
         self._lap("race")
         return found
 

@@ -7,24 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from backend.cql.printer import format_filter
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
-from backend.model.filters import BatchFiltered, FilterInstruction, FilterPlan, Probing, Shares
+from backend.model.filters import AdoptFilters, BatchFiltered, FilterPlan, Probing, Shares
 from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings
 from backend.operators.contract import UnitResult
 from backend.operators.filters.pipeline import PipelineOperator
 from backend.systems.agreedy.published import (
+    entities_of,
     filter_samples,
-    order_of,
+    monitor_samples,
     plan_version,
     race_matrices,
     race_samples,
-    unit_entities,
-    unit_samples,
 )
 from backend.systems.agreedy.reoptimizer import LAPS, FiltersReOptimizer
-from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
-from backend.systems.recording import recorded
-from storage.vocabulary.records import Entity
+from backend.systems.contract import BatchRan, Recorded, Refused, UnitJob, UnitState
+from backend.systems.publishing import PublishedUnit, order_of
+from storage.vocabulary.records import Entity, Matrix, PlanVersion, Sample
 
 
 class _Laps:
@@ -43,18 +42,17 @@ class _Laps:
         self._last = now
 
 
-class FilterUnit:
+class FilterUnit(PublishedUnit[AdoptFilters]):
     """The filters of one query; without one, nothing is emitted."""
 
     def __init__(self, job: UnitJob, settings: KnobSettings) -> None:
         """Raises Refused for more than one query, and for windows that nobody opened."""
-        self._job, self._laps = job, _Laps(job.clock)
+        super().__init__(job)
+        self._laps = _Laps(job.clock)
         self.core = FiltersReOptimizer(self._only(job.queries), settings, self._laps)
         self._operator: PipelineOperator | None = None
         self._ran = self.core.plan
         self._raised: dict[str, int] = {}
-        self._result: UnitResult | None = None
-        self._decided = False
 
     @property
     def plan_version(self) -> int:
@@ -101,20 +99,19 @@ class FilterUnit:
         return self._recorded(self.core.handle(event))
 
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
-        return unit_entities(self.core, self._job.id, paused)
+        return entities_of(self.core, self._job.id, paused)
 
-    def observe(self) -> Observation:
-        result, decided = self._result, self._decided
-        self._result, self._decided = None, False
-        id, core = self._job.id, self.core
-        samples = []
-        if result is not None:
-            monitor = core.monitor
-            samples = filter_samples(id, result, self._ran, monitor, self._raised)
-            samples += unit_samples(id, result, monitor, self._probability)
-            samples += race_samples(id, core.standings, self._laps.us["race"])
-        matrices = (*core.matrices(), *race_matrices(core.standings)) if decided else ()
-        return Observation(tuple(samples), matrices)
+    def _samples(self, result: UnitResult) -> list[Sample]:
+        id, monitor, standings = self._job.id, self.core.monitor, self.core.standings
+        found = filter_samples(id, result, self._ran, monitor, self._raised)
+        found += monitor_samples(id, result, monitor, self._probability)
+        return found + race_samples(id, standings, self._laps.us["race"])
+
+    def _matrices(self) -> tuple[Matrix, ...]:
+        return (*self.core.matrices(), *race_matrices(self.core.standings))
+
+    def _plan_record(self, adopted: AdoptFilters) -> PlanVersion:
+        return plan_version(adopted, self._job.id, self._job.input, self.core.algorithm)
 
     @property
     def _probability(self) -> float:
@@ -165,9 +162,3 @@ class FilterUnit:
                 message = f"{shown}: a window cannot come to a run that has begun"
                 raise Refused(f"{message}; put the query into the workload file")
         return queries[0]
-
-    def _recorded(self, instructions: Sequence[FilterInstruction]) -> Recorded:
-        id, input, algorithm = self._job.id, self._job.input, self.core.algorithm
-        found = recorded(instructions, lambda plan: plan_version(plan, id, input, algorithm))
-        self._decided |= bool(found.plans or found.decisions)
-        return found

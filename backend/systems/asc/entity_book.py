@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from backend.model.conditions import ContinuousQuery
 from backend.systems.asc.constructs import ConstructSet
-from backend.systems.asc.published import query_entity, unit_entities
+from backend.systems.asc.published import construct_entities, query_in
+from backend.systems.publishing import unit_entities
 from storage.vocabulary.records import Entity
 
 Queries = Mapping[str, ContinuousQuery]
@@ -32,13 +33,16 @@ class EntityBook:
         now = {**active, **paused}
         for name in self._touched(constructs, now, paused):
             if name in now:
-                entity = query_entity(self._unit_id, now[name], constructs, name in paused)
+                entity = query_in(self._unit_id, now[name], constructs, name in paused)
                 self._by_name[name] = entity
             else:
                 self._by_name.pop(name, None)
         self._constructs, self._known, self._paused = constructs, now, dict(paused)
-        found = unit_entities(constructs, self._unit_id, self._input)
-        self._all = (*found, *self._by_name.values())
+        self._all = (
+            *unit_entities(self._unit_id, f"Selections of {self._input}"),
+            *construct_entities(constructs, self._unit_id),
+            *self._by_name.values(),
+        )
         return self._all
 
     def _touched(self, constructs: ConstructSet, now: Queries, paused: Queries) -> set[str]:

@@ -9,7 +9,7 @@ from backend.adaptive.evidence import compared_detail, plan_detail
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import PlanChoice, PlanShape
 from backend.systems.asc.hybrid import ArrowDecision, HybridSequence
-from backend.systems.asc.macro import Step
+from backend.systems.asc.macro import MacroStep
 from backend.systems.asc.rearrange import Rearrangement
 from backend.systems.asc.trigger import DROPPING, VISITS
 from backend.systems.asc.watch import Moment
@@ -140,7 +140,7 @@ def _arrow_detail(decision: ArrowDecision, constructs: ConstructSet) -> dict[str
     }
 
 
-def _step_detail(step: Step) -> dict[str, Any]:
+def _step_detail(step: MacroStep) -> dict[str, Any]:
     return {
         "phase": step.phase,
         "chosen": step.chosen,

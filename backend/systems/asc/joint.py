@@ -22,7 +22,7 @@ from backend.systems.asc.cover import (
     minimum_cover,
     minimum_covers,
 )
-from backend.systems.asc.macro import Candidate, MacroSequence, Step
+from backend.systems.asc.macro import Candidate, MacroSequence, MacroStep
 from backend.systems.asc.matching import Regions
 
 _MOST_COVERS: Final = 256
@@ -92,7 +92,7 @@ class _Greedy:
     def __init__(self, constructs: ConstructSet, periods: Sequence[Regions]) -> None:
         self._constructs, self._periods = constructs, periods
         self._order: list[str] = []
-        self._steps: list[Step] = []
+        self._steps: list[MacroStep] = []
         self._measured = 0
 
     def append(self, part: Sequence[str]) -> _Greedy:
@@ -107,11 +107,11 @@ class _Greedy:
             scores = {a: self._score(before, regions, a) for a in left}
             best = min(left, key=lambda a: scores[a])
             candidates = tuple(Candidate(a, s, s, 0) for a, s in scores.items())
-            self._steps.append(Step("joint selectivity", best, candidates, len(regions)))
+            self._steps.append(MacroStep("joint selectivity", best, candidates, len(regions)))
             self._order.append(best)
             left.remove(best)
         if left:
-            self._steps.append(Step("last", left[0], (Candidate(left[0], None, 1.0, 0),), 0))
+            self._steps.append(MacroStep("last", left[0], (Candidate(left[0], None, 1.0, 0),), 0))
             self._order += left
         return self
 

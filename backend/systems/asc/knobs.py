@@ -129,8 +129,8 @@ class AscKnobs(Knobs):
     executor: str = knob(
         "kernels",
         choices=("kernels", "expressions"),
-        help="What runs a plan: compiled kernels in Spark's Python workers, or native Spark "
-        "expressions, where the plan is small enough for them.",
+        help="What runs a plan: kernels compiled by numba, or expressions, the same by NumPy, "
+        "slower, for workers without numba.",
     )
 
     @property

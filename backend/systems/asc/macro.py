@@ -37,7 +37,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MacroStep:
     """One step of the construction: all candidates, the winner and the sample it was taken on."""
 
     phase: Phase
@@ -70,7 +70,7 @@ class MacroSequence:
     """An order and how it came about, step by step."""
 
     order: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[MacroStep, ...]
 
     @property
     def n_comparisons(self) -> int:
@@ -121,7 +121,7 @@ class _Construction:
         self.left = list(constructs.attributes)
         self.columns = {a: i for i, a in enumerate(self.left)}
         self.order: list[str] = []
-        self.steps: list[Step] = []
+        self.steps: list[MacroStep] = []
         self.uncovered = constructs.covered.copy()
         self.individual: dict[str, float] = {}
 
@@ -148,7 +148,7 @@ class _Construction:
     def _append(
         self, phase: Phase, candidates: tuple[Candidate, ...], chosen: str, n_sample: int
     ) -> None:
-        self.steps.append(Step(phase, chosen, candidates, n_sample))
+        self.steps.append(MacroStep(phase, chosen, candidates, n_sample))
         self.order.append(chosen)
         self.left.remove(chosen)
         self.uncovered &= ~self.constructs.constructs[chosen].qub

@@ -18,7 +18,7 @@ from backend.systems.asc.hybrid import (
 )
 from backend.systems.asc.joint import macs, macssas_by_period, sas_by_period
 from backend.systems.asc.lattice import OrderFound, extreme_order
-from backend.systems.asc.macro import MacroSequence, Step, macro_sequence_by_period
+from backend.systems.asc.macro import MacroSequence, MacroStep, macro_sequence_by_period
 from backend.systems.asc.matching import Regions
 
 #: macro: macro-sequence. hybrid: hybrid-sequence. macs, sas, macssas: the orders of 2007. best,
@@ -42,7 +42,7 @@ NAMES: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedPlan:
     """A plan an ordering proposes, and how it came about.
 
     built: the fixed order with its steps (none for MACS, best and worst). hybrid: decisions on
@@ -57,7 +57,7 @@ class Proposal:
     found: OrderFound | None = None
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[MacroStep, ...]:
         """How the order was built."""
         return self.built.steps
 
@@ -68,7 +68,7 @@ def propose(
     periods: Sequence[Regions],
     model: CostModel,
     rules: Rules,
-) -> Proposal:
+) -> ProposedPlan:
     """The plan of an ordering.
 
     periods: regions intp[T_i, n], one a step; a single one serves all steps. MACS looks at the
@@ -83,15 +83,15 @@ def propose(
     shape = PlanShape("ticket" if ordering == "ticket" else "early drop", built.order)
     prefix = cover_prefix(constructs, built.order)
     if ordering != "hybrid":
-        return Proposal(ordering, shape, built, prefix)
+        return ProposedPlan(ordering, shape, built, prefix)
     hybrid = hybrid_sequence_by_period(constructs, each, built.order, rules)
     shape = PlanShape("hybrid", built.order, hybrid.arrows)
-    return Proposal(ordering, shape, built, prefix, hybrid)
+    return ProposedPlan(ordering, shape, built, prefix, hybrid)
 
 
 def _extreme(
     ordering: Ordering, constructs: ConstructSet, regions: Regions, model: CostModel
-) -> Proposal:
+) -> ProposedPlan:
     starts = [macro_sequence_by_period(constructs, [regions] * len(constructs.attributes)).order]
     found = extreme_order(
         constructs,
@@ -101,7 +101,7 @@ def _extreme(
         worst=ordering == "worst",
         starts=starts,
     )
-    return Proposal(
+    return ProposedPlan(
         ordering,
         PlanShape("early drop", found.order),
         MacroSequence(found.order, ()),

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from itertools import groupby
+from typing import cast
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import AdoptPlan, MicroArrow, PlanKind, SelectionPlan
-from backend.model.ids import entity_id, output_queue, profile_id, unit_entity
+from backend.model.ids import entity_id, output_queue, profile_id
 from backend.operators.contract import UnitResult
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.cost import PlanShape
-from backend.systems.asc.watch import Monitor
-from backend.systems.recording import pipeline, samples_of
-from storage.vocabulary.graph import PlanGraph, PlanNode
+from backend.systems.asc.watch import SelectionMonitor
+from backend.systems.publishing import (
+    operator_entities,
+    order_of,
+    pipeline,
+    query_entity,
+    samples_of,
+    unit_samples,
+)
+from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.records import Entity, Json, PlanVersion, Sample
 
 
@@ -23,17 +30,8 @@ def plan_graph(plan: SelectionPlan, unit_id: str, input: str) -> PlanGraph:
     """The constructs in their order. Properties: the kind of plan, and of each construct with
     micro-arrows their number and a digest of where they lead."""
     arrows = {a: list(found) for a, found in groupby(plan.arrows, lambda arrow: arrow.attribute)}
-    nodes = [
-        PlanNode(
-            entity_id(unit_id, "selection", attribute),
-            "selection",
-            attribute,
-            {"kind": plan.kind, **_arrow_facts(arrows.get(attribute, []))},
-        )
-        for attribute in plan.order
-    ]
-    queues = [entity_id(unit_id, "queue", attribute) for attribute in plan.order]
-    return pipeline(unit_id, input, list(zip(nodes, queues, strict=True)))
+    facts = {a: {"kind": plan.kind, **_arrow_facts(arrows.get(a, []))} for a in plan.order}
+    return pipeline(unit_id, input, "selection", facts)
 
 
 def _arrow_facts(arrows: list[MicroArrow]) -> dict[str, Json]:
@@ -68,46 +66,32 @@ def plan_version(adopted: AdoptPlan, unit_id: str, input: str) -> PlanVersion:
 
 def shape_of(plan: PlanVersion) -> PlanShape:
     """The plan of a record again."""
-    graph = PlanGraph.from_json(plan.graph)
-    kinds: Mapping[str, PlanKind] = {
-        kind: kind for kind in ("early drop", "no early drop", "hybrid", "ticket")
-    }
     arrows = tuple(MicroArrow(*found) for found in plan.evidence.get("arrows", ()))
-    return PlanShape(kinds[plan.kind], tuple(graph.node(id).name for id in graph.order), arrows)
+    return PlanShape(cast("PlanKind", plan.kind), order_of(plan), arrows)
 
 
-def query_entity(
+def query_in(
     unit_id: str, query: ContinuousQuery, constructs: ConstructSet, paused: bool
 ) -> Entity:
     """A registered query; a paused one has no slot."""
     name = query.name
     live = not paused and name in constructs.names_slots
     contradictory = live and constructs.is_contradictory(name)
-    properties: dict[str, Json] = {
-        "text": query.text,
-        "stream": query.stream,
-        "state": "paused" if paused else "contradictory" if contradictory else "active",
-        "slot": constructs.slot_of(name) if live else None,
-        "duplicate_of": constructs.duplicate_of(name) if live else None,
-        "attributes": list(constructs.uses(name)) if live else [],
-    }
-    id = entity_id(unit_id, "query", name)
-    return Entity(id, "query", name, properties, name, unit_id=unit_id, role="query")
+    return query_entity(
+        unit_id,
+        query,
+        "paused" if paused else "contradictory" if contradictory else "active",
+        slot=constructs.slot_of(name) if live else None,
+        duplicate_of=constructs.duplicate_of(name) if live else None,
+        attributes=list(constructs.uses(name)) if live else [],
+    )
 
 
-def unit_entities(constructs: ConstructSet, unit_id: str, input: str) -> list[Entity]:
-    """The unit, its profile window, constructs and queues; the order does not matter."""
-    found = [
-        Entity(
-            unit_entity(unit_id), "system", f"Selections of {input}", unit_id=unit_id, role="system"
-        ),
-        Entity(profile_id(unit_id), "monitor", "Profile window", unit_id=unit_id, role="profile"),
-        Entity(
-            output_queue(unit_id), "queue", "Handed to the output", unit_id=unit_id, role="queue"
-        ),
-    ]
+def construct_entities(constructs: ConstructSet, unit_id: str) -> list[Entity]:
+    """The constructs and their queues; the order does not matter."""
+    found: list[Entity] = []
     for name, construct in constructs.constructs.items():
-        properties: dict[str, Json] = {
+        facts: dict[str, Json] = {
             "attribute": name,
             "type": construct.type,
             "n_constants": len(construct.constants),
@@ -115,11 +99,7 @@ def unit_entities(constructs: ConstructSet, unit_id: str, input: str) -> list[En
             "n_queries": constructs.n_users[name],
             "bitmap_bytes": construct.bitmap_bytes,
         }
-        id, queue = entity_id(unit_id, "selection", name), entity_id(unit_id, "queue", name)
-        found += [
-            Entity(id, "operator", name, properties, unit_id=unit_id, role="selection"),
-            Entity(queue, "queue", f"Handed to {name}", unit_id=unit_id, role="queue"),
-        ]
+        found += operator_entities(unit_id, "selection", name, facts)
     return found
 
 
@@ -146,29 +126,24 @@ def construct_samples(unit_id: str, result: UnitResult, plan: SelectionPlan) -> 
     return found
 
 
-def unit_samples(
-    unit_id: str, result: UnitResult, monitor: Monitor, core_us: float
+def monitor_samples(
+    unit_id: str, result: UnitResult, monitor: SelectionMonitor, core_us: float
 ) -> list[Sample]:
     """What concerns all of the unit, and its profile window."""
-    n, counts = result.n_tuples, result.report
+    counts = result.report
     visits, n_sampled = sum(counts.reached.values()), len(next(iter(counts.sample.values()), ()))
-    found = samples_of(
-        unit_entity(unit_id),
-        {
-            "dropping_ratio": (1 - result.n_matched / n if n else None, "prob"),
-            "visits_per_tuple": (visits / n if n else None, "visits/tuple"),
-            "d_window": (monitor.d_window, "prob"),
-            "visits_window": (monitor.visits_window, "visits/tuple"),
-            "d_init": (monitor.d_init, "prob"),
-            "visits_init": (monitor.visits_init, "visits/tuple"),
-            "profile_share": (n_sampled / n if n else None, "prob"),
-            **monitor.regret.samples(),
-        },
-    )
+    watched = {
+        "d_window": (monitor.d_window, "prob"),
+        "visits_window": (monitor.visits_window, "visits/tuple"),
+        "d_init": (monitor.d_init, "prob"),
+        "visits_init": (monitor.visits_init, "visits/tuple"),
+        **monitor.regret.samples(),
+    }
     profile: dict[str, tuple[float | None, str]] = {
         "n_sampled": (n_sampled, "tuples"),
         "window_tuples": (monitor.window_tuples, "tuples"),
     }
     if n_sampled:
         profile["sample_us_per_tuple"] = (core_us / n_sampled, "us/tuple")
+    found = unit_samples(unit_id, result, visits, n_sampled, watched)
     return found + samples_of(profile_id(unit_id), profile)

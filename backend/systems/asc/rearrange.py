@@ -13,7 +13,7 @@ from backend.systems.asc.cost import (
     choose_plan,
 )
 from backend.systems.asc.matching import Regions
-from backend.systems.asc.orderings import BASELINES, Ordering, Proposal, propose
+from backend.systems.asc.orderings import BASELINES, Ordering, ProposedPlan, propose
 from backend.systems.asc.watch import Moment
 
 #: Kinds of evaluation that need no trigger, and how their explanations begin.
@@ -32,7 +32,7 @@ UNTRIGGERED: Final = {
 class Rearrangement:
     """What was proposed and what was chosen. n_periods: 0 when one sample served all steps."""
 
-    proposal: Proposal
+    proposal: ProposedPlan
     choice: PlanChoice
     n_periods: int
 
@@ -52,7 +52,7 @@ def rearrange(moment: Moment, periods: Sequence[Regions]) -> Rearrangement:
 
 
 def contest(
-    incumbent: PlanShape, built_by: Ordering, proposal: Proposal, min_gain: float
+    incumbent: PlanShape, built_by: Ordering, proposal: ProposedPlan, min_gain: float
 ) -> Contest:
     """Who meets whom.
 

@@ -48,7 +48,7 @@ from backend.systems.asc.rearrange import normalised, rearrange
 from backend.systems.asc.regret import RegretLedger
 from backend.systems.asc.trials import Trials
 from backend.systems.asc.trigger import Baseline, Reading
-from backend.systems.asc.watch import Moment, Monitor, Watch
+from backend.systems.asc.watch import Moment, SelectionMonitor, Watch
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import DecisionOutcome
 
@@ -111,7 +111,7 @@ class SelectionReOptimizer:
         return self._watch.profile.regions()
 
     @property
-    def monitor(self) -> Monitor:
+    def monitor(self) -> SelectionMonitor:
         """The watched quantities, for display."""
         return self._watch.monitor(self._plan, self.knobs, self._ledger.entry)
 

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
+    AdoptPlan,
     BatchExecuted,
-    Instruction,
     KnobsChanged,
     QueriesChanged,
     SelectionPlan,
@@ -24,13 +24,13 @@ from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import StopRule
 from backend.systems.asc.matrices import region_matrices, selectivity_matrix
 from backend.systems.asc.memory import MIB, mib
-from backend.systems.asc.published import construct_samples, plan_version, shape_of, unit_samples
+from backend.systems.asc.published import construct_samples, monitor_samples, plan_version, shape_of
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
 from backend.systems.asc.shipping import shipped_plan
 from backend.systems.asc.visit_costs import VisitCostMeter
-from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
-from backend.systems.recording import recorded
-from storage.vocabulary.records import Entity, Matrix
+from backend.systems.contract import BatchRan, Recorded, Refused, UnitJob, UnitState
+from backend.systems.publishing import PublishedUnit
+from storage.vocabulary.records import Entity, Matrix, PlanVersion, Sample
 
 #: A profile probability that follows the size of batches stays while it is this close (relative).
 _SETTLED: Final = 0.1
@@ -49,21 +49,19 @@ class _Shipped(NamedTuple):
         return same and self.stop_rule == stop_rule
 
 
-class SelectionUnit:
+class SelectionUnit(PublishedUnit[AdoptPlan]):
     """The queries of one stream, answered together by attribute selection constructs."""
 
     def __init__(self, job: UnitJob, settings: KnobSettings) -> None:
         """Raises QueryError for queries that cannot be registered."""
         self.core = SelectionReOptimizer(job.queries, job.schema, settings, job.progress)
-        self._job = job
+        super().__init__(job)
         self._queries = {query.name: query for query in job.queries}
         self._ran = self.core.plan
         self._shipped: _Shipped | None = None
         self._operator: SelectionOperator | None = None
         self._n_last = 0
-        self._result: UnitResult | None = None
         self._core_us = 0.0
-        self._decided = False
         self._visit_costs = VisitCostMeter(job.clock)
         self._book = EntityBook(job.id, job.input)
 
@@ -124,14 +122,12 @@ class SelectionUnit:
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
         return self._book.entities(self.core.constructs, self._queries, paused)
 
-    def observe(self) -> Observation:
-        result, decided = self._result, self._decided
-        self._result, self._decided = None, False
-        samples = []
-        if result is not None:
-            samples = construct_samples(self._job.id, result, self._ran)
-            samples += unit_samples(self._job.id, result, self.core.monitor, self._core_us)
-        return Observation(tuple(samples), self._matrices() if decided else ())
+    def _samples(self, result: UnitResult) -> list[Sample]:
+        found = construct_samples(self._job.id, result, self._ran)
+        return found + monitor_samples(self._job.id, result, self.core.monitor, self._core_us)
+
+    def _plan_record(self, adopted: AdoptPlan) -> PlanVersion:
+        return plan_version(adopted, self._job.id, self._job.input)
 
     def _matrices(self) -> tuple[Matrix, ...]:
         constructs, regions = self.core.constructs, self.core.profile_regions
@@ -160,9 +156,3 @@ class SelectionUnit:
         if allowed < self.core.knobs.bitmap_memory and taken > allowed * MIB:
             message = f"the bitmaps take {mib(taken)}; remove or pause queries first"
             raise Refused(f"bitmap_memory = {allowed:g} MiB refused: {message}")
-
-    def _recorded(self, instructions: list[Instruction]) -> Recorded:
-        job = self._job
-        found = recorded(instructions, lambda plan: plan_version(plan, job.id, job.input))
-        self._decided |= bool(found.plans or found.decisions)
-        return found

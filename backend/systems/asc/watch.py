@@ -16,10 +16,10 @@ from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import Ordering
 from backend.systems.asc.regret import Regret
 from backend.systems.asc.trigger import DROPPING, VISITS, Baseline, Reading, Watched
-from backend.systems.asc.windows import BatchCounts, CountWindow, ProfileWindow
+from backend.systems.asc.windows import BatchCounts, CountWindow, SampleWindow
 
 
-class Monitor(NamedTuple):
+class SelectionMonitor(NamedTuple):
     """What is watched at the moment; None = not known yet.
 
     n_window, d_window, visits_window: tuples of the running λ window, their tuple dropping ratio
@@ -41,7 +41,7 @@ class Watch:
     """The windows and clocks behind the trigger."""
 
     def __init__(self, constructs: ConstructSet) -> None:
-        self.profile = ProfileWindow(constructs)
+        self.profile = SampleWindow(constructs)
         self.window = CountWindow()
         self.baseline: Baseline | None = None
         self.cooldown = Cooldown()
@@ -111,9 +111,9 @@ class Watch:
             None if d_now is None else Watched(DROPPING, d_now, base.d_init),
         )
 
-    def monitor(self, plan: SelectionPlan, knobs: AscKnobs, regret: Regret) -> Monitor:
+    def monitor(self, plan: SelectionPlan, knobs: AscKnobs, regret: Regret) -> SelectionMonitor:
         """The watched quantities, for display."""
-        return Monitor(
+        return SelectionMonitor(
             n_window=self.window.n_tuples,
             d_window=self.window.dropping_ratio,
             visits_window=self.visits_now(plan, knobs),

@@ -47,7 +47,7 @@ class _Known(NamedTuple):
         return self.regions[:, self.constructs.attributes.index(construct.attribute)]
 
 
-class ProfileWindow:
+class SampleWindow:
     """A ring of the last τ sampled raw tuples; raw, so that it survives a change of queries."""
 
     def __init__(self, constructs: ConstructSet) -> None:

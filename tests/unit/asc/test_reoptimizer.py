@@ -15,7 +15,7 @@ from backend.model.events import (
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.matching import sample_regions, trace
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
-from backend.systems.asc.watch import Monitor
+from backend.systems.asc.watch import SelectionMonitor
 from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.oracles.selection import NaiveConstructs
 from tests.unit.asc.papers import C, query
@@ -38,7 +38,7 @@ def test_the_first_plan_comes_from_the_queries() -> None:
     assert adopt.plan == core.plan == SelectionPlan(1, "early drop", ("a", "b", "c", "d"))
     assert (adopt.batch_id, adopt.decision, adopt.predicted) == (7, None, None)
     assert "from the queries alone: minimum cover a" in adopt.reason
-    assert core.monitor == Monitor(0, None, None, None, None, 0)
+    assert core.monitor == SelectionMonitor(0, None, None, None, None, 0)
 
 
 def test_the_initial_order_is_decided_when_the_samples_are_there() -> None:

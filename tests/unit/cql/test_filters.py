@@ -22,6 +22,7 @@ STREAMS = {
     "Packets": Schema.parse("dest string, size int, ok boolean, lat double, seq bigint"),
     "Bad": Schema.parse("address string"),
     "Log": Schema.parse("dest string, at int"),
+    "Wide": Schema.parse("x float"),
 }
 
 
@@ -93,7 +94,7 @@ def test_a_call_is_typed() -> None:
     assert call == Call("lookup", (Reference("dest"), TableName("homes")))
     (near,) = parsed("near(seq, 3)").filters
     assert near == Call("Near", (Reference("seq"), Fixed(3.0)))
-    (member,) = parsed("dest in (Select * From Bad [Rows 2])").filters
+    (member,) = parsed("dest in (Select address As x From Bad [Rows 2])").filters
     assert member == WindowMember("dest", "Bad", "address", 2)
 
 
@@ -147,6 +148,8 @@ def test_filters_have_names_of_their_own() -> None:
         ("dest in (Select x From Bad [Rows 5])", 23, "unknown attribute 'x'; Bad has address"),
         ("dest in (Select at From Log [Rows 5])", 23, "Log.at is an int one; they are never equal"),
         ("size in (Select * From Log [Rows 5])", 16, "name one attribute of Log to look in"),
+        ("size in (Select x From Wide [Rows 5])", 7, "an int among values of type float is not"),
+        ("dest in (Select * From Bad [Rows 5], Log)", 16, "name one attribute of Bad to look in"),
         ("dest in (Select * From Bad [Rows 5] Where address = 'x')", 7, "a subquery with a cond"),
         ("dest in (Select * From Bad [Rows 5] Union Select * From Bad)", 43, "Union is not run"),
     ],

@@ -44,6 +44,7 @@ THESIS = Catalog(
         "CarLoc": Schema.parse("car int, seg int, x int"),
     },
     {"Tolls": Schema.parse("seg int, toll double")},
+    {"Slow": Schema.parse("A int")},
 )
 
 
@@ -182,6 +183,8 @@ def test_what_is_no_cql_is_refused_at_its_place(text: str, column: int, message:
     [
         ("Select * From S Where A > 1", None, ""),
         ("Select * From Tolls", 15, "reading a relation"),
+        ("Select * From S Where A in (Select A From Slow [Rows 5])", 43, "reading a query"),
+        ("Select * From S Where A in (Select A + 1 From S1 [Rows 5])", 36, "a select list other"),
         ("Select max(A) From S1 Join S2 On S1.A = S2.A", 8, "a select list other than *"),
         ("Select * From (Select * From S) [Rows 5] As x", 16, "a subquery"),
         ("Select * From S [Range 7200 Seconds]", 17, "the window [Range 2 Hours]"),
@@ -200,7 +203,8 @@ def test_the_first_part_that_does_not_run_is_named(
     assert (found is None) == (column is None)
     if found is not None:
         node, sentence = found
-        assert sentence.startswith(f"{what} is not run by this system yet")
+        assert sentence.startswith(what)
+        assert "is not run by this system yet" in sentence
         assert node.at.column == column
 
 

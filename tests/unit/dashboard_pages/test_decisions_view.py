@@ -32,8 +32,8 @@ def a_decision(**changes: Any) -> Decision:
         "n_sample": 800,
         "knob_version": 3,
         "explanation": "visits per tuple rose from 3.0 to 3.9",
-        "old": {"kind": "early drop", "order": ["asc:a", "asc:b", "asc:c"]},
-        "new": {"kind": "early drop", "order": ["asc:c", "asc:a", "asc:b"]},
+        "old": {"kind": "early drop", "order": ["a", "b", "c"]},
+        "new": {"kind": "early drop", "order": ["c", "a", "b"]},
         "predicted_old": 3.9,
         "predicted_new": 3.1,
     }
@@ -58,14 +58,14 @@ def an_entry(outcome: DecisionOutcome | None = None, **changes: Any) -> Decision
 
 
 def a_plan(version: int, batch: int, decision: int | None) -> PlanVersion:
-    return PlanVersion(version, batch, "early drop", ("asc:a",), {}, "h", "why", decision)
+    return PlanVersion(version, batch, "early drop", ("a",), {}, "h", "why", decision)
 
 
 def test_the_list_counts_every_evaluation_and_says_what_it_leaves_out() -> None:
-    view = build_list([an_entry()], COUNTS, "suppressed")
-    assert view.by_filter == {"all": 7, "switched": 2, "kept": 1, "suppressed": 4}
+    view = build_list([an_entry()], COUNTS, "not acted on")
+    assert view.by_filter == {"all": 7, "switched": 2, "kept": 1, "not acted on": 5}
     words = count_words(view)
-    assert words == "showing 1 of 4 stored; 40 evaluated, rejected ones are sampled"
+    assert words == "showing 1 of 5 stored; 40 evaluated, rejected ones are sampled"
 
 
 def test_when_all_evaluations_are_stored_the_words_say_so() -> None:
@@ -157,8 +157,8 @@ def test_unknown_sides_leave_the_inequality_undecided() -> None:
 
 
 def test_orders_are_read_from_lists_and_mappings() -> None:
-    assert order_names(["asc:a", "b"]) == ["a", "b"]
-    assert order_names({"order": ["asc:a"]}) == ["a"]
+    assert order_names(["a", "b"]) == ["a", "b"]
+    assert order_names({"order": ["a"]}) == ["a"]
     assert order_names(None) == []
 
 

@@ -10,8 +10,9 @@ from storage.vocabulary.records import Event, PlanVersion
 
 
 def a_plan(version: int, order: str, kind: str = "early drop") -> PlanVersion:
-    entities = tuple(f"asc:{name}" for name in order.split())
-    return PlanVersion(version, version, kind, entities, {}, f"{kind}{order}", "", version * 10)
+    entities = tuple(f"u/{name}" for name in order.split())
+    graph = {"nodes": [{"id": f"u/{name}", "name": name} for name in order.split()]}
+    return PlanVersion(version, version, kind, entities, graph, f"{kind}{order}", "", version * 10)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dashboard.components.kinds import NATIVE
 from dashboard.deltas import MAX_BYTES, encoded, snapshot
+from dashboard.views.book import Book
 from dashboard.views.decision_card import build_card
 from dashboard.views.decisions import build_list
 from dashboard.views.filters import (
@@ -24,8 +26,8 @@ from dashboard.views.filters import (
     window_batches,
 )
 from dashboard.views.overhead import build_overhead, place, verdict
-from dashboard.views.plan import NATIVE, graph_plan, steps
-from dashboard.views.race import PROPERTIES, RaceView, build_race, racers
+from dashboard.views.plan import graph_plan, steps
+from dashboard.views.race import PROPERTIES, RaceView, build_race
 from dashboard.views.thrash import find_loops
 from storage.rows import SeriesData
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
@@ -56,8 +58,8 @@ def view_at(reader: Reader, batch: int) -> FiltersView:
     stored = reader.matrix(RUN, f"view:{QUERY}", batch)
     assert stored is not None
     (entry,) = reader.decisions(RUN, until=stored.batch, limit=1)
-    entities = {entity.id: entity for entity in reader.entities(RUN, batch)}
-    return build_view(stored.matrix, stored.batch, entities, entry.decision)
+    book = Book(reader.entities(RUN, batch))
+    return build_view(stored.matrix, stored.batch, book, entry.decision)
 
 
 def test_a_switch_shows_the_view_that_was_violated_and_the_move_it_implies(reader: Reader) -> None:
@@ -150,7 +152,7 @@ def test_a_hundred_filters_and_records_with_gaps() -> None:
     names = tuple(f"F{i}" for i in range(100))
     values = [[1.0 if j >= i else None for j in range(100)] for i in range(100)]
     matrix = Matrix("view:q", "view", names, names, values, "tuples", 100)
-    view = build_view(matrix, 3, {}, None)
+    view = build_view(matrix, 3, Book(), None)
     assert len(view.rows[0]) == 100
     assert cells(view, "drop")[0][0] is None  # reached was not recorded
     assert view.check is None
@@ -158,10 +160,12 @@ def test_a_hundred_filters_and_records_with_gaps() -> None:
     cut = replace(
         matrix, row_stats={"reached": [100.0] * 100}, column_stats={"cost_us": [0.0] * 100}
     )
-    assert cells(build_view(cut, 3, {}, None), "rank")[0][0] is None  # a free filter has no ratio
-    assert view_name(("arrows", "view:a", "view:b"), "b") == "view:b"
-    assert view_name(("arrows", "view:a"), "b") == "view:a"
-    assert view_name(("arrows",), "b") is None
+    assert (
+        cells(build_view(cut, 3, Book(), None), "rank")[0][0] is None
+    )  # a free filter has no ratio
+    assert view_name(("view:a", "view:b"), "b") == "view:b"
+    assert view_name(("view:a",), "b") == "view:a"
+    assert view_name((), "b") is None
 
 
 def test_the_window_reaches_back_over_batches() -> None:
@@ -180,12 +184,12 @@ def _series(values: list[float]) -> SeriesData:
 
 
 def race_at(reader: Reader, batch: int) -> RaceView:
-    entities = reader.entities(RUN, batch)
-    keys = [(one.id, name) for one in racers(entities) for name in PROPERTIES]
+    racers = Book(reader.entities(RUN, batch)).of("race")
+    keys = [(one.id, name) for one in racers for name in PROPERTIES]
     series = reader.many_series(RUN, [*keys, ("system", "tuples_total")], until_batch=batch)
     matrix = reader.matrix(RUN, "race", batch)
     assert matrix is not None
-    return build_race(entities, series, series[("system", "tuples_total")], matrix.matrix)
+    return build_race(racers, series, series[("system", "tuples_total")], matrix.matrix)
 
 
 def test_the_race_has_a_line_for_each_algorithm(reader: Reader) -> None:

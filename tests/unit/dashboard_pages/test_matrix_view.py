@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboard.figures.matrix import draw_regions, draw_selectivity, regions_height
+from dashboard.views.book import Book
 from dashboard.views.matrix import (
     QueryColumn,
     build_choices,
@@ -36,7 +37,7 @@ SELECTIVITY = Matrix(
 
 
 def test_regions_keep_their_order_and_write_infinity_as_people_do() -> None:
-    view = build_regions(REGIONS, {"late": QueryColumn("late", "Select * From F")})
+    view = build_regions(REGIONS, "dep_delay", {"late": QueryColumn("late", "Select * From F")})
     assert view.attribute == "dep_delay"
     assert view.regions == ["NULL", "(\u2212∞, 60)", "= 60", "(60, +∞)"]
     assert view.queries[0].text.startswith("Select")
@@ -46,7 +47,7 @@ def test_regions_keep_their_order_and_write_infinity_as_people_do() -> None:
 
 
 def test_missing_hit_shares_are_unknown_not_zero() -> None:
-    view = build_regions(Matrix("regions:a", "regions", ("NULL",), ("q",), [[0]]), {})
+    view = build_regions(Matrix("regions:a", "regions", ("NULL",), ("q",), [[0]]), "a", {})
     assert view.hit_prob == [None]
 
 
@@ -56,26 +57,26 @@ def test_absent_selectivities_stay_none() -> None:
 
 def test_choices_follow_the_plan_then_the_alphabet() -> None:
     entities = [
-        Entity("asc:b", "operator", "b", {"attribute": "b", "n_regions": 5, "n_queries": 2}),
-        Entity("asc:a", "operator", "a", {"attribute": "a"}),
-        Entity("asc:z", "operator", "z"),
-        Entity("query:q", "query", "q", {"text": "Select", "attributes": ["a"]}),
+        Entity("u/b", "operator", "b", {"n_regions": 5, "n_queries": 2}, role="selection"),
+        Entity("u/a", "operator", "a", role="selection"),
+        Entity("u/z", "operator", "z", role="selection"),
+        Entity("u/q", "query", "q", {"text": "Select", "attributes": ["a"]}, role="query"),
     ]
-    choices = build_choices(entities, ["asc:b", "asc:gone"])
+    choices = build_choices(Book(entities), ["u/b", "u/gone"])
     assert [choice.attribute for choice in choices] == ["b", "a", "z"]
     assert (choices[0].place, choices[0].size) == (1, "5 × 2")
     assert part_of(2, choices[0].n_queries, "queries") == "2 queries"
     assert part_of(2, 1819, "queries") == "2 of 1819 queries"
     assert part_of(2, None, "queries") == "2 queries"
     assert (choices[1].place, choices[1].size) == (None, "")
-    assert pick(choices, "a") == "a"
-    assert pick(choices, "gone") == "b"
+    assert pick(choices, "u/a") == "a"
+    assert pick(choices, "u/gone") == "b"
     assert pick([], "a") is None
     assert query_columns(entities) == {"q": QueryColumn("q", "Select", ("a",))}
 
 
 def test_the_bitmap_figure_has_cells_bars_and_room_for_every_label() -> None:
-    view = build_regions(REGIONS, {})
+    view = build_regions(REGIONS, "dep_delay", {})
     figure = draw_regions(view, "dark")
     cells, bars = figure.data
     assert [list(row) for row in cells.z] == REGIONS.values
@@ -101,7 +102,9 @@ def test_the_selectivity_figure_greys_absent_cells_and_outlines_the_choice() -> 
 
 def test_text_cannot_smuggle_markup_into_hover_labels() -> None:
     matrix = Matrix("regions:a", "regions", ("(-inf, <b>)",), ("q<i>",), [[1]])
-    figure = draw_regions(build_regions(matrix, {"q<i>": QueryColumn("q<i>", "a < 'x'")}), "dark")
+    figure = draw_regions(
+        build_regions(matrix, "a", {"q<i>": QueryColumn("q<i>", "a < 'x'")}), "dark"
+    )
     assert "&lt;" in figure.data[0].customdata[0][0]
     assert "<i>" not in figure.data[0].customdata[0][0]
 

@@ -11,18 +11,18 @@ import plotly
 import pytest
 
 from dashboard import context as contexts
+from dashboard.components.rows import jump_to
 from dashboard.context import Moment
 from dashboard.live import Hub
-from dashboard.pages import decisions, matrix, results, runs, timeline
-from dashboard.pages.decisions import wanted_decision
-from dashboard.pages.rows import jump_to
+from dashboard.pages import DECISIONS, PAGES
+from dashboard.panels.common import timeline
+from dashboard.panels.common.decisions import wanted_decision
+from dashboard.panels.contract import Scope
 from dashboard.services import Services
 from dashboard.settings import Settings
 from storage.reader import open_reader
 from storage.writer import open_engine_writer
 from tests.web.recorded import record
-
-PAGES = [module.PAGE for module in (runs, timeline, matrix, decisions, results)]
 
 
 def services_on(path: Path, n_batches: int) -> Iterator[Services]:
@@ -70,7 +70,7 @@ def test_pages_with_records_are_in_the_navigation(page: Any, recorded: Services)
 
 
 def test_a_past_moment_knows_nothing_of_later_records(recorded: Services) -> None:
-    early = laid_out(decisions.PAGE, recorded, Moment(run="r1", at=10))
+    early = laid_out(DECISIONS, recorded, Moment(run="r1", at=10))
     assert "#1 below threshold" in early
     assert "#2 below threshold" not in early
 
@@ -80,7 +80,8 @@ def test_a_replayed_timeline_is_whole_with_a_cursor_and_a_frozen_one_ends_there(
 ) -> None:
     replayed = contexts.resolve(recorded.reader, Moment(run="r1", at=40))
     frozen = contexts.resolve(recorded.reader, Moment(run="r2", at=40, frozen=True))
-    whole, held = timeline.build(replayed, recorded), timeline.build(frozen, recorded)
+    built = [timeline.build(recorded.reader, at, Scope()) for at in (replayed, frozen)]
+    whole, held = (one.view for one in built)
     assert whole.panels[0].spot.batches[-1] == 79
     assert whole.cursor == recorded.reader.batches("r1", 40, 40)[0].time
     assert held.panels[0].spot.batches[-1] == 40
@@ -90,10 +91,10 @@ def test_a_replayed_timeline_is_whole_with_a_cursor_and_a_frozen_one_ends_there(
 @pytest.mark.parametrize(
     ("node", "search", "wanted"),
     [
-        ("decision:7", "", 7),
+        ("7", "", 7),
         ("asc:a", "?run=r&decision=3", 3),
         (None, "?decision=x", None),
-        ("decision:7", "?decision=3", 7),
+        ("7", "?decision=3", 7),
         (None, None, None),
     ],
 )

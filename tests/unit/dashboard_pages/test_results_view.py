@@ -100,8 +100,8 @@ def test_tuples_are_in_schema_order_and_null_stays_null() -> None:
 def test_the_choice_takes_names_and_entity_ids() -> None:
     view = build_results(ENTITIES, VALUES, [], [], a_run(), 5)
     assert pick(view, "query:few") == "few"
-    assert pick(view, "asc:a") == "many"
-    assert pick(view, "query:gone") is None, "a link to one query never shows another"
+    assert pick(view, "u/a") == "many"
+    assert pick(view, "u/gone", False) is None, "a link to one query never shows another"
     assert pick(build_results([], {}, [], [], a_run(), 5), "few") is None
 
 

@@ -11,11 +11,16 @@ from storage.rows import DecisionEntry
 from storage.vocabulary.records import Decision, DecisionOutcome, PlanVersion
 
 
+def named(word: str) -> dict[str, object]:
+    """A graph that has the names of a plan's steps."""
+    return {"nodes": [{"id": f"u/{letter}", "name": letter} for letter in word]}
+
+
 def plans_of(orders: str, gap: int = 10) -> list[PlanVersion]:
     """A plan each ``gap`` batches, its order the letters of a word; decision 10 x version."""
     return [
         PlanVersion(
-            i + 1, i * gap, "early drop", tuple(f"asc:{a}" for a in word), {}, word, "",
+            i + 1, i * gap, "early drop", tuple(f"u/{a}" for a in word), named(word), word, "",
             10 * (i + 1), recorded_at=1000.0 + i,
         )
         for i, word in enumerate(orders.split())

@@ -37,16 +37,16 @@ def test_small_answers_and_refusals_stay_plain(shown: dash.Dash) -> None:
 def test_files_with_a_fingerprint_are_kept_for_good(shown: dash.Dash) -> None:
     browser = shown.server.test_client()
     html = browser.get("/").text
-    files = re.findall(r'(?:src|href)="(/(?:_dash-component-suites|assets)/[^"]+)"', html)
-    lasting = [file for file in files if ".v" in file or "?m=" in file]
+    files = re.findall(r'(?:src|href)="(/(?:_dash-component-suites|assets|scripts)/[^"]+)"', html)
+    lasting = [file for file in files if ".v" in file or "?m=" in file or "/scripts/" in file]
     assert len(lasting) > 10
     for file in lasting[:3] + lasting[-3:]:
         with browser.get(file) as answer:
             assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
-    with browser.get("/assets/live.js", headers=GZIP) as bare:
+    with browser.get("/assets/a_tokens.css", headers=GZIP) as bare:
         assert bare.headers["Cache-Control"] == "no-cache"
         known = {"If-None-Match": bare.headers["ETag"]}
-    with browser.get("/assets/live.js", headers=known | GZIP) as again:
+    with browser.get("/assets/a_tokens.css", headers=known | GZIP) as again:
         assert again.status_code == 304
 
 

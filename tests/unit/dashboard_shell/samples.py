@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,16 @@ def plan(
     """A plan over the given attributes."""
     ids = tuple(f"asc:{name}" for name in order)
     flow = ("op:source", *ids, "op:output")
-    names = {"op:source": "Flights", "op:output": "Output"}
-    nodes = [{"id": i, "role": "selection", "name": names.get(i, i[4:])} for i in flow]
-    edges: list[dict[str, Any]] = []
+    labels = {"op:source": "Flights", "op:output": "Output"}
+    kinds = {"op:source": "source", "op:output": "output"}
+    nodes = [
+        {"id": i, "kind": kinds.get(i, "asc"), "label": labels.get(i, f"σ {i[4:]}")} for i in flow
+    ]
+    queues = ("queue:source", *(f"queue:{name}" for name in order[1:]), "queue:output")
+    edges = [
+        {"source": a, "target": z, "queue": queue}
+        for (a, z), queue in zip(pairwise(flow), queues, strict=True)
+    ]
     return PlanVersion(
         version, batch, kind, ids, {"nodes": nodes, "edges": edges}, f"h{version}", "why", 7,
         recorded_at=50.0,

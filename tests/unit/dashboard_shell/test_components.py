@@ -12,9 +12,10 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
-from dashboard.components.badges import GLYPHS, glyph, state_badge
+from dashboard.components.badges import glyph, state_badge
 from dashboard.components.drawn import Icon, KnobCard
 from dashboard.components.formats import THIN, UNKNOWN, Format, age, clock, show, stamp
+from dashboard.components.kinds import EVENTS
 from dashboard.components.links import jump
 from dashboard.components.panels import twinned
 from dashboard.components.static import NotStatic, static, static_if_possible, tree_of
@@ -141,8 +142,8 @@ def test_tiles_and_twins_are_described() -> None:
 
 def test_marks_carry_words() -> None:
     assert as_json(state_badge("below_threshold"))["props"]["children"] == "below threshold"
-    for kind, (_, word, _) in GLYPHS.items():
-        assert word in json.dumps(as_json(glyph(kind)))
+    for kind, row in EVENTS.items():
+        assert row.word in json.dumps(as_json(glyph(kind)))
     assert "landing" in json.dumps(as_json(glyph("landing")))
 
 

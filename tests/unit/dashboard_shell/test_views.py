@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from dashboard.views import plan as plans
-from dashboard.views.inspector import build_inspector, order_of, reasons
+from dashboard.views.book import Book
+from dashboard.views.decision_card import order_names
+from dashboard.views.inspector import build_inspector, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
@@ -25,9 +27,25 @@ VALUES: dict[str, dict[str, float | None]] = {
     "queue:origin": {"flow_tuples": 80},
     "query:q1": {"matched_total": 9},
 }
-ENTITIES = {
-    "asc:delay": Entity("asc:delay", "operator", "delay", {"n_regions": 7, "bitmap_bytes": 56}),
-    "system": Entity("system", "system", "Engine"),
+FACTS = {"n_regions": 7, "bitmap_bytes": 56}
+ENTITIES = Book(
+    [
+        Entity("asc:delay", "operator", "delay", FACTS, role="selection"),
+        Entity("asc:idle", "operator", "idle", role="selection"),
+        Entity("op:source", "operator", "Flights", role="source"),
+        Entity("op:output", "operator", "Output", role="output"),
+        Entity("system", "system", "Engine", role="system"),
+        *(Entity(name, "operator", name, role="selection") for name in ("a", "b", "c")),
+    ]
+)
+
+
+KINDS = {
+    name: Entity(name, kind, name)
+    for name, kind in (
+        *(("system", "system"), ("queue:source", "queue"), ("queue:origin", "queue")),
+        *(("asc:delay", "operator"), ("asc:origin", "operator"), ("query:q1", "query")),
+    )
 }
 
 
@@ -68,13 +86,36 @@ def test_the_period_is_the_median_of_the_newest_batches() -> None:
 
 def test_the_graph_shows_bare_names_in_the_order_of_the_flow() -> None:
     graph = plans.graph_plan("r1", plan(order=("origin", "delay")))
-    assert [node["label"] for node in graph["nodes"]] == ["Flights", "origin", "delay", "Output"]
+    assert [node["name"] for node in graph["nodes"]] == ["Flights", "origin", "delay", "Output"]
+    assert [node["sign"] for node in graph["nodes"]] == ["⇥", "σ", "σ", "⇤"]
+    assert [node.get("position") for node in graph["nodes"]] == [None, 1, 2, None]
+    assert [node["entity"] for node in graph["nodes"]][::3] == ["system", "system"]
     assert graph["hash"] == "h1"
     assert plans.graph_plan("r1", None)["nodes"] == []
 
 
+def test_nodes_of_any_graph_come_in_an_order_of_its_flow() -> None:
+    edges = [("b", "join"), ("join", "out"), ("a", "join"), ("store", "join"), ("join", "out2")]
+    assert plans.flow_order(["out", "out2", "join", "a", "b", "store"], edges) == [
+        *("a", "b", "store", "join", "out", "out2"),
+    ]
+    assert plans.flow_order(["x", "y", "z"], [("y", "z"), ("z", "y")]) == ["x", "y", "z"]
+
+
+def test_several_sources_show_their_own_numbers() -> None:
+    one = plan()
+    second = {"id": "op:more", "kind": "source", "label": "More"}
+    store = {"id": "store:w", "kind": "store", "label": "Window", "note": "Rows 100"}
+    nodes = [second, *one.graph["nodes"], store]
+    nodes_drawn = plans.plan_nodes(replace(one, graph={**one.graph, "nodes": nodes}))
+    drawn = {node.id: node for node in nodes_drawn}
+    assert (drawn["op:more"].entity, drawn["op:more"].spark) == ("op:more", "reached_tuples")
+    assert (drawn["op:output"].entity, drawn["op:output"].spark) == ("system", "n_matched")
+    assert (drawn["store:w"].role, drawn["store:w"].note) == ("store", "Rows 100")
+
+
 def test_graph_values_have_the_shape_of_the_live_delta() -> None:
-    shaped = plans.graph_values(VALUES)
+    shaped = plans.graph_values(VALUES, KINDS)
     assert shaped["queue:origin"] == 80
     assert shaped["asc:delay"]["drop_prob"] == 0.6
     assert "query:q1" not in shaped
@@ -132,7 +173,7 @@ def test_the_inspector_of_a_construct() -> None:
         ("op:source", "400 tuples/s are filtered"),
         ("op:output", "10.0"),
         ("system", "The engine as a whole"),
-        ("asc:gone", "not part of the plan"),
+        ("asc:idle", "not part of the plan"),
         ("nonsense", "has nothing called nonsense"),
     ],
 )
@@ -148,11 +189,11 @@ def test_the_system_lists_what_operators_ask_first() -> None:
 
 def test_reasons_are_the_newest_that_moved_the_entity() -> None:
     entries = [decision(i, i, ["a", "b", "c"], ["b", "a", "c"]) for i in range(9)]
-    assert [reason.seq for reason in reasons("asc:a", entries)] == [8, 7, 6, 5]
-    assert reasons("asc:c", entries) == []
-    added = [decision(1, 1, {"order": ["a"]}, {"order": ["asc:a", "b"]})]
-    assert reasons("asc:b", added)[0].text == "moved enough"
-    assert order_of(None) == []
+    assert [reason.seq for reason in reasons("a", ENTITIES, entries)] == [8, 7, 6, 5]
+    assert reasons("c", ENTITIES, entries) == []
+    added = [decision(1, 1, {"order": ["a"]}, {"order": ["a", "b"]})]
+    assert reasons("b", ENTITIES, added)[0].text == "moved enough"
+    assert order_names(None) == []
 
 
 KNOBS = (
@@ -173,13 +214,13 @@ def command(number: int, state: Any = "applied", **changes: Any) -> Command:
 
 
 def test_knobs_are_grouped_with_the_system_first() -> None:
-    groups = group_knobs(KNOBS, {"system": Entity("system", "system", "Engine")})
+    groups = group_knobs(KNOBS, {"system": Entity("system", "system", "Engine")}, {})
     assert [(group.title, [knob.name for knob in group.knobs]) for group in groups] == [
         ("Engine", ["mu"]),
         ("op:source", ["rate"]),
     ]
     others = [replace(KNOBS[0], name=name) for name in ("tau", "lambda", "rate", "mu")]
-    (group,) = group_knobs(others, {})
+    (group,) = group_knobs(others, {}, {})
     assert [knob.name for knob in group.knobs] == ["mu", "rate", "lambda", "tau"]
 
 
@@ -193,7 +234,7 @@ def test_the_audit_log_is_newest_first_and_offers_reverts() -> None:
     assert rows[2].outcome == "applied at batch 7"
     assert (rows[2].old, rows[2].new) == ("0.1", "0.3")
     assert rows[2].revert == {
-        "run": "r1", "knob": "mu", "value": 0.1, "version": 3, "command": 1
+        "run": "r1", "knob": "mu", "scope": "", "value": 0.1, "version": 3, "command": 1
     }  # fmt: skip
     assert rows[0].revert is rows[1].revert is None
 
@@ -214,8 +255,8 @@ def test_query_requests_are_audited_too() -> None:
 
 
 def test_the_newest_unanswered_request_of_a_knob_is_pending() -> None:
-    waiting = pending([command(1, "requested"), command(2, "requested"), command(3)])
-    assert {name: found.id for name, found in waiting.items()} == {"mu": 2}
+    waiting = pending([command(1, "requested"), command(2, "requested"), command(3)], KNOBS)
+    assert {name: found.id for name, found in waiting.items()} == {("", "mu"): 2}
 
 
 def test_numbers() -> None:

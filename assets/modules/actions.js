@@ -1,0 +1,64 @@
+/* Buttons of the header: freeze, theme, share, help, now. */
+import { announce, byId, on, setAttr, toast } from "./core.js";
+import { setProps } from "./dash.js";
+import { permalink, resume, toggleFreeze } from "./moment.js";
+
+const { theme } = window.planwatch; // assets/theme_boot.js
+const NEXT = { system: "light", light: "dark", dark: "system" };
+
+export async function copyPermalink() {
+  const link = permalink();
+  try {
+    await navigator.clipboard.writeText(link);
+    toast("Permalink copied");
+  } catch {
+    toast(link); // no clipboard here: show it to copy by hand
+  }
+}
+
+export function toggleHelp() {
+  const dialog = byId("pw-help");
+  if (!dialog) return;
+  if (dialog.open) dialog.close();
+  else dialog.showModal();
+}
+
+export function nextTheme() {
+  const choice = NEXT[theme.choice() || "system"];
+  theme.set(choice === "system" ? null : choice);
+  const words = { system: "Theme follows the system", light: "Light theme", dark: "Dark theme" };
+  announce(words[choice]);
+}
+
+function drawTheme() {
+  const button = byId("pw-theme-toggle");
+  const choice = theme.choice() || "system";
+  setAttr(button, "data-choice", choice);
+  setAttr(button, "aria-label", `Theme: ${choice}; switch to ${NEXT[choice]}`);
+  setAttr(button, "title", `Theme: ${choice}`);
+  const scheme = theme.scheme();
+  setProps("pw-mantine", { forceColorScheme: scheme });
+  setProps("pw-theme", { data: scheme });
+}
+theme.listeners.push(drawTheme);
+
+let begun = false;
+on("shell", () => {
+  if (!begun) drawTheme();
+  begun = true;
+});
+
+const CLICKS = {
+  "pw-mode": () => toggleFreeze(),
+  "pw-resume": () => resume(),
+  "pw-theme-toggle": () => nextTheme(),
+  "pw-share": () => copyPermalink(),
+  "pw-help-open": () => toggleHelp(),
+  "pw-help-close": () => toggleHelp(),
+};
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element && event.target.closest("button[id]");
+  if (button && CLICKS[button.id]) CLICKS[button.id]();
+  if (event.target instanceof HTMLDialogElement && event.target.id === "pw-help") event.target.close();
+});

@@ -1,0 +1,35 @@
+/* The moment as an address and back. Pure. */
+
+/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null}} Moment */
+
+/** The moment of a page's path and search text; what is not there is null.
+    @param {string} path
+    @param {string} text
+    @returns {Moment} */
+export function parse(path, text) {
+  const fields = new URLSearchParams(text || "");
+  const at = /^\d+$/.test(fields.get("at") || "") ? Number(fields.get("at")) : null;
+  return {
+    path: path || "/",
+    run: fields.get("run") || null,
+    at,
+    node: fields.get("node") || null,
+    frozen: fields.get("frozen") === "1" && at !== null,
+    show: fields.get("show") || null,
+    unit: fields.get("unit") || null,
+  };
+}
+
+/** The search text of a moment, '' or '?…'.
+    @param {Moment} moment */
+export function search(moment) {
+  const fields = new URLSearchParams();
+  if (moment.run) fields.set("run", moment.run);
+  if (moment.at !== null) fields.set("at", String(moment.at));
+  if (moment.node) fields.set("node", moment.node);
+  if (moment.frozen && moment.at !== null) fields.set("frozen", "1");
+  if (moment.show) fields.set("show", moment.show);
+  if (moment.unit) fields.set("unit", moment.unit);
+  const text = fields.toString();
+  return text ? "?" + text : "";
+}

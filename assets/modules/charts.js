@@ -1,0 +1,49 @@
+/* Plotly charts in the live path: traces with meta.live = 'entity|property' grow by a point. */
+import { valueOf } from "./points.js";
+
+/** Unix seconds as dates stand in figures. @param {number} time */
+export const iso = (time) => new Date(time * 1000).toISOString();
+
+/** Let traces of a figure grow.
+    @param {any} plot the figure's element
+    @param {(trace: any) => {x: any, y: number}[]} news the points a trace does not have yet */
+export function extendPlot(plot, news) {
+  const grown = { x: [], y: [] };
+  const indices = [];
+  plot.data.forEach((trace, index) => {
+    const fresh = trace.meta ? news(trace) : [];
+    if (!fresh.length) return;
+    grown.x.push(fresh.map((next) => next.x));
+    grown.y.push(fresh.map((next) => next.y));
+    indices.push(index);
+  });
+  const limit = Number(plot.closest("[data-live-chart]").dataset.liveChart);
+  if (indices.length) window.Plotly.extendTraces(plot, grown, indices, limit);
+}
+
+/** Those of the points that come after the last one of a trace.
+    @template {{x: any}} P
+    @param {any} trace
+    @param {P[]} points
+    @returns {P[]} */
+export function after(trace, points) {
+  const last = trace.x && trace.x.length ? trace.x[trace.x.length - 1] : null;
+  return last === null ? points : points.filter((next) => next.x > last);
+}
+
+function liveNews(trace, batches) {
+  if (!trace.meta.live) return [];
+  const [entity, property] = trace.meta.live.split("|");
+  const points = batches.map(({ b, t, v }) => ({ x: trace.meta.x === "time" ? iso(t) : b, y: valueOf(v, entity, property) }));
+  const found = points.filter(({ x, y }) => y !== undefined && x !== undefined && x !== null);
+  return after(trace, found);
+}
+
+/** Extend every live chart on the page by batches {b, t, v}, oldest first.
+    @param {{b: number, t: number, v: object}[]} batches */
+export function extendCharts(batches) {
+  if (!window.Plotly) return;
+  for (const plot of document.querySelectorAll("[data-live-chart] .js-plotly-plot")) {
+    if (plot.data) extendPlot(plot, (trace) => liveNews(trace, batches));
+  }
+}

@@ -1,0 +1,89 @@
+/* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
+import { shortNumber, show } from "./format.js";
+import { heats } from "./graph_values.js";
+import { h } from "./react.js";
+
+/** options: {heat, setHeat, top, plan}: the colour metric, its setter, the upper end of the scale. */
+export function graphLegend({ heat, setHeat, top, plan }) {
+  const choice = ([name, { label }]) =>
+    h(
+      "button",
+      {
+        key: name,
+        type: "button",
+        className: "pw-segment",
+        "aria-pressed": heat === name ? "true" : "false",
+        onClick: () => setHeat(name),
+      },
+      label
+    );
+  const ramp = [0, 1, 2, 3, 4].map((step) => h("i", { key: step, className: `pw-heat-${step}` }));
+  return h(
+    "div",
+    { className: "pw-legend", "aria-label": "Legend", role: "group" },
+    h("span", { className: "pw-legend-word" }, "Bar:"),
+    h("span", { className: "pw-segments", role: "group", "aria-label": "Colour of the bars" }, Object.entries(heats).map(choice)),
+    h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${(100 * top).toPrecision(2) * 1} %`),
+    plan.signs.length > 0 && h("span", { className: "pw-legend-item" }, plan.signs.map(([sign, words]) => `${sign} ${words}`).join(", ")),
+    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
+    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue, filled by share of the batch"),
+    plan.edges.some((edge) => !edge.queue) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-state" }), "state that is read")
+  );
+}
+
+function rows(node, facts) {
+  const card = facts.cards[node.id];
+  if (card) return stepRows(node, card);
+  const own = facts.values[node.entity];
+  if (own !== facts.system) return otherRows(node, own);
+  if (node.role === "source")
+    return [
+      ["arriving", show(own.tuples_per_s, "si") + " tuples/s"],
+      ["in this batch", show(own.n_tuples, "int") + " tuples"],
+      ["waiting", show(own.backlog_tuples, "int") + " tuples"],
+    ];
+  return [
+    ["matched", `${show(facts.matched, "pct")} of the batch`],
+    ["in this batch", show(own.n_matched, "int") + " tuples"],
+    ["in total", show(own.matched_total, "int") + " tuples"],
+  ];
+}
+
+function stepRows(node, card) {
+  const timed = [
+    ["cost", `${shortNumber(card.cost ?? 0)} µs per tuple`],
+    ["runs in", node.kind === "filter" ? "the Arrow operator" : "a Spark expression"],
+  ];
+  return [
+    ["drop probability", show(card.drop, "f3")],
+    ["reached by", `${show(card.reached, "int")} of ${show(card.n, "int")} tuples`],
+    ["dropped here", `${show(card.drops, "pct")} of the batch`],
+    ["still alive after", `${show(card.survival, "pct")} of the batch`],
+    [card.cost === null ? "share of visits" : "share of the cost", show(card.visits, "pct")],
+    ...(card.cost === null ? [] : timed),
+  ];
+}
+
+function otherRows(node, own) {
+  const size = typeof own === "number" ? own : undefined;
+  const numbers = [
+    ["holds", size, (value) => `${show(value, "int")} tuples`],
+    ["reached by", (own || {}).reached_tuples, (value) => `${show(value, "int")} tuples`],
+    ["cost", (own || {}).cost_us, (value) => `${shortNumber(value)} µs per tuple`],
+  ];
+  const words = [["kind", node.word], ...(node.note ? [["what", node.note]] : []), ...(node.unit ? [["unit", node.unit]] : [])];
+  return [...words, ...numbers.filter(([, value]) => value !== undefined && value !== null).map(([name, value, form]) => [name, form(value)])];
+}
+
+/** What a card says in full. Purely visual: the same is in the card's label and the table. */
+export function graphTip(node, { place, facts, width, batch }) {
+  const left = Math.min(Math.max(0, place.x), Math.max(0, width - 276));
+  const lines = rows(node, facts).map(([name, value]) => h("tr", { key: name }, h("th", null, name), h("td", null, value)));
+  return h(
+    "div",
+    { className: "pw-tip", style: { left, top: place.y + place.h + 8 }, "aria-hidden": "true" },
+    h("b", null, `${node.sign} ${node.name}`),
+    h("table", null, h("tbody", null, lines)),
+    h("small", null, `as of batch ${show(batch, "int")}`)
+  );
+}

@@ -1,0 +1,206 @@
+/* The header: mode, run, plan version and age, staleness, counter, theme, share, help. */
+import { callApi } from "./api.js";
+import { announce, byId, el, emit, on, setAttr, setText, toast } from "./core.js";
+import { age } from "./format.js";
+import { currentMode, go, known, layOutAgain, moment, refresh, running, shownBatch } from "./moment.js";
+
+const MODES = { live: "LIVE", frozen: "FROZEN", replay: "REPLAY" };
+const SAID = { live: "Live.", frozen: "Frozen. Nothing moves until you resume.", replay: "Replay of the past." };
+const STOPPED_S = 10;
+const TOAST_GAP_MS = 5000;
+let shell = null;
+let said = null;
+let lastToast = 0;
+let silent = 0;
+
+export const currentShell = () => shell;
+
+/* What the server knows of the run: see dashboard/views/shell.py. */
+export function receive(data) {
+  if (!data) return "";
+  const before = shell;
+  shell = data;
+  const run = data.run || {};
+  const same = before && before.run && before.run.id === run.id;
+  const fresh = !same || known.now === null || data.now >= known.now;
+  known.run = run.id || null;
+  known.state = run.state || null;
+  if (!same) beat = null;
+  if (before && !before.run && data.run) layOutAgain();
+  if (fresh) Object.assign(known, { now: data.now, time: data.time });
+  if (same && currentMode() === "live") announcePlan(before.plans, data.plans);
+  drawHeader();
+  emit("shell", data);
+  return run.id || "";
+}
+
+/* "Plan 7 — dep_delay before origin · why?", at most one toast in five seconds, then a count. */
+function announcePlan(before, now) {
+  const newest = now[now.length - 1];
+  const last = before[before.length - 1];
+  if (!newest || !last || newest.version <= last.version) return;
+  if (Date.now() - lastToast < TOAST_GAP_MS) {
+    silent += 1;
+    return;
+  }
+  const more = silent ? ` (and ${silent} more since)` : "";
+  silent = 0;
+  lastToast = Date.now();
+  const link = { text: "why?", path: "/decisions", at: newest.batch };
+  toast(`Plan ${newest.version} — ${planChange(last, newest)}${more}`, link, "switch");
+  announce(`Plan ${newest.version}: ${planChange(last, newest)}`);
+}
+
+function planChange(last, newest) {
+  if (last.kind !== newest.kind) return newest.kind;
+  const at = newest.order.findIndex((name, i) => name !== last.order[i]);
+  if (at < 0) return "same order";
+  if (newest.order.length !== last.order.length) return `${newest.order.length} constructs`;
+  return `${newest.order[at]} before ${last.order[at]}`;
+}
+
+/** The plan in force at a batch, or null. */
+export function planAt(batch) {
+  const plans = (shell && shell.plans) || [];
+  let found = null;
+  for (const plan of plans) if (batch === null || plan.batch <= batch) found = plan;
+  return found;
+}
+
+export function drawHeader() {
+  const mode = currentMode();
+  const page = byId("pw-shell");
+  if (!page || !shell) return;
+  setAttr(page, "data-mode", mode);
+  setText("pw-mode-word", shell.run ? MODES[mode] : "NO RUN");
+  setAttr(byId("pw-mode"), "data-mode", shell.run ? mode : "none");
+  drawState();
+  drawRuns();
+  drawPlan();
+  drawSince(mode);
+  drawNav();
+  if (said !== mode && shell.run) {
+    if (said !== null) announce(SAID[mode]);
+    said = mode;
+  }
+  document.title = [pageTitle(), shell.run && shell.run.id, shell.run && MODES[mode], "Planwatch"].filter(Boolean).join(" · ");
+  drawAge();
+}
+
+const pageTitle = () => {
+  const link = document.querySelector(`.pw-nav-link[data-pw-path="${CSS.escape(moment.path)}"] .pw-nav-label`);
+  return link ? link.textContent : "";
+};
+
+function drawState() {
+  const node = byId("pw-run-state");
+  const state = known.state || "";
+  setText(node, state);
+  setAttr(node, "data-state", state);
+  const run = shell.run || {};
+  setText("pw-stream", run.id ? `${run.workload} / ${run.stream}` : "");
+}
+
+function drawRuns() {
+  const slot = byId("pw-run-slot");
+  if (!slot) return;
+  if (!slot.firstChild) slot.append(el("select", { id: "pw-run", class: "pw-input", "aria-label": "Run" }));
+  const picker = slot.firstChild;
+  const key = shell.runs.map((run) => run.id + run.state).join();
+  if (picker.dataset.key !== key) {
+    picker.dataset.key = key;
+    picker.replaceChildren(...shell.runs.map((run) => el("option", { value: run.id }, `${run.state === "running" ? "● " : ""}${run.label}`)));
+    picker.disabled = shell.runs.length === 0;
+  }
+  if (shell.run && picker.value !== shell.run.id) picker.value = shell.run.id;
+}
+
+function drawPlan() {
+  const plan = planAt(shownBatch());
+  setText("pw-plan", plan ? `Plan ${plan.version}` : "No plan yet");
+  const until = currentMode() === "live" ? Date.now() / 1000 : timeAt(shownBatch());
+  setText("pw-plan-age", plan && until !== null ? `· ${age(until - plan.time)} old` : "");
+}
+
+/** When a batch was recorded (Unix s), between two known ones in proportion.
+    @param {number | null} batch
+    @returns {number | null} */
+export function timeAt(batch) {
+  if (batch === null || !shell || !shell.times.length) return null;
+  const after = shell.times.findIndex(([b]) => b > batch);
+  if (after < 0) return shell.times[shell.times.length - 1][1];
+  if (after === 0) return shell.times[0][1];
+  const [[b0, t0], [b1, t1]] = [shell.times[after - 1], shell.times[after]];
+  return t0 + ((t1 - t0) * (batch - b0)) / (b1 - b0);
+}
+
+function drawSince(mode) {
+  const band = byId("pw-since");
+  if (!band) return;
+  const behind = known.now !== null && moment.at !== null ? Math.max(0, known.now - moment.at) : 0;
+  const shown = mode === "frozen" || (mode === "replay" && running());
+  band.hidden = !shown;
+  setText("pw-since-text", `batch ${shownBatch() ?? "—"} · ${behind} ${behind === 1 ? "batch" : "batches"} since`);
+}
+
+function drawNav() {
+  for (const link of document.querySelectorAll(".pw-nav-link")) {
+    const path = link.dataset.pwPath;
+    const here = path === moment.path;
+    if (here) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+    link.hidden = !here && !shell.pages.includes(path);
+    setAttr(link, "href", path + window.location.search);
+  }
+}
+
+const since = (time) => (typeof time === "number" ? Date.now() / 1000 - time : null);
+let beat = null; // last sign of life of the engine, asked for only when its records stay away
+let asked = 0;
+
+async function askForLife(run) {
+  if (Date.now() - asked < (STOPPED_S / 2) * 1000) return;
+  asked = Date.now();
+  const answer = await callApi("GET", "/runs/" + encodeURIComponent(run));
+  if (!answer.ok) return;
+  beat = answer.body.heartbeat_at;
+  if (answer.body.state !== known.state) refresh(true);
+}
+
+/* Once a second and at every delta: how old the newest record is. */
+function drawAge() {
+  const node = byId("pw-age");
+  if (!node || !shell) return;
+  const seconds = since(known.time);
+  const period = Math.max(0.2, shell.period_s || 1);
+  const late = running() && seconds !== null && seconds > Math.max(STOPPED_S, 10 * period);
+  if (late) askForLife(shell.run.id);
+  const idle = late && beat !== null && since(beat) < STOPPED_S;
+  const words = seconds === null ? "no data yet" : `data ${age(seconds)} old`;
+  const ended = shell.run && !running() ? `${known.state} ${age(seconds)} ago` : words;
+  const sign = idle ? "idle · " : late ? "ENGINE STOPPED · " : "";
+  setText(node, sign + ended);
+  setAttr(node, "data-level", staleness(seconds, period, idle));
+  drawPlan();
+}
+
+function staleness(seconds, period, idle) {
+  if (seconds === null || !running()) return "quiet";
+  if (seconds > 10 * period && !idle) return "red";
+  return seconds > 3 * period ? "amber" : "ok";
+}
+
+on("moment", ({ turned }) => {
+  drawHeader();
+  if (turned) announce(pageTitle());
+});
+on("delta", (delta) => {
+  known.state = delta.st || known.state;
+  if (currentMode() === "frozen" || currentMode() === "replay") drawSince(currentMode());
+  drawAge();
+});
+window.setInterval(drawAge, 1000);
+
+document.addEventListener("change", (event) => {
+  if (event.target.id === "pw-run") go({ run: event.target.value });
+});

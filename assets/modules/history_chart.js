@@ -1,0 +1,127 @@
+/* HistoryChart: one property over batches, small and live; a Dash component.
+
+   Props: title, unit, form, entity, property, points [[batch, value]…], at (batch of the moment),
+   height. Hover or focus + arrows reads values; click or Enter moves the moment there. */
+import { on } from "./core.js";
+import { show } from "./format.js";
+import { currentMode, go } from "./moment.js";
+import { areaPoints, linePoints, nearest, scale } from "./paths.js";
+import { pointsOf, valueOf } from "./points.js";
+import { h, useEffect, useState, useWidth } from "./react.js";
+
+const LIMIT = 240;
+const EDGE = { left: 2, right: 46, top: 8, bottom: 16 };
+
+/* The points of the server, continued by the deltas while LIVE. */
+function useSeries(props) {
+  const { entity, property, points } = props;
+  const [grown, setGrown] = useState([]);
+  useEffect(() => {
+    setGrown([]);
+    return on("values", (delta) => {
+      const fresh = pointsOf(delta)
+        .map((batch) => [batch.b, valueOf(batch.v, entity, property)])
+        .filter((point) => typeof point[1] === "number");
+      if (fresh.length) setGrown((last) => [...last, ...fresh].slice(-LIMIT));
+    });
+  }, [entity, property]);
+  const known = points.filter((point) => point[1] !== null);
+  if (currentMode() !== "live") return known;
+  const newest = known.length ? known[known.length - 1][0] : -1;
+  return [...known, ...grown.filter((point) => point[0] > newest)].slice(-LIMIT);
+}
+
+function scales(points, width, height) {
+  const known = points.filter((point) => point[1] !== null);
+  const numbers = known.map((point) => point[1]);
+  const low = Math.min(0, ...numbers); // from zero: noise looks as small as it is
+  const high = Math.max(...numbers);
+  const [first, last] = [points[0][0], Math.max(points[0][0] + 1, points[points.length - 1][0])];
+  const base = height - EDGE.bottom;
+  const x = scale([first, last], [EDGE.left, width - EDGE.right]);
+  const y = high === low ? () => (EDGE.top + base) / 2 : scale([low, high], [base, EDGE.top]);
+  const batch = scale([EDGE.left, width - EDGE.right], [first, last]);
+  return { known, low, least: Math.min(...numbers), high, first, last, x, y, batch, base };
+}
+
+function plot(s, width, height, at, focus, form) {
+  const { base } = s;
+  const cursor = at !== null && at !== undefined && at >= s.first && at <= s.last ? s.x(at) : null;
+  return [
+    h("line", { key: "base", className: "pw-axis", x1: EDGE.left, x2: width - EDGE.right, y1: base, y2: base }),
+    h("polygon", { key: "area", className: "pw-area", points: areaPoints(s.known, s.x, s.y, base) }),
+    h("polyline", { key: "line", className: "pw-line", points: linePoints(s.known, s.x, s.y) }),
+    h("text", { key: "first", className: "pw-tick", x: EDGE.left, y: height - 3 }, `batch ${s.first}`),
+    h("text", { key: "last", className: "pw-tick", x: width - EDGE.right, y: height - 3, textAnchor: "end" }, String(s.last)),
+    h("text", { key: "high", className: "pw-tick", x: width - EDGE.right + 6, y: EDGE.top + 8 }, show(s.high, form)),
+    h("text", { key: "low", className: "pw-tick", x: width - EDGE.right + 6, y: base }, show(s.low, form)),
+    cursor !== null && h("line", { key: "at", className: "pw-cursor-line", x1: cursor, x2: cursor, y1: EDGE.top, y2: base }),
+    focus && h("circle", { key: "focus", className: "pw-dot", cx: s.x(focus[0]), cy: s.y(focus[1]), r: 3.5 }),
+  ];
+}
+
+function heading({ title, unit }, number, focus) {
+  return h(
+    "div",
+    { className: "pw-history-head" },
+    h("span", { className: "pw-history-title" }, title),
+    h("span", { className: "pw-history-value" }, h("b", null, number), unit ? " " + unit : "", focus ? h("small", null, ` batch ${focus[0]}`) : "")
+  );
+}
+
+const describe = ({ title, unit, form }, number, s) =>
+  `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${show(s.least, form)}, highest ${show(s.high, form)}`;
+
+/* Reading by pointer or arrows; click or Enter goes to the batch read. */
+function readingHandlers(points, s, focus, setFocus) {
+  const locate = (event) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    return nearest(points, s.batch(event.clientX - box.left));
+  };
+  const step = (by) => {
+    const index = points.indexOf(focus || points[points.length - 1]);
+    setFocus(points[Math.min(points.length - 1, Math.max(0, index + by))]);
+  };
+  const onKeyDown = (event) => {
+    const keys = { ArrowLeft: -1, ArrowRight: 1 };
+    if (event.key in keys) step(keys[event.key]);
+    else if (event.key === "Enter" && focus) go({ at: focus[0] });
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return {
+    onMouseMove: (event) => setFocus(locate(event)),
+    onMouseLeave: () => setFocus(null),
+    onBlur: () => setFocus(null),
+    onClick: (event) => go({ at: locate(event)[0] }),
+    onKeyDown,
+  };
+}
+
+export function HistoryChart(props) {
+  const { form, height = 96 } = props;
+  const [ref, width] = useWidth();
+  const [focus, setFocus] = useState(null);
+  const points = useSeries(props);
+  const reading = focus || (points.length ? points[points.length - 1] : null);
+  const number = reading ? show(reading[1], form) : "—";
+  const shell = (...body) =>
+    h(
+      "div",
+      { id: props.id, className: "pw-history", ref, "data-live-history": `${props.entity}|${props.property}`, "data-points": points.length },
+      heading(props, number, focus),
+      body
+    );
+  if (points.length < 2 || width === 0) return shell(h("p", { key: "none", className: "pw-history-none" }, "Not enough batches yet."));
+
+  const s = scales(points, width, height);
+  const handlers = readingHandlers(points, s, focus, setFocus);
+  return shell(
+    h(
+      "svg",
+      { key: "plot", width, height, role: "img", tabIndex: 0, "aria-label": describe(props, number, s), ...handlers },
+      plot(s, width, height, props.at, focus, form)
+    )
+  );
+}

@@ -1,0 +1,69 @@
+/* The keyboard: one key, one action; 'g' starts a jump to a page. Typing in a field is left alone. */
+import { copyPermalink, toggleHelp } from "./actions.js";
+import { byId, emit } from "./core.js";
+import { go, moment } from "./moment.js";
+import { playOrFreeze } from "./replay.js";
+import { stepAdaptation, stepBatch } from "./strip.js";
+import { toggleTwins } from "./tables.js";
+
+const JUMP_MS = 1200;
+let jump = 0;
+
+const typing = (target) =>
+  target instanceof Element && Boolean(target.closest("input:not([type=range]), textarea, select, [contenteditable]"));
+const pressing = (target) => target instanceof Element && Boolean(target.closest("button, a, summary, [role=button]"));
+
+const KEYS = {
+  "?": () => toggleHelp(),
+  t: () => toggleTwins(),
+  y: () => copyPermalink(),
+  ".": () => go({ at: null }),
+  "[": () => emit("heat", -1),
+  "]": () => emit("heat", 1),
+  Escape: () => moment.node && go({ node: null }),
+};
+
+function page(letter) {
+  const link = document.querySelector(`.pw-nav-link[data-key="${CSS.escape(letter)}"]`);
+  if (link && !link.hidden) go({ path: link.dataset.pwPath });
+  return Boolean(link);
+}
+
+function arrow(event) {
+  const way = event.key === "ArrowLeft" ? -1 : 1;
+  if (event.shiftKey) stepBatch(way);
+  else stepAdaptation(way);
+}
+
+function handle(event) {
+  if (Date.now() < jump && event.key.length === 1) {
+    jump = 0;
+    return page(event.key);
+  }
+  if (event.key === "g") {
+    jump = Date.now() + JUMP_MS;
+    return true;
+  }
+  if (event.key === " ") {
+    if (pressing(event.target)) return false; // space presses what has the focus
+    playOrFreeze();
+    return true;
+  }
+  if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+    arrow(event);
+    return true;
+  }
+  if (!KEYS[event.key]) return false;
+  KEYS[event.key]();
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const dialog = byId("pw-help");
+  if (typing(event.target) || (dialog && dialog.open && event.key !== "?")) return;
+  if (event.target instanceof Element && event.target.closest("[role=toolbar], .js-plotly-plot")) {
+    if (event.key.startsWith("Arrow")) return; // they have arrows of their own
+  }
+  if (handle(event)) event.preventDefault();
+});

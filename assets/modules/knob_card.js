@@ -1,0 +1,210 @@
+/* KnobCard: one knob as a draft that is applied on purpose; a Dash component.
+
+   Props: run, knob (a Knob row: name, scope, kind, value, default, unit, help, low, high, scale, choices,
+   version, batch), disabled (why it cannot be turned, or ''), compact. The card requests and never
+   claims: PENDING until the engine says applied at a batch, or refused and why. */
+import { apiError, callApi, followCommand } from "./api.js";
+import { announce, toast } from "./core.js";
+import { knobParse, knobPosition, knobProblem, knobRange, knobSlides, knobStep, knobText, knobValue } from "./knob_scale.js";
+import { refresh } from "./moment.js";
+import { h, useEffect, useRef, useState } from "./react.js";
+
+/* The request's life: null, {phase: pending | applied | refused, value, text}. */
+function useRequest(run, { name, scope }, waiting) {
+  const [request, setRequest] = useState(null);
+  const stop = useRef(null);
+  const follow = (id, value) => {
+    stop.current = followCommand(run, id, (command) => {
+      const applied = command.state === "applied";
+      const text = applied ? `applied at batch ${command.applied_batch}` : `refused: ${command.answer}`;
+      setRequest({ phase: command.state, value, text });
+      announce(`${name} ${text}`);
+    });
+  };
+  useEffect(() => {
+    if (waiting) {
+      setRequest({ phase: "pending", value: waiting.value, text: "pending" });
+      follow(waiting.id, waiting.value);
+    }
+    return () => stop.current && stop.current();
+  }, []);
+
+  async function send(value, reason, version) {
+    if (stop.current) stop.current();
+    setRequest({ phase: "pending", value, text: "pending" });
+    const body = { knob: name, scope, value, reason, expected_version: version };
+    const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
+    if (!answer.ok) {
+      setRequest({ phase: "refused", value, text: "refused: " + apiError(answer) });
+      announce(`${name} refused`);
+      return;
+    }
+    refresh(true);
+    follow(answer.body.id, value);
+  }
+  return [request, send, () => setRequest(null)];
+}
+
+export const useKnobRequest = useRequest; // also of assets/page_whatif.js
+
+/* The draft: text as typed, with the version it was begun on; null follows the engine. */
+function useDraft(knob) {
+  const [draft, setDraft] = useState(null);
+  const edit = (text) => setDraft((last) => ({ text: String(text), version: last ? last.version : knob.version }));
+  return { text: draft ? draft.text : String(knob.value), draft, edit, drop: () => setDraft(null) };
+}
+
+/* The knob being turned: the request, the draft and its reason, and what can be done with them. */
+function useTurn({ knob, run, disabled, pending }) {
+  const [request, send, forget] = useRequest(run, knob, pending);
+  const { text, draft, edit, drop } = useDraft(knob);
+  const [reason, setReason] = useState("");
+  const problem = knobProblem(knob, text);
+  const value = knobParse(knob, text);
+  const changed = draft !== null && value !== knob.value;
+  const overtaken = changed && draft.version !== knob.version;
+  const off = Boolean(disabled);
+  const change = (next) => {
+    if (request && request.phase !== "pending") forget();
+    edit(next);
+  };
+  const apply = () => {
+    if (off || !changed || problem) return;
+    send(value, reason, draft.version);
+    drop();
+    setReason("");
+  };
+  const label = knob.name;
+  return { knob, label, request, text, value, reason, problem, changed, overtaken, off, change, setReason, apply, drop };
+}
+
+export function KnobCard(props) {
+  const { knob, disabled, compact } = props;
+  const turn = useTurn(props);
+  const onKeyDown = (event) => {
+    event.stopPropagation();
+    if (event.key === "Enter" && event.target.tagName === "INPUT") turn.apply();
+    if (event.key === "Escape") turn.drop();
+  };
+  return h(
+    "section",
+    {
+      className: "pw-knob" + (compact ? " pw-knob-compact" : "") + (turn.changed ? " pw-knob-draft" : ""),
+      "data-knob": knob.name,
+      "data-value": String(knob.value),
+      "data-version": knob.version,
+      "aria-label": `Knob ${knob.name}`,
+      title: disabled || null,
+      onKeyDown,
+    },
+    heading(knob, turn.request, compact),
+    !compact && h("p", { className: "pw-knob-help" }, knob.help),
+    h("div", { className: "pw-knob-control" }, knobSlides(knob) && slider(turn), box(turn), h("span", { className: "pw-knob-unit" }, knob.unit)),
+    !compact && foot(knob),
+    turn.overtaken && warning(`Changed to ${knob.value} by someone else meanwhile; applying will be refused. Esc takes the new value.`),
+    turn.changed && turn.problem && warning(turn.problem),
+    turn.changed && !turn.off && actions(turn)
+  );
+}
+
+const warning = (text) => h("p", { className: "pw-knob-note pw-ink-warning" }, text);
+
+function heading(knob, request, compact) {
+  const set = knob.version > 0 ? `set at batch ${knob.batch}` : "start value";
+  return h(
+    "header",
+    { className: "pw-knob-head" },
+    h(compact ? "h4" : "h3", { title: knob.help }, knob.name),
+    request
+      ? h("span", { className: `pw-chip pw-chip-${request.phase}`, "data-phase": request.phase, role: "status" }, request.text)
+      : !compact && h("span", { className: "pw-knob-since" }, `v${knob.version} · ${set}`)
+  );
+}
+
+function slider({ knob, value, off, change, label }) {
+  const position = value === null ? 0 : knobPosition(knob, value);
+  const tick = { left: `${knobPosition(knob, knob.default) / 10}%` };
+  return h(
+    "span",
+    { className: "pw-slider" },
+    h("input", {
+      type: "range",
+      min: 0,
+      max: 1000,
+      step: 5,
+      value: Math.round(position),
+      disabled: off,
+      "aria-label": `${label} slider`,
+      "aria-valuetext": `${value} ${knob.unit}`.trim(),
+      style: { "--part": `${position / 10}%` },
+      onChange: (event) => change(knobValue(knob, Number(event.target.value))),
+    }),
+    h("span", { className: "pw-slider-rail" }, h("i", { className: "pw-slider-default", style: tick, title: `default ${knob.default}` }))
+  );
+}
+
+function box({ knob, text, value, off, change, label }) {
+  if (knob.kind === "choice")
+    return h(
+      "select",
+      { className: "pw-input", value: text, disabled: off, "aria-label": label, onChange: (event) => change(event.target.value) },
+      knob.choices.map((choice) => h("option", { key: choice, value: choice }, choice))
+    );
+  if (knob.kind === "bool")
+    return h(
+      "label",
+      { className: "pw-check" },
+      h("input", { type: "checkbox", checked: text === "true", disabled: off, "aria-label": label, onChange: (event) => change(event.target.checked) }),
+      text === "true" ? "on" : "off"
+    );
+  const nudge = (way, sign, word) =>
+    h("button", { type: "button", className: "pw-step", disabled: off, "aria-label": `${label} ${word}`, onClick: () => change(knobStep(knob, value ?? knob.value, way)) }, sign);
+  const input = { type: "text", inputMode: "decimal", className: "pw-input", value: text, disabled: off, "aria-label": label, spellCheck: false };
+  return h("span", { className: "pw-number" }, nudge(-1, "−", "down"), h("input", { ...input, onChange: (event) => change(event.target.value) }), nudge(1, "+", "up"));
+}
+
+const foot = (knob) =>
+  h(
+    "p",
+    { className: "pw-knob-foot" },
+    h("span", null, `${knob.kind === "choice" || knob.kind === "bool" ? "one of" : "range"} ${knobRange(knob)}`),
+    h("span", null, `default ${knob.kind === "bool" ? (knob.default ? "on" : "off") : knobText(knob.default)}`),
+    knob.scale === "log" && h("span", null, "log scale")
+  );
+
+function actions({ knob, reason, setReason, apply, drop, problem, value }) {
+  return h(
+    "div",
+    { className: "pw-knob-actions" },
+    h("input", {
+      type: "text",
+      className: "pw-input pw-knob-reason",
+      placeholder: "why? (kept in the audit log)",
+      "aria-label": `Reason for changing ${knob.name}`,
+      maxLength: 200,
+      value: reason,
+      onChange: (event) => setReason(event.target.value),
+    }),
+    h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(problem), onClick: apply }, `Apply ${value ?? ""}`),
+    h("button", { type: "button", className: "pw-button", onClick: drop }, "Discard")
+  );
+}
+
+
+/* Revert buttons of the audit log: data-pw-revert = JSON {knob, scope, value, version, command}. */
+document.addEventListener("click", async function (event) {
+  const button = event.target instanceof Element && event.target.closest("[data-pw-revert]");
+  if (!button || button.disabled) return;
+  const { run, knob, scope, value, version, command } = JSON.parse(button.dataset.pwRevert);
+  button.disabled = true;
+  const body = { knob, scope, value, reason: `revert of #${command}`, expected_version: version };
+  const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
+  button.disabled = false;
+  if (answer.ok) {
+    toast(`Revert of ${knob} to ${value} requested`);
+    followCommand(run, answer.body.id, (done) =>
+      toast(done.state === "applied" ? `${knob} = ${value} applied at batch ${done.applied_batch}` : `Revert refused: ${done.answer}`, null, done.state === "applied" ? "ok" : "error")
+    );
+    refresh(true);
+  } else toast(`Revert refused: ${apiError(answer)}`, null, "error");
+});

@@ -1,0 +1,152 @@
+/* The live path: one stream per tab, polling when there is none, straight to the page.
+
+   Opens EventSource('/live?run=') for the running run on screen; closes while the tab is hidden;
+   after failures polls '/live/poll?run=&since=' with at most one request in flight. While LIVE a
+   delta goes to [data-live] elements, live charts and components ("values" event) in one animation
+   frame; otherwise only the header's counter moves. */
+import { extendCharts } from "./charts.js";
+import { byId, emit, on, setAttr, setText } from "./core.js";
+import { show } from "./format.js";
+import { drawHeader } from "./header.js";
+import { currentMode, known, refresh, running } from "./moment.js";
+import { pointsOf, valueOf } from "./points.js";
+
+const KEPT = 2000; // latencies
+const POLL_MS = 500;
+const PATIENCE = 3; // failures of the stream before polling takes over
+const RETRY_MS = 15000; // how long polling lasts before the stream is tried again
+/* News by how soon they matter; the rest (results, matrices…) comes with the next numbers. */
+const URGENT = ["run", "queries", "plans", "knobs", "commands"];
+const NEWS = ["decisions", "events"];
+
+export const latencies = []; // {b, ms}: record time to painted, while LIVE
+let source = null;
+let streamed = null; // run of the open stream
+let cursor = null;
+let failures = 0;
+let poller = null;
+let polling = false;
+let queue = [];
+let frame = 0;
+
+function setLink(state) {
+  setAttr(byId("pw-shell"), "data-link", state);
+}
+
+function stop() {
+  if (source) source.close();
+  window.clearTimeout(poller);
+  source = null;
+  poller = null;
+  streamed = null;
+  setLink("off");
+}
+
+/* Open, keep or close the stream, whatever fits the run, its state and the tab. */
+function connect() {
+  const run = known.run;
+  const wanted = run && running() && !document.hidden;
+  if (!wanted) return stop();
+  if (streamed === run) return undefined;
+  stop();
+  streamed = run;
+  cursor = null;
+  failures = 0;
+  return stream(run);
+}
+
+function stream(run) {
+  setLink("stream");
+  source = new EventSource("/live?run=" + encodeURIComponent(run));
+  source.addEventListener("delta", (event) => {
+    failures = 0;
+    receive(JSON.parse(event.data));
+  });
+  source.onerror = () => {
+    failures += 1;
+    if (source.readyState === EventSource.CLOSED || failures >= PATIENCE) fallBack(run);
+  };
+}
+
+function fallBack(run) {
+  if (source) source.close();
+  source = null;
+  setLink("poll");
+  const until = Date.now() + RETRY_MS;
+  const again = async () => {
+    if (streamed !== run) return;
+    await poll(run);
+    if (streamed !== run) return;
+    if (Date.now() > until) stream(run);
+    else poller = window.setTimeout(again, POLL_MS);
+  };
+  again();
+}
+
+async function poll(run) {
+  if (polling) return;
+  polling = true;
+  try {
+    const since = cursor === null ? "" : "&since=" + cursor;
+    const answer = await fetch("/live/poll?run=" + encodeURIComponent(run) + since, { credentials: "same-origin" });
+    if (answer.status === 200) receive(await answer.json());
+  } catch {
+    /* the server is away: the age in the header says so, the next poll tries again */
+  } finally {
+    polling = false;
+  }
+}
+
+function receive(delta) {
+  for (const one of Array.isArray(delta) ? delta : [delta]) if (one.run === streamed) queue.push(one);
+  if (queue.length && !frame) frame = window.requestAnimationFrame(apply);
+}
+
+function apply() {
+  frame = 0;
+  const deltas = queue;
+  queue = [];
+  for (const delta of deltas) take(delta);
+  if (!running()) stop();
+}
+
+function take(delta) {
+  const fresh = typeof delta.b === "number" && (known.now === null || delta.b > known.now);
+  if (delta.c !== undefined && delta.c !== null) cursor = delta.c;
+  if (fresh) known.now = delta.b;
+  if (typeof delta.t === "number") known.time = Math.max(known.time || 0, delta.t);
+  const ended = delta.st && delta.st !== known.state;
+  emit("delta", delta);
+  const live = currentMode() === "live";
+  if (live && delta.v) paint(delta, fresh);
+  const told = (kinds) => (delta.new || []).some((kind) => kinds.includes(kind));
+  if (ended || delta.gap || told(URGENT)) refresh("urgent");
+  else if (told(NEWS)) refresh("news");
+  else if (fresh) refresh("numbers");
+  if (ended) drawHeader();
+}
+
+function paint(delta, fresh) {
+  emit("values", delta);
+  for (const node of document.querySelectorAll("[data-live]")) {
+    const [entity, property] = node.dataset.live.split("|");
+    const value = valueOf(delta.v, entity, property);
+    if (value === undefined) continue;
+    setText(node, show(value, node.dataset.form));
+    const cell = node.closest("[data-sort]");
+    if (cell) cell.dataset.sort = value;
+  }
+  extendCharts(pointsOf(delta));
+  if (fresh) window.requestAnimationFrame(() => measure(delta));
+}
+
+/* In the frame after the one that drew: the pixels are out. */
+function measure(delta) {
+  latencies.push({ b: delta.b, ms: Date.now() - 1000 * delta.t });
+  if (latencies.length > KEPT) latencies.splice(0, latencies.length - KEPT);
+}
+
+document.addEventListener("visibilitychange", connect);
+window.addEventListener("pagehide", stop);
+window.addEventListener("pageshow", connect);
+on("shell", connect);

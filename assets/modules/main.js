@@ -1,0 +1,51 @@
+/* The page's one entry: every module, what Dash may call in them, and then Dash itself.
+
+   The renderer is started here and not by Dash's own inline script: whatever its first callbacks
+   look up is then known, however long the modules took to load. */
+import "./actions.js";
+import { on } from "./core.js";
+import { components } from "./dash.js";
+import { receive } from "./header.js";
+import { HistoryChart } from "./history_chart.js";
+import { HybridGraph } from "./hybrid_graph.js";
+import { Icon } from "./icon.js";
+import "./keys.js";
+import { KnobCard } from "./knob_card.js";
+import { latencies } from "./live.js";
+import { fromLocation, go, known, shownBatch } from "./moment.js";
+import { decisionsFilter, decisionsShow } from "./page_decisions.js";
+import { panelKey } from "./page_keys.js";
+import "./page_results.js";
+import { DecisionList, RowTable } from "./page_table.js";
+import { timelineClick } from "./page_timeline.js";
+import { MuGhost } from "./page_whatif.js";
+import { PlanGraph } from "./plan_graph.js";
+import { Scrubber } from "./scrubber.js";
+import { ShareBar } from "./share_bar.js";
+import { Static } from "./static.js";
+import "./strip.js";
+import "./tables.js";
+import { ViewMatrix } from "./view_matrix.js";
+
+Object.assign(components, {
+  DecisionList,
+  HistoryChart,
+  HybridGraph,
+  Icon,
+  KnobCard,
+  MuGhost,
+  PlanGraph,
+  RowTable,
+  Scrubber,
+  ShareBar,
+  Static,
+  ViewMatrix,
+});
+window.dash_clientside.planwatch = {
+  ...{ decisionsFilter, decisionsShow, fromLocation, panelKey, receive, timelineClick },
+};
+
+/* What the console, the browser tests and bench/live.py drive a page with. */
+Object.assign(window.planwatch, { go, known, latencies, on, shown: shownBatch });
+
+new window.DashRenderer();

@@ -1,0 +1,144 @@
+/* The moment: what the URL says, what the browser knows is newest, and the store pages read.
+
+   URL: path = page, ?run=&at=&node=&frozen=1&show=&unit=. Every change goes through the URL and Dash's
+   Location, so back, forward, reload and a copied link all mean the same. See dashboard/context.py
+   for the store protocol. */
+import { parse, search } from "./address.js";
+import { emit } from "./core.js";
+import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
+
+/* How soon after the last one the server is asked again: a small λ must not make it render all day. */
+const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
+const RUNNING = ["starting", "running"];
+
+/** What the URL says, replaced whole by every move.
+    @type {import("./address.js").Moment} */
+export let moment = { path: "/", run: null, at: null, node: null, frozen: false, show: null, unit: null };
+/* What the shell and the deltas told: the run shown, its newest batch and record time. */
+export const known = { run: null, state: null, now: null, time: null, plan: null, knobs: null };
+let news = 0;
+let pushed = { run: undefined, news: -1 };
+let lastPush = 0;
+let waiting = null; // timer of the next push
+let due = 0;
+
+export const running = () => RUNNING.includes(known.state);
+
+export function currentMode() {
+  if (!running()) return "replay";
+  if (moment.at === null) return "live";
+  return moment.frozen ? "frozen" : "replay";
+}
+
+/** The batch on screen. */
+export const shownBatch = () => (moment.at === null ? known.now : moment.at);
+
+function data() {
+  const { run, at, node, frozen, show, unit } = moment;
+  const batch = at === null ? known.now : at;
+  return { run, at, node, frozen, show, unit, batch, news };
+}
+
+/** Move: {path, run, at, node, frozen, show, unit}; absent fields stay, but show belongs to its page.
+    replace: no new history entry. */
+export function go(changes, replace) {
+  const next = Object.assign({}, moment, changes);
+  if ("at" in changes && !("frozen" in changes)) next.frozen = false;
+  if (next.path !== moment.path && !("show" in changes)) next.show = null;
+  if (changes.run && changes.run !== moment.run) {
+    next.at = "at" in changes ? changes.at : null;
+    next.node = "node" in changes ? changes.node : null;
+    next.unit = "unit" in changes ? changes.unit : null;
+  }
+  const url = next.path + search(next);
+  if (url === window.location.pathname + window.location.search) return;
+  window.history[replace ? "replaceState" : "pushState"]({}, "", url);
+  window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+}
+
+export function permalink() {
+  const shown = { ...moment, run: known.run, at: shownBatch(), frozen: currentMode() !== "replay" };
+  return window.location.origin + shown.path + search(shown);
+}
+
+export const freeze = () => go({ at: known.now, frozen: true });
+export const resume = () => go({ at: null, frozen: false });
+export function toggleFreeze() {
+  if (currentMode() === "live" && known.now !== null) freeze();
+  else if (moment.at !== null) resume();
+}
+
+/** Refresh what the server renders: "urgent" (or true), "news", or just newer "numbers". The page
+    follows while LIVE, the shell unless FROZEN; news missed while frozen are told on resuming. */
+export function refresh(what) {
+  const kind = what === true ? "urgent" : what || "numbers";
+  if (kind !== "numbers") news += 1;
+  if (currentMode() === "frozen" || (currentMode() === "replay" && kind === "numbers")) return;
+  const at = Math.max(Date.now(), lastPush + GAP_MS[kind]);
+  if (waiting !== null && due <= at) return;
+  window.clearTimeout(waiting);
+  due = at;
+  waiting = window.setTimeout(push, at - Date.now());
+}
+
+function push() {
+  waiting = null;
+  if (currentMode() === "frozen") return;
+  lastPush = Date.now();
+  if (currentMode() === "live" || pushed.news !== news) setProps("pw-moment", { data: data() });
+  pushShell();
+}
+
+/** Ask the server for the page anew: its run has just begun to exist. */
+export function layOutAgain() {
+  setProps("pw-page-key", { data: { path: moment.path, run: moment.run, again: Date.now() } });
+}
+
+/* Without a run there is no stream to tell of one: look now and then. */
+window.setInterval(() => {
+  if (hasBegun() && !document.hidden && known.run === null) refresh(true);
+}, 3000);
+
+function pushShell() {
+  if (pushed.run === moment.run && pushed.news === news) return;
+  pushed = { run: moment.run, news };
+  setProps("pw-news", { data: { run: moment.run, news } });
+}
+
+/* Location changed (by us, back, forward or a first load): [moment, page key, news key]. */
+export function fromLocation(path, text) {
+  begin();
+  const before = moment;
+  const first = pushed.run === undefined;
+  moment = parse(path, text);
+  lastPush = Date.now();
+  const moved = first || before.path !== moment.path || before.run !== moment.run;
+  if (before.run !== moment.run && moment.run !== known.run) known.now = null;
+  const behind = pushed.news !== news && !moment.frozen;
+  const shell = first || before.run !== moment.run || behind;
+  if (shell) pushed = { run: moment.run, news };
+  const turned = !first && before.path !== moment.path;
+  if (turned) window.scrollTo(0, 0);
+  window.queueMicrotask(() => emit("moment", { before, turned }));
+  return [
+    data(),
+    moved ? { path: moment.path, run: moment.run } : noUpdate(),
+    shell ? { run: moment.run, news } : noUpdate(),
+  ];
+}
+
+/* Links and anything else with data-pw-* move the moment without a page load. */
+document.addEventListener("click", function (event) {
+  const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit]");
+  if (!target || !plain) return;
+  event.preventDefault();
+  const wanted = target.dataset;
+  const changes = {};
+  if (wanted.pwPath) changes.path = wanted.pwPath;
+  if (wanted.pwAt !== undefined) changes.at = wanted.pwAt === "now" ? null : Number(wanted.pwAt);
+  if (wanted.pwNode !== undefined) changes.node = wanted.pwNode || null;
+  if (wanted.pwUnit !== undefined) changes.unit = wanted.pwUnit || null;
+  if (wanted.pwRun) changes.run = wanted.pwRun;
+  go(changes);
+});

@@ -1,0 +1,90 @@
+/* MuGhost: the slider of the ghost run on the Timeline page; a Dash component.
+
+   Props: run, knob (the row of mu), value (the mu tried, null = the knob's), disabled (why it cannot
+   be applied now, or ''). Trying costs nothing and is always possible; applying is a request like any
+   other turn of a knob, followed until the engine answers. */
+import { useKnobRequest } from "./knob_card.js";
+import { knobParse, knobPosition, knobProblem, knobStep, knobValue } from "./knob_scale.js";
+import { go } from "./moment.js";
+import { h, useEffect, useRef, useState } from "./react.js";
+
+const REST_MS = 200;
+
+/* The value shown while it moves; told to the server when it has come to rest. */
+function useTried({ knob, value, setProps }) {
+  const start = value === null || value === undefined ? (knob ? Number(knob.value) : 0) : value;
+  const [text, setText] = useState(null);
+  const timer = useRef(null);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  const tell = (next) => {
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => {
+      setProps({ value: next });
+      go({ show: next === null ? null : String(next) }, true);
+    }, REST_MS);
+  };
+  const change = (next) => {
+    setText(String(next));
+    if (!knobProblem(knob, String(next))) tell(knobParse(knob, String(next)));
+  };
+  const back = () => {
+    setText(null);
+    tell(null);
+  };
+  const shown = text === null ? String(start) : text;
+  const parsed = knob ? knobParse(knob, shown) : null;
+  return { text: shown, mu: parsed === null ? start : parsed, change, back };
+}
+
+function slider(knob, mu, change) {
+  const position = knobPosition(knob, mu);
+  const tick = { left: `${knobPosition(knob, knob.value) / 10}%` };
+  return h(
+    "span",
+    { className: "pw-slider pw-whatif-slider" },
+    h("input", {
+      type: "range",
+      min: 0,
+      max: 1000,
+      step: 5,
+      value: Math.round(position),
+      "aria-label": "What if μ were",
+      "aria-valuetext": String(mu),
+      style: { "--part": `${position / 10}%` },
+      onChange: (event) => change(knobValue(knob, Number(event.target.value))),
+    }),
+    h("span", { className: "pw-slider-rail" }, h("i", { className: "pw-slider-default", style: tick, title: `μ in force: ${knob.value}` }))
+  );
+}
+
+function box(knob, text, mu, change) {
+  const nudge = (way, sign, word) =>
+    h("button", { type: "button", className: "pw-step", "aria-label": `ghost μ ${word}`, onClick: () => change(knobStep(knob, mu, way)) }, sign);
+  const input = { type: "text", inputMode: "decimal", className: "pw-input", value: text, "aria-label": "ghost μ", spellCheck: false };
+  return h("span", { className: "pw-number" }, nudge(-1, "−", "down"), h("input", { ...input, onChange: (event) => change(event.target.value) }), nudge(1, "+", "up"));
+}
+
+function Body(props) {
+  const { run, knob, disabled } = props;
+  const { text, mu, change, back } = useTried(props);
+  const [request, send] = useKnobRequest(run, knob, null);
+  const problem = knobProblem(knob, text);
+  const same = mu === Number(knob.value);
+  const waiting = request !== null && request.phase === "pending";
+  const apply = () => send(mu, "what-if on the Timeline", knob.version);
+  const chip = request && h("span", { className: `pw-chip pw-chip-${request.phase}`, "data-phase": request.phase, role: "status" }, request.text);
+  return h(
+    "div",
+    { className: "pw-whatif", "data-mu": String(mu), onKeyDown: (event) => event.stopPropagation() },
+    h("span", { className: "pw-whatif-mu", "aria-hidden": true }, "μ"),
+    slider(knob, mu, change),
+    box(knob, text, mu, change),
+    h("button", { type: "button", className: "pw-button", disabled: same && !problem, onClick: back }, `Back to ${knob.value}`),
+    h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(disabled || problem || same || waiting), title: disabled || null, onClick: apply }, "Apply live"),
+    chip,
+    problem && h("span", { className: "pw-knob-note pw-ink-warning" }, problem),
+    !problem && disabled && h("span", { className: "pw-knob-note" }, disabled)
+  );
+}
+
+export const MuGhost = (props) => (props.knob ? h("div", { id: props.id }, h(Body, { ...props, key: props.run })) : h("div", { id: props.id }));

@@ -1,0 +1,191 @@
+/* PlanGraph: the plan as cards and edges, a Dash component without a build step.
+
+   Props: plan as dashboard/views/plan.py graph_plan makes it, values (a batch, shaped as the live
+   delta), sparks {id: numbers}, batch, selected. Layout depends on the plan's hash and the width
+   only; live deltas touch numbers only. */
+import { on } from "./core.js";
+import { useGlide } from "./graph_glide.js";
+import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
+import { graphLegend, graphTip } from "./graph_legend.js";
+import { graphBand, graphCard, graphEdge } from "./graph_parts.js";
+import { cardValues, heats, isStep, niceTop } from "./graph_values.js";
+import { currentMode, go } from "./moment.js";
+import { valueOf } from "./points.js";
+import { h, useEffect, useMemo, useRef, useState, useWidth } from "./react.js";
+
+const SPARK_POINTS = 24;
+
+/* Values and sparklines that follow the stream while LIVE, and the props otherwise. */
+function useLive(props) {
+  const [live, setLive] = useState(null);
+  const served = useRef(props);
+  served.current = props;
+  const { run, version } = props.plan;
+  useEffect(() => {
+    setLive(null);
+    return on("values", (delta) => {
+      if (delta.pv !== version) return;
+      setLive((last) => {
+        const base = last || served.current;
+        const values = { ...base.values, ...delta.v };
+        return { batch: delta.b, values, sparks: pushed(served.current.plan.nodes, base.sparks, delta.v) };
+      });
+    });
+  }, [run, version]);
+  const newer = live && currentMode() === "live" && live.batch > (props.batch ?? -1);
+  return newer ? live : props;
+}
+
+function pushed(nodes, sparks, values) {
+  const grown = { ...sparks };
+  for (const { id, entity, spark } of nodes) {
+    const number = valueOf(values, entity, spark);
+    if (typeof number === "number") grown[id] = [...(grown[id] || []), number].slice(-SPARK_POINTS);
+  }
+  return grown;
+}
+
+/* The heat the cards show; other parts of the page turn it with the event `heat`. */
+function useHeat() {
+  const [heat, setHeat] = useState("drops");
+  useEffect(() => on("heat", (way) => setHeat((name) => nextHeat(name, way))), []);
+  return [heat, setHeat];
+}
+
+let dagre = null; // fetched for the first plan that is no chain
+
+function useLibrary(needed) {
+  const [, setLoaded] = useState(dagre !== null);
+  useEffect(() => {
+    if (!needed || dagre) return;
+    import("../vendor/dagre.esm.js").then((library) => {
+      dagre = library;
+      setLoaded(true);
+    });
+  }, [needed]);
+  return dagre;
+}
+
+/* All that is drawn: places by the plan and the width, numbers by the newest batch. */
+function useScene(props, width, heat) {
+  const { plan, selected } = props;
+  const live = useLive(props);
+  const path = useMemo(() => pathOf(plan), [plan.hash]);
+  const library = useLibrary(!path && plan.nodes.length > 0);
+  const layout = useMemo(() => layoutPlan(plan, width, library), [plan.hash, width, library]);
+  const glide = useGlide(layout.places, `${plan.run} ${plan.hash}`);
+  const facts = useMemo(() => cardValues(plan, live.values), [plan.hash, live.values]);
+  const top = niceTop(Object.values(facts.cards).map(heats[heat].of));
+  const steps = plan.nodes.filter(isStep).sort((a, b) => a.position - b.position);
+  return { plan, path, selected, width, heat, live, layout, glide, facts, top, steps };
+}
+
+export function PlanGraph(props) {
+  const { plan } = props;
+  const [ref, width] = useWidth();
+  const [heat, setHeat] = useHeat();
+  const [tip, setTip] = useState(null);
+  const scene = useScene(props, width, heat);
+  const { layout, facts, live, top } = scene;
+  return h(
+    "div",
+    { id: props.id, className: "pw-graph", ref, ...dataOf(scene) },
+    plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
+    width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, setTip)),
+    tip && layout.places[tip.id] && graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
+    graphLegend({ heat, setHeat, top, plan })
+  );
+}
+
+const dataOf = ({ plan, live, glide, steps }) => ({
+  "data-version": plan.version,
+  "data-hash": plan.hash,
+  "data-kind": plan.kind,
+  "data-batch": live.batch,
+  "data-gliding": glide.gliding ? "1" : "0",
+  "data-order": steps.map((node) => node.id).join(" "),
+});
+
+/* A graph wider than the page scrolls in its own frame. */
+const framed = ({ layout, width }, drawn) => (layout.width > width ? h("div", { className: "pw-graph-scroll", tabIndex: 0, role: "region", "aria-label": "Plan" }, drawn) : drawn);
+
+function drawing(scene, setTip) {
+  const { plan, width, layout, facts, steps } = scene;
+  return h(
+    "svg",
+    { width: Math.max(width, layout.width), height: layout.height, role: "group", "aria-label": graphLabel(scene, steps) },
+    h("defs", null, arrow()),
+    layout.band && graphBand(layout.band),
+    edgesOf(scene).map(([edge, source, line]) => graphEdge(edge, source, line, facts)),
+    plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip))
+  );
+}
+
+function card(scene, node, setTip) {
+  const { selected, heat, live, layout, glide, facts, top } = scene;
+  return graphCard(node, {
+    place: glide.places[node.id] || layout.places[node.id],
+    facts,
+    spark: live.sparks[node.id],
+    heat: heats[heat],
+    top,
+    selected: selected === node.id,
+    handlers: (own) => cardHandlers(own, selected, setTip),
+  });
+}
+
+/* A card is pinned by click, Enter or Space, and explained on hover or focus. */
+function cardHandlers(node, selected, setTip) {
+  const pin = () => go({ node: selected === node.id ? null : node.id });
+  return {
+    onClick: pin,
+    onKeyDown: (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      event.stopPropagation();
+      pin();
+    },
+    onMouseEnter: () => setTip(node),
+    onMouseLeave: () => setTip(null),
+    onFocus: () => setTip(node),
+    onBlur: () => setTip(null),
+  };
+}
+
+function nextHeat(name, way) {
+  const names = Object.keys(heats);
+  return names[(names.indexOf(name) + way + names.length) % names.length];
+}
+
+/* [edge, the node it leaves, its line]: as laid out, straight while its cards are on their way. */
+function edgesOf({ plan, path, layout, glide }) {
+  const nodes = new Map(plan.nodes.map((node) => [node.id, node]));
+  if (layout.band) return bandEdges(plan, path, layout.band, glide.places);
+  return plan.edges
+    .filter(({ source, target }) => glide.places[source] && glide.places[target])
+    .map((edge) => {
+      const laid = glide.gliding ? null : layout.lines[edgeKey(edge)];
+      return [edge, nodes.get(edge.source), laid || edgeLine(glide.places[edge.source], glide.places[edge.target])];
+    });
+}
+
+function bandEdges(plan, path, box, places) {
+  const [first, last] = [path[0], path[path.length - 1]];
+  const [into, out] = [plan.edges.find((edge) => edge.source === first.id), plan.edges.find((edge) => edge.target === last.id)];
+  return [
+    [{ ...into, target: "band" }, first, edgeLine(places[first.id], box)],
+    [out, path[path.length - 2], edgeLine(box, places[last.id])],
+  ];
+}
+
+const graphLabel = ({ plan, path }, steps) =>
+  path
+    ? `Plan ${plan.version}, ${plan.kind}: source, ${steps.map((node) => node.name).join(", ")}, output`
+    : `Plan ${plan.version}, ${plan.kind}: ${plan.nodes.map((node) => `${node.word} ${node.name}`).join(", ")}`;
+
+const arrow = () =>
+  h(
+    "marker",
+    { id: "pw-arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
+    h("path", { d: "M0,0 L8,4 L0,8 Z" })
+  );

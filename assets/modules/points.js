@@ -1,0 +1,28 @@
+/* The points a delta brings. Pure. */
+
+/** Properties of one row of ``delta.pts`` after batch and time; see dashboard/deltas.py. */
+export const POINT = ["dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms"];
+
+/** A delta as one {b, t, v} for every batch it tells of; all values come with the newest.
+    @param {{b?: number, t?: number, v?: object, pts?: number[][]}} delta
+    @returns {{b: number, t: number, v: object}[]} */
+export function pointsOf(delta) {
+  const points = (delta.pts || []).map(([b, t, ...numbers]) => ({
+    b,
+    t,
+    v: { system: Object.fromEntries(POINT.map((name, i) => [name, numbers[i]])) },
+  }));
+  const last = points[points.length - 1];
+  if (last && last.b === delta.b) last.v = delta.v;
+  else if (typeof delta.b === "number" && delta.v) points.push(delta);
+  return points;
+}
+
+/** A value of a batch, or undefined. An entity with one property (a queue) is a bare number.
+    @param {Object<string, number | Object<string, number>>} values
+    @param {string} entity
+    @param {string} property */
+export function valueOf(values, entity, property) {
+  const own = values[entity];
+  return own === null || typeof own !== "object" ? own : own[property];
+}

@@ -1,0 +1,17 @@
+/* React, as Dash brings it, and the hooks shared by the components. */
+export const { createElement: h, useState, useEffect, useLayoutEffect, useMemo, useRef } = window.React;
+
+/** The width in whole pixels of the element that gets the ref, 0 before layout.
+    @returns {[{current: Element | null}, number]} */
+export function useWidth() {
+  const ref = useRef(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(Math.floor(ref.current.clientWidth));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
+}

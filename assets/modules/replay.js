@@ -1,0 +1,83 @@
+/* Play and pause: in REPLAY the cursor runs through the recorded times at 1 to 100 times the speed. */
+import { el, on, setAttr } from "./core.js";
+import { currentShell, timeAt } from "./header.js";
+import { currentMode, go, known, shownBatch, toggleFreeze } from "./moment.js";
+
+const SPEEDS = [1, 2, 5, 10, 25, 50, 100];
+const STEP_MS = 500; // one page refresh at a time
+let timer = null;
+let clock = null; // recorded time the cursor has reached
+let button = null;
+let speed = null;
+
+export function replayControls() {
+  button = el("button", { type: "button", class: "pw-button pw-play", id: "pw-play" });
+  button.addEventListener("click", () => playOrFreeze());
+  const options = SPEEDS.map((value) => el("option", { value }, `${value}×`));
+  speed = el("select", { class: "pw-input pw-speed", id: "pw-speed", "aria-label": "Replay speed" }, options);
+  speed.value = "10";
+  draw();
+  return el("div", { class: "pw-strip-controls" }, button, speed);
+}
+
+/** What space does: freeze or resume a running run, play or pause a replay. */
+export function playOrFreeze() {
+  const mode = currentMode();
+  if (mode === "replay") return timer === null ? play() : pause();
+  return toggleFreeze();
+}
+
+export function pause() {
+  window.clearInterval(timer);
+  timer = null;
+  draw();
+}
+
+function play() {
+  if (known.now === null) return;
+  const data = currentShell();
+  const ended = shownBatch() >= known.now;
+  if (ended) go({ at: data.first });
+  clock = timeAt(ended ? data.first : shownBatch());
+  timer = window.setInterval(step, STEP_MS);
+  draw();
+}
+
+function step() {
+  const data = currentShell();
+  if (!data || currentMode() !== "replay") return pause();
+  clock += (STEP_MS / 1000) * Number(speed.value);
+  const next = batchAt(data.times, clock);
+  if (next > shownBatch()) go({ at: Math.min(next, known.now) }, true);
+  return next >= known.now ? pause() : undefined;
+}
+
+/* The batch at a recorded time: between two known ones in proportion. */
+function batchAt(times, time) {
+  const after = times.findIndex(([, t]) => t > time);
+  if (after < 0) return known.now;
+  if (after === 0) return times[0][0];
+  const [b0, t0] = times[after - 1];
+  const [b1, t1] = times[after];
+  return Math.floor(b0 + ((b1 - b0) * (time - t0)) / Math.max(1e-9, t1 - t0));
+}
+
+function draw() {
+  if (!button) return;
+  const mode = currentMode();
+  const playing = timer !== null;
+  const looks = {
+    live: ["pause", "Freeze (space)"],
+    frozen: ["play", "Resume (space)"],
+    replay: playing ? ["pause", "Pause (space)"] : ["play", "Play (space)"],
+  };
+  const [sign, label] = looks[mode];
+  setAttr(button, "data-sign", sign);
+  setAttr(button, "aria-label", label);
+  setAttr(button, "title", label);
+  setAttr(button, "data-playing", playing ? "1" : "0");
+  speed.disabled = mode !== "replay";
+}
+
+on("moment", draw);
+on("shell", draw);

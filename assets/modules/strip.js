@@ -1,0 +1,219 @@
+/* The timeline strip: cost over the whole run, events as glyphs, the cursor. The app's spine.
+
+   Data comes with the shell (first, now, cost [[batch, visits/tuple]…], times, events); deltas
+   extend it while LIVE. A frozen strip does not move. */
+import { announce, byId, el, on, setAttr, setText } from "./core.js";
+import { clock, show } from "./format.js";
+import { currentShell, timeAt } from "./header.js";
+import { areaPoints, linePoints, scale } from "./paths.js";
+import { pointsOf } from "./points.js";
+import { currentMode, go, known, moment, shownBatch } from "./moment.js";
+import { pause, replayControls } from "./replay.js";
+
+const PAD = 8; // half the thumb of the range, so that its centre is on the batch
+const HEIGHT = 30;
+const NEAR = 12; // pixels within which events share a glyph
+const REDRAW_MS = 500;
+const SVG = "http://www.w3.org/2000/svg";
+let parts = null;
+let cost = [];
+let range = { first: 0, last: 0 };
+let drawn = 0;
+let later = null;
+
+function build(strip) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("aria-hidden", "true");
+  svg.innerHTML = '<polygon class="pw-area"></polygon><polyline class="pw-line"></polyline>';
+  const cursor = el("i", { class: "pw-strip-cursor", "aria-hidden": "true" });
+  const slider = el("input", { type: "range", id: "pw-scrubber", step: 1, "aria-label": "Moment in the run" });
+  const lane = el("div", { class: "pw-strip-lane", role: "toolbar", "aria-label": "Events of the run" });
+  const track = el("div", { class: "pw-strip-track" }, svg, cursor, slider, lane);
+  const caption = el("span", { class: "pw-strip-caption" }, "visits / tuple");
+  const highest = el("span", { class: "pw-strip-scale" });
+  const batch = el("b", { id: "pw-strip-batch" });
+  const time = el("span", { id: "pw-strip-time" });
+  const now = el("button", { type: "button", class: "pw-button", id: "pw-now", title: "Jump to now (.)" }, "now");
+  now.addEventListener("click", () => go({ at: null }));
+  const label = el("div", { class: "pw-strip-label" }, caption, highest);
+  const readout = el("div", { class: "pw-strip-readout" }, batch, time);
+  strip.replaceChildren(replayControls(), label, track, readout, now);
+  parts = { strip, svg, cursor, slider, lane, track, scale: highest, batch, time, now };
+  slider.addEventListener("input", () => scrub(Number(slider.value), true));
+  slider.addEventListener("change", () => scrub(Number(slider.value), false));
+  slider.addEventListener("keydown", keys);
+  lane.addEventListener("keydown", roam);
+  new ResizeObserver(() => draw()).observe(track);
+}
+
+let scrubbed = 0;
+let pending = null;
+
+function scrub(batch, moving) {
+  window.clearTimeout(pending);
+  const wait = moving ? Math.max(0, scrubbed + 120 - Date.now()) : 0;
+  place(batch);
+  pending = window.setTimeout(() => {
+    scrubbed = Date.now();
+    pause();
+    seek(batch, moving);
+  }, wait);
+}
+
+/** Show a batch; what was frozen stays frozen. */
+export const seek = (at, replace) => go({ at, frozen: moment.frozen }, replace);
+
+export function stepBatch(way) {
+  const shown = shownBatch();
+  if (shown === null) return;
+  pause();
+  seek(Math.min(known.now, Math.max(range.first, shown + way)));
+}
+
+export function stepAdaptation(way) {
+  const shown = shownBatch();
+  const batches = ((currentShell() || {}).plans || []).slice(1).map((plan) => plan.batch);
+  const ahead = way < 0 ? batches.filter((b) => b < shown).pop() : batches.find((b) => b > shown);
+  if (ahead === undefined) return announce(way < 0 ? "No earlier adaptation" : "No later adaptation");
+  pause();
+  return seek(ahead);
+}
+
+function keys(event) {
+  const way = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1 }[event.key];
+  if (!way) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (event.shiftKey || event.key === "ArrowUp" || event.key === "ArrowDown") stepBatch(way);
+  else stepAdaptation(way);
+}
+
+/* The lane is one stop of the tab key; arrows go from glyph to glyph. */
+function roam(event) {
+  const marks = [...parts.lane.children];
+  const index = marks.indexOf(document.activeElement);
+  const to = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: marks.length - 1 }[event.key];
+  if (to === undefined || !marks[to]) return;
+  event.preventDefault();
+  event.stopPropagation();
+  for (const one of marks) one.tabIndex = -1;
+  marks[to].tabIndex = 0;
+  marks[to].focus();
+}
+
+const x = (batch) => {
+  const room = parts.track.clientWidth - 2 * PAD;
+  const span = Math.max(1, range.last - range.first);
+  return PAD + (room * (Math.min(range.last, Math.max(range.first, batch)) - range.first)) / span;
+};
+
+function draw() {
+  if (!parts || !parts.track.clientWidth) return;
+  drawn = Date.now();
+  drawCost();
+  drawEvents((currentShell() || {}).events || []);
+  const empty = known.now === null;
+  parts.slider.disabled = empty;
+  parts.slider.min = range.first;
+  parts.slider.max = range.last;
+  place(shownBatch());
+}
+
+function drawCost() {
+  const width = parts.track.clientWidth;
+  const top = Math.max(0.001, ...cost.map((point) => point[1]));
+  const y = scale([0, top], [HEIGHT - 2, 3]);
+  setAttr(parts.svg, "viewBox", `0 0 ${width} ${HEIGHT}`);
+  const [area, line] = parts.svg.children;
+  line.setAttribute("points", linePoints(cost, x, y));
+  area.setAttribute("points", areaPoints(cost, x, y, HEIGHT));
+  setText(parts.scale, cost.length ? `0 … ${show(top, "f2")}` : "no batches yet");
+}
+
+function grouped(events) {
+  const groups = [];
+  for (const event of events) {
+    const at = x(event.b);
+    const last = groups[groups.length - 1];
+    if (last && at - last.x < NEAR) last.events.push(event);
+    else groups.push({ x: at, events: [event] });
+  }
+  return groups;
+}
+
+function drawEvents(events) {
+  const shown = shownBatch();
+  const focused = parts.lane.contains(document.activeElement) ? document.activeElement.dataset.pwAt : null;
+  const marks = grouped(events).map((group) => mark(group, shown));
+  if (marks.length) (marks.find((node) => node.dataset.pwAt === focused) || marks[marks.length - 1]).tabIndex = 0;
+  parts.lane.replaceChildren(...marks);
+  if (focused) marks.filter((node) => node.dataset.pwAt === focused).forEach((node) => node.focus());
+}
+
+function mark(group, shown) {
+  const { kinds } = currentShell(); // kind: [sign, word, rank]; the lowest rank speaks for a group
+  const lead = group.events.reduce((best, event) => (kinds[event.kind][2] < kinds[best.kind][2] ? event : best));
+  const [glyph, word] = kinds[lead.kind];
+  const more = group.events.length - 1;
+  const text = `Batch ${lead.b}, ${word}: ${lead.title}${more ? ` (and ${more} more nearby)` : ""}`;
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "pw-mark",
+      style: `left:${group.x.toFixed(1)}px`,
+      tabindex: -1,
+      title: text,
+      "aria-label": text,
+      "aria-current": lead.b === shown ? "true" : null,
+      "data-kind": lead.kind,
+      "data-pw-at": lead.b,
+    },
+    glyph
+  );
+}
+
+/* Put the cursor and the readout on a batch. */
+function place(batch) {
+  if (!parts) return;
+  const shown = batch !== null && batch !== undefined;
+  parts.cursor.hidden = !shown;
+  if (shown) {
+    parts.cursor.style.left = `${x(batch).toFixed(1)}px`;
+    if (document.activeElement !== parts.slider || Number(parts.slider.value) !== batch) parts.slider.value = batch;
+  }
+  const time = shown ? timeAt(batch) : null;
+  setText(parts.batch, shown ? `batch ${show(batch, "int")}` : "");
+  setText(parts.time, time === null ? "" : `${clock(time)} UTC`);
+  setAttr(parts.slider, "aria-valuetext", shown ? `batch ${batch} of ${range.last}` : "no batches yet");
+  parts.now.disabled = moment.at === null;
+}
+
+on("shell", (data) => {
+  const strip = byId("pw-strip");
+  if (!strip) return;
+  if (!parts || parts.strip !== strip) build(strip);
+  cost = data.cost.slice();
+  range = { first: data.first === null ? 0 : data.first, last: data.now === null ? 0 : data.now };
+  draw();
+});
+
+on("moment", () => parts && draw());
+
+/* New batches: extend while LIVE; in REPLAY only the end of the scale grows; FROZEN stands still. */
+on("delta", (delta) => {
+  const mode = currentMode();
+  if (mode === "frozen" || typeof delta.b !== "number" || delta.b <= range.last) return;
+  for (const { b, v } of pointsOf(delta)) {
+    const visits = (v.system || {}).visits_per_tuple;
+    if (b > range.last && typeof visits === "number") cost.push([b, visits]);
+  }
+  range.last = delta.b;
+  if (mode === "live") place(delta.b);
+  if (later === null) {
+    later = window.setTimeout(() => {
+      later = null;
+      if (currentMode() !== "frozen") draw();
+    }, Math.max(0, drawn + REDRAW_MS - Date.now()));
+  }
+});

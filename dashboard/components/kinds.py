@@ -1,0 +1,122 @@
+"""What stands for a kind: sign, word and tone of events, verdicts, states and the plan's nodes.
+
+The one place of these; pages and figures read them here, scripts get them with their data. A kind
+without a row is drawn by its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Tone: TypeAlias = Literal["ok", "warning", "error", "quiet", "info", "switch", "knob", "query"]
+#: What a card of the plan graph shows.
+CardRole: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
+
+
+class EventKind(NamedTuple):
+    """An event kind. rank: of several at one place the lowest speaks for all."""
+
+    sign: str
+    word: str
+    tone: Tone
+    rank: int
+
+
+class Verdict(NamedTuple):
+    """A verdict of a decision. meaning: one sentence."""
+
+    sign: str
+    word: str
+    tone: Tone
+    meaning: str
+
+
+class NodeKind(NamedTuple):
+    """A role of nodes of a plan graph, or a kind of one. role: what its card shows."""
+
+    role: CardRole
+    sign: str
+    word: str
+
+
+EVENTS: Final[Mapping[str, EventKind]] = {
+    "input": EventKind("⇥", "Input ended or failed", "error", 0),
+    "rearrangement": EventKind("▲", "Rearrangement", "switch", 1),
+    "knob": EventKind("◆", "Knob change", "knob", 2),
+    "algorithm": EventKind("◆", "Another algorithm", "knob", 2),
+    "query": EventKind("⚑", "Query change", "query", 3),
+    "change": EventKind("≈", "Stream changed", "query", 3),
+    "misfit": EventKind("✖", "Misfits", "warning", 4),
+    "held back": EventKind("○", "Held back", "quiet", 5),
+    "run": EventKind("●", "Run", "quiet", 6),
+}
+
+VERDICTS: Final[Mapping[str, Verdict]] = {
+    "switched": Verdict("▲", "switched", "switch", "The plan was changed."),
+    "kept": Verdict("■", "kept", "ok", "The trigger fired; the plan in force was still the best."),
+    "below_threshold": Verdict(
+        "○", "below threshold", "quiet", "The change was too small to act on."
+    ),
+    "cooldown": Verdict("○", "cool-down", "quiet", "The last rearrangement was too recent."),
+    "thin": Verdict("○", "too few samples", "warning", "Too few sampled tuples to decide on."),
+    "pinned": Verdict("○", "pinned", "quiet", "The plan is pinned."),
+}
+
+#: State of a run, a command or a query -> tone.
+STATES: Final[Mapping[str, Tone]] = {
+    "starting": "warning",
+    "running": "ok",
+    "ended": "quiet",
+    "interrupted": "warning",
+    "failed": "error",
+    "requested": "warning",
+    "applied": "ok",
+    "refused": "error",
+    "active": "ok",
+    "paused": "quiet",
+    "contradictory": "warning",
+    "open": "ok",
+}
+
+#: Filters that compare attributes, beside those that call functions.
+NATIVE: Final = "native filter"
+#: Role in the store, or kind -> how it is drawn.
+NODES: Final[Mapping[str, NodeKind]] = {
+    "source": NodeKind("source", "⇥", "source"),
+    "output": NodeKind("output", "⇤", "output"),
+    "selection": NodeKind("step", "σ", "construct"),
+    "filter": NodeKind("step", "ƒ", "filter"),
+    NATIVE: NodeKind("step", "σ", "filter"),
+    "project": NodeKind("operator", "π", "projection"),
+    "window": NodeKind("operator", "⧖", "window"),
+    "join": NodeKind("operator", "⋈", "join"),
+    "aggregate": NodeKind("operator", "∑", "aggregation"),
+    "distinct": NodeKind("operator", "δ", "duplicate elimination"),
+    "set operation": NodeKind("operator", "∪", "set operation"),
+    "relation to stream": NodeKind("operator", "≋", "relation to stream"),
+    "cache": NodeKind("synopsis", "⬡", "cache"),
+    "index": NodeKind("synopsis", "#", "index"),
+    "synopsis": NodeKind("synopsis", "▤", "synopsis"),
+    "store": NodeKind("store", "▦", "shared store"),
+}
+
+
+def event_kind(kind: str) -> EventKind:
+    """The row of an event kind; one nobody listed is a quiet dot with its own name."""
+    return EVENTS.get(kind, EventKind("●", kind, "quiet", 9))
+
+
+def verdict(name: str) -> Verdict:
+    """The row of a verdict."""
+    return VERDICTS.get(name, Verdict("●", name.replace("_", " "), "quiet", ""))
+
+
+def tone_of(state: str) -> Tone:
+    """The tone of a state or verdict."""
+    return VERDICTS[state].tone if state in VERDICTS else STATES.get(state, "quiet")
+
+
+def node_kind(kind: str) -> NodeKind:
+    """The row of a kind of node; one nobody listed is an operator with its own name."""
+    return NODES.get(kind, NodeKind("operator", "◦", kind))

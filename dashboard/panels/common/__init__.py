@@ -1,0 +1,18 @@
+"""Panels of every run, whatever systems work in it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dashboard.panels.common import decisions, inputs, knobs, loops, results, runs, timeline
+from dashboard.panels.contract import Panel
+
+PANELS: Final[tuple[Panel[Any], ...]] = (
+    runs.PANEL,
+    inputs.PANEL,
+    timeline.PANEL,
+    loops.PANEL,
+    *decisions.PANELS,
+    *knobs.PANELS,
+    *results.PANELS,
+)

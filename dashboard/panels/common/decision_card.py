@@ -1,0 +1,312 @@
+"""The card of one evaluation, drawn from its view: plain elements, bars to scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.badges import badge
+from dashboard.components.formats import show, stamp
+from dashboard.components.kinds import tone_of
+from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable
+from dashboard.components.tables import Column
+from dashboard.context import Context
+from dashboard.views.decision_costs import number_of
+from dashboard.views.decisions import Cost, DecisionCard, Inequality, Measured, OrderView, Step
+from dashboard.views.filters import digits
+from dashboard.views.orders import OrderItem
+
+HEADROOM: Final = 1.18
+
+
+def draw_card(card: DecisionCard, context: Context) -> Component:
+    """The whole card."""
+    parts = [
+        _head(card, context),
+        html.P(card.sentence, className="pw-dcard-sentence"),
+        _section(card.tested, [*map(_inequality, card.inequalities), _evidence(card)]),
+        _section("Pair", [pair_table(card.pair)]) if card.pair else None,
+        _section("Order", _orders(card, context)),
+        _section(f"Cost ({card.unit})", _costs(card)),
+        _section("Saved", _saved(card)) if card.verdict == "switched" else None,
+        _details(card),
+    ]
+    return html.Article(
+        [part for part in parts if part is not None],
+        className="pw-dcard",
+        **attrs(data_decision=card.seq, aria_label=f"Decision {card.seq}"),
+    )
+
+
+def _head(card: DecisionCard, context: Context) -> Component:
+    at = jump(context, f"batch {card.batch}", at=card.batch, title="show this moment everywhere")
+    words = [
+        html.H2(f"Decision {card.seq}", className="pw-dcard-title"),
+        html.Span(
+            [html.Span(card.sign + " ", **attrs(aria_hidden=True)), card.word],
+            className=f"pw-badge pw-tone-{tone_of(card.verdict)}",
+            title=card.meaning,
+        ),
+        html.Span([at, f" · {stamp(card.time)} UTC"], className="pw-dcard-when"),
+        html.Span(card.algorithm, className="pw-dcard-when"),
+    ]
+    return html.Header(words, className="pw-dcard-head")
+
+
+def _section(title: str, children: Any) -> Component:
+    return html.Section([html.H3(title), *children], className="pw-dcard-section")
+
+
+def _inequality(one: Inequality) -> Component:
+    """Left side as a bar, right side as a mark on it, both on one scale from 0."""
+    outcome = {True: "holds", False: "does not hold", None: "cannot be told"}[one.holds]
+    words = html.Span(
+        [
+            html.B("∞" if one.unbounded else show(one.lhs, "f3"), title="what was measured"),
+            f" {one.relation} ",
+            html.B(show(one.rhs, "f3"), title="the threshold"),
+            f" {outcome}",
+            html.Span(one.note, className="pw-test-note"),
+        ],
+        className="pw-test-words",
+    )
+    label = f"{one.name}: {one.words} {outcome}"
+    return html.Div(
+        [
+            html.Span([one.name, _decides(one)], className="pw-test-name"),
+            html.Div(_scale(one), className="pw-test-bar", role="img", **attrs(aria_label=label)),
+            words,
+        ],
+        className="pw-test",
+        **attrs(data_holds=one.holds if one.holds is not None else "unknown"),
+    )
+
+
+def _decides(one: Inequality) -> Component | str:
+    return (
+        badge("decides", "info") if one.decides else html.Span("watched only", className="pw-dim")
+    )
+
+
+def _scale(one: Inequality) -> list[Component]:
+    top = max(abs(one.lhs or 0.0), abs(one.rhs or 0.0)) * HEADROOM
+    if top <= 0:
+        return []
+    parts: list[Component] = []
+    if one.unbounded:
+        parts.append(html.I(className="pw-test-fill", style={"width": "100%"}))
+    elif one.lhs is not None:
+        parts.append(html.I(className="pw-test-fill", style={"width": _percent(one.lhs, top)}))
+    if one.rhs is not None:
+        parts.append(html.I(className="pw-test-mark", style={"left": _percent(one.rhs, top)}))
+    return parts
+
+
+def _percent(value: float, top: float) -> str:
+    return f"{max(0.0, min(1.0, abs(value) / top)) * 100:.1f}%"
+
+
+def _evidence(card: DecisionCard) -> Component:
+    words = [f"n = {show(card.n, 'int')} tuples", f"{show(card.n_sample, 'int')} of them sampled"]
+    words.append(f"knobs version {card.knob_version}")
+    return html.P(" · ".join(words), className="pw-dim")
+
+
+def _orders(card: DecisionCard, context: Context) -> list[Component]:
+    if card.old is None and card.new is None:
+        return [html.P("No order was recorded with this evaluation.", className="pw-dim")]
+    columns = []
+    if card.old is not None:
+        title = "Before" if card.new is not None else "In force"
+        columns.append(_order(title, card.old, context, card.batch))
+    if card.new is not None:
+        title = "After" if card.verdict == "switched" else "Candidate"
+        columns.append(_order(title, card.new, context, card.batch + 1))
+    return [html.Div(columns, className="pw-orders")]
+
+
+def _order(title: str, order: OrderView, context: Context, at: int) -> Component:
+    name = html.B(title)
+    link = (
+        jump(context, f"plan {order.version}", path="/plan", at=at)
+        if order.version is not None
+        else None
+    )
+    kind = html.Span(order.kind, className="pw-dim") if order.kind else None
+    head = [part for part in (name, link, kind) if part is not None]
+    items = html.Ol([_item(item) for item in order.items], className="pw-order")
+    return html.Div([html.Div(head, className="pw-order-head"), items])
+
+
+def _item(item: OrderItem) -> Component:
+    note = ""
+    if item.change:
+        note = item.change
+    elif item.moved:
+        note = f"{'↑' if item.moved > 0 else '↓'}{abs(item.moved)}"
+    words = f"{abs(item.moved)} places {'up' if item.moved > 0 else 'down'}" if item.moved else ""
+    return html.Li(
+        [
+            html.Span(item.attribute),
+            html.Span(note, className="pw-order-move", title=item.change or words),
+        ],
+        className="pw-order-marked" if item.marked else "",
+    )
+
+
+def _costs(card: DecisionCard) -> list[Component]:
+    if not card.costs:
+        words = "Nothing was predicted: no other order was built at this evaluation."
+        return [html.P(words, className="pw-dim")]
+    known = [cost.cost.value for cost in card.costs if cost.cost.value is not None]
+    highs = [cost.interval[1] for cost in card.costs if cost.interval is not None]
+    top = max(known + highs, default=0.0) * 1.02
+    bars = html.Div([_cost(cost, top) for cost in card.costs], className="pw-costs")
+    return [bars, html.P(card.saving, className="pw-dim")] if card.saving else [bars]
+
+
+def _cost(cost: Cost, top: float) -> Component:
+    value = cost.cost.value
+    kind = "estimated" if cost.estimated else "measured"
+    fill = html.I(
+        className=f"pw-cost-fill pw-cost-{kind}",
+        style={"width": _percent(value, top)} if value is not None and top > 0 else {},
+        hidden=value is None,
+    )
+    return html.Div(
+        [
+            html.Span([cost.label, " ", badge("won", "switch") if cost.chosen else ""]),
+            html.Div(
+                [fill, _whisker(cost, top)], className="pw-cost-bar", **attrs(aria_hidden=True)
+            ),
+            html.B(show(value, "f3"), className="pw-cost-number"),
+            html.Span(_basis(cost), className="pw-dim"),
+        ],
+        className="pw-cost",
+    )
+
+
+def _whisker(cost: Cost, top: float) -> Component:
+    """The 95 % interval as a line over the end of the bar."""
+    if cost.interval is None or cost.cost.value is None or top <= 0:
+        return html.I(hidden=True)
+    low, high = cost.interval
+    place = {"left": _percent(low, top), "width": _percent(max(0.0, high - low), top)}
+    return html.I(className="pw-cost-whisker", style=place)
+
+
+def _basis(cost: Cost) -> str:
+    if cost.cost.value is None:
+        return cost.cost.reason
+    if cost.interval is None or cost.interval[0] == cost.interval[1]:
+        return cost.basis
+    low, high = cost.interval
+    return f"{cost.basis}, 95 %: {show(low, 'f2')} to {show(high, 'f2')}"
+
+
+def _saved(card: DecisionCard) -> list[Component]:
+    tone = _saved_tone(card.saved)
+    return [html.P(card.saved_words, className=f"pw-saved pw-ink-{tone}")]
+
+
+def _saved_tone(saved: Measured) -> str:
+    if saved.value is None:
+        return "quiet"
+    return "ok" if saved.value >= 0 else "warning"
+
+
+def _details(card: DecisionCard) -> Component:
+    folds = [
+        _fold(f"How the order was built ({len(card.steps)} steps)", _steps(card))
+        if card.steps
+        else None,
+        _fold(f"Knobs in force (version {card.knob_version})", _knobs(card))
+        if card.knobs
+        else None,
+        _fold("Further numbers of the record", _further(card)) if card.further else None,
+    ]
+    return html.Div([fold for fold in folds if fold is not None], className="pw-folds")
+
+
+def _fold(title: str, body: Component) -> Component:
+    return html.Details([html.Summary(title), body], className="pw-fold")
+
+
+def _steps(card: DecisionCard) -> Component:
+    columns = (
+        Column("Step", "int"),
+        Column("Phase"),
+        Column("Measured"),
+        Column("Winner"),
+        Column(
+            "Candidates", None, "", "each with its conditional selectivity s or dropping ratio d"
+        ),
+    )
+    rows = [
+        [step.number, step.phase, step.metric, step.winner, _scores(step)] for step in card.steps
+    ]
+    cover = ", ".join(card.cover_prefix)
+    words = "One row per step, as the macro-sequence was built"
+    return RowTable(
+        f"{words}; cover prefix: {cover}" if cover else words,
+        columns,
+        rows,
+        className="pw-steps",
+    )
+
+
+def _scores(step: Step) -> CellData:
+    """All candidates with their scores, the winner first."""
+    ranked = sorted(step.candidates, key=lambda pair: pair[0] != step.winner)
+    parts = [
+        [f"{name} {show(value, 'f3')}", "pw-candidate" + (" pw-won" if name == step.winner else "")]
+        for name, value in ranked
+    ]
+    return {"parts": parts, "sort": len(parts)}
+
+
+def _knobs(card: DecisionCard) -> Component:
+    columns = (Column("Knob"), Column("Value"), Column("Unit"))
+    return RowTable(
+        "Knob values in force at this batch", columns, [list(knob) for knob in card.knobs]
+    )
+
+
+def _further(card: DecisionCard) -> Component:
+    return RowTable(
+        "As recorded", (Column("Name"), Column("Value")), [list(p) for p in card.further]
+    )
+
+
+def pair_table(pair: Mapping[str, Any]) -> Component:
+    """The deciding pair: both sides of the inequality, n, interval."""
+    own, other = str(pair.get("filter", "")), str(pair.get("challenger", ""))
+    rows = [
+        ("", own, other),
+        ("position", show(pair.get("position")), show(pair.get("challenger_position"))),
+        ("dropped", show(pair.get("dropped"), "int"), show(pair.get("challenger_dropped"), "int")),
+        ("cost, µs", digits(pair.get("cost_us")), digits(pair.get("challenger_cost_us"))),
+        ("drops per µs", digits(pair.get("rank"), "∞"), digits(pair.get("challenger_rank"), "∞")),
+    ]
+    lines = [
+        html.Tr([html.Th(name, scope="row"), html.Td(left), html.Td(right)])
+        for name, left, right in rows[1:]
+    ]
+    head = html.Tr([html.Td(""), html.Th(own, scope="col"), html.Th(other, scope="col")])
+    n = html.P(f"n = {show(pair.get('n_reached'), 'int')} profile tuples{_interval(pair)}")
+    table = html.Table([html.Thead(head), html.Tbody(lines)], className="pw-check-pair")
+    return html.Div([table, n], **attrs(data_pair=f"{own},{other}"))
+
+
+def _interval(pair: Mapping[str, Any]) -> str:
+    interval = pair.get("interval")
+    if not isinstance(interval, Mapping):
+        return ""
+    low, high = digits(interval.get("low")), digits(interval.get("high"))
+    sure = show(number_of(interval.get("confidence")), "pct")
+    return f"; difference of ranks {low} to {high} ({sure} interval)"

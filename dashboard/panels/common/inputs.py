@@ -1,0 +1,94 @@
+"""The run shown, in its parts: the streams it reads with their state, the units that work in it."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dash import html
+
+from dashboard.components.kinds import tone_of
+from dashboard.components.rows import CellData, RowTable, jump_to, known
+from dashboard.components.tables import Column
+from dashboard.context import Context
+from dashboard.panels.contract import Drawing, Panel, RunFacts, Scope, Sheet
+from dashboard.views.inputs import InputRow, UnitRow, input_rows, unit_rows
+from storage.reader import Reader
+
+_INPUTS: Final = (
+    Column("Input"),
+    Column("State"),
+    Column("Tuples", "int", "", "in the batch shown"),
+    Column("Misfits", "int", "", "kept aside in the batch shown"),
+    Column("Backlog", "int", "tuples", "arrived and waiting for a batch"),
+    Column("Stream time"),
+    Column("Attributes", "int"),
+    Column("Note"),
+)
+_UNITS: Final = (Column("Unit"), Column("System"), Column("Reads"), Column("Queries", "int"))
+
+
+class Parts(NamedTuple):
+    """Inputs and units of the run shown."""
+
+    inputs: list[InputRow]
+    units: list[UnitRow]
+
+
+def build(reader: Reader, context: Context, scope: Scope) -> Parts | None:
+    """The parts of the run of the moment."""
+    run, at = context.run_id, context.batch
+    if context.run is None:
+        return None
+    inputs = reader.inputs(run)
+    counts = {}
+    for one in inputs:
+        found = reader.input_batches(run, one.input.name, until=at, limit=1)
+        counts |= {stored.counts.input: stored.counts for stored in found}
+    rows = input_rows(inputs, counts, context.batch == context.now)
+    return Parts(rows, unit_rows(scope.units))
+
+
+def draw(parts: Parts, sheet: Sheet) -> Drawing:
+    """Two tables."""
+    rows = [_input(row) for row in parts.inputs]
+    tables = [RowTable("Inputs", _INPUTS, rows, keys=[row.name for row in parts.inputs])]
+    if parts.units:
+        units = [_unit(row, sheet.context) for row in parts.units]
+        tables.append(RowTable("Units", _UNITS, units, keys=[row.id for row in parts.units]))
+    return Drawing(html.Div(tables, className="pw-twin-tables"), note=sheet.context.run_id)
+
+
+def _input(row: InputRow) -> list[CellData]:
+    missing = "no batch yet"
+    return [
+        row.name,
+        {"badges": [[row.state, tone_of(row.state)]], "sort": row.state},
+        known(row.tuples, missing),
+        known(row.misfits, missing),
+        known(row.backlog, "not known for this source"),
+        row.stream_time,
+        row.n_attributes,
+        row.note,
+    ]
+
+
+def _unit(row: UnitRow, context: Context) -> list[CellData]:
+    link = jump_to(context, "/decisions", unit=row.id)
+    return [{"text": row.title, "jump": link}, row.system, row.inputs, row.n_queries]
+
+
+def _applies(facts: RunFacts) -> bool:
+    return bool(facts.roles)
+
+
+PANEL: Final = Panel(
+    name="inputs",
+    page="/",
+    title="Inputs and units",
+    twin=False,
+    build=build,
+    draw=draw,
+    applies=_applies,
+    news=("run", "plans"),
+    beats=True,
+)

@@ -1,0 +1,164 @@
+"""Every knob of the run as a card, and the audit log of all requests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.badges import state_badge
+from dashboard.components.formats import stamp
+from dashboard.components.links import jump
+from dashboard.components.states import empty
+from dashboard.components.tables import Cell, Column, table
+from dashboard.context import Context
+from dashboard.panels import knob_cards
+from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.services import Services
+from dashboard.views.book import Book
+from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs
+from storage.reader import Reader
+
+_MOST_COMMANDS: Final = 500
+
+
+def groups(context: Context, services: Services) -> list[Component]:
+    """A heading and the cards of every group of knobs."""
+    reader = services.reader
+    run, at = context.run_id, context.batch
+    knobs = reader.knobs(run, at)
+    book = Book(reader.entities(run, at))
+    titles = {unit.id: unit.title for unit in reader.units(run, at)}
+    locked = knob_cards.is_locked(services, context)
+    several = len({knob.scope for knob in knobs}) > 1
+    found: list[Component] = [
+        html.Section(
+            [
+                html.H2(_title(group, several), className="pw-group-title"),
+                html.Div(
+                    knob_cards.draw_cards(reader, context, group.knobs, locked, "page"),
+                    className="pw-knobs",
+                ),
+            ]
+        )
+        for group in group_knobs(knobs, book, titles)
+    ]
+    return found or [empty("No knobs", "This run published no knobs.")]
+
+
+def _title(group: KnobGroup, several: bool) -> list[Component | str]:
+    """Whose knobs these are; in a run with several scopes also of which unit or input."""
+    if not several or not group.scope:
+        return [group.title]
+    own = [] if group.title == group.scope else [f" · {group.title}"]
+    return [html.Span(group.scope, className="pw-group-scope"), *own]
+
+
+def build_notice(reader: Reader, context: Context, scope: Scope) -> str:
+    """Nothing but that there is a run."""
+    return context.run_id
+
+
+def draw_notice(run: str, sheet: Sheet) -> Drawing:
+    """Why knobs cannot be turned, if so."""
+    words = html.Div(["Read only. ", sheet.locked], className="pw-notice") if sheet.locked else ""
+    return Drawing(words)
+
+
+def build_audit(reader: Reader, context: Context, scope: Scope) -> list[AuditRow]:
+    """All requests up to the moment, newest first."""
+    run = context.run_id
+    commands = reader.commands(run, limit=_MOST_COMMANDS)
+    until = None
+    if context.moment.at is not None and context.batch is not None:
+        batch = reader.batch(run, context.batch)
+        until = batch.time if batch else None
+    return audit(run, commands, reader.knobs(run, context.batch), until)
+
+
+def draw_audit(rows: list[AuditRow], sheet: Sheet) -> Drawing:
+    """The audit log."""
+    note = "every request, whoever made it; the engine alone says what was applied"
+    if not rows:
+        words = "Requests appear here as soon as they are made."
+        return Drawing(empty("Nothing was changed so far", words), note=note)
+    cells = [_audit_cells(sheet.context, row, sheet.locked) for row in rows]
+    count = f"{len(rows)} request{'' if len(rows) == 1 else 's'}, newest first"
+    return Drawing(table(count, _COLUMNS, cells), note=note)
+
+
+_COLUMNS: Final = (
+    Column("#", "int"),
+    Column("When", hint="UTC"),
+    Column("Who"),
+    Column("What"),
+    Column("From"),
+    Column("To"),
+    Column("Why"),
+    Column("Outcome"),
+    Column("Revert"),
+)
+
+
+def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[Any]:
+    outcome: list[Any] = [state_badge(row.state), " "]
+    if row.batch is not None:
+        outcome.append(jump(context, f"at batch {row.batch}", at=row.batch))
+    elif row.state == "refused":
+        outcome.append(row.outcome.removeprefix("refused: "))
+    else:
+        outcome.append(row.outcome)
+    return [
+        row.id,
+        Cell(stamp(row.requested_at), sort=row.requested_at),
+        row.actor,
+        _what(row),
+        row.old,
+        row.new,
+        row.reason,
+        Cell(outcome, sort=row.state),
+        "" if row.revert is None else _revert_button(row.revert, locked),
+    ]
+
+
+def _what(row: AuditRow) -> Cell:
+    named: list[Any] = [html.Code(row.what)]
+    if row.scope:
+        named.append(html.Div(row.scope, className="pw-sub"))
+    return Cell(named, sort=row.what)
+
+
+def _revert_button(revert: dict[str, Any], locked: str) -> Component:
+    return html.Button(
+        f"Back to {revert['value']}",
+        type="button",
+        className="pw-button",
+        disabled=bool(locked),
+        title=locked or f"Request {revert['knob']} = {revert['value']} again",
+        **attrs(data_pw_revert=json.dumps(revert)),
+    )
+
+
+PANELS: Final = (
+    Panel(
+        name="knobs",
+        page="/knobs",
+        build=build_notice,
+        draw=draw_notice,
+        news=("run",),
+        controls=groups,
+        register=knob_cards.register,
+    ),
+    Panel(
+        name="audit",
+        page="/knobs",
+        title="Audit log",
+        twin=False,
+        build=build_audit,
+        draw=draw_audit,
+        news=("run", "knobs", "commands"),
+    ),
+)

@@ -1,0 +1,151 @@
+"""The thrash detector: loops among the plans, with what would avoid them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.badges import badge
+from dashboard.components.formats import clock, show
+from dashboard.components.rows import CellData, RowTable, jump_to, known
+from dashboard.components.tables import Column
+from dashboard.context import Context
+from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet
+from dashboard.panels.facts import knobs_of
+from dashboard.views.book import SYSTEM
+from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, Loop, find_loops
+from storage.reader import Reader
+from storage.rows import DecisionEntry
+
+#: Plan versions looked at, newest ones.
+MAX_PLANS: Final = 200
+TOTAL: Final = "tuples_total"
+
+
+def build(reader: Reader, context: Context, scope: Scope) -> list[Loop] | None:
+    """The loops; while frozen, only what was known at the frozen moment."""
+    run = context.run_id
+    until = context.batch if context.mode == "frozen" else None
+    plans = reader.plans(run, until, scope.only)[-MAX_PLANS:]
+    switched = ("switched",)
+    entries = reader.decisions(
+        run, until=until, verdicts=switched, limit=MAX_PLANS, unit=scope.only
+    )
+    knob = knobs_of(reader, run, until, scope).get("lambda_tuples")
+    size = knob.value if knob is not None else None
+    window = WINDOW_LAMBDAS * int(size) if isinstance(size, int | float) else DEFAULT_WINDOW
+
+    def total(batch: int) -> int | None:
+        return _total(reader, run, batch)
+
+    return find_loops(plans, total, _by_seq(entries), window) or None
+
+
+def draw(loops: list[Loop], sheet: Sheet) -> Drawing:
+    """Each loop with its flips, newest first."""
+    note = "the plan came back to one it had left; numbers are estimates"
+    return Drawing([_loop(i, one, sheet.context) for i, one in _numbered(loops)], note=note)
+
+
+def _numbered(loops: list[Loop]) -> list[tuple[int, Loop]]:
+    """Newest first, each with its number on the timeline."""
+    return list(enumerate(loops, start=1))[::-1]
+
+
+def _by_seq(entries: tuple[DecisionEntry, ...]) -> dict[int, DecisionEntry]:
+    return {entry.decision.seq: entry for entry in entries}
+
+
+@lru_cache(maxsize=8 * MAX_PLANS)
+def _total(reader: Reader, run: str, batch: int) -> int | None:
+    """Tuples filtered before the batch, None when that was not recorded; it never changes."""
+    if batch <= 0:
+        return 0
+    before = batch - 1
+    data = reader.series(run, SYSTEM, TOTAL, since_batch=before, until_batch=before, max_points=2)
+    value = data.value[-1] if data is not None and len(data.value) else None
+    return None if value is None or value != value else int(value)
+
+
+def _loop(number: int, loop: Loop, context: Context) -> Component:
+    head: list[Any] = [
+        badge(f"↻ {number}", "warning"),
+        html.B(f" {loop.route} "),
+        _cost_words(loop),
+    ]
+    return html.Section(
+        [html.P(head, className="pw-loop-head"), html.P(_advice(loop)), _flips(loop, context)],
+        className="pw-loop",
+    )
+
+
+def _cost_words(loop: Loop) -> str:
+    flips = f"{len(loop.flips)} flips"
+    if loop.cost is None:
+        return f"{flips}; what they cost together is not known"
+    verb = "cost" if loop.cost > 0 else "saved"
+    return f"{flips} that together {verb} {show(abs(loop.cost), 'si')} {loop.unit}"
+
+
+def _advice(loop: Loop) -> str:
+    ways = []
+    if loop.mu is not None:
+        ways.append(f"a μ above {loop.mu:.3g}")
+    if loop.cooldown is not None:
+        ways.append(f"a cool-down above {show(loop.cooldown, 'int')} tuples")
+    if not ways:
+        return "The record does not tell what would have avoided it."
+    words = " or ".join(ways)
+    return f"{words[0].upper()}{words[1:]} would have avoided it (estimated from the record)."
+
+
+def _flips(loop: Loop, context: Context) -> Component:
+    columns = (
+        Column("Batch", "int"),
+        Column("Time", "text", "UTC"),
+        Column("Plan", "int"),
+        Column("Change", "f3", "", "left side of the trigger's inequality"),
+        Column("μ", "f3", "", "right side of the trigger's inequality"),
+        Column("Since last flip", "int", "tuples"),
+        Column("In force for", "int", "tuples"),
+        Column("Cost", "si", loop.unit, "against the plan it replaced, while it was in force"),
+        Column("n", "int", "sampled"),
+        Column("Why"),
+    )
+    words = f"Flips of {loop.route}; negative cost = saved"
+    return RowTable(words, columns, [_flip(flip, context) for flip in loop.flips])
+
+
+def _flip(flip: Flip, context: Context) -> list[CellData]:
+    why: CellData = ""
+    if flip.decision is not None:
+        target = jump_to(context, "/decisions", at=flip.batch, node=str(flip.decision))
+        why = {"text": "decision", "jump": target}
+    return [
+        {"text": flip.batch, "jump": jump_to(context, at=flip.batch)},
+        {"text": clock(flip.time), "sort": flip.time},
+        flip.plan,
+        flip.change,
+        flip.mu,
+        known(flip.waited, "the first flip of the loop"),
+        known(flip.lasted, "still in force"),
+        known(flip.cost, flip.why),
+        flip.n,
+        why,
+    ]
+
+
+PANEL: Final = Panel(
+    name="loops",
+    page="/timeline",
+    title="Back and forth",
+    twin=False,
+    build=build,
+    draw=draw,
+    news=HISTORY,
+    whole=True,
+    unit=True,
+)

@@ -1,0 +1,261 @@
+"""The parts of the Results page, drawn from its views.
+
+Buttons carry ``data-query-action`` and ``data-query``; modules/page_results.js sends the requests
+to ``/api/v1``. A request is shown as pending until the engine answered it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.badges import badge, state_badge
+from dashboard.components.formats import clock, show
+from dashboard.components.kinds import tone_of
+from dashboard.components.links import jump
+from dashboard.components.panels import panel
+from dashboard.components.rows import CellData, RowTable, jump_to, known
+from dashboard.components.states import empty
+from dashboard.components.tables import Column
+from dashboard.context import Context
+from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView, listed
+
+FORM: Final = "pw-query-form"
+FILTER: Final = "pw-query-filter"
+SHOWN_REQUESTS: Final = 6
+_NO_BATCH: Final = "no batch yet"
+_NOT_TOLD: Final = "not among the queries recorded with this batch"
+_MISFIT_COLUMNS: Final = (Column("Raw text"), Column("What does not fit"))
+_COLUMNS: Final = (
+    Column("Query"),
+    Column("State"),
+    Column("Matches", "int", "", "tuples that satisfied the query since the run began"),
+    Column("Share", "pct", "", "of all tuples so far"),
+    Column("Last batch", "int", "", "matches in the batch shown"),
+)
+
+
+def draw_queries(
+    view: ResultsView, context: Context, shown: str | None, words: str = ""
+) -> Component:
+    """The list: a bar for the total, its share, the last batch, and the state. words: of the
+    filter."""
+    if not view.queries:
+        return empty("No query", "Register one at the right; it joins the plan at the next batch.")
+    found, n = listed(view, words, shown)
+    if not found:
+        return empty("No such query", f"None of {len(view.queries)} has {words.strip()!r} in it.")
+    rows = [_query_cells(row, view, context) for row in found]
+    marks = [_mark(row, row.name == shown) for row in found]
+    keys = [row.name for row in found]
+    title = "Queries, most matches first"
+    if len(found) < n:
+        title = f"The {len(found)} with most matches of {show(n, 'int')} queries"
+    body = RowTable(title, _COLUMNS, rows, keys, marks, className="pw-query-table")
+    if not view.sink:
+        return body
+    sink = html.P(["Matched tuples are written to ", html.Code(view.sink)], className="pw-sink")
+    return html.Div([body, sink])
+
+
+def draw_query(
+    row: QueryRow | None, tuples: TuplesView | None, context: Context, reason: str
+) -> Component:
+    """The chosen query: its text, what can be done with it, and its last tuples."""
+    if row is None or tuples is None:
+        said = "There is no such query at this moment; those there are stand in the list."
+        return panel("Last tuples", empty("No query", said))
+    body = [
+        html.Pre(
+            row.text, className="pw-cql", tabIndex=0, role="region", **attrs(aria_label="Its text")
+        ),
+        _facts(row, context),
+        _tuples(tuples),
+    ]
+    return panel(row.name, body, actions=_actions(row, reason), note=_states(row))
+
+
+def draw_filter() -> Component:
+    """The box that narrows the list down; not drawn again, so that no text is lost."""
+    box = dcc.Input(
+        id=FILTER,
+        className="pw-input",
+        type="search",
+        placeholder="words of its name or text",
+        autoComplete="off",
+        debounce=0.3,
+    )
+    label = html.Label("Find a query", htmlFor=FILTER)
+    return html.Div([label, box], className="pw-query-filter")
+
+
+def draw_register(context: Context) -> Component:
+    """The form; its button is drawn with the requests, as it follows the moment."""
+    inputs = context.run.inputs if context.run else ()
+    stream = inputs[0].name if inputs else "Stream"
+    return html.Form(
+        [
+            html.Label("Name", htmlFor="pw-query-name"),
+            dcc.Input(
+                id="pw-query-name",
+                name="name",
+                className="pw-input",
+                placeholder="late_evening",
+                autoComplete="off",
+            ),
+            html.Label("CQL", htmlFor="pw-query-text"),
+            html.Textarea(
+                id="pw-query-text",
+                name="text",
+                className="pw-input pw-cql-box",
+                placeholder=f"Select * From {stream} Where …",
+                spellCheck="false",
+                rows=3,
+            ),
+        ],
+        id=FORM,
+        className="pw-query-form",
+    )
+
+
+def draw_requests(view: ResultsView, reason: str) -> Component:
+    """The register button, and what became of the last requests."""
+    button = html.Button(
+        "Register query",
+        type="submit",
+        form=FORM,
+        className="pw-button pw-primary",
+        disabled=bool(reason),
+        title=reason or "Asks the engine to register it",
+    )
+    said = html.Span(reason, id="pw-query-said", className="pw-dim", role="status")
+    head = html.Div([button, said], className="pw-query-send")
+    items = [html.Li(_request(one)) for one in view.requests[:SHOWN_REQUESTS]]
+    more = html.Ul(items, className="pw-requests", **attrs(aria_label="Last requests"))
+    return html.Div([head, more if items else html.Div()])
+
+
+def draw_misfits(view: ResultsView) -> Component:
+    """Tuples kept aside, with their raw text and what is wrong with them."""
+    count = show(view.n_misfits, "int")
+    if not view.misfits:
+        words = f"{count}; none of them is stored at this moment."
+        words = "None so far." if not view.n_misfits else words
+        return html.P(words, className="pw-dim")
+    rows: list[list[CellData]] = [
+        [one.batch, one.input, {"text": one.raw, "code": True}, one.error] for one in view.misfits
+    ]
+    columns = [Column("Batch", "int"), Column("Stream"), *_MISFIT_COLUMNS]
+    if len(view.streams) < 2:
+        columns, rows = [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows]
+    return RowTable(f"The last {len(rows)} of {count}", columns, rows)
+
+
+def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[CellData]:
+    link = jump_to(context, node=row.entity)
+    share = (row.total or 0) / view.most if view.most else 0
+    total = {"text": row.total, "bar": share} if row.total is not None else known(None, _NO_BATCH)
+    return [
+        {"text": row.name, "jump": link, "title": row.text or row.name, "sub": row.unit},
+        {"badges": _badges(row), "sort": row.state},
+        total,
+        known(row.share, _NO_BATCH),
+        known(row.in_batch, _NO_BATCH if row.total is None else _NOT_TOLD),
+    ]
+
+
+def _mark(row: QueryRow, here: bool) -> dict[str, Any]:
+    current = {"aria-current": "true"} if here else {}
+    return {"className": "pw-opens", "data-pw-node": row.entity, "data-query": row.name, **current}
+
+
+def _badges(row: QueryRow) -> list[list[str]]:
+    """[text, tone] of the state, of being a duplicate, of a request under way."""
+    marks = [[row.state, tone_of(row.state)]]
+    if row.duplicate_of:
+        marks.append([f"same as {row.duplicate_of}", "quiet"])
+    if row.pending:
+        marks.append([f"{row.pending} pending", "warning"])
+    return marks
+
+
+def _states(row: QueryRow) -> Component:
+    marks = [badge(text, tone) for text, tone in _badges(row)]
+    return html.Span(marks, className="pw-query-states")
+
+
+def _facts(row: QueryRow, context: Context) -> Component:
+    links: list[Any] = []
+    for entity, name in row.filters:
+        links += [jump(context, name, path="/plan", node=entity), " "]
+    for entity, name in () if row.filters else row.attributes:
+        links += [jump(context, name, path="/matrix", node=entity), " "]
+    words: list[Any] = [f"{show(row.total, 'int')} matches ({show(row.share, 'pct')})"]
+    if links:
+        words += [" · visits ", *links]
+    if row.state == "contradictory":
+        words.append(" · its conditions contradict each other: it can never match")
+    if row.duplicate_of:
+        words.append(f" · shares the slot of {row.duplicate_of}")
+    return html.P(words, className="pw-dim")
+
+
+def _actions(row: QueryRow, reason: str) -> list[Component]:
+    turn = ("resume", "Resume") if row.state == "paused" else ("pause", "Pause")
+    blocked = reason or (f"A request to {row.pending} it is under way." if row.pending else "")
+    return [
+        html.Button(
+            words,
+            type="button",
+            className="pw-button",
+            disabled=bool(blocked),
+            title=blocked or f"Asks the engine to {action} this query",
+            **attrs(data_query_action=action, data_query=row.name),
+        )
+        for action, words in (turn, ("remove", "Remove"))
+    ]
+
+
+def _tuples(view: TuplesView) -> Component:
+    if not view.rows:
+        return html.P("No tuple has matched it up to this moment.", className="pw-dim")
+    kinds = zip(view.columns, view.numeric, strict=True)
+    columns = [
+        Column("Batch", "int"),
+        *(Column(name, "text" if number else None) for name, number in kinds),
+        Column("Also satisfies"),
+    ]
+    rows: list[list[CellData]] = [
+        [batch, *(_value(*pair) for pair in zip(cells, view.numeric, strict=True)), ", ".join(also)]
+        for batch, cells, also in zip(view.batches, view.rows, view.also, strict=True)
+    ]
+    words = f"Its last {len(rows)} tuples, newest first (the last 20 of a query are kept)"
+    return RowTable(words, columns, rows, className="pw-tuples")
+
+
+def _value(cell: str | None, numeric: bool) -> CellData:
+    if cell is None:
+        return {"text": "NULL", "mark": "pw-null", "sort": None}
+    return {"text": cell, "sort": float(cell)} if numeric else cell
+
+
+def _request(one: RequestRow) -> list[Any]:
+    head = [
+        html.Span(
+            [state_badge(one.state), f" {one.verb} ", html.B(one.name)],
+            className="pw-request-head",
+        ),
+        html.Span(f"#{one.id} · asked {clock(one.requested_at)}", className="pw-dim"),
+    ]
+    if one.state == "applied":
+        head.append(html.Span(f"at batch {show(one.applied_batch, 'int')}", className="pw-dim"))
+    parts: list[Any] = [html.Div(head, className="pw-request")]
+    if one.state == "refused":
+        if one.line is not None:
+            place = f"line {one.line}, column {one.column}"
+            parts.append(html.Div(["Error at ", html.B(place)], className="pw-ink-error"))
+        parts.append(html.Pre(one.answer, className="pw-cql pw-refusal", tabIndex=0))
+    return parts

@@ -1,0 +1,161 @@
+"""Results: what each query matched, its last tuples, misfits; register, pause, remove queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from dash import Input, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import show
+from dashboard.context import Context
+from dashboard.panels.common.result_parts import (
+    FILTER,
+    draw_filter,
+    draw_misfits,
+    draw_queries,
+    draw_query,
+    draw_register,
+    draw_requests,
+)
+from dashboard.panels.contract import Drawing, Panel, RunFacts, Scope, Sheet
+from dashboard.services import Services
+from dashboard.views.book import Book
+from dashboard.views.results import (
+    ResultsView,
+    TuplesView,
+    build_results,
+    build_tuples,
+    pick,
+)
+from storage.reader import Reader
+
+N_TUPLES: Final = 20
+N_MISFITS: Final = 20
+N_COMMANDS: Final = 100
+
+
+class Shown(NamedTuple):
+    """The queries at a moment, the one shown, and its last tuples. words: of the filter."""
+
+    results: ResultsView
+    query: str | None
+    tuples: TuplesView | None
+    words: str = ""
+
+
+def build(reader: Reader, context: Context, scope: Scope) -> Shown | None:
+    """The page at the moment, the query shown, and its last tuples."""
+    run, batch = context.run, context.batch
+    if run is None:
+        return None
+    book = Book(reader.entities(run.id, batch), scope.unit)
+    view = build_results(
+        book.values(),
+        reader.values(run.id, batch),
+        reader.commands(run.id, N_COMMANDS),
+        reader.misfits(run.id, N_MISFITS, batch),
+        run,
+        batch,
+        scope.title,
+    )
+    words = str(scope.values[0] or "") if scope.values else ""
+    node = context.moment.node or ""
+    shown = pick(view, node, node in book or node.replace(".", "").isdigit())
+    if shown is None:
+        return Shown(view, None, None, words)
+    found = reader.results(run.id, shown, N_TUPLES, batch)
+    schemas = {one.name: one.schema for one in run.inputs}
+    stream = found[0].input if found else ""
+    schema = schemas.get(stream, next(iter(schemas.values()), []))
+    return Shown(view, shown, build_tuples(shown, found, schema), words)
+
+
+_OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
+
+
+def why_not(sheet: Sheet) -> str:
+    """Why queries cannot be changed here and now; '' when they can."""
+    context = sheet.context
+    if sheet.read_only:
+        return sheet.read_only
+    if not context.running:
+        state = context.run.state if context.run else "ended"
+        return f"This run {_OVER.get(state, 'is over')}: its queries are history."
+    if context.mode == "frozen":
+        return "Frozen: resume (space) to change queries."
+    return "" if context.mode == "live" else "Showing the past: jump to now (.) to change queries."
+
+
+def draw_list(shown: Shown, sheet: Sheet) -> Drawing:
+    """The queries, most matches first."""
+    body = draw_queries(shown.results, sheet.context, shown.query, shown.words)
+    marked = html.Div(body, **attrs(data_why_not=why_not(sheet)))
+    return Drawing(marked, note=_headline(shown.results))
+
+
+def draw_chosen(shown: Shown, sheet: Sheet) -> Drawing:
+    """The chosen query: text, actions, last tuples."""
+    row = next((one for one in shown.results.queries if one.name == shown.query), None)
+    return Drawing(draw_query(row, shown.tuples, sheet.context, why_not(sheet)))
+
+
+def draw_asked(shown: Shown, sheet: Sheet) -> Drawing:
+    """The button of the form, and what became of the last requests."""
+    note = "it joins the plan at the next batch"
+    return Drawing(draw_requests(shown.results, why_not(sheet)), note=note)
+
+
+def draw_aside(shown: Shown, sheet: Sheet) -> Drawing:
+    """Tuples kept aside."""
+    note = "tuples that do not fit the schema of the stream, kept aside"
+    return Drawing(draw_misfits(shown.results), note=note)
+
+
+def _headline(view: ResultsView) -> str:
+    registered = f"{show(len(view.queries), 'int')} registered"
+    return f"{registered} · matches of {show(view.n_tuples, 'int')} tuples"
+
+
+def _filter(context: Context, services: Services) -> list[Component]:
+    return [draw_filter()]
+
+
+def _form(context: Context, services: Services) -> list[Component]:
+    return [draw_register(context)]
+
+
+def _applies(facts: RunFacts) -> bool:
+    return facts.running or "query" in facts.roles
+
+
+def _panel(name: str, title: str, draw: Callable[[Shown, Sheet], Drawing], **more: Any) -> Any:
+    return Panel(
+        name=name,
+        page="/results",
+        title=title,
+        twin=False,
+        build=build,
+        draw=draw,
+        applies=_applies,
+        news=("queries", "commands", "misfits", "run"),
+        beats=True,
+        **more,
+    )
+
+
+PANELS: Final[tuple[Panel[Shown], ...]] = (
+    _panel(
+        "queries",
+        "Queries",
+        draw_list,
+        className="pw-results-queries",
+        controls=_filter,
+        inputs=(Input(FILTER, "value"),),
+    ),
+    _panel("query", "", draw_chosen, side=True),
+    _panel("requests", "Register a query", draw_asked, side=True, controls=_form),
+    _panel("misfits", "Misfits", draw_aside, side=True),
+)

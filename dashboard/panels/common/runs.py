@@ -1,0 +1,142 @@
+"""Runs: what is running, what needs somebody; every run opens into its pages."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.formats import age, clock, stamp
+from dashboard.components.kinds import tone_of
+from dashboard.components.panels import panel
+from dashboard.components.rows import CellData, RowTable, jump_to, known
+from dashboard.components.states import empty
+from dashboard.components.tables import Column
+from dashboard.context import Context
+from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.views.book import SYSTEM
+from dashboard.views.runs import RunNumbers, RunRow, RunsView, build_runs, headline, numbers_of
+from storage.reader import Reader
+
+_SIGNS: Final = {
+    "starting": "◌",
+    "running": "▶",
+    "ended": "■",
+    "interrupted": "‖",
+    "failed": "✖",
+}
+_COLUMNS: Final = (
+    Column("Run"),
+    Column("State"),
+    Column("Started", "text", "UTC"),
+    Column("Tuples", "int"),
+    Column("Rate", "si", "tuples/s", "last batch while running, mean of the run after it"),
+    Column("Unmatched", "pct", "", "share of all tuples that satisfied no query"),
+    Column("Visits", "f2", "per tuple", "constructs visited per tuple, running window"),
+    Column("Plan", "int", "", "version in force"),
+    Column("Switches", "int", "", "rearrangements so far"),
+    Column("Misfits", "int", "", "tuples kept aside because they do not fit the schema"),
+    Column("Last record", "text", "", "age of the newest record while the run lasts"),
+    Column("Needs"),
+)
+
+
+def build(reader: Reader, context: Context, scope: Scope) -> RunsView:
+    """All runs of the store, now."""
+    runs = reader.runs()
+    numbers = {run.id: _numbers(reader, run.id) for run in runs}
+    return build_runs(runs, numbers, time.time())
+
+
+def draw(view: RunsView, sheet: Sheet) -> Drawing:
+    """Headline and table, or how to start a run."""
+    if not view.rows:
+        return Drawing(_how_to_start())
+    context = sheet.context
+    rows = [_cells(row, context) for row in view.rows]
+    marks = [_opens(row, row.id == context.run_id) for row in view.rows]
+    keys = [row.id for row in view.rows]
+    words = "All runs in this store, newest first"
+    body = RowTable(words, _COLUMNS, rows, keys, marks)
+    return Drawing(panel("Runs", body, note=headline(view), className="pw-runs-panel"))
+
+
+PANEL: Final = Panel(name="runs", page="/", build=build, draw=draw, beats=True)
+
+
+def _numbers(reader: Reader, run_id: str) -> RunNumbers:
+    latest = reader.values(run_id).get(SYSTEM, {})
+    plans = reader.plans(run_id)
+    batch = reader.last_batch(run_id)
+    newest = reader.batch(run_id, batch) if batch is not None else None
+    last = (batch, newest.time) if batch is not None and newest is not None else None
+    counts = reader.decision_counts(run_id)
+    version = plans[-1].version if plans else None
+    return numbers_of(latest, version, counts.by_verdict.get("switched", 0), last)
+
+
+def _cells(row: RunRow, context: Context) -> list[CellData]:
+    link = jump_to(context, "/plan", at="now", run=row.id)
+    return [
+        {"text": row.id, "jump": link, "sub": f"{row.workload} / {row.stream}"},
+        _state(row),
+        _started(row),
+        known(row.tuples, "no batch yet"),
+        known(row.tuples_per_s, "no batch yet"),
+        known(row.unmatched_prob, "no tuple yet"),
+        known(row.visits_per_tuple, "no batch yet"),
+        known(row.plan_version, "no plan yet"),
+        known(row.n_switches, "not recorded"),
+        known(row.misfits, "no batch yet"),
+        {"text": age(row.age_s), "sort": row.age_s}
+        if row.age_s is not None
+        else known(None, f"over: it is {row.state}"),
+        _need(row),
+    ]
+
+
+def _state(row: RunRow) -> CellData:
+    sign = _SIGNS.get(row.state, "●")
+    badges = [[f"{sign} {row.state}", tone_of(row.state)]]
+    return {"badges": badges, "sort": row.state}
+
+
+def _started(row: RunRow) -> CellData:
+    lasted = f"lasted {age(row.duration_s)}" if row.mean_rate else f"{age(row.duration_s)} ago"
+    return {
+        "text": clock(row.started_at),
+        "sub": lasted if row.duration_s is not None else "",
+        "sort": row.started_at,
+        "title": stamp(row.started_at) + " UTC",
+    }
+
+
+def _need(row: RunRow) -> CellData:
+    if not row.need:
+        return ""
+    sign = {"error": "✖ ", "warning": "⚠ "}.get(row.severity, "")
+    words = [sign + row.need, f"pw-runs-need pw-ink-{row.severity}"]
+    return {"parts": [words], "sort": row.severity}
+
+
+def _opens(row: RunRow, here: bool) -> dict[str, Any]:
+    current = {"aria-current": "true"} if here else {}
+    target = {"data-pw-path": "/plan", "data-pw-run": row.id, "data-pw-at": "now"}
+    return {"className": "pw-opens", "data-run": row.id, **target, **current}
+
+
+def _how_to_start() -> Component:
+    lines = html.Pre(
+        "python3 run.py                     # the flights demo, on real data\n"
+        "python3 run.py backend my.toml     # your own streams and queries\n"
+        "python3 run.py replay recorded.db  # a recorded run, without Spark",
+        className="pw-runs-commands",
+        tabIndex=0,
+    )
+    return empty(
+        "No run yet",
+        "This store holds no run. Start one in a terminal; it shows up here by itself.",
+        lines,
+    )

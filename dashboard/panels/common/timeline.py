@@ -1,0 +1,169 @@
+"""Timeline: cost, dropping, throughput and batch time over one axis, with what happened when."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dash import Dash, Input, Output, dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.formats import clock, show
+from dashboard.components.keys import clientside
+from dashboard.components.kinds import event_kind
+from dashboard.components.rows import CellData, RowTable, jump_to
+from dashboard.components.tables import Column
+from dashboard.context import Context
+from dashboard.figures.timeline import draw_timeline, timeline_height
+from dashboard.panels.common import loops
+from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet
+from dashboard.panels.facts import knobs_of
+from dashboard.services import Services
+from dashboard.views.book import Book, by_property
+from dashboard.views.events import of_unit, titled
+from dashboard.views.thrash import Loop
+from dashboard.views.timeline import (
+    Marker,
+    TimelineView,
+    build_numbers,
+    build_timeline,
+    properties,
+)
+from storage.reader import Reader
+from storage.rows import StoredEvent
+
+CLICK: Final = "pw-timeline-click"
+MAX_POINTS: Final = 1000
+MAX_EVENTS: Final = 1000
+HINT: Final = "drag to zoom, double-click to reset; click an event to go there"
+
+
+class WholeRun(NamedTuple):
+    """The timeline and the loops among its plans."""
+
+    view: TimelineView
+    loops: list[Loop]
+
+
+def build(reader: Reader, context: Context, scope: Scope) -> WholeRun:
+    """The whole recorded history; while frozen, only what was known at the frozen moment."""
+    run = context.run_id
+    until = context.batch if context.mode == "frozen" else None
+    keys = Book(reader.entities(run, until), scope.unit).owners(properties())
+    found = reader.many_series(run, keys, until_batch=until, max_points=MAX_POINTS)
+    knobs = {name: knob.value for name, knob in knobs_of(reader, run, until, scope).items()}
+    turns = reader.knob_history(run, "mu", scope.only)
+    mu_steps = [(knob.batch, float(knob.value)) for knob in turns]
+    shown = reader.batch(run, context.batch) if context.batch is not None else None
+    window = knobs.get("lambda_tuples")
+    view = build_timeline(
+        by_property(found),
+        mu_steps,
+        knobs.get("trigger"),
+        int(window) if isinstance(window, int | float) else None,
+        _events_of(reader, run, until, scope),
+        shown.time if shown is not None and context.moment.at is not None else None,
+    )
+    return WholeRun(view, loops.build(reader, context, scope) or [])
+
+
+def _events_of(reader: Reader, run: str, until: int | None, scope: Scope) -> list[StoredEvent]:
+    """Events of all units; those of another unit than the one shown are named after it."""
+    found = titled(reader.events(run, until=until, limit=MAX_EVENTS), reader.plans(run, until))
+    return [
+        one
+        if one.event.unit_id in (scope.unit, "")
+        else of_unit(one, scope.title(one.event.unit_id))
+        for one in found
+    ]
+
+
+def draw(shown: WholeRun, sheet: Sheet) -> Drawing:
+    """Series over one axis and the event lanes; the table twin: events, then one row a batch."""
+    view = shown.view
+    words = "No batch has been recorded yet; lines appear with the first one."
+    numbers = [_events(view, sheet.context), _numbers(view, sheet.context)]
+    return Drawing(
+        body="" if view.panels else html.P(words),
+        figure=draw_timeline(view, sheet.theme, shown.loops),
+        height=timeline_height(view),
+        table=html.Div(numbers, className="pw-twin-tables"),
+        note=HINT,
+    )
+
+
+def _events(view: TimelineView, context: Context) -> Component:
+    columns = (
+        Column("Batch", "int"),
+        Column("Time", "text", "UTC"),
+        Column("Kind"),
+        Column("What happened"),
+        Column("Detail"),
+        Column("More"),
+    )
+    rows = [_event(marker, context) for marker in reversed(view.markers)]
+    return RowTable("Events, newest first", columns, rows, className="pw-timeline-events")
+
+
+def _event(marker: Marker, context: Context) -> list[CellData]:
+    sign, word, tone, _ = event_kind(marker.kind)
+    more: CellData = ""
+    if marker.link:
+        node = str(marker.decision) if marker.decision is not None else None
+        unit = marker.unit or None
+        target = jump_to(context, marker.link, at=marker.batch, node=node, unit=unit)
+        more = {"text": marker.link.strip("/"), "jump": target}
+    return [
+        {"text": marker.batch, "jump": jump_to(context, at=marker.batch)},
+        {"text": clock(marker.time), "sort": marker.time},
+        {"parts": [[sign, f"pw-glyph pw-ink-{tone}"], [word, ""]], "sort": marker.kind},
+        marker.title,
+        marker.detail,
+        more,
+    ]
+
+
+def _numbers(view: TimelineView, context: Context) -> Component:
+    numbers = build_numbers(view)
+    columns = [
+        Column("Batch", "int"),
+        Column("Time", "text", "UTC"),
+        *(Column(words, form, unit) for _, words, unit, form in numbers.columns),
+    ]
+    rows: list[list[CellData]] = [
+        [
+            {"text": batch, "jump": jump_to(context, at=batch)},
+            {"text": clock(time), "sort": time},
+            *values,
+        ]
+        for batch, time, values in zip(numbers.batches, numbers.times, numbers.rows, strict=True)
+    ]
+    words = f"Batches, newest first; {show(numbers.total, 'int')} points are drawn"
+    return RowTable(words, columns, rows, total=numbers.total)
+
+
+def clicks(app: Dash, graph: str, click: str) -> None:
+    """An event of a figure that is clicked moves the moment to its batch."""
+    clientside(app, "timelineClick", Output(click, "data"), Input(graph, "clickData"))
+
+
+def _stores(context: Context, services: Services) -> list[Component]:
+    return [dcc.Store(id=CLICK)]
+
+
+def _register(app: Dash, services: Services) -> None:
+    clicks(app, PANEL.part("graph"), CLICK)
+
+
+PANEL: Final = Panel(
+    name="timeline",
+    page="/timeline",
+    title="Timeline",
+    build=build,
+    draw=draw,
+    news=HISTORY,
+    whole=True,
+    unit=True,
+    chart="Tuple dropping ratio, visits per tuple, throughput and batch time, with events",
+    controls=_stores,
+    register=_register,
+)

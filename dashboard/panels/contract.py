@@ -1,0 +1,149 @@
+"""What a panel is: one view of the records of a run, with its drawing and its table twin.
+
+Adding one: a module with ``PANEL = Panel(...)`` and its line in the PANELS of its folder. Where it
+stands, when it is shown and when it is drawn again follow from its fields (dashboard.panels.frame).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+
+from dash import Dash, Input, State
+from dash.development.base_component import Component
+
+from dashboard.context import Context
+from dashboard.services import Services
+from storage.reader import Reader
+from storage.vocabulary.records import Unit
+
+V = TypeVar("V")
+News: TypeAlias = Literal[
+    "run", "plans", "queries", "decisions", "matrices", "events", "knobs", "commands", "misfits"
+]
+
+#: News of panels that show the run as a whole.
+HISTORY: tuple[News, ...] = ("plans", "decisions", "events", "knobs", "queries", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What the store has of a run, or of one unit of it: what panels and pages go by.
+
+    roles: of its entities. matrices: kinds recorded. decided: something was evaluated.
+    """
+
+    running: bool = False
+    roles: frozenset[str] = frozenset()
+    matrices: frozenset[str] = frozenset()
+    decided: bool = False
+
+
+class Scope(NamedTuple):
+    """What a panel is about. unit: id of the unit shown, '' = the run as a whole. units: all of the
+    run. values: of the panel's own inputs, none when the page is laid out."""
+
+    unit: str = ""
+    units: tuple[Unit, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    @property
+    def only(self) -> str | None:
+        """The unit to ask the store for; None = all."""
+        return self.unit or None
+
+    def title(self, unit: str) -> str:
+        """What people call a unit, '' where a run has only one."""
+        named = {one.id: one.title for one in self.units} if len(self.units) > 1 else {}
+        return named.get(unit, "")
+
+
+class Sheet(NamedTuple):
+    """What a view is drawn on. theme: 'light' or 'dark', None before the browser told. read_only:
+    why this dashboard cannot change anything, or ''."""
+
+    context: Context
+    theme: str | None = None
+    read_only: str = ""
+
+    @property
+    def locked(self) -> str:
+        """Why knobs cannot be turned at this moment, or ''."""
+        return self.read_only or self.context.why_no_control
+
+
+class Drawing(NamedTuple):
+    """A view as drawn: html and own drawings above and below a figure, its numbers as a table.
+
+    figure: of plotly, None = no chart now; height: its pixels. note: beside the title. sets: values
+    of the panel's ``sets``.
+    """
+
+    body: Any = ""
+    figure: Any = None
+    height: int = 0
+    foot: Any = ""
+    table: Any = ""
+    note: Any = ""
+    sets: tuple[Any, ...] = ()
+
+
+def always(facts: RunFacts) -> bool:
+    """A panel of every run."""
+    return True
+
+
+def has_matrix(kind: str) -> Callable[[RunFacts], bool]:
+    """A panel of runs with matrices of this kind."""
+    return lambda facts: kind in facts.matrices
+
+
+def has_role(role: str) -> Callable[[RunFacts], bool]:
+    """A panel of runs with entities of this role."""
+    return lambda facts: role in facts.roles
+
+
+@dataclass(frozen=True, slots=True)
+class Panel(Generic[V]):
+    """One panel of a page.
+
+    name: unique; parts are called ``pw-<name>-<part>``. page: path of its page. build: the view at
+    a moment, None hides the panel; reads the store and nothing else. draw: the view as html, figure
+    and numbers. applies: whether a run has such records at all. news: kinds of records that draw it
+    again. beats: it also follows plain batches. whole: it shows the run as a whole, so that the
+    cursor of a replay changes nothing. show: it depends on the URL's ``show``. unit: it is about
+    one unit of the run.
+
+    title: '' for one that draws its own cards. twin: False without a table. chart: what a screen
+    reader calls its plotly figure, '' without one. side: it stands in the narrow column. controls:
+    laid out once, not drawn again. inputs: properties of the controls, told to build as
+    ``Scope.values``. sets: properties of the controls that draw gives. knobs: names of knobs whose
+    cards stand below, under the heading knobs_title. register: further callbacks, once.
+    """
+
+    name: str
+    page: str
+    build: Callable[[Reader, Context, Scope], V | None]
+    draw: Callable[[V, Sheet], Drawing]
+    applies: Callable[[RunFacts], bool] = always
+    news: tuple[News, ...] = ("run", "plans")
+    beats: bool = False
+    whole: bool = False
+    show: bool = False
+    unit: bool = False
+    title: str = ""
+    twin: bool = True
+    chart: str = ""
+    side: bool = False
+    className: str = ""
+    controls: Callable[[Context, Services], Sequence[Component]] | None = None
+    inputs: tuple[Input | State, ...] = ()
+    sets: tuple[tuple[str, str], ...] = ()
+    knobs: tuple[str, ...] = ()
+    knobs_title: str = ""
+    register: Callable[[Dash, Services], None] | None = None
+
+    def part(self, name: str) -> str:
+        """Id of a part: box, body, graph, foot, note, table, key, watch, seen."""
+        return f"pw-{self.name}-{name}"

@@ -1,0 +1,161 @@
+"""The one way panels are laid out, drawn again and hidden; see dashboard.panels.contract.
+
+Every panel has a store that the browser keeps at what its drawing depends on (key), and the
+fingerprint of what is on screen (seen): a view that came out the same is not sent again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html
+from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
+
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.charts import chart
+from dashboard.components.keys import clientside
+from dashboard.components.panels import panel as card
+from dashboard.components.panels import twinned
+from dashboard.components.parts import part, part_output, part_tree
+from dashboard.context import Context
+from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.panels.facts import knobs_of, scope_of
+from dashboard.panels.knob_cards import draw_cards
+from dashboard.services import Services
+
+_TREES = ("body", "note", "foot", "table")
+
+
+def lay_out(panel: Panel[Any], context: Context, services: Services) -> Component:
+    """The panel at a moment, complete but for its plotly figure, which needs the theme."""
+    scope = scope_of(panel, context, services.reader)
+    view = panel.build(services.reader, context, scope)
+    sheet = sheet_of(context, services)
+    drawn = Drawing() if view is None else panel.draw(view, sheet)
+    watch = {
+        "news": panel.news,
+        "beats": panel.beats,
+        "whole": panel.whole,
+        "show": panel.show,
+        "section": f"pw-{panel.name}",
+    }
+    stores = [
+        dcc.Store(id=panel.part("watch"), data=watch),
+        dcc.Store(id=panel.part("key")),
+        dcc.Store(
+            id=panel.part("seen"), data=None if panel.chart else fingerprint(panel, view, sheet)
+        ),
+    ]
+    section = _section(panel, drawn, context, services, scope)
+    box = html.Div(section, id=panel.part("box"), hidden=view is None, className="pw-box")
+    return html.Div([*stores, box], className="pw-frame")
+
+
+def _section(
+    panel: Panel[Any], drawn: Drawing, context: Context, services: Services, scope: Scope
+) -> Component:
+    trees = {name: part(panel.part(name), getattr(drawn, name)) for name in _TREES}
+    controls = [] if panel.controls is None else list(panel.controls(context, services))
+    if not panel.title:
+        return html.Div([trees["body"], *controls])
+    figure = [*controls, trees["body"]]
+    if panel.chart:
+        graph = chart(panel.part("graph"), panel.chart, height=drawn.height or 180)
+        figure.append(html.Div(graph, id=panel.part("chart"), hidden=drawn.figure is None))
+    figure += [trees["foot"], *_knobs(panel, context, services, scope)]
+    frame: dict[str, Any] = {"id": f"pw-{panel.name}", "className": panel.className}
+    if not panel.twin:
+        return card(panel.title, figure, note=trees["note"], **frame)
+    return twinned(panel.title, figure, trees["table"], note=trees["note"], **frame)
+
+
+def _knobs(
+    panel: Panel[Any], context: Context, services: Services, scope: Scope
+) -> list[Component]:
+    if not panel.knobs:
+        return []
+    reader = services.reader
+    found = knobs_of(reader, context.run_id, context.batch, scope)
+    knobs = [found[name] for name in panel.knobs if name in found]
+    locked = sheet_of(context, services).locked
+    cards = draw_cards(reader, context, knobs, locked, panel.name, compact=True)
+    return [html.H3(panel.knobs_title), html.Div(cards, className="pw-panel-knobs")]
+
+
+def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
+    """The callback of a panel: what it says of the moment, unless that is on screen already."""
+    clientside(
+        app,
+        "panelKey",
+        Output(panel.part("key"), "data"),
+        Input(ids.MOMENT, "data"),
+        State(panel.part("watch"), "data"),
+        State(panel.part("key"), "data"),
+    )
+    if panel.register is not None:
+        panel.register(app, services)
+
+    @app.callback(
+        *_outputs(panel),
+        Input(panel.part("key"), "data"),
+        *panel.inputs,
+        (Input if panel.chart else State)(ids.THEME, "data"),
+        State(panel.part("seen"), "data"),
+        State(ids.MOMENT, "data"),
+        prevent_initial_call=True,
+    )
+    def _draw(key: Any, *rest: Any) -> tuple[Any, ...]:
+        *values, theme, seen, moment = rest
+        found = contexts.of(services.reader, moment)
+        if found.run is None and found.moment.run is not None:
+            raise PreventUpdate
+        scope = scope_of(panel, found, services.reader, tuple(values))
+        view = panel.build(services.reader, found, scope)
+        sheet = sheet_of(found, services, theme if panel.chart else None)
+        mark = fingerprint(panel, view, sheet)
+        if mark == seen:
+            raise PreventUpdate
+        drawn = Drawing() if view is None else panel.draw(view, sheet)
+        return (view is None, mark, *_drawn(panel, drawn))
+
+
+def _outputs(panel: Panel[Any]) -> list[Output]:
+    found = [Output(panel.part("box"), "hidden"), Output(panel.part("seen"), "data")]
+    found += [part_output(panel.part(name)) for name in _trees(panel)]
+    if panel.chart:
+        found += [Output(panel.part("chart"), "hidden")]
+        found += [Output(panel.part("graph"), name) for name in ("figure", "style")]
+    return found + [Output(*pair) for pair in panel.sets]
+
+
+def _drawn(panel: Panel[Any], drawn: Drawing) -> list[Any]:
+    """Values of the outputs, but for the first two."""
+    values = [part_tree(panel.part(name), getattr(drawn, name)) for name in _trees(panel)]
+    if panel.chart:
+        nothing: dict[str, Any] = {"data": [], "layout": {}}
+        figure = nothing if drawn.figure is None else drawn.figure
+        values += [drawn.figure is None, figure, {"height": f"{drawn.height}px"}]
+    return values + list(drawn.sets or (None,) * len(panel.sets))
+
+
+def _trees(panel: Panel[Any]) -> tuple[str, ...]:
+    if not panel.title:
+        return ("body",)
+    return _TREES if panel.twin else _TREES[:3]
+
+
+def sheet_of(context: Context, services: Services, theme: str | None = None) -> Sheet:
+    """What the views of a moment are drawn on."""
+    return Sheet(context, theme, services.settings.why_no_control)
+
+
+def fingerprint(panel: Panel[Any], view: Any, sheet: Sheet) -> str:
+    """The fingerprint of what is on screen; a panel of the whole run does not see the cursor."""
+    context = sheet.context
+    moment = None if panel.whole and context.mode != "frozen" else context.moment
+    shown = (view, sheet.theme, sheet.locked, context.run_id, moment, context.mode)
+    return hashlib.blake2b(pickle.dumps(shown), digest_size=12).hexdigest()

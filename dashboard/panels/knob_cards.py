@@ -1,0 +1,74 @@
+"""Knob cards for any page, and the one callback that keeps all of them in step with the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dash import ALL, Dash, Input, Output, callback_context
+from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
+
+from dashboard import context as contexts
+from dashboard import ids
+from dashboard.components.drawn import KnobCard, knob_row
+from dashboard.context import Context
+from dashboard.services import Services
+from dashboard.views.knobs import pending
+from storage.reader import Reader
+from storage.vocabulary.records import Knob
+
+TYPE: Final = "pw-knob"
+
+
+def is_locked(services: Services, context: Context) -> str:
+    """Why knobs cannot be turned at this moment, or ''."""
+    return services.settings.why_no_control or context.why_no_control
+
+
+def draw_cards(
+    reader: Reader,
+    context: Context,
+    knobs: Sequence[Knob],
+    locked: str,
+    place: str,
+    compact: bool = False,
+) -> list[Component]:
+    """Cards of the knobs; place: unique on the page. Requests still open are followed."""
+    waiting = pending(reader.commands(context.run_id), reader.knobs(context.run_id, context.batch))
+    return [
+        KnobCard(
+            {"type": TYPE, "place": place, "name": knob.name, "scope": knob.scope},
+            context.run_id,
+            knob,
+            disabled=locked,
+            compact=compact,
+            pending=waiting.get((knob.scope, knob.name)),
+        )
+        for knob in knobs
+    ]
+
+
+def register(app: Dash, services: Services) -> None:
+    """Values, versions and locks of all cards follow the moment; drafts are not touched."""
+    cards = {"type": TYPE, "place": ALL, "name": ALL, "scope": ALL}
+
+    @app.callback(
+        Output(cards, "knob"),
+        Output(cards, "disabled"),
+        Input(ids.MOMENT, "data"),
+        prevent_initial_call=True,
+    )
+    def _follow(moment: dict[str, Any] | None) -> tuple[list[Any], list[str]]:
+        outputs = callback_context.outputs_list[0]
+        context = contexts.of(services.reader, moment)
+        if not outputs or context.run is None:
+            raise PreventUpdate
+        rows = {
+            (knob.scope, knob.name): knob_row(knob)
+            for knob in services.reader.knobs(context.run_id, context.batch)
+        }
+        names = [(output["id"]["scope"], output["id"]["name"]) for output in outputs]
+        if any(name not in rows for name in names):
+            raise PreventUpdate
+        return [rows[name] for name in names], [is_locked(services, context)] * len(names)

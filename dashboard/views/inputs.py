@@ -1,0 +1,76 @@
+"""What a run reads and what works in it: its inputs with their state, its units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from storage.rows import StoredInput
+from storage.vocabulary.records import InputBatch, Unit
+
+
+class InputRow(NamedTuple):
+    """An input at a batch. tuples, misfits, backlog: of that batch, None = unknown. note: why it is
+    in its state."""
+
+    name: str
+    state: str
+    note: str
+    n_attributes: int
+    tuples: int | None
+    misfits: int | None
+    backlog: int | None
+    stream_time: str
+
+
+class UnitRow(NamedTuple):
+    """A unit: its system, what it reads, how many queries it serves."""
+
+    id: str
+    title: str
+    system: str
+    inputs: str
+    n_queries: int
+
+
+def input_rows(
+    inputs: Sequence[StoredInput], counts: Mapping[str, InputBatch], now: bool = True
+) -> list[InputRow]:
+    """The inputs in the workload's order. counts: by input, of the batch shown. now: that batch is
+    the newest, so that the latest state counts."""
+    rows = []
+    for one in inputs:
+        batch = counts.get(one.input.name)
+        state, note = one.state, one.note
+        if not now and batch is not None:
+            state, note = batch.state, batch.note
+        rows.append(
+            InputRow(
+                name=one.input.name,
+                state=state,
+                note=note,
+                n_attributes=len(one.input.schema or ()),
+                tuples=batch.n_tuples if batch else None,
+                misfits=batch.n_misfits if batch else None,
+                backlog=batch.backlog_tuples if batch else None,
+                stream_time=batch.stream_time if batch else "",
+            )
+        )
+    return rows
+
+
+def unit_rows(units: Sequence[Unit]) -> list[UnitRow]:
+    """The units as a table lists them."""
+    return [
+        UnitRow(unit.id, unit.title, unit.system, ", ".join(unit.inputs), len(unit.queries))
+        for unit in units
+    ]
+
+
+def streams_words(inputs: Sequence[StoredInput]) -> str:
+    """'Flights, Packets (failed)': what a run reads, and what of it gives no more tuples."""
+    words = (
+        one.input.name if one.state == "open" else f"{one.input.name} ({one.state})"
+        for one in inputs
+    )
+    return ", ".join(words)

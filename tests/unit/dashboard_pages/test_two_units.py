@@ -1,0 +1,132 @@
+"""A run of two units over two streams: every page tells them apart, by roles and units alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import plotly
+import pytest
+
+from dashboard import context as contexts
+from dashboard.context import Moment
+from dashboard.live import Hub
+from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIMELINE
+from dashboard.pages.contract import Page
+from dashboard.panels import PANELS, frame
+from dashboard.panels.facts import scope_of
+from dashboard.services import Services
+from dashboard.settings import Settings
+from dashboard.shell import read_snapshot
+from storage.reader import open_reader
+from tests import two_units
+from tests.two_units import FLIGHTS, PACKETS, RUN
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    path = tmp_path_factory.mktemp("two") / "planwatch.db"
+    two_units.write(path)
+    with open_reader(str(path)) as reader:
+        yield Services(reader, None, Settings(str(path), "a-token-for-tests"), Hub(reader))
+
+
+def text_of(page: Page, services: Services, **moment: Any) -> str:
+    context = contexts.resolve(services.reader, Moment(run=RUN, **moment))
+    found = page.layout(context, services)
+    return json.dumps(found, cls=plotly.utils.PlotlyJSONEncoder, ensure_ascii=False)
+
+
+def shown(page: Page, services: Services, **moment: Any) -> set[str]:
+    """Names of the panels of a page at a moment."""
+    text = text_of(page, services, **moment)
+    return {panel.name for panel in page.panels if f'"pw-{panel.name}-box"' in text}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+@pytest.mark.parametrize("unit", ["", FLIGHTS.id, PACKETS.id, "gone"])
+def test_every_page_lays_out_for_every_unit(page: Page, unit: str, services: Services) -> None:
+    for at in (None, 0, 3):
+        assert text_of(page, services, unit=unit, at=at)
+    assert page.has_records(contexts.resolve(services.reader, Moment(run=RUN)), services)
+
+
+def test_the_matrix_page_shows_the_panels_of_the_chosen_unit(services: Services) -> None:
+    first = shown(MATRIX, services)
+    assert first == shown(MATRIX, services, unit=FLIGHTS.id) == {"selectivity", "regions"}
+    other = shown(MATRIX, services, unit=PACKETS.id)
+    assert other == {"view", "race", "check", "near", "overhead"}
+    text = text_of(MATRIX, services)
+    assert FLIGHTS.title in text
+    assert PACKETS.title in text
+    assert f"unit={PACKETS.id}" in text
+
+
+def test_decisions_of_one_number_are_those_of_the_unit_in_the_address(services: Services) -> None:
+    flights = text_of(DECISIONS, services, unit=FLIGHTS.id, node="1")
+    packets = text_of(DECISIONS, services, unit=PACKETS.id, node="1")
+    assert "It moved enough." in flights
+    assert "The ranks are in order." not in flights
+    assert "The ranks are in order." in packets
+    assert "It moved enough." not in packets
+    assert f"unit={FLIGHTS.id}" in flights
+
+
+def test_knobs_stand_under_the_unit_they_belong_to(services: Services) -> None:
+    text = text_of(KNOBS, services)
+    assert FLIGHTS.title in text
+    assert PACKETS.title in text
+    cards = re.findall(r'"place": "page", "name": "(\w+)", "scope": "(\w*)"', text)
+    assert set(cards) == {("rate", ""), ("mu", "u1"), ("mu", "u2"), ("alpha", "u2")}
+
+
+def test_results_and_misfits_name_their_stream(services: Services) -> None:
+    text = text_of(RESULTS, services, node="q-busy")
+    assert '"late"' in text
+    assert '"busy"' in text
+    assert "not JSON" in text
+    assert '"Packets"' in text
+    assert '"port"' in text, "the columns are those of the query's own stream"
+
+
+def test_events_of_another_unit_are_named_after_it(services: Services) -> None:
+    build = next(panel.build for panel in PANELS if panel.name == "timeline")
+    context = contexts.resolve(services.reader, Moment(run=RUN, unit=FLIGHTS.id))
+    panel = next(panel for panel in TIMELINE.panels if panel.name == "timeline")
+    scope = scope_of(panel, context, services.reader)
+    titles = {(m.kind, m.title) for m in build(services.reader, context, scope).view.markers}
+    assert titles == {
+        ("rearrangement", "Plan 2: origin before delay"),
+        ("held back", "Filters of busy: below threshold"),
+        ("input", "Packets failed"),
+    }
+
+
+def test_a_failed_input_says_so_in_the_header_and_in_the_table(services: Services) -> None:
+    context = contexts.resolve(services.reader, Moment(run=RUN))
+    snapshot = read_snapshot(services.reader, context, [])
+    assert snapshot.run is not None
+    assert snapshot.run["stream"] == "Flights, Packets (failed)"
+    text = text_of(RUNS, services)
+    assert "the socket was closed" in text
+    before = text_of(RUNS, services, at=2)
+    assert "the socket was closed" not in before
+
+
+def test_the_names_of_panels_are_unique_and_their_pages_exist() -> None:
+    names = [panel.name for panel in PANELS]
+    assert len(names) == len(set(names))
+    assert {panel.page for panel in PANELS} <= {page.path for page in PAGES}
+
+
+def test_a_view_that_came_out_the_same_is_not_sent_again(services: Services) -> None:
+    context = contexts.resolve(services.reader, Moment(run=RUN))
+    for panel in DECISIONS.panels:
+        scope = scope_of(panel, context, services.reader)
+        built = [panel.build(services.reader, context, scope) for _ in range(2)]
+        marks = {
+            frame.fingerprint(panel, view, frame.sheet_of(context, services)) for view in built
+        }
+        assert len(marks) == 1
