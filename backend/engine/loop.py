@@ -90,9 +90,9 @@ class Loop(Generic[SnapshotT, ResultT]):
     def start(self) -> None:
         """Record the run with its first plan, entities and knobs. Raises StoreError."""
         knobs = recorder.knob_rows(self.settings, 0, self.settings.values)
-        id = self._unit().id
-        entities = stamped_entities(self._entity_changes(0), id)
-        self.writer.begin_run(self.run, entities, stamped_knobs(knobs, id))
+        unit = self._unit()
+        entities = stamped_entities(self._entity_changes(0), unit.id)
+        self.writer.begin_run(self.run, entities, stamped_knobs(knobs, unit.id), (unit,))
         self._record_boundary(_Boundary(self._deciding.start()))
 
     @property
