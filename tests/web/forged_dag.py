@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from backend.engine.stamping import stamped
-
 from storage.vocabulary.kinds import EntityKind, Role
 from storage.vocabulary.records import (
     Batch,
@@ -26,6 +24,7 @@ from storage.vocabulary.records import (
     Unit,
 )
 from storage.writer import EngineWriter
+from tests.web.stamping import stamped
 
 N_BATCHES: Final = 60
 CHANGED: Final = 40
