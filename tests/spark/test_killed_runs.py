@@ -137,7 +137,7 @@ class Killed:
 
 def _is_java(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
-        return process.name() == "java"
+        return bool(process.name() == "java")
     return False
 
 
