@@ -124,9 +124,8 @@ def _take_tables(task: BatchTask, input: str, tables: list[tuple[int, pa.Table]]
 
 def _read(path: Path) -> pa.Table:
     with pq.ParquetFile(path, memory_map=True) as file:
-        names = [name for name in file.schema_arrow.names if name != "_arrival"]
-        table = file.read(columns=names, use_threads=False)
-    if CORRUPT not in names:
+        table = file.read(use_threads=False)
+    if CORRUPT not in table.column_names:
         raise pa.ArrowInvalid(f"it has no column {CORRUPT}")
     return table
 
