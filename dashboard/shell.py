@@ -260,7 +260,9 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
     streams = streams_words(reader.inputs(run))
-    return build_snapshot(found, runs, plans, events, cost, pages, streams)
+    units = reader.units(run)
+    titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
+    return build_snapshot(found, runs, plans, events, cost, pages, streams, titles)
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

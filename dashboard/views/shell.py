@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -54,10 +54,11 @@ def build_snapshot(
     cost: SeriesData | None,
     pages: Sequence[str],
     streams: str = "",
+    titles: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
 
-    streams: what it reads, in words.
+    streams: what it reads, in words. titles: of its units, where there are several.
     """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
     if context.run is None:
@@ -77,7 +78,7 @@ def build_snapshot(
         now=context.now,
         time=times[-1][1] if times else None,
         period_s=period(times),
-        plans=[plan_item(plan) for plan in plans],
+        plans=[plan_item(plan, (titles or {}).get(plan.unit_id, "")) for plan in plans],
         cost=[] if cost is None else pairs(cost.batch, cost.value),
         times=times,
         events=[event_item(event) for event in shown],
@@ -106,8 +107,8 @@ def period(times: Sequence[tuple[int, float]]) -> float:
     return float(np.median(steps[usable, 1] / steps[usable, 0])) if usable.any() else 1.0
 
 
-def plan_item(plan: PlanVersion) -> dict[str, Any]:
-    """A plan as the header names it."""
+def plan_item(plan: PlanVersion, of: str = "") -> dict[str, Any]:
+    """A plan as the header names it. of: title of its unit, where there are several."""
     return {
         "version": plan.version,
         "batch": plan.batch,
@@ -115,6 +116,8 @@ def plan_item(plan: PlanVersion) -> dict[str, Any]:
         "kind": plan.kind,
         "order": names(plan),
         "decision": plan.decision,
+        "unit": plan.unit_id,
+        "of": of,
     }
 
 
