@@ -121,7 +121,6 @@ def plan_item(plan: PlanVersion, number: int, of: str = "") -> dict[str, Any]:
         "kind": plan.kind,
         "order": names(plan),
         "decision": plan.decision,
-        "unit": plan.unit_id,
         "of": of,
     }
 
