@@ -1,4 +1,4 @@
-"""Our path through Spark, as a batch of the product runs it: executor, counters and sink."""
+"""Our path through Spark, as a batch of the product runs it: one job, its counters and its sink."""
 
 from __future__ import annotations
 
@@ -9,45 +9,43 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from backend.engine.execution import BatchResult, PlanSnapshot
-from backend.hosts.spark.executor import SparkExecutor
-from backend.hosts.spark.sinks import FileSink
-
 from backend.cql import parse_query
 from backend.hosts.spark.session import build_session
 from backend.model.events import SelectionPlan
+from backend.operators.contract import BatchResult
+from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import build_constructs
-from backend.workloads.contract import CORRUPT
+from backend.systems.asc.shipping import shipped_plan
 from backend.workloads.drift import DRIFT_SCHEMA, q1_queries
+from bench.on_spark import OnSpark
 from bench.scale_data import SEED, Counts
 
 ROUNDS: Final = 3
 
 
-def arrow_counts(path: Path, k: int, order: Sequence[str]) -> tuple[float, Counts]:
+def spark_path_counts(spooled: Path, k: int, order: Sequence[str]) -> tuple[float, Counts]:
     """Seconds of a batch (the median of ROUNDS, after one to warm up) and what it counts."""
     streams = {"Drift": DRIFT_SCHEMA}
     queries = [parse_query(n, t, streams) for n, t in q1_queries(seed=SEED, k=k).items()]
     constructs = build_constructs(queries, DRIFT_SCHEMA)
     plan = SelectionPlan(1, "early drop", tuple(order))
+    shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
+    operator = SelectionOperator(shipped, 0.01, "kernels")
     with TemporaryDirectory() as folder:
         session = build_session("local[2]", "planwatch bench", Path(folder))
         try:
-            frame = session.read.parquet(str(path)).selectExpr(
-                "*", f"cast(null as string) as {CORRUPT}"
-            )
-            sink = FileSink(session, str(Path(folder) / "matches"), "parquet")
-            executor = SparkExecutor(DRIFT_SCHEMA, None, sink, seed=1)
+            spark = OnSpark(session, DRIFT_SCHEMA, Path(folder) / "matches")
             times = []
             for batch in range(ROUNDS + 1):
                 started = time.perf_counter()
-                snapshot = PlanSnapshot(batch, constructs, plan, "resolved", 0.01, "kernels")
-                result = executor.execute(frame, snapshot)
+                result = spark.run(batch, spooled, {"asc": operator})
                 times.append(time.perf_counter() - started)
-            return statistics.median(times[1:]), _counts(result)
+            return statistics.median(times[1:]), counts_of(result)
         finally:
             session.stop()
 
 
-def _counts(result: BatchResult) -> Counts:
-    return result.n_matched, sum(result.matched_by_query.values())
+def counts_of(result: BatchResult) -> Counts:
+    """Matched tuples, and the sum over them of the number of queries."""
+    by_unit = (unit.matched_by_query.values() for unit in result.units.values())
+    return result.n_matched, sum(n for counts in by_unit for n in counts)
