@@ -17,10 +17,6 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 import pyarrow.parquet as pq
-from backend.engine.deciding import StreamJob
-from backend.engine.filters import FiltersDeciding
-from backend.hosts.spark.filter_executor import FilterExecutor
-from backend.hosts.spark.sinks import FileSink
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
@@ -30,10 +26,14 @@ from backend.hosts.spark.session import build_session
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.overhead import Overhead
+from backend.systems.agreedy.unit import FilterUnit
+from backend.systems.contract import UnitJob
+from backend.workloads.contract import CORRUPT
 from backend.workloads.correlated import CorrelatedSource
 from backend.workloads.functions import built_in
 from backend.workloads.library import probe
 from bench import filters_counted
+from bench.running import SparkBatches
 from bench.timing import table
 
 N: Final = 8
@@ -51,10 +51,10 @@ WORST: Final = (5, 6, 7, 8, 1, 2, 3, 4)
 
 
 class Variant(NamedTuple):
-    """filter: runs a batch, the number of tuples emitted. deciding: of the adaptive one."""
+    """filter: runs a batch, the number of tuples emitted. unit: of ours."""
 
     run: Callable[[int, DataFrame], int]
-    deciding: FiltersDeciding | None = None
+    unit: FilterUnit | None = None
 
 
 def main() -> None:
@@ -74,17 +74,17 @@ def timed(session: SparkSession, folder: Path, costs: Sequence[int]) -> None:
     place = folder / "-".join(map(str, costs))
     source = CorrelatedSource(7, (0.5,) * N, 2, 0, BATCHES * BATCH_TUPLES)
     variants = _variants(session, place, source, costs)
-    deciding = variants["A-Greedy"].deciding
-    assert deciding is not None
+    unit = variants["A-Greedy"].unit
+    assert unit is not None
     seconds: dict[str, list[float]] = {name: [] for name in variants}
     warm_s = 0.0
     for batch in range(BATCHES):
-        warm_s = _adapting_s(deciding) if batch == WARM_UP else warm_s
+        warm_s = _adapting_s(unit) if batch == WARM_UP else warm_s
         path = str(place / f"{batch}.parquet")
         place.mkdir(exist_ok=True)
         tuples = source.slice(batch * BATCH_TUPLES, BATCH_TUPLES)
         pq.write_table(tuples, path, row_group_size=BATCH_TUPLES // CORES)
-        frame = session.read.parquet(path)
+        frame = session.read.parquet(path).selectExpr("*", f"cast(null as string) as {CORRUPT}")
         emitted = set()
         first = batch % len(variants)  # in turns: the first one reads a file nobody has read yet
         for name in [*variants][first:] + [*variants][:first]:
@@ -96,7 +96,7 @@ def timed(session: SparkSession, folder: Path, costs: Sequence[int]) -> None:
             raise AssertionError(f"batch {batch}: the variants emitted {sorted(emitted)} tuples")
     print(f"\nSpark, two cores, batches of {BATCH_TUPLES:,} tuples; {UNIT} × {costs} probes")
     print(table(seconds, BATCH_TUPLES, "A-Greedy"))
-    _tell(deciding, (_adapting_s(deciding) - warm_s) / sum(seconds["A-Greedy"]))
+    _tell(unit, (_adapting_s(unit) - warm_s) / sum(seconds["A-Greedy"]))
 
 
 def _variants(
@@ -128,18 +128,14 @@ def _ours(
     """Planwatch's operator with its decision core; both are timed."""
     functions, settings = built_in(), KnobSettings.defaults(AgreedyKnobs.specs(), knobs)
     query = parse_query("q", text, {"S": source.schema}, functions)
-    job = StreamJob("S", source.schema, (query,), {}, {}, functions)
-    deciding = FiltersDeciding(job, settings)
-    deciding.start()
-    sink = FileSink(session, str(folder), "parquet")
-    executor = FilterExecutor(session, source.schema, None, sink, functions, {}, 7)
+    unit = FilterUnit(UnitJob("agreedy.q", "S", source.schema, (query,), functions), settings)
+    unit.start(None)
+    batches = SparkBatches(session, "S", source.schema, folder)
 
     def run(batch: int, frame: DataFrame) -> int:
-        result = executor.execute(frame, deciding.snapshot(batch, settings))
-        deciding.executed(result)
-        return result.n_matched
+        return batches.run_unit(batch, frame, unit, "agreedy.q").n_matched
 
-    return Variant(run, deciding)
+    return Variant(run, unit)
 
 
 def _chain(order: Sequence[int], costs: Sequence[int]) -> list[Column]:
@@ -164,19 +160,19 @@ def _spark(folder: Path, chained: Sequence[Column], batch: int, frame: DataFrame
     return int(emitted.get["n"])
 
 
-def _adapting_s(deciding: FiltersDeciding) -> float:
+def _adapting_s(unit: FilterUnit) -> float:
     """What adapting added to the batches so far, in seconds: the tasks of a batch make profile
     tuples side by side, the rest happens between batches."""
-    spent = deciding.core.monitor.overhead
+    spent = unit.core.monitor.overhead
     if spent is None:
         return 0.0
     between = spent.window + spent.view + spent.violations
     return (spent.profile / CORES + between) * spent.total_us / 1e6
 
 
-def _tell(deciding: FiltersDeciding, share: float) -> None:
+def _tell(unit: FilterUnit, share: float) -> None:
     """A-Greedy's order and Table 4.2 of this run. share: of the timed batches, for adapting."""
-    plan, overhead = deciding.core.plan, deciding.core.monitor.overhead
+    plan, overhead = unit.core.plan, unit.core.monitor.overhead
     assert overhead is not None
     print(f"A-Greedy's order after {plan.version - 1} switches: {', '.join(plan.order)}")
     for name, part in _shares(overhead).items():

@@ -17,25 +17,26 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import pyarrow.parquet as pq
-from backend.engine.deciding import StreamJob
-from backend.engine.selection import SelectionDeciding
-from backend.hosts.spark.executor import SparkExecutor
-from backend.hosts.spark.sinks import FileSink
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from backend.cql import parse_query
 from backend.hosts.spark.session import build_session
 from backend.model.knobs import KnobSettings
+from backend.operators.contract import Operator
 from backend.systems.asc.knobs import AscKnobs
+from backend.systems.asc.unit import SelectionUnit
+from backend.systems.contract import BatchRan, UnitJob
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+from bench.running import SparkBatches
 from bench.streams import called_by_stream
 
 SEED: Final = 7
 #: Tuples a batch -> timed batches.
 SIZES: Final = {1_000: 60, 100_000: 24}
 WARM_UP: Final = 10
+_UNIT: Final = "asc.Drift"
 
 
 def main() -> None:
@@ -54,23 +55,26 @@ def watched(session: SparkSession, folder: Path, n_tuples: int, n_batches: int) 
     """Batches of one size: time with the watching, without, and that of the decision core alone."""
     seconds: dict[str, list[float]] = {"watched": [], "not watched": []}
     core_s: list[float] = []
-    deciding, settings = _deciding()
-    executors = {name: _executor(session, folder / name) for name in seconds}
+    unit = _unit()
+    batches = {
+        name: SparkBatches(session, "Drift", DRIFT_SCHEMA, folder / name) for name in seconds
+    }
     for batch in range(WARM_UP + n_batches):
         frame = _batch(session, folder, batch, n_tuples, n_batches)
-        snapshot = deciding.snapshot(batch, settings)
+        operator = unit.operator(batch)
+        unwatched = replace(operator, profile_prob=0.0)
         for name in sorted(seconds, reverse=bool(batch % 2)):
             is_watched = name == "watched"
-            prob = snapshot.profile_prob if is_watched else 0.0
             started = time.perf_counter()
-            result = executors[name].execute(frame, replace(snapshot, profile_prob=prob))
+            runs: Operator = operator if is_watched else unwatched
+            result = batches[name].run(batch, frame, {_UNIT: runs})
             executed = time.perf_counter()
             if is_watched:
-                deciding.executed(result)
+                unit.executed(BatchRan(batch, result.units[_UNIT], 1e3 * executed))
                 core_s.append(time.perf_counter() - executed)
             seconds[name].append(time.perf_counter() - started)
     _tell(n_tuples, {name: found[WARM_UP:] for name, found in seconds.items()}, core_s[WARM_UP:])
-    print(f"  plans: {deciding.plan_version}")
+    print(f"  plans: {unit.plan_version}")
 
 
 def _tell(n_tuples: int, seconds: Mapping[str, list[float]], core_s: list[float]) -> None:
@@ -84,18 +88,14 @@ def _tell(n_tuples: int, seconds: Mapping[str, list[float]], core_s: list[float]
     print(f"  of it the decision core, all rearranging included: {share:.2f} % of the time")
 
 
-def _deciding() -> tuple[SelectionDeciding, KnobSettings]:
+def _unit() -> SelectionUnit:
     streams = {"Drift": DRIFT_SCHEMA}
     texts = q1_queries(seed=SEED)
     queries = tuple(parse_query(name, text, streams) for name, text in texts.items())
     settings = KnobSettings.defaults(AscKnobs.specs(), {})
-    deciding = SelectionDeciding(StreamJob("Drift", DRIFT_SCHEMA, queries, {}, {}), settings)
-    deciding.start()
-    return deciding, settings
-
-
-def _executor(session: SparkSession, folder: Path) -> SparkExecutor:
-    return SparkExecutor(DRIFT_SCHEMA, None, FileSink(session, str(folder), "parquet"), seed=1)
+    unit = SelectionUnit(UnitJob(_UNIT, "Drift", DRIFT_SCHEMA, queries), settings)
+    unit.start(None)
+    return unit
 
 
 def _batch(

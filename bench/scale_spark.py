@@ -1,4 +1,4 @@
-"""Our path through Spark, as a batch of the product runs it: executor, counters and sink."""
+"""Our path through Spark, as a batch of the product runs it: workers, counters and sink."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from backend.engine.execution import BatchResult, PlanSnapshot
-from backend.hosts.spark.executor import SparkExecutor
-from backend.hosts.spark.sinks import FileSink
-
 from backend.cql import parse_query
 from backend.hosts.spark.session import build_session
 from backend.model.events import SelectionPlan
+from backend.operators.contract import BatchResult
+from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import build_constructs
+from backend.systems.asc.shipping import shipped_plan
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, q1_queries
+from bench.running import SparkBatches
 from bench.scale_data import SEED, Counts
 
 ROUNDS: Final = 3
@@ -36,13 +36,13 @@ def arrow_counts(path: Path, k: int, order: Sequence[str]) -> tuple[float, Count
             frame = session.read.parquet(str(path)).selectExpr(
                 "*", f"cast(null as string) as {CORRUPT}"
             )
-            sink = FileSink(session, str(Path(folder) / "matches"), "parquet")
-            executor = SparkExecutor(DRIFT_SCHEMA, None, sink, seed=1)
+            batches = SparkBatches(session, "Drift", DRIFT_SCHEMA, Path(folder) / "matches")
+            shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
+            operator = SelectionOperator(shipped, 0.01, "kernels")
             times = []
             for batch in range(ROUNDS + 1):
                 started = time.perf_counter()
-                snapshot = PlanSnapshot(batch, constructs, plan, "resolved", 0.01, "kernels")
-                result = executor.execute(frame, snapshot)
+                result = batches.run(batch, frame, {"asc.Drift": operator})
                 times.append(time.perf_counter() - started)
             return statistics.median(times[1:]), _counts(result)
         finally:
@@ -50,4 +50,4 @@ def arrow_counts(path: Path, k: int, order: Sequence[str]) -> tuple[float, Count
 
 
 def _counts(result: BatchResult) -> Counts:
-    return result.n_matched, sum(result.matched_by_query.values())
+    return result.n_matched, sum(result.units["asc.Drift"].matched_by_query.values())

@@ -1,5 +1,5 @@
-"""Compiled selection plans against a bare scan and against plain Spark filters; with 512 queries,
-orders against each other in the kernels, where plans of that size are run.
+"""Selection plans against a bare scan and against plain Spark filters; with 512 queries, orders
+against each other.
 
 5 M drift tuples from Parquet, two cores. Every variant computes the same two values, checked in
 the same run: the number of matched tuples and the sum over them of the number of queries.
@@ -13,26 +13,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
-from backend.engine.execution import PlanSnapshot
-from backend.hosts.spark.arrow_executor import ArrowRun
-from backend.hosts.spark.compiler import CompiledPlan, compile_plan
-from backend.hosts.spark.plan_run import Stream
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from backend.cql import parse_query
-from backend.hosts.spark.jvm import long_array
 from backend.hosts.spark.session import build_session
 from backend.model.conditions import ContinuousQuery
-from backend.model.events import PlanKind, SelectionPlan
+from backend.model.events import SelectionPlan
+from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import ConstructSet, build_constructs
 from backend.systems.asc.cost import expected_visits
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions, sample_regions
+from backend.systems.asc.shipping import shipped_plan
 from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+from bench.running import SparkBatches
 from bench.timing import table, take_turns
 
 N_TUPLES = 5_000_000
@@ -54,19 +51,19 @@ def main() -> None:
 
 
 def uniform(session: SparkSession, folder: Path) -> None:
-    """50 queries on uniform data: scan, compiled plan, the fifty filters tuned and by default."""
+    """50 queries on uniform data: scan, our plans, the fifty filters tuned and by default."""
     phase = Phase("uniform", N_TUPLES)
     frame, sample = _data(session, folder / "uniform.parquet", phase)
     queries, constructs, order = _prepare(q1_queries(seed=7), sample)
     plans = {
-        "ASC, early drop": _plan(constructs, order, "early drop"),
-        "ASC, no early drop": _plan(constructs, order, "no early drop"),
+        "ASC, early drop": SelectionPlan(1, "early drop", order),
+        "ASC, no early drop": SelectionPlan(1, "no early drop", order),
     }
     names = list(constructs.attributes)
     texts = _filter_texts(queries)
     variants: dict[str, Callable[[], Counts]] = {
         "bare scan of the same columns": lambda: _scan(frame, names),
-        **{name: _runner(session, frame, plan, names) for name, plan in plans.items()},
+        **{name: _ours(session, frame, constructs, plan) for name, plan in plans.items()},
         "plain Spark filters, tuned": lambda: _plain(session, frame, texts, whole_stage=False),
         "plain Spark filters, default": lambda: _plain(session, frame, texts, whole_stage=True),
     }
@@ -93,10 +90,9 @@ def skewed(session: SparkSession, folder: Path) -> None:
         "bad order": SelectionPlan(1, "early drop", bad),
         "no early drop": SelectionPlan(1, "no early drop", good),
     }
-    frame = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
     variants: dict[str, Callable[[], Counts]] = {
         "bare scan of the same columns": lambda: _scan(frame, names),
-        **{name: _by_kernels(session, frame, constructs, plan) for name, plan in plans.items()},
+        **{name: _ours(session, frame, constructs, plan) for name, plan in plans.items()},
     }
     seconds, results = take_turns(variants, ROUNDS)
     _same([results[name] for name in plans])
@@ -137,47 +133,23 @@ def _worst_order(constructs: ConstructSet, regions: Regions) -> tuple[str, ...]:
     return max(orders, key=lambda o: expected_visits(constructs, regions, o, "resolved").value)
 
 
-def _plan(constructs: ConstructSet, order: Sequence[str], kind: PlanKind) -> CompiledPlan:
-    return compile_plan(constructs, SelectionPlan(1, kind, tuple(order)), "resolved")
-
-
 def _scan(frame: DataFrame, names: Sequence[str]) -> Counts:
     (row,) = frame.selectExpr("sum(" + " + ".join(names) + ") as total").collect()
     return 0, int(row["total"])
 
 
-def _runner(
-    session: SparkSession, frame: DataFrame, plan: CompiledPlan, names: Sequence[str]
-) -> Callable[[], Counts]:
-    frame.createOrReplaceTempView("bench_tuples")
-    tables = {name: long_array(session, values) for name, values in plan.tables.items()}
-    hits = " + ".join(f"bit_count({column})" for column in plan.bitmap_columns)
-    wanted = f"SELECT count_if({plan.matched}) AS n, sum({hits}) AS hits"
-
-    def run() -> Counts:
-        frame.createOrReplaceTempView("bench_tuples")
-        query = f"{wanted} FROM ({plan.query(names, 'bench_tuples')})"
-        (row,) = session.sql(query, args=tables).collect()
-        return row["n"], row["hits"]
-
-    return run
-
-
-def _by_kernels(
+def _ours(
     session: SparkSession, frame: DataFrame, constructs: ConstructSet, plan: SelectionPlan
 ) -> Callable[[], Counts]:
     """The plan as the product runs it, with its counters and the names of the queries."""
-    run = ArrowRun(
-        session,
-        PlanSnapshot(0, constructs, plan, "resolved", 0.0, "kernels"),
-        Stream(DRIFT_SCHEMA, None),
-    )
-    sampling = long_array(session, np.zeros(3, dtype=np.int64))
+    shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
+    operator = SelectionOperator(shipped, 0.0, "kernels")
+    batches = SparkBatches(session, "Drift", DRIFT_SCHEMA, None)
+    tuples = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
 
     def count() -> Counts:
-        matched, _ = run.plan_batch(frame, 0, sampling)
-        (row,) = matched.selectExpr("count(*) AS n", "sum(size(query_ids)) AS hits").collect()
-        return row["n"], row["hits"]
+        result = batches.run(0, tuples, {"asc.Drift": operator})
+        return result.n_matched, sum(result.units["asc.Drift"].matched_by_query.values())
 
     return count
 
