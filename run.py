@@ -145,14 +145,12 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
 def add_extent(parser: argparse.ArgumentParser) -> None:
     """Where a pipeline begins and ends."""
     parser.add_argument("--once", action="store_true", help="process what is there, then exit")
-    help_text = "begin a new run; without it the newest run of the workload goes on"
-    parser.add_argument("--fresh", action="store_true", help=help_text)
+    parser.add_argument("--fresh", action="store_true", help="begin a new run, go on with none")
 
 
 def add_resume(parser: argparse.ArgumentParser) -> None:
     """A demo begins anew unless told otherwise."""
-    help_text = "go on with the newest run of the workload"
-    parser.add_argument("--resume", action="store_true", help=help_text)
+    parser.add_argument("--resume", action="store_true", help="go on with the newest run")
 
 
 def add_recording(parser: argparse.ArgumentParser) -> None:

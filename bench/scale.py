@@ -23,10 +23,12 @@ from backend.operators.selection.matcher import Matcher
 from backend.systems.asc.cost import CostModel, route
 from backend.systems.asc.hybrid import Rules
 from backend.systems.asc.orderings import NAMES, ORDERINGS, propose
+from backend.workloads.drift import DRIFT_SCHEMA
 from bench import scale_c
+from bench.on_spark import spool
 from bench.scale_data import Counts, Kernel, Workload, columns_of, drift_tuples, workload
 from bench.scale_peers import duckdb_counts, polars_counts, spark_counts, timed, write_tuples
-from bench.scale_spark import arrow_counts
+from bench.scale_spark import spark_path_counts
 from bench.timing import take_turns
 
 
@@ -84,8 +86,8 @@ def _throughput(work: Workload, size: Size, tuples: pa.Table) -> None:
         speed = size.n_ours / (time.process_time() - before)
         print(f"  {'':32} {speed:,.0f} tuples a second of a core's time", flush=True)
     with TemporaryDirectory() as folder:
-        many = write_tuples(ours, Path(folder) / "ours.parquet")
-        took, found = timed(arrow_counts, many, work.k, work.order, limit_s=3 * LIMIT_S)
+        many = spool(ours, DRIFT_SCHEMA, Path(folder) / "ours")
+        took, found = timed(spark_path_counts, many, work.k, work.order, limit_s=3 * LIMIT_S)
         if not isinstance(found, str):
             took, found = found
         _line("our Spark path", size.n_ours, took, found, expected_ours)

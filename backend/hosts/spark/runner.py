@@ -15,12 +15,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from backend.hosts.batches import Batches, Timings, batch_result
+from backend.hosts.batches import Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.spark.inputs import Inputs
-from backend.hosts.spark.parcel import Shipping
-from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.tasks import TOLD, tag_of, work_of
+from backend.hosts.spark.jobs import BatchJobs
+from backend.hosts.spark.tasks import tag_of
 from backend.operators.reports import Merged
 from backend.workloads.replay import Feeder
 from backend.workloads.spec import SinkSpec
@@ -68,13 +67,12 @@ class RunHost:
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
         self._spool = folder / "spool"
-        self._batches, self._shipping = Batches(inputs, sink), Shipping(session)
+        self._jobs = BatchJobs(session, inputs, sink)
         self._taken = _Taken(self._spool / "_taken.json")
         self._feeders = {one.name: self._feeder(one) for one in inputs if one.replay is not None}
         self._inputs = Inputs(session, inputs, self._spool)
         self._failures = dict(self._inputs.failures)
         self._error: BaseException | None = None
-        ship_code(session)
 
     def run(self) -> str:
         """Run to the end of the inputs or a stop; why it ended. Raises InputsFailed, RunFailed."""
@@ -88,8 +86,8 @@ class RunHost:
                 time.sleep(POLL_S)
         finally:
             self._stop(query)
-        failure = self._error or query.exception()
-        if failure is not None and not self.stopping.is_set():
+        failure = self._error or (None if self._is_stopped else query.exception())
+        if failure is not None:
             raise RunFailed(worker_cause(failure)) from failure
         if self._loop.stop_requested.is_set():
             return "stopped by command"
@@ -136,21 +134,14 @@ class RunHost:
         timings = Timings()
         plan = self._loop.begin_batch(batch_id)
         try:
-            job = self._batches.job(plan)
-            work = work_of(self._shipping.parcel(job), self._inputs.rows)
-            told = frame.mapInArrow(work, f"{TOLD} binary")
-            timings.lap("plan_ms")
-            found = self._batches.merge(job, [bytes(row[0]) for row in told.collect()])
-            timings.lap("job_ms")
-            self._batches.publish(job, found)
-            timings.lap("publish_ms")
+            found = self._jobs.run(frame, self._inputs.rows, plan, timings)
             facts = {one.name: self._facts(one, found[one.name]) for one in self._sources}
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
             self._taken.write({n: f.n_consumed for n, f in self._feeders.items()})
         except BaseException as error:
-            self._error = error
             self._loop.abandon_batch()
-            if not self.stopping.is_set():
+            if not self._is_stopped:
+                self._error = error
                 raise
             log.info("batch %d was cut off by the stop", batch_id)
 
@@ -179,8 +170,12 @@ class RunHost:
     def _reasons(self) -> list[str]:
         return [f"{name}: {why}" for name, why in self._failures.items()]
 
+    @property
+    def _is_stopped(self) -> bool:
+        return self.stopping.is_set() or self._loop.stop_requested.is_set()
+
     def _is_over(self) -> bool:
-        if self.stopping.is_set() or self._loop.stop_requested.is_set():
+        if self._is_stopped:
             return True
         if self._inputs.rows.native or self._loop.in_batch:
             return False
@@ -204,11 +199,10 @@ class RunHost:
         try:
             if query.isActive:
                 query.stop()
-            self._shipping.close()
         except (PySparkException, Py4JError) as error:
             # the JVM may be gone already: a terminal sends its signal to the whole group
             log.info("Spark had stopped before the query: %s", type(error).__name__)
-        self._batches.close()
+        self._jobs.close()
 
 
 def worker_cause(error: BaseException) -> str:
