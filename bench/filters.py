@@ -16,24 +16,23 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
-import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 
 from backend.cql import parse_query
 from backend.hosts.spark.session import build_session
 from backend.model.knobs import KnobSettings
+from backend.model.schema import Schema
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.overhead import Overhead
 from backend.systems.agreedy.unit import FilterUnit
-from backend.systems.contract import UnitJob
-from backend.workloads.contract import CORRUPT
+from backend.systems.contract import BatchRan, UnitJob
 from backend.workloads.correlated import CorrelatedSource
 from backend.workloads.functions import built_in
 from backend.workloads.library import probe
 from bench import filters_counted
-from bench.running import SparkBatches
+from bench.on_spark import STREAM, OnSpark, spool
 from bench.timing import table
 
 N: Final = 8
@@ -42,7 +41,7 @@ BATCHES, BATCH_TUPLES = 12, 200_000
 UNIT: Final = 10
 #: Batches at the beginning that are not timed: A-Greedy finds its order, Spark its code.
 WARM_UP: Final = 4
-#: A batch is one task a core.
+#: Tasks of a batch run side by side.
 CORES: Final = 2
 #: Keys by position of the orders to compare: cheap ones first, one of each group before the
 #: second; and the other way round.
@@ -51,9 +50,9 @@ WORST: Final = (5, 6, 7, 8, 1, 2, 3, 4)
 
 
 class Variant(NamedTuple):
-    """filter: runs a batch, the number of tuples emitted. unit: of ours."""
+    """run: a batch of spooled tuples, to the number emitted. unit: of ours."""
 
-    run: Callable[[int, DataFrame], int]
+    run: Callable[[int, Path], int]
     unit: FilterUnit | None = None
 
 
@@ -80,16 +79,13 @@ def timed(session: SparkSession, folder: Path, costs: Sequence[int]) -> None:
     warm_s = 0.0
     for batch in range(BATCHES):
         warm_s = _adapting_s(unit) if batch == WARM_UP else warm_s
-        path = str(place / f"{batch}.parquet")
-        place.mkdir(exist_ok=True)
         tuples = source.slice(batch * BATCH_TUPLES, BATCH_TUPLES)
-        pq.write_table(tuples, path, row_group_size=BATCH_TUPLES // CORES)
-        frame = session.read.parquet(path).selectExpr("*", f"cast(null as string) as {CORRUPT}")
+        spooled = spool(tuples, source.schema, place / "spool" / str(batch))
         emitted = set()
         first = batch % len(variants)  # in turns: the first one reads a file nobody has read yet
         for name in [*variants][first:] + [*variants][:first]:
             started = time.perf_counter()
-            emitted.add(variants[name].run(batch, frame))
+            emitted.add(variants[name].run(batch, spooled))
             if batch >= WARM_UP:
                 seconds[name].append(time.perf_counter() - started)
         if len(emitted) != 1:
@@ -113,7 +109,9 @@ def _variants(
         "one operator, worst order": _ours(
             session, folder / "worst", source, _text(WORST, costs), fixed
         ),
-        "chained in Spark, hand-ordered": Variant(partial(_spark, folder / "chained", chained)),
+        "chained in Spark, hand-ordered": Variant(
+            partial(_spark, session, folder / "chained", source.schema, chained)
+        ),
     }
 
 
@@ -127,13 +125,15 @@ def _ours(
 ) -> Variant:
     """Planwatch's operator with its decision core; both are timed."""
     functions, settings = built_in(), KnobSettings.defaults(AgreedyKnobs.specs(), knobs)
-    query = parse_query("q", text, {"S": source.schema}, functions)
-    unit = FilterUnit(UnitJob("agreedy.q", "S", source.schema, (query,), functions), settings)
+    query = parse_query("q", text, {STREAM: source.schema}, functions)
+    unit = FilterUnit(UnitJob("q", STREAM, source.schema, (query,), functions), settings)
     unit.start(None)
-    batches = SparkBatches(session, "S", source.schema, folder)
+    spark = OnSpark(session, source.schema, folder)
 
-    def run(batch: int, frame: DataFrame) -> int:
-        return batches.run_unit(batch, frame, unit, "agreedy.q").n_matched
+    def run(batch: int, spooled: Path) -> int:
+        result = spark.run(batch, spooled, {"q": unit.operator(batch)})
+        unit.executed(BatchRan(batch, result.units["q"], time.monotonic() * 1e3))
+        return result.n_matched
 
     return Variant(run, unit)
 
@@ -151,8 +151,15 @@ def _chain(order: Sequence[int], costs: Sequence[int]) -> list[Column]:
     return [asked(UNIT * costs[key - 1])(F.col(f"k{key}")) for key in order]
 
 
-def _spark(folder: Path, chained: Sequence[Column], batch: int, frame: DataFrame) -> int:
-    emitted = Observation()
+def _spark(
+    session: SparkSession,
+    folder: Path,
+    schema: Schema,
+    chained: Sequence[Column],
+    batch: int,
+    spooled: Path,
+) -> int:
+    emitted, frame = Observation(), session.read.parquet(str(spooled)).select(*schema.names)
     for condition in chained:
         frame = frame.filter(condition)
     counted = frame.observe(emitted, F.count(F.lit(1)).alias("n"))

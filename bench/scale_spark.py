@@ -1,4 +1,4 @@
-"""Our path through Spark, as a batch of the product runs it: workers, counters and sink."""
+"""Our path through Spark, as a batch of the product runs it: one job, its counters and its sink."""
 
 from __future__ import annotations
 
@@ -16,38 +16,36 @@ from backend.operators.contract import BatchResult
 from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.shipping import shipped_plan
-from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, q1_queries
-from bench.running import SparkBatches
+from bench.on_spark import OnSpark
 from bench.scale_data import SEED, Counts
 
 ROUNDS: Final = 3
 
 
-def arrow_counts(path: Path, k: int, order: Sequence[str]) -> tuple[float, Counts]:
+def spark_path_counts(spooled: Path, k: int, order: Sequence[str]) -> tuple[float, Counts]:
     """Seconds of a batch (the median of ROUNDS, after one to warm up) and what it counts."""
     streams = {"Drift": DRIFT_SCHEMA}
     queries = [parse_query(n, t, streams) for n, t in q1_queries(seed=SEED, k=k).items()]
     constructs = build_constructs(queries, DRIFT_SCHEMA)
     plan = SelectionPlan(1, "early drop", tuple(order))
+    shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
+    operator = SelectionOperator(shipped, 0.01, "kernels")
     with TemporaryDirectory() as folder:
         session = build_session("local[2]", "planwatch bench", Path(folder))
         try:
-            frame = session.read.parquet(str(path)).selectExpr(
-                "*", f"cast(null as string) as {CORRUPT}"
-            )
-            batches = SparkBatches(session, "Drift", DRIFT_SCHEMA, Path(folder) / "matches")
-            shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
-            operator = SelectionOperator(shipped, 0.01, "kernels")
+            spark = OnSpark(session, DRIFT_SCHEMA, Path(folder) / "matches")
             times = []
             for batch in range(ROUNDS + 1):
                 started = time.perf_counter()
-                result = batches.run(batch, frame, {"asc.Drift": operator})
+                result = spark.run(batch, spooled, {"asc": operator})
                 times.append(time.perf_counter() - started)
-            return statistics.median(times[1:]), _counts(result)
+            return statistics.median(times[1:]), counts_of(result)
         finally:
             session.stop()
 
 
-def _counts(result: BatchResult) -> Counts:
-    return result.n_matched, sum(result.units["asc.Drift"].matched_by_query.values())
+def counts_of(result: BatchResult) -> Counts:
+    """Matched tuples, and the sum over them of the number of queries."""
+    by_unit = (unit.matched_by_query.values() for unit in result.units.values())
+    return result.n_matched, sum(n for counts in by_unit for n in counts)

@@ -1,5 +1,5 @@
-"""Selection plans against a bare scan and against plain Spark filters; with 512 queries, orders
-against each other.
+"""Selection plans, as a batch of the product runs them, against a bare scan and against plain Spark
+filters; with 512 queries, orders against each other.
 
 5 M drift tuples from Parquet, two cores. Every variant computes the same two values, checked in
 the same run: the number of matched tuples and the sum over them of the number of queries.
@@ -15,27 +15,26 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from backend.cql import parse_query
 from backend.hosts.spark.session import build_session
 from backend.model.conditions import ContinuousQuery
-from backend.model.events import SelectionPlan
+from backend.model.events import PlanKind, SelectionPlan
 from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import ConstructSet, build_constructs
 from backend.systems.asc.cost import expected_visits
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions, sample_regions
 from backend.systems.asc.shipping import shipped_plan
-from backend.workloads.contract import CORRUPT
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
-from bench.running import SparkBatches
+from bench.on_spark import OnSpark, spool
+from bench.scale_data import Counts
+from bench.scale_spark import counts_of
 from bench.timing import table, take_turns
 
 N_TUPLES = 5_000_000
 SAMPLE = 4000
 ROUNDS = 5
-Counts = tuple[int, int]
 Sample = Mapping[str, Sequence[Any]]
 
 
@@ -52,18 +51,15 @@ def main() -> None:
 
 def uniform(session: SparkSession, folder: Path) -> None:
     """50 queries on uniform data: scan, our plans, the fifty filters tuned and by default."""
-    phase = Phase("uniform", N_TUPLES)
-    frame, sample = _data(session, folder / "uniform.parquet", phase)
+    frame, spooled, sample = _data(session, folder / "uniform", Phase("uniform", N_TUPLES))
     queries, constructs, order = _prepare(q1_queries(seed=7), sample)
-    plans = {
-        "ASC, early drop": SelectionPlan(1, "early drop", order),
-        "ASC, no early drop": SelectionPlan(1, "no early drop", order),
-    }
+    kinds: tuple[PlanKind, ...] = ("early drop", "no early drop")
+    plans = {f"ASC, {kind}": SelectionPlan(1, kind, order) for kind in kinds}
     names = list(constructs.attributes)
     texts = _filter_texts(queries)
     variants: dict[str, Callable[[], Counts]] = {
         "bare scan of the same columns": lambda: _scan(frame, names),
-        **{name: _ours(session, frame, constructs, plan) for name, plan in plans.items()},
+        **_ours(session, spooled, constructs, plans),
         "plain Spark filters, tuned": lambda: _plain(session, frame, texts, whole_stage=False),
         "plain Spark filters, default": lambda: _plain(session, frame, texts, whole_stage=True),
     }
@@ -80,7 +76,7 @@ def uniform(session: SparkSession, folder: Path) -> None:
 def skewed(session: SparkSession, folder: Path) -> None:
     """512 queries, one attribute that drops most: good order, bad order, no early drop."""
     phase = Phase("uniform", N_TUPLES, selective=("a1",))
-    frame, sample = _data(session, folder / "skewed.parquet", phase)
+    frame, spooled, sample = _data(session, folder / "skewed", phase)
     _, constructs, good = _prepare(q1_queries(seed=7, k=512, common=("a1",)), sample)
     regions = _regions(constructs, sample)
     bad = _worst_order(constructs, regions)
@@ -92,7 +88,7 @@ def skewed(session: SparkSession, folder: Path) -> None:
     }
     variants: dict[str, Callable[[], Counts]] = {
         "bare scan of the same columns": lambda: _scan(frame, names),
-        **{name: _ours(session, frame, constructs, plan) for name, plan in plans.items()},
+        **_ours(session, spooled, constructs, plans),
     }
     seconds, results = take_turns(variants, ROUNDS)
     _same([results[name] for name in plans])
@@ -103,12 +99,14 @@ def skewed(session: SparkSession, folder: Path) -> None:
         print(f"{name} order {' '.join(order)}: {visits:.2f} visits/tuple on {len(regions)} tuples")
 
 
-def _data(session: SparkSession, path: Path, phase: Phase) -> tuple[DataFrame, Sample]:
-    tuples = drift_table(7, (phase,), 0, N_TUPLES)
+def _data(session: SparkSession, folder: Path, phase: Phase) -> tuple[DataFrame, Path, Sample]:
+    """The tuples as a frame of Spark's, as the product gets them, and the first of them."""
+    tuples, path = drift_table(7, (phase,), 0, N_TUPLES), folder / "tuples.parquet"
+    spooled = spool(tuples, DRIFT_SCHEMA, folder / "spool")
     pq.write_table(tuples, path, row_group_size=500_000)
     names = [name for name in tuples.column_names if not name.startswith("_")]
     sample: Sample = {name: tuples.column(name)[:SAMPLE].to_pylist() for name in names}
-    return session.read.parquet(str(path)), sample
+    return session.read.parquet(str(path)), spooled, sample
 
 
 def _prepare(
@@ -139,19 +137,20 @@ def _scan(frame: DataFrame, names: Sequence[str]) -> Counts:
 
 
 def _ours(
-    session: SparkSession, frame: DataFrame, constructs: ConstructSet, plan: SelectionPlan
-) -> Callable[[], Counts]:
-    """The plan as the product runs it, with its counters and the names of the queries."""
-    shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
-    operator = SelectionOperator(shipped, 0.0, "kernels")
-    batches = SparkBatches(session, "Drift", DRIFT_SCHEMA, None)
-    tuples = frame.withColumn(CORRUPT, F.lit(None).cast("string"))
+    session: SparkSession,
+    spooled: Path,
+    constructs: ConstructSet,
+    plans: Mapping[str, SelectionPlan],
+) -> dict[str, Callable[[], Counts]]:
+    """The plans as the product runs them, with counters and the names of the queries; unwritten."""
+    spark = OnSpark(session, DRIFT_SCHEMA, None)
 
-    def count() -> Counts:
-        result = batches.run(0, tuples, {"asc.Drift": operator})
-        return result.n_matched, sum(result.units["asc.Drift"].matched_by_query.values())
+    def running(plan: SelectionPlan) -> Callable[[], Counts]:
+        shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
+        operator = SelectionOperator(shipped, 0.0, "kernels")
+        return lambda: counts_of(spark.run(0, spooled, {"asc": operator}))
 
-    return count
+    return {name: running(plan) for name, plan in plans.items()}
 
 
 def _filter_texts(queries: Sequence[ContinuousQuery]) -> list[str]:
