@@ -23,6 +23,7 @@ from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages import PAGES
 from dashboard.pages.contract import Page
+from dashboard.panels.facts import read_facts
 from dashboard.services import Services
 from dashboard.views.book import SYSTEM
 from dashboard.views.events import titled
@@ -231,7 +232,8 @@ def register_shell(app: Dash, services: Services) -> None:
     @app.callback(Output(ids.SNAPSHOT, "data"), Input(ids.NEWS, "data"), prevent_initial_call=True)
     def _snapshot(news: dict[str, Any] | None) -> dict[str, Any]:
         found = contexts.of(services.reader, news)
-        pages = [page.path for page in PAGES if page.has_records(found, services)]
+        facts = read_facts(found, services.reader) if found.run is not None else None
+        pages = [page.path for page in PAGES if page.has_records(facts)]
         return asdict(read_snapshot(services.reader, found, pages))
 
     @app.callback(
@@ -258,7 +260,9 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
     streams = streams_words(reader.inputs(run))
-    return build_snapshot(found, runs, plans, events, cost, pages, streams)
+    units = reader.units(run)
+    titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
+    return build_snapshot(found, runs, plans, events, cost, pages, streams, titles)
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

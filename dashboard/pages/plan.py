@@ -180,8 +180,13 @@ def _headline(context: Context, facts: Facts) -> Any:
     if plan is None:
         return (context.run.note if context.run else "") or views.headline(None)
     if len(facts.units) > 1:
-        each = " · ".join(f"{title}: {views.headline(one)}" for title, one in facts.units)
-        return static(html.Span(each, className="pw-headline", title=each))
+        each: list[Any] = []
+        for title, one in facts.units:
+            each += [" · " if each else "", html.B(title), f": {views.headline(one)}"]
+            if one.decision is not None:
+                node, at = str(one.decision), max(0, one.batch)
+                each += [" ", jump(context, "why?", "/decisions", at, node, one.unit_id)]
+        return static(html.Span(each, className="pw-headline"))
     words = html.Span(plan.reason, className="pw-reason", title=plan.reason)
     parts: list[Any] = [views.headline(plan), " · ", words]
     if plan.decision is not None:
