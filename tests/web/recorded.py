@@ -15,8 +15,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from backend.engine.stamping import stamped, stamped_entities, stamped_knobs
-
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -46,6 +44,7 @@ from tests.web.recorded_parts import (
     regret,
     results,
 )
+from tests.web.stamping import stamped, stamped_entities, stamped_knobs
 
 REARRANGED: Final = {60: 2, 110: 3, 150: 4, 175: 5}
 NO_DROP: Final = range(150, 175)

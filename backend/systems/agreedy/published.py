@@ -24,10 +24,11 @@ from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
 
 def plan_graph(plan: FilterPlan, unit_id: str, input: str) -> PlanGraph:
-    """The filters in their order; nothing while there is no query."""
+    """The filters in their order, native ones marked; nothing while there is no query."""
     if not plan.order:
         return PlanGraph()
-    return pipeline(unit_id, input, "filter", {name: {} for name in plan.order})
+    facts = {name: {"kind": "native"} if name in plan.native else {} for name in plan.order}
+    return pipeline(unit_id, input, "filter", facts)
 
 
 def plan_version(adopted: AdoptFilters, unit_id: str, input: str, algorithm: str) -> PlanVersion:

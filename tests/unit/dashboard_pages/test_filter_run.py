@@ -16,7 +16,8 @@ from dashboard.pages import PAGES
 from dashboard.services import Services
 from dashboard.settings import Settings
 from storage.reader import open_reader
-from tests.unit.engine.test_filter_loop import RUN_ID, Bench
+from tests.engine_runs import RUN_ID
+from tests.unit.engine.test_filter_loop import Bench, id_of
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +27,15 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     for turn in range(6):
         if turn == 4:
             bench.ask("knob", {"knob": "filter_algorithm", "value": "sweep"})
-        bench.batch()
-    for end in (bench.reader, bench.commands, bench.engine.writer):
-        end.close()
+        bench.random_batch()
+    bench.close()
     with open_reader(str(path)) as reader:
         yield Services(reader, None, Settings(str(path), "a-token-for-tests"), Hub(reader))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
 @pytest.mark.parametrize("at", [None, 3])
-@pytest.mark.parametrize("node", [None, "filter:busy", "queue:rare"])
+@pytest.mark.parametrize("node", [None, id_of("filter", "busy"), id_of("queue", "rare")])
 def test_every_page_lays_out(
     page: Any, at: int | None, node: str | None, recorded: Services
 ) -> None:

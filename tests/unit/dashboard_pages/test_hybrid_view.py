@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from backend.engine.recorder import decision_row
 from backend.systems.asc.arrows import arrow_matrices
 from dashboard.figures.hybrid import CELL_PX, lay_out
 from dashboard.views.hybrid import (
@@ -41,7 +40,7 @@ def engine_matrix(stream: Stream) -> Matrix:
 
 
 def engine_entries(stream: Stream) -> list[DecisionEntry]:
-    rows = [decision_row(d) for d in stream.decisions()]
+    rows = list(stream.decisions())
     entries = [
         DecisionEntry(replace(row, detail=json.loads(json.dumps(row.detail))), 1.0, None)
         for row in rows

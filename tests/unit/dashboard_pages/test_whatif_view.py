@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from backend.engine.recorder import decision_row
 from dashboard.views.ghost import FEWEST, compare
 from dashboard.views.whatif import Cost, Plan, Step, Trial, read_trials, redecide
 from storage.rows import DecisionEntry
@@ -33,7 +32,7 @@ KNOBS = st.fixed_dictionaries(
 
 def recorded(stream: Stream) -> list[DecisionEntry]:
     """The decisions as the store gives them back."""
-    rows = [decision_row(d) for d in stream.decisions()]
+    rows = list(stream.decisions())
     return [
         DecisionEntry(replace(row, detail=json.loads(json.dumps(row.detail))), 100.0 + i, None)
         for i, row in enumerate(rows)
