@@ -167,6 +167,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 def add_bench(parser: argparse.ArgumentParser) -> None:
     """Which comparison."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison (default: all)")
+    parser.add_argument("--full", action="store_true", help="larger ones, where there are")
 
 
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
@@ -325,6 +326,7 @@ def backend(options: argparse.Namespace, rest: list[str]) -> int:
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
     """The comparisons, in a process whose Spark settings are its own."""
     command = [sys.executable, "-m", "bench", *([options.name] if options.name else [])]
+    command += ["--full"] if options.full else []
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 

@@ -1,11 +1,12 @@
-"""``python -m bench [NAME]``: measurements beside their peers, in one run."""
+"""``python -m bench [--full] [NAME]``: measurements beside their peers, in one run."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 
-from bench import chosen, filters, live, monitoring, peers, scale, selection
+from bench import chosen, fastpath, filters, live, monitoring, peers, scale, selection
 
 BENCHES: dict[str, Callable[[], None]] = {
     "selection": selection.main,
@@ -15,17 +16,22 @@ BENCHES: dict[str, Callable[[], None]] = {
     "scale": scale.main,
     "peers": peers.main,
     "filters": filters.main,
+    "fastpath": fastpath.main,
 }
+#: Those that have a longer form.
+FULL: dict[str, Callable[[], None]] = {"fastpath": partial(fastpath.main, full=True)}
 
 
-def main(names: list[str]) -> int:
+def main(words: list[str]) -> int:
     """Run the named benches, all without names; 2 for an unknown name."""
+    names = [word for word in words if word != "--full"]
+    benches = {**BENCHES, **FULL} if len(names) < len(words) else BENCHES
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
         print(f"no bench is called {unknown[0]!r}; there are: {', '.join(BENCHES)}")
         return 2
     for name in names or BENCHES:
-        BENCHES[name]()
+        benches[name]()
     return 0
 
 

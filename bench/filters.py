@@ -79,8 +79,7 @@ def timed(session: SparkSession, folder: Path, costs: Sequence[int]) -> None:
     warm_s = 0.0
     for batch in range(BATCHES):
         warm_s = _adapting_s(unit) if batch == WARM_UP else warm_s
-        tuples = source.slice(batch * BATCH_TUPLES, BATCH_TUPLES)
-        spooled = spool(tuples, source.schema, place / "spool" / str(batch))
+        spooled = spool(source, place / "spool" / str(batch), BATCH_TUPLES, batch * BATCH_TUPLES)
         emitted = set()
         first = batch % len(variants)  # in turns: the first one reads a file nobody has read yet
         for name in [*variants][first:] + [*variants][:first]:

@@ -24,7 +24,8 @@ from backend.model.knobs import KnobSettings
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.unit import SelectionUnit
 from backend.systems.contract import BatchRan, UnitJob
-from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+from backend.workloads.drift import DRIFT_SCHEMA, Phase, q1_queries
+from backend.workloads.sources import DriftSource
 from bench.on_spark import STREAM, OnSpark, spool
 from bench.streams import called_by_stream
 
@@ -92,5 +93,5 @@ def _spooled(folder: Path, batch: int, n_tuples: int, n_batches: int) -> Path:
     """A batch of tuples; the second half of the batches has another selective attribute."""
     half = (WARM_UP + n_batches) // 2 * n_tuples
     phases = (Phase("uniform", half, selective=("a1",)), Phase("uniform", half, selective=("a9",)))
-    tuples = drift_table(SEED, phases, batch * n_tuples % (2 * half), n_tuples)
-    return spool(tuples, DRIFT_SCHEMA, folder / "spool" / str(batch))
+    place = folder / "spool" / str(batch)
+    return spool(DriftSource(SEED, phases), place, n_tuples, batch * n_tuples)

@@ -17,7 +17,7 @@ from backend.hosts.spark.tasks import PATH, Rows, tag_of
 from backend.model.schema import Schema
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.workloads.replay import Feeder
-from backend.workloads.sources import ArrowTableSource
+from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 
 STREAM: Final = "S"
@@ -43,15 +43,45 @@ class OnSpark:
         return batch_result(batch_id, found, {}, timings)
 
 
-def spool(tuples: pa.Table, schema: Schema, folder: Path, stream: str = STREAM) -> Path:
-    """Tuples as the files that a replayed stream comes in; the folder. Raises what writing does."""
-    source = ArrowTableSource(tuples, schema)
-    feeder = Feeder(source, folder, lambda: 0.0, lambda: "stop", prefix=tag_of(stream))
-    feeder.ahead_tuples = None
+def spool(
+    source: ReplaySource, folder: Path, n_tuples: int, first: int = 0, stream: str = STREAM
+) -> Path:
+    """Tuples of a source as the files that a replayed stream comes in; the folder.
+
+    first: number of the first tuple; what is counted on beyond a source's end begins anew. Raises
+    what reading and writing do.
+    """
+    feeder = Feeder(
+        Again(source),
+        folder,
+        lambda: 0.0,
+        lambda: "stop",
+        start=first,
+        ahead_tuples=n_tuples,
+        prefix=tag_of(stream),
+    )
     feeder.start()
-    while not feeder.finished:
-        if feeder.error is not None:
-            raise feeder.error
-        time.sleep(0.005)
+    while feeder.backlog < n_tuples and feeder.error is None:
+        time.sleep(0.002)
     feeder.stop()
+    if feeder.error is not None:
+        raise feeder.error
     return folder
+
+
+class Again:
+    """A source that begins anew at its end, and so has none."""
+
+    n_tuples: int | None = None
+
+    def __init__(self, source: ReplaySource) -> None:
+        self.schema, self._source = source.schema, source
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        """Tuples ``start`` .. ``start + count - 1``."""
+        n = self._source.n_tuples or start + count
+        parts = []
+        while count > 0:
+            parts.append(self._source.slice(start % n, min(count, n - start % n)))
+            start, count = start + len(parts[-1]), count - len(parts[-1])
+        return pa.concat_tables(parts or [self._source.slice(0, 0)])

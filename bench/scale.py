@@ -24,6 +24,7 @@ from backend.systems.asc.cost import CostModel, route
 from backend.systems.asc.hybrid import Rules
 from backend.systems.asc.orderings import NAMES, ORDERINGS, propose
 from backend.workloads.drift import DRIFT_SCHEMA
+from backend.workloads.sources import ArrowTableSource
 from bench import scale_c
 from bench.on_spark import spool
 from bench.scale_data import Counts, Kernel, Workload, columns_of, drift_tuples, workload
@@ -86,7 +87,7 @@ def _throughput(work: Workload, size: Size, tuples: pa.Table) -> None:
         speed = size.n_ours / (time.process_time() - before)
         print(f"  {'':32} {speed:,.0f} tuples a second of a core's time", flush=True)
     with TemporaryDirectory() as folder:
-        many = spool(ours, DRIFT_SCHEMA, Path(folder) / "ours")
+        many = spool(ArrowTableSource(ours, DRIFT_SCHEMA), Path(folder) / "ours", len(ours))
         took, found = timed(spark_path_counts, many, work.k, work.order, limit_s=3 * LIMIT_S)
         if not isinstance(found, str):
             took, found = found

@@ -26,7 +26,8 @@ from backend.systems.asc.cost import expected_visits
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions, sample_regions
 from backend.systems.asc.shipping import shipped_plan
-from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, q1_queries
+from backend.workloads.drift import DRIFT_SCHEMA, Phase, q1_queries
+from backend.workloads.sources import DriftSource
 from bench.on_spark import OnSpark, spool
 from bench.scale_data import Counts
 from bench.scale_spark import counts_of
@@ -101,8 +102,9 @@ def skewed(session: SparkSession, folder: Path) -> None:
 
 def _data(session: SparkSession, folder: Path, phase: Phase) -> tuple[DataFrame, Path, Sample]:
     """The tuples as a frame of Spark's, as the product gets them, and the first of them."""
-    tuples, path = drift_table(7, (phase,), 0, N_TUPLES), folder / "tuples.parquet"
-    spooled = spool(tuples, DRIFT_SCHEMA, folder / "spool")
+    source, path = DriftSource(7, (phase,)), folder / "tuples.parquet"
+    spooled = spool(source, folder / "spool", N_TUPLES)
+    tuples = source.slice(0, N_TUPLES)
     pq.write_table(tuples, path, row_group_size=500_000)
     names = [name for name in tuples.column_names if not name.startswith("_")]
     sample: Sample = {name: tuples.column(name)[:SAMPLE].to_pylist() for name in names}

@@ -55,8 +55,9 @@ class EngineRun:
         sink: Path | None = None,
         continues: bool = False,
         relations: Mapping[Any, SlidingRelation] | None = None,
+        run_id: str = RUN_ID,
     ) -> None:
-        self.path, self.schemas = str(path), dict(schemas)
+        self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
         functions = functions or Functions()
         queries = tuple(parse_query(n, t, self.schemas, functions) for n, t in texts.items())
         inputs = {name: InputJob(name, schema, rate=0.0) for name, schema in schemas.items()}
@@ -80,7 +81,7 @@ class EngineRun:
 
     def _record(self, names: list[str]) -> Run:
         return Run(
-            id=RUN_ID,
+            id=self.run_id,
             workload=WORKLOAD,
             state="starting",
             started_at=time.time(),
@@ -117,18 +118,18 @@ class EngineRun:
     def ask(self, kind: str, payload: Mapping[str, Any], version: int | None = None) -> Command:
         """Request something, as an operator does."""
         return self.commands.append_command(
-            RUN_ID, kind, dict(payload), "tester", "a reason", time.time(), version
+            self.run_id, kind, dict(payload), "tester", "a reason", time.time(), version
         )
 
     def answer(self, command: Command) -> Command:
         """The command with its answer."""
-        found = self.reader.command(RUN_ID, command.id)
+        found = self.reader.command(self.run_id, command.id)
         assert found is not None
         return found
 
     def kill(self) -> None:
         """Close the store as a kill leaves it, once somebody has marked the run."""
-        self.writer.set_state(RUN_ID, "interrupted", "killed", time.time())
+        self.writer.set_state(self.run_id, "interrupted", "killed", time.time())
         self.close()
 
     def close(self) -> None:

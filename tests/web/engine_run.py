@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Self
 
-from backend.engine.execution import BatchResult, PlanSnapshot
+from backend.systems.asc.unit import SelectionUnit
+from tests.engine_runs import EngineRun
+from tests.unit.asc.stream import SCHEMA, Columns, a_filters, b_filters, tuples
 
-from backend.engine.knobs import KNOBS
-from backend.engine.loop import Engine, StreamJob
-from backend.model.knobs import KnobSettings
-from backend.systems.asc.cost import PlanShape, route
-from backend.systems.asc.matching import sample_regions
-from backend.systems.asc.walk import Routed
-from storage.vocabulary.records import Input, Run
-from storage.writer import EngineWriter
-from tests.unit.asc.stream import QUERIES, SCHEMA, Columns, a_filters, b_filters, tuples
-
+UNIT = "asc.S"
+#: The queries of tests.unit.asc.stream.
+TEXTS = {
+    "q1": "Select * From S Where a < 20 and b < 20",
+    "q2": "Select * From S Where a < 18 and b < 15 and c < 50",
+    "q3": "Select * From S Where a < 12 and b < 20 and d >= 50",
+    "q4": "Select * From S Where a = 7 and b < 19 and c >= 30 and d < 70",
+}
 SMALL = {
     "lambda_tuples": 500,
     "tau_tuples": 500,
@@ -32,50 +30,27 @@ SMALL = {
 }
 
 
-class EngineRun:
+class SelectionRun(EngineRun):
     """A running run of four attributes; ``run`` feeds it tuples, and it answers commands."""
 
-    def __init__(self, writer: EngineWriter, run_id: str, **knobs: object) -> None:
-        place = {"pid": 1, "host": "here", "version": "0"}
-        schema = [[a.name, a.type] for a in SCHEMA.attributes]
-        inputs = (Input("S", schema),)
-        run = Run(run_id, "test", "starting", time.time() - 60, {}, inputs=inputs, **place)  # type: ignore[arg-type]  # str and int
-        settings = KnobSettings.defaults(KNOBS, {**SMALL, **knobs})
-        job = StreamJob("S", SCHEMA, QUERIES, {"format": "memory"}, {"path": "out"})
-        self.engine = Engine(run, job, settings, writer)
-        self.engine.start()
-        self._batch = 0
+    def __init__(self, path: Path, run_id: str, **knobs: object) -> None:
+        super().__init__(path, {"S": SCHEMA}, TEXTS, {**SMALL, **knobs}, run_id=run_id)
 
-    def run(self, columns: Columns, batch_tuples: int = 250) -> EngineRun:
+    @property
+    def unit(self) -> SelectionUnit:
+        """The unit of all queries."""
+        found = self.loop.unit(UNIT)
+        assert isinstance(found, SelectionUnit)
+        return found
+
+    def run(self, columns: Columns, batch_tuples: int = 250) -> Self:
         """Run the tuples in batches."""
-        for start in range(0, len(columns["a"]), batch_tuples):
-            part = {a: v[start : start + batch_tuples] for a, v in columns.items()}
-            self.engine.end_batch(_execute(part, self.engine.begin_batch(self._batch)))
-            self._batch += 1
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        for start in range(0, len(rows), batch_tuples):
+            self.batch(rows[start : start + batch_tuples])
         return self
 
-    def drift(self) -> EngineRun:
+    def drift(self) -> Self:
         """The filtering attribute moves twice."""
         self.run(a_filters(2000)).run(b_filters(2500))
         return self.run(a_filters(2000, 9)).run(tuples(1000, 5))
-
-
-def _execute(part: Columns, snapshot: PlanSnapshot) -> BatchResult:
-    constructs, plan = snapshot.constructs, snapshot.plan
-    regions = sample_regions(constructs, part)
-    found = route(constructs, regions, PlanShape.of(plan), snapshot.stop_rule)  # type: ignore[arg-type]  # a StopRule by its knob
-    rng = random.Random(snapshot.batch_id)
-    chosen = [t for t in range(len(regions)) if rng.random() < snapshot.profile_prob]
-    dropped: Sequence[Any] = found.dropped.tolist() if isinstance(found, Routed) else []
-    return BatchResult(
-        batch_id=snapshot.batch_id,
-        n_tuples=len(regions),
-        n_matched=len(regions) - found.n_unmatched,
-        n_misfits=0,
-        visits=int(found.visits.sum()),
-        reached=dict(zip(plan.order, found.reached.tolist(), strict=True)),
-        dropped=dict(zip(plan.order, dropped, strict=True)) if dropped else {},
-        sample={a: [v[t] for t in chosen] for a, v in part.items()},
-        matched_by_query={},
-        duration_ms=20.0,
-    )

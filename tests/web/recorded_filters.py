@@ -8,28 +8,23 @@ some tuples throughout.
 
 from __future__ import annotations
 
-import os
-import socket
 import time
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from backend.engine.execution import FilterBatchResult, KeptAside, Match
-from backend.engine.filters import FilterEngine
 from numpy.typing import NDArray
 
-from backend.cql import parse_query
-from backend.engine.loop import StreamJob
 from backend.model.filters import CostSample
 from backend.model.functions import Function, Functions, Parameter
-from backend.model.knobs import KnobSettings
+from backend.model.ids import entity_id
 from backend.model.schema import Schema
-from backend.systems.agreedy.knobs import AgreedyKnobs
+from backend.operators.contract import BatchResult, InputResult, KeptAside, Match, UnitResult
+from backend.operators.filters.counts import FilterCounts
+from backend.operators.filters.pipeline import PipelineOperator
 from bench.counted import Counted, run_counted
-from storage.commands import CommandWriter
-from storage.vocabulary.records import Input, Run
-from storage.writer import EngineWriter
+from tests.engine_runs import EngineRun, Rows
 
 N_TUPLES: Final = 2000
 PROFILE_PROB: Final = 0.05
@@ -50,7 +45,14 @@ TEXT: Final = (
     " and second(payload) and known(source) and slow(payload)"
 )
 FEWER: Final = TEXT.replace(" and slow(payload)", "")
+STREAM: Final = "Packets"
 QUERY: Final = "intrusion"
+UNIT: Final = f"agreedy.{QUERY}"
+
+
+def filter_id(name: str) -> str:
+    """The entity of a filter."""
+    return entity_id(UNIT, "filter", name)
 
 
 def _functions() -> Functions:
@@ -65,35 +67,13 @@ def _functions() -> Functions:
     )
 
 
-@dataclass
-class FilterRecording:
+class FilterRecording(EngineRun):
     """A run being written by a real engine; ``write()`` adds the next batch."""
 
-    writer: EngineWriter
-    commands: CommandWriter
-    run_id: str
-    next_batch: int = 0
-    knobs: dict[str, Any] = field(default_factory=dict)
-    text: str = TEXT
-
-    def begin(self) -> None:
-        """Start the engine."""
-        functions, place = _functions(), (os.getpid(), socket.gethostname(), "0.1.0")
-        query = parse_query(QUERY, self.text, {"Packets": SCHEMA}, functions)
-        schema = [[a.name, a.type] for a in SCHEMA.attributes]
-        inputs = (Input("Packets", schema),)
-        run = Run(self.run_id, "packets", "starting", time.time() - 60, {}, *place, inputs=inputs)
+    def __init__(self, path: Path, run_id: str) -> None:
         chosen = {"profile_prob": PROFILE_PROB, "min_samples": 80, "window_tuples": 400}
-        settings = KnobSettings.defaults(AgreedyKnobs.specs(), {**chosen, **self.knobs})
-        job = StreamJob("Packets", SCHEMA, (query,), {"format": "packets"}, {}, functions)
-        self.engine = FilterEngine(run, job, settings, self.writer)
-        self.engine.start()
-
-    def ask(self, kind: str, payload: dict[str, Any]) -> None:
-        """Request something; the engine carries it out before the next batch."""
-        self.commands.append_command(
-            self.run_id, kind, payload, "tester", "for the test", time.time(), None
-        )
+        texts = {QUERY: TEXT}
+        super().__init__(path, {STREAM: SCHEMA}, texts, chosen, _functions(), run_id=run_id)
 
     def turn(self, knob: str, value: Any) -> None:
         """Request a knob."""
@@ -101,48 +81,49 @@ class FilterRecording:
 
     def write(self) -> None:
         """The next batch."""
-        b = self.next_batch
-        self.next_batch += 1
-        snapshot = self.engine.begin_batch(b)
-        rng = np.random.default_rng([7, b])
-        names = [f.name for f in snapshot.filters]
-        drops = _drops(rng, names, ATTACKED if b >= ATTACK else QUIET)
-        profiled = rng.random(N_TUPLES) < snapshot.profile_prob
-        order = snapshot.plan.order
-        done = run_counted(drops, names, order, snapshot.probing, profiled)
+        self.batch({})
+
+    def executed(self, rows: Mapping[str, Rows], batch_id: int) -> BatchResult:
+        """Drawn and counted; there are no rows."""
+        operator = self.loop.begin_batch(batch_id).operators[STREAM][UNIT]
+        assert isinstance(operator, PipelineOperator)
+        rng = np.random.default_rng([7, batch_id])
+        # drawn in the query's own order, whatever the plan's
+        names = [name for name in PRICES if name in operator.order]
+        drops = _drops(rng, names, ATTACKED if batch_id >= ATTACK else QUIET)
+        profiled = rng.random(N_TUPLES) < operator.profile_prob
+        done = run_counted(drops, names, operator.order, operator.probing, profiled)
         n_raised = int(rng.integers(0, 3))
         prices = {name: price * rng.uniform(0.97, 1.05) for name, price in PRICES.items()}
-        self.engine.end_batch(_result(b, done, n_raised, prices))
+        matched = {QUERY: done.n_matched} if done.n_matched else {}
+        unit = UnitResult(N_TUPLES, done.n_matched, matched, _counts(done, n_raised, prices))
+        inputs = {STREAM: _input(done.n_matched, n_raised)}
+        return BatchResult(batch_id, inputs, {UNIT: unit}, 120.0 + batch_id % 7)
 
 
-def _result(b: int, done: Counted, n_raised: int, prices: dict[str, float]) -> FilterBatchResult:
-    """What a counted batch comes to; ``table`` raised for n_raised of its tuples."""
-    evaluated, n = dict(done.evaluated), done.n_matched
+def _input(n_matched: int, n_raised: int) -> InputResult:
+    """What a batch took; ``table`` raised for n_raised of its tuples."""
     error = KeptAside('{"dest": null}', "table: ValueError: no such network")
     values = {"n_bytes": 900, "dest": "10.0.0.7", "payload": "a9", "source": "192.0.2.4"}
-    return FilterBatchResult(
-        batch_id=b,
-        n_tuples=N_TUPLES - n_raised,
-        n_matched=n,
-        n_misfits=n_raised,
-        visits=sum(evaluated.values()),
-        reached=evaluated,
-        dropped=done.dropped,
-        sample={},
-        matched_by_query={QUERY: n} if n else {},
-        recent=(Match(values, (QUERY,)),) if n else (),
-        misfits=(error,) * n_raised,
-        duration_ms=120.0 + b % 7,
+    recent = (Match(values, (QUERY,)),) if n_matched else ()
+    return InputResult(N_TUPLES - n_raised, n_matched, n_raised, (error,) * n_raised, recent)
+
+
+def _counts(done: Counted, n_raised: int, prices: Mapping[str, float]) -> FilterCounts:
+    """What a counted batch comes to."""
+    return FilterCounts(
         n_evaluated=N_TUPLES,
+        evaluated=done.evaluated,
+        dropped=done.dropped,
+        raised={"table": n_raised},
         outcomes=done.outcomes,
         n_passed=done.n_passed,
         costs={
             name: [CostSample(asked, asked * prices[name])]
-            for name, asked in evaluated.items()
+            for name, asked in done.evaluated.items()
             if asked and name != "n_bytes"
         },
-        raised={"table": n_raised},
-        tuples_us=sum(asked * PRICES[name] for name, asked in evaluated.items()),
+        tuples_us=sum(asked * PRICES[name] for name, asked in done.evaluated.items()),
         profile_us=sum(asked * PRICES[name] for name, asked in done.probed.items()),
     )
 
@@ -156,12 +137,9 @@ def _drops(rng: np.random.Generator, names: list[str], shares: dict[str, float])
     return found
 
 
-def record_filters(
-    writer: EngineWriter, commands: CommandWriter, run_id: str, end: bool = True
-) -> FilterRecording:
-    """Write the whole run; ended unless told otherwise."""
-    recording = FilterRecording(writer, commands, run_id)
-    recording.begin()
+def record_filters(path: Path, run_id: str) -> None:
+    """Write the whole run."""
+    recording = FilterRecording(path, run_id)
     turns = {SWEEP: "sweep", SWAPS: "local swaps", INDEPENDENT: "independent", STATIC: "static"}
     for batch in range(END):
         if batch == RACE:
@@ -172,6 +150,5 @@ def record_filters(
             recording.ask("query_remove", {"name": QUERY})
             recording.ask("query_add", {"name": QUERY, "text": FEWER})
         recording.write()
-    if end:
-        writer.set_state(run_id, "ended", "the input ended", time.time())
-    return recording
+    recording.writer.set_state(run_id, "ended", "the input ended", time.time())
+    recording.close()

@@ -26,9 +26,11 @@ N_RUNNING = 120
 
 @dataclass
 class Site:
-    """A served store. url: without a slash at its end. recording: the running run, fed by tests."""
+    """A served store. url: without a slash at its end. path: of the store. recording: the running
+    run, fed by tests."""
 
     url: str
+    path: Path
     reader: Reader
     recording: Recording
     writer: EngineWriter
@@ -79,7 +81,7 @@ def serve(folder: Path, *, empty: bool = False) -> Iterator[Site]:
         thread.start()
         try:
             url = f"http://127.0.0.1:{server.port}"
-            yield Site(url, server.services.reader, recording, writer)
+            yield Site(url, Path(path), server.services.reader, recording, writer)
         finally:
             server.stop()
             thread.join(timeout=10)

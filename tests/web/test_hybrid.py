@@ -4,12 +4,14 @@ followed."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from backend.model.ids import unit_entity
 from tests.web.conftest import OpenPage
-from tests.web.engine_run import EngineRun
+from tests.web.engine_run import UNIT, SelectionRun
 from tests.web.site import Site
 from tests.web.test_accessibility import axe_source
 
@@ -17,11 +19,12 @@ pytestmark = pytest.mark.web
 
 
 @pytest.fixture(scope="module", autouse=True)
-def hybrid(site: Site) -> EngineRun:
+def hybrid(site: Site) -> Iterator[SelectionRun]:
     """The run e1, made by the engine, under a hybrid plan."""
-    run = EngineRun(site.writer, "e1").drift()
-    assert run.engine.core.plan.arrows
-    return run
+    run = SelectionRun(site.path, "e1").drift()
+    assert run.unit.core.plan.arrows
+    yield run
+    run.close()
 
 
 def shown(page: Page) -> Page:
@@ -31,18 +34,20 @@ def shown(page: Page) -> Page:
 
 @pytest.mark.parametrize(("scheme", "width", "height"), [("light", 1440, 900), ("dark", 1280, 720)])
 def test_the_plan_is_drawn_and_a_tuple_followed(
-    open_page: OpenPage, hybrid: EngineRun, scheme: str, width: int, height: int
+    open_page: OpenPage, hybrid: SelectionRun, scheme: str, width: int, height: int
 ) -> None:
     page = shown(open_page("/matrix?run=e1", scheme=scheme, width=width, height=height))
-    plan = hybrid.engine.core.plan
+    plan = hybrid.unit.core.plan
     expect(page.locator(".pw-hybrid-head")).to_have_count(len(plan.order))
     arrows = {f"{a.attribute}:{a.region}:{a.target}" for a in plan.arrows}
     drawn = page.locator(".pw-hybrid-arrow")
     expect(drawn).to_have_count(len(arrows))
     assert {one.get_attribute("data-arrow") for one in drawn.all()} == arrows
     box = page.locator("#pw-hybrid-box")
-    expect(box.locator("[data-live='system|micro_ratio']")).to_contain_text("%")
-    expect(box.locator("[data-live='system|relative_cost']")).to_contain_text(re.compile(r"\d"))
+    expect(box.locator(f"[data-live='{unit_entity(UNIT)}|micro_ratio']")).to_contain_text("%")
+    expect(box.locator(f"[data-live='{unit_entity(UNIT)}|relative_cost']")).to_contain_text(
+        re.compile(r"\d")
+    )
     page.get_by_role("group", name="Micro-arrows").focus()
     page.keyboard.press("ArrowRight")
     first = page.locator(".pw-hybrid-words")

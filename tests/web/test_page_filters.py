@@ -10,15 +10,16 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from storage.commands import CommandWriter
-from storage.store import open_command_writer
+from backend.model.ids import profile_id
 from tests.web.conftest import OpenPage, until
 from tests.web.recorded_filters import (
     END,
     QUERY,
     SWAPS,
     SWEEP,
+    UNIT,
     FilterRecording,
+    filter_id,
     record_filters,
 )
 from tests.web.site import Site, serve
@@ -32,20 +33,11 @@ SLOW_S = 40.0  # plotly is large, and test machines are busy
 
 
 @pytest.fixture(scope="module")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, CommandWriter]]:
-    folder = tmp_path_factory.mktemp("filters")
-    with (
-        serve(folder, empty=True) as served,
-        open_command_writer(str(folder / "planwatch.db")) as writer,
-    ):
-        record_filters(served.writer, writer, RUN)
-        yield served, writer
-
-
-@pytest.fixture(scope="module")
-def site(commands: tuple[Site, CommandWriter]) -> Site:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Instead of the common one: with the recorded run of filters."""
-    return commands[0]
+    with serve(tmp_path_factory.mktemp("filters"), empty=True) as served:
+        record_filters(served.path, RUN)
+        yield served
 
 
 def a_switch(site: Site) -> int:
@@ -59,6 +51,11 @@ def requested(site: Site) -> None:
     while not site.reader.commands(LIVE):
         assert time.monotonic() < deadline, "no request came"
         time.sleep(0.05)
+
+
+def _node(name: str) -> str:
+    """The card of a filter."""
+    return f"[data-id='{filter_id(name)}']"
 
 
 def drawn(page: Page) -> Page:
@@ -144,24 +141,20 @@ def test_the_race_and_the_overhead(open_page: OpenPage) -> None:
 
 
 def test_a_filter_that_throws_and_one_that_was_removed(open_page: OpenPage) -> None:
-    page = open_page(f"/plan?run={RUN}&at={END - 8}&node=filter:table")
-    expect(page.locator("[data-id='filter:slow']")).to_be_visible()
-    expect(page.locator("[data-id='filter:table']")).to_contain_text("dropped")
+    page = open_page(f"/plan?run={RUN}&at={END - 8}&node={filter_id('table')}")
+    expect(page.locator(_node("slow"))).to_be_visible()
+    expect(page.locator(_node("table"))).to_contain_text("dropped")
     raised = page.locator("#plan-inspector tr", has_text="raised_total")
     assert int(raised.locator("td").first.inner_text()) > 0
     page.evaluate(f"planwatch.go({{at: {END - 1}, node: null}})")
-    expect(page.locator("[data-id='filter:slow']")).to_have_count(0)
-    expect(page.locator("[data-id='filter:known']")).to_be_visible()
+    expect(page.locator(_node("slow"))).to_have_count(0)
+    expect(page.locator(_node("known"))).to_be_visible()
     page.goto(page.url.replace("/plan", "/results"))
     expect(page.get_by_text("table: ValueError: no such network").first).to_be_visible()
 
 
-def test_p_is_turned_beside_the_meter(
-    open_page: OpenPage, commands: tuple[Site, CommandWriter]
-) -> None:
-    served, writer = commands
-    live = FilterRecording(served.writer, writer, LIVE)
-    live.begin()
+def test_p_is_turned_beside_the_meter(open_page: OpenPage, site: Site) -> None:
+    live = FilterRecording(site.path, LIVE)
     for _ in range(4):
         live.write()
     page = drawn(open_page(f"/matrix?run={LIVE}"))
@@ -169,8 +162,11 @@ def test_p_is_turned_beside_the_meter(
     card.get_by_label("profile_prob", exact=True).fill("0.2")
     card.get_by_role("button", name="Apply 0.2").click()
     expect(card.locator("[data-phase='pending']")).to_be_visible()
-    requested(served)
+    requested(site)
     live.write()
     expect(card.locator("[data-phase='applied']")).to_contain_text("applied at batch 4")
     live.write()
-    expect(page.locator("[data-live='monitor:profile|profile_prob_used']")).to_have_text("0.200")
+    expect(page.locator(f"[data-live='{profile_id(UNIT)}|profile_prob_used']")).to_have_text(
+        "0.200"
+    )
+    live.close()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.unit.asc.stream import tuples
 from tests.web.conftest import OpenPage, until
-from tests.web.engine_run import EngineRun
+from tests.web.engine_run import UNIT, SelectionRun
 from tests.web.site import Site
 from tests.web.test_accessibility import axe_source
 
@@ -19,9 +20,11 @@ SLOW_S = 40.0  # plotly is large, and test machines are busy
 
 
 @pytest.fixture(scope="module", autouse=True)
-def ghostly(site: Site) -> EngineRun:
+def ghostly(site: Site) -> Iterator[SelectionRun]:
     """The run e2, made by the engine with μ = 0.05; it rearranges with the drift."""
-    return EngineRun(site.writer, "e2", ordering="macro").drift()
+    run = SelectionRun(site.path, "e2", ordering="macro").drift()
+    yield run
+    run.close()
 
 
 def lane(kind: str) -> str:
@@ -62,7 +65,7 @@ def test_the_ghost_slider_decides_the_run_again(
     expect(lines).to_have_count(common)
 
 
-def test_a_tried_mu_is_taken_live(open_page: OpenPage, ghostly: EngineRun, site: Site) -> None:
+def test_a_tried_mu_is_taken_live(open_page: OpenPage, ghostly: SelectionRun, site: Site) -> None:
     page = open_page("/timeline?run=e2&show=0.3")
     expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
     box = page.locator(".pw-whatif")
@@ -76,7 +79,7 @@ def test_a_tried_mu_is_taken_live(open_page: OpenPage, ghostly: EngineRun, site:
         page.wait_for_timeout(0 if site.reader.commands("e2") else 50)
     ghostly.run(tuples(250, 3))
     expect(chip).to_contain_text("applied at batch")
-    assert ghostly.engine.settings.number("mu") == 0.4
+    assert ghostly.loop.settings.scopes[UNIT].number("mu") == 0.4
 
 
 def test_a_run_without_trials_has_no_ghost(open_page: OpenPage) -> None:

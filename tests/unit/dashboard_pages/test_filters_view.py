@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backend.model.ids import profile_id
 from dashboard.components.kinds import NATIVE
 from dashboard.deltas import MAX_BYTES, encoded, snapshot
 from dashboard.views.book import Book
@@ -30,7 +31,7 @@ from dashboard.views.plan import graph_plan, steps
 from dashboard.views.race import PROPERTIES, RaceView, build_race
 from dashboard.views.thrash import find_loops
 from storage.rows import SeriesData
-from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
+from storage.store import Reader, open_reader
 from storage.vocabulary.records import Knob, Matrix
 from tests.web.recorded_filters import (
     INDEPENDENT,
@@ -39,6 +40,8 @@ from tests.web.recorded_filters import (
     STATIC,
     SWAPS,
     SWEEP,
+    UNIT,
+    filter_id,
     record_filters,
 )
 
@@ -47,10 +50,9 @@ RUN = "f1"
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    path = str(tmp_path_factory.mktemp("filters") / "planwatch.db")
-    with open_engine_writer(path) as writer, open_command_writer(path) as commands:
-        record_filters(writer, commands, RUN)
-    with open_reader(path) as found:
+    path = tmp_path_factory.mktemp("filters") / "planwatch.db"
+    record_filters(path, RUN)
+    with open_reader(str(path)) as found:
         yield found
 
 
@@ -68,7 +70,7 @@ def test_a_switch_shows_the_view_that_was_violated_and_the_move_it_implies(reade
         view = view_at(reader, entry.decision.batch)
         plan = reader.plan_at(RUN, entry.decision.batch)
         assert plan is not None
-        assert [f"filter:{name}" for name in view.order] == list(plan.order)
+        assert [filter_id(name) for name in view.order] == list(plan.order)
         assert view.check is not None
         assert view.check.move is not None
         challenger, incumbent = view.check.move
@@ -199,7 +201,7 @@ def test_the_race_has_a_line_for_each_algorithm(reader: Reader) -> None:
     assert greedy.in_force
     plan = reader.plan_at(RUN, SWEEP)
     assert plan is not None
-    assert [f"filter:{name}" for name in greedy.order] == list(plan.order)
+    assert [filter_id(name) for name in greedy.order] == list(plan.order)
     assert greedy.changes == sum(reading.changed for reading in greedy.readings)
     assert all(
         b.tuples > a.tuples for a, b in zip(greedy.readings, greedy.readings[1:], strict=False)
@@ -210,7 +212,7 @@ def test_the_race_has_a_line_for_each_algorithm(reader: Reader) -> None:
 
 
 def test_overhead_says_whether_adapting_pays(reader: Reader) -> None:
-    values = reader.values(RUN, RACE)["monitor:profile"]
+    values = reader.values(RUN, RACE)[profile_id(UNIT)]
     knob = Knob("profile_prob", "float", 0.01, 0.01, "prob", "")
     found = build_overhead(values, knob)
     assert sum(share or 0 for _, _, share in found.shares) == pytest.approx(1)
@@ -227,14 +229,14 @@ def test_the_plan_page_weighs_filters_with_their_cost(reader: Reader) -> None:
     plan = reader.plan_at(RUN, RACE)
     assert plan is not None
     entities = {entity.id: entity for entity in reader.entities(RUN, RACE)}
-    rows = steps(plan, reader.values(RUN, RACE), entities)
+    rows = steps([plan], reader.values(RUN, RACE), entities)
     assert [row.native for row in rows] == [True, False, False, False, False, False]
     assert sum(row.visits or 0 for row in rows) == pytest.approx(1)
     slow = next(row for row in rows if row.attribute == "slow")
     reached = sum(row.reached or 0 for row in rows)
     assert slow.visits is not None
     assert slow.visits > (slow.reached or 0) / reached
-    kinds = [node["kind"] for node in graph_plan(RUN, plan)["nodes"]]
+    kinds = [node["kind"] for node in graph_plan(RUN, [plan])["nodes"]]
     assert kinds[:3] == ["source", NATIVE, "filter"]
 
 
@@ -261,5 +263,5 @@ def test_deltas_carry_the_filters(reader: Reader) -> None:
     run = reader.run(RUN)
     assert run is not None
     delta, _ = snapshot(reader, run, 1)
-    assert {"drop_prob", "cost_us"} <= set(delta["v"]["filter:table"])
+    assert {"drop_prob", "cost_us"} <= set(delta["v"][filter_id("table")])
     assert len(encoded(delta).encode()) <= MAX_BYTES

@@ -1,0 +1,147 @@
+"""The fast path: a batch of the product on Spark beside Spark's empty one and beside no Spark.
+
+Drift tuples and flights (with strings), fifty queries each. The three take turns batch by batch in
+one process over the same files; after each turn the matches of every query and the rows in the
+sinks are compared. Spark has two cores; without it there is one thread.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from backend.hosts.contract import InputSource
+from backend.hosts.publish import batch_name
+from backend.hosts.spark.session import build_session
+from backend.operators.contract import BatchResult
+from backend.operators.parts import QUERY_IDS
+from backend.operators.task import stream_folder
+from backend.workloads.sources import ReplaySource, open_source
+from backend.workloads.spec import Workload, load_workload, shipped_workloads
+from bench.fastpath_lanes import Lane, Took, WithoutSpark, nothing, product
+from bench.on_spark import spool
+
+WORKLOADS: Final = ("drift", "flights")
+#: Tuples a batch -> timed batches.
+SIZES: Final[Mapping[int, int]] = {1_000: 8, 30_000: 5, 200_000: 4}
+FULL: Final[Mapping[int, int]] = {1_000: 30, 30_000: 15, 200_000: 10, 1_000_000: 5}
+WARM_UP: Final = 2
+PRODUCT, EMPTY, LOCAL = "the product on Spark", "Spark, an empty batch", "the same without Spark"
+
+
+def main(full: bool = False) -> None:
+    """Print a table per workload and size. full: larger batches, and more of them."""
+    with TemporaryDirectory() as name:
+        scratch = Path(name)
+        session = build_session("local[2]", "planwatch bench", scratch)
+        try:
+            for workload in WORKLOADS:
+                _workload(session, scratch / workload, workload, FULL if full else SIZES)
+        finally:
+            session.stop()
+
+
+def _workload(session: SparkSession, folder: Path, name: str, sizes: Mapping[int, int]) -> None:
+    workload = load_workload(shipped_workloads()[name])
+    tuples = open_source(workload.streams[0], folder / "cache")
+    assert tuples is not None
+    for n_tuples, n_batches in sizes.items():
+        took = _turns(session, folder / str(n_tuples), workload, tuples, n_tuples, n_batches)
+        print(f"\n{name}: {len(workload.queries)} queries, batches of {n_tuples:,} tuples")
+        _tell(took, n_tuples)
+
+
+def _turns(
+    session: SparkSession,
+    folder: Path,
+    workload: Workload,
+    tuples: ReplaySource,
+    n_tuples: int,
+    n_batches: int,
+) -> dict[str, list[Took]]:
+    """What the batches of each lane took, without those that warmed up."""
+    source = InputSource(workload.streams[0], tuples)
+    lanes: dict[str, Lane] = {
+        PRODUCT: product(session, workload, source, folder / "product"),
+        EMPTY: nothing(session, source, folder / "empty"),
+        LOCAL: WithoutSpark(workload, source, folder / "local"),
+    }
+    took: dict[str, list[Took]] = {name: [] for name in lanes}
+    try:
+        for turn in range(WARM_UP + n_batches):
+            spooled = spool(tuples, folder / "tuples", n_tuples, turn * n_tuples, source.name)
+            first = turn % len(lanes)
+            for name in [*lanes][first:] + [*lanes][:first]:
+                took[name].append(lanes[name].step(spooled))
+            shutil.rmtree(spooled)
+            _same(folder, source.name, lanes[PRODUCT].results, lanes[LOCAL].results, n_tuples)
+    finally:
+        for lane in lanes.values():
+            lane.close()
+    return {name: found[WARM_UP:] for name, found in took.items()}
+
+
+def _same(
+    folder: Path,
+    stream: str,
+    ours: Sequence[BatchResult],
+    local: Sequence[BatchResult],
+    n_tuples: int,
+) -> None:
+    """The last turn came to the same. Raises AssertionError."""
+    n_before = sum(one.n_tuples for one in local[:-1])
+    ends = [sum(one.n_tuples for one in ours[: k + 1]) for k in range(len(ours))]
+    last = [one for one, end in zip(ours, ends, strict=True) if end > n_before]
+    if sum(one.n_tuples for one in last) != n_tuples or local[-1].n_tuples != n_tuples:
+        raise AssertionError(f"{n_tuples} tuples were given, {last} taken")
+    if _matches(last) != _matches(local[-1:]):
+        raise AssertionError("the matches of the queries differ")
+    rows = [
+        _rows(Path(stream_folder(str(folder / lane / "matches"), stream)), found)
+        for lane, found in (("product", last), ("local", local[-1:]))
+    ]
+    if not rows[0].equals(rows[1]):
+        raise AssertionError("the rows in the sinks differ")
+
+
+def _matches(batches: Sequence[BatchResult]) -> dict[str, int]:
+    """By query."""
+    found: dict[str, int] = {}
+    for unit in (unit for batch in batches for unit in batch.units.values()):
+        for name, n in unit.matched_by_query.items():
+            found[name] = found.get(name, 0) + n
+    return found
+
+
+def _rows(sink: Path, batches: Sequence[BatchResult]) -> Any:
+    """What the batches left in a sink, in one order."""
+    names = [batch_name(batch.batch_id) for batch in batches]
+    files = [file for name in names for file in sorted(sink.glob(f"{name}-*"))]
+    tables = [pq.read_table(file, partitioning=None) for file in files]
+    found = pa.concat_tables(tables).combine_chunks()
+    joined = pc.binary_join(found.column(QUERY_IDS), " ")
+    found = found.set_column(found.schema.get_field_index(QUERY_IDS), QUERY_IDS, joined)
+    return found.sort_by([(name, "ascending") for name in found.column_names])
+
+
+def _tell(took: Mapping[str, Sequence[Took]], n_tuples: int) -> None:
+    middle = {
+        name: Took(*(statistics.median(part) for part in zip(*found, strict=True)))
+        for name, found in took.items()
+    }
+    print(f"  {'medians of ' + str(len(took[PRODUCT])):24}{'wall ms':>10}{'CPU ms':>10}", end="")
+    print(f"{'M tuples/s':>12}{'the product is x':>26}")
+    ours = middle[PRODUCT]
+    for name, one in middle.items():
+        speed = "" if name == EMPTY else f"{n_tuples / one.wall_s / 1e6:.2f}"
+        print(f"  {name:24}{1e3 * one.wall_s:10.0f}{1e3 * one.cpu_s:10.0f}{speed:>12}", end="")
+        print(f"{ours.wall_s / one.wall_s:16.2f} wall {ours.cpu_s / max(one.cpu_s, 1e-9):.2f} CPU")

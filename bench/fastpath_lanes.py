@@ -1,0 +1,184 @@
+"""Three ways of a batch: as the product runs it, through Spark alone, and without Spark."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from backend.engine.job import InputJob, RunJob
+from backend.engine.loop import Loop
+from backend.hosts.batches import Batches, Timings, batch_result
+from backend.hosts.contract import InputSource
+from backend.hosts.spark.inputs import Inputs
+from backend.hosts.spark.jobs import BatchJobs
+from backend.hosts.spark.runner import LOCAL_CHECKPOINTS, TRIGGER
+from backend.hosts.spark.tasks import PATH, Rows, run_task, tag_of
+from backend.operators.contract import BatchResult
+from backend.workloads.spec import SinkSpec, Workload
+from storage.vocabulary.records import Input, Run
+from storage.writer import open_engine_writer
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+class Took(NamedTuple):
+    """wall_s: of the batch. cpu_s: of all processes that had a part in it."""
+
+    wall_s: float
+    cpu_s: float
+
+
+class Lane(Protocol):
+    """One way. results: of its batches so far."""
+
+    results: list[BatchResult]
+
+    def step(self, spooled: Path) -> Took:
+        """Take the tuples of a folder."""
+
+    def close(self) -> None:
+        """Stop."""
+
+
+class Noted(Loop):
+    """The loop of a run, with a store of its own, that notes what its batches came to."""
+
+    def __init__(self, workload: Workload, source: InputSource, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = source.stream
+        inputs = {stream.name: InputJob(stream.name, stream.schema, stream.timestamp or "", {}, 0)}
+        job = RunJob(inputs, workload.queries, {}, workload.knobs, functions=workload.functions)
+        schema = [[a.name, a.type] for a in stream.schema.attributes]
+        place = (os.getpid(), socket.gethostname(), "")
+        run = Run("bench", workload.name, "starting", time.time(), {}, *place)
+        run = replace(run, inputs=(Input(stream.name, schema),))
+        super().__init__(run, job, open_engine_writer(str(folder / "store.db")))
+        self.results: list[BatchResult] = []
+        self.start()
+
+    def end_batch(self, result: BatchResult) -> None:
+        """As every batch ends."""
+        self.results.append(result)
+        super().end_batch(result)
+
+
+class OnStream:
+    """A streaming query over a folder of spool files, as a run has one. batch: what it calls."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        inputs: Inputs,
+        folder: Path,
+        batch: Callable[[DataFrame, int], None],
+    ) -> None:
+        self.results: list[BatchResult] = []
+        self._spool, self._last = folder / "spool", -1
+        for key, value in LOCAL_CHECKPOINTS.items():
+            session.conf.set(key, value)
+        assert inputs.frame is not None
+        writer = inputs.frame.writeStream.foreachBatch(batch).trigger(processingTime=TRIGGER)
+        self._query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
+
+    def step(self, spooled: Path) -> Took:
+        """The time from the trigger to the commit."""
+        before, files = _tree_cpu_s(), sorted(spooled.iterdir())
+        for file in files:
+            os.link(file, self._spool / file.name)
+        self._query.processAllAvailable()
+        cpu_s = _tree_cpu_s() - before
+        done: Any = [one for one in self._query.recentProgress if one["batchId"] > self._last]
+        self._last = max(one["batchId"] for one in done)
+        for file in files:
+            (self._spool / file.name).unlink()
+        return Took(sum(one["durationMs"]["triggerExecution"] for one in done) / 1e3, cpu_s)
+
+    def close(self) -> None:
+        """Stop the query."""
+        self._query.stop()
+
+
+def product(
+    session: SparkSession, workload: Workload, source: InputSource, folder: Path
+) -> OnStream:
+    """Batches as backend.hosts.spark.runner runs them: one job, the sink, decisions, the store."""
+    loop = Noted(workload, source, folder)
+    jobs = BatchJobs(session, [source], SinkSpec(str(folder / "matches")))
+    inputs = Inputs(session, [source], folder / "spool")
+
+    def batch(frame: DataFrame, batch_id: int) -> None:
+        timings = Timings()
+        found = jobs.run(frame, inputs.rows, loop.begin_batch(batch_id), timings)
+        loop.end_batch(batch_result(batch_id, found, {}, timings))
+
+    lane = OnStream(session, inputs, folder, batch)
+    lane.results = loop.results
+    return lane
+
+
+def nothing(session: SparkSession, source: InputSource, folder: Path) -> OnStream:
+    """The same stream of files, and nothing is done with them."""
+    inputs = Inputs(session, [source], folder / "spool")
+    return OnStream(session, inputs, folder, lambda _frame, _batch_id: None)
+
+
+class WithoutSpark:
+    """What a worker does with its files, done here; with the decisions, the sink and a store."""
+
+    def __init__(self, workload: Workload, source: InputSource, folder: Path) -> None:
+        self._loop = Noted(workload, source, folder)
+        self._batches = Batches([source], SinkSpec(str(folder / "matches")))
+        self._name = source.name
+        self.results = self._loop.results
+
+    def step(self, spooled: Path) -> Took:
+        """From the plan to the commit in the store; processor time of this process."""
+        started, spent = time.perf_counter(), time.process_time()
+        timings = Timings()
+        batch_id = len(self.results)
+        job = self._batches.job(self._loop.begin_batch(batch_id))
+        names = pa.array([file.name for file in sorted(spooled.iterdir())])
+        rows = Rows(spooled, {tag_of(self._name): self._name}, (), False)
+        paths = pa.RecordBatch.from_arrays([names], names=[PATH])
+        found = self._batches.merge(job, [run_task(job, rows, 0, [paths])])
+        self._batches.publish(job, found)
+        self._loop.end_batch(batch_result(batch_id, found, {}, timings))
+        return Took(time.perf_counter() - started, time.process_time() - spent)
+
+    def close(self) -> None:
+        """Leave no staging folder."""
+        self._batches.close()
+
+
+def _tree_cpu_s() -> float:
+    """Seconds of processor time of this process and all below it, ended ones included."""
+    return sum(map(_cpu_s, _tree(os.getpid())))
+
+
+def _tree(process: int) -> Sequence[int]:
+    found, waiting = [], [process]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        for children in Path(f"/proc/{one}/task").glob("*/children"):
+            try:
+                waiting += map(int, children.read_text().split())
+            except OSError:  # the thread has ended
+                continue
+    return found
+
+
+def _cpu_s(process: int) -> float:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended, and its time is its parent's
+        return 0.0
+    return sum(map(int, fields[11:15])) / _TICKS
