@@ -16,6 +16,7 @@ from dashboard.views.inspector import build_inspector, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
+from storage.vocabulary.kinds import EntityKind
 from storage.vocabulary.records import Command, Entity, Knob
 from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
 
@@ -40,13 +41,15 @@ ENTITIES = Book(
 )
 
 
-KINDS = {
-    name: Entity(name, kind, name)
-    for name, kind in (
-        *(("system", "system"), ("queue:source", "queue"), ("queue:origin", "queue")),
-        *(("asc:delay", "operator"), ("asc:origin", "operator"), ("query:q1", "query")),
-    )
+_KINDS: dict[str, EntityKind] = {
+    "system": "system",
+    "queue:source": "queue",
+    "queue:origin": "queue",
+    "asc:delay": "operator",
+    "asc:origin": "operator",
+    "query:q1": "query",
 }
+KINDS = {name: Entity(name, kind, name) for name, kind in _KINDS.items()}
 
 
 def test_the_snapshot_is_json_and_has_no_unknown_numbers() -> None:
