@@ -37,7 +37,7 @@ const unless = (key, last) => (JSON.stringify(key) === JSON.stringify(last) ? no
 /** A clientside callback (moment, last key) -> key of a page. change(key, moment) may refine it.
     @param {string[]} kinds
     @param {boolean} beats
-    @param {(key: object, moment: object) => object} [change] */
+    @param {(key: any, moment: any) => object} [change] */
 export function pageKey(kinds, beats, change) {
   return function (moment, last) {
     if (!moment) return noUpdate();

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard import context as contexts
 from dashboard import ids
-from dashboard.components.attributes import attrs
+from dashboard.components.drawn import Segments
 from dashboard.components.formats import clock, show
 from dashboard.components.panels import panel
 from dashboard.components.states import empty
@@ -141,16 +140,8 @@ PAGE: Final = Page(
 
 
 def _filter(chosen: str) -> Component:
-    choices = [{"value": name, "label": _WORDS[name]} for name in FILTERS]
-    control: Component = dmc.SegmentedControl(
-        id=FILTER,
-        data=choices,
-        value=chosen if chosen in FILTERS else "all",
-        size="xs",
-        fullWidth=True,
-        **attrs(aria_label="Show"),
-    )
-    return control
+    choices = ((name, _WORDS[name]) for name in FILTERS)
+    return Segments(FILTER, "Show", chosen if chosen in FILTERS else "all", choices)
 
 
 def _render(

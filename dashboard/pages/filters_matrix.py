@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard import context as contexts
 from dashboard import ids
-from dashboard.components.attributes import attrs
+from dashboard.components.drawn import Segments
 from dashboard.components.filters import Scrubber, ViewMatrix
 from dashboard.components.formats import Format, show
 from dashboard.components.panels import twinned
@@ -152,10 +151,7 @@ def _data(page: FiltersPage, shown: Shown) -> dict[str, Any] | None:
 
 
 def _switch() -> Component:
-    choices = [{"value": name, "label": words} for name, words in SHOWN.items()]
-    control: Component = dmc.SegmentedControl(
-        id=SWITCH, data=choices, value="drop", size="xs", **attrs(aria_label="What the cells show")
-    )
+    control = Segments(SWITCH, "What the cells show", "drop", SHOWN.items())
     return html.Div(control, className="pw-v-switch")
 
 
