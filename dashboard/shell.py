@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
-import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
@@ -33,7 +32,6 @@ from storage.reader import Reader
 
 HEADER_PX: Final = 110
 NAV_PX: Final = {"base": 60, "xl": 184}
-THEME: Final = {"primaryColor": "indigo", "defaultRadius": "sm", "fontFamily": "var(--pw-font)"}
 STRIP_POINTS: Final = 600
 _EVENTS_READ: Final = 5000
 
@@ -64,11 +62,8 @@ HELP_KEYS: Final = (
 
 def build_shell(services: Services) -> Component:
     """The layout of the application, before anything is known of the run or the page."""
-    provider: Component = dmc.MantineProvider(
-        id=ids.PROVIDER,
-        theme=THEME,
-        defaultColorScheme="auto",
-        children=[
+    return html.Div(
+        [
             dcc.Location(id=ids.LOCATION, refresh=False),
             *(dcc.Store(id=store) for store in _STORES),
             html.A("Skip to the page", href=f"#{ids.MAIN}", className="pw-skip"),
@@ -80,27 +75,22 @@ def build_shell(services: Services) -> Component:
                 id=ids.TOASTS, className="pw-toasts", role="log", **attrs(aria_label="Notices")
             ),
             static(_help()),
-        ],
+        ]
     )
-    return provider
 
 
 _STORES: Final = (ids.MOMENT, ids.NEWS, ids.PAGE_KEY, ids.SNAPSHOT, ids.SHELL_RUN, ids.THEME)
 
 
-def _frame() -> Component:
-    frame: Component = dmc.AppShell(
-        [
-            dmc.AppShellHeader([static(_header()), html.Div(id=ids.STRIP, className="pw-strip")]),
-            dmc.AppShellNavbar(static(_navigation(PAGES))),
-            dmc.AppShellMain(html.Div(id=ids.PAGE, className="pw-main"), id=ids.MAIN, tabIndex=-1),
-        ],
-        header={"height": HEADER_PX},
-        navbar={"width": NAV_PX, "breakpoint": 0},
-        padding=0,
-        transitionDuration=0,
-    )
-    return frame
+def _frame() -> list[Component]:
+    page = html.Div(id=ids.PAGE, className="pw-main")
+    return [
+        html.Header(
+            [static(_header()), html.Div(id=ids.STRIP, className="pw-strip")], className="pw-top"
+        ),
+        html.Div(static(_navigation(PAGES)), className="pw-side"),
+        html.Main(page, id=ids.MAIN, className="pw-stage", tabIndex=-1),
+    ]
 
 
 def _header() -> Component:

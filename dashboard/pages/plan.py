@@ -164,8 +164,8 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
     graph = views.graph_plan(context.run_id, facts.plan)
     sparks = {
-        node["id"]: views.spark(facts.series.get((node["entity"], node["spark"])))
-        for node in graph["nodes"]
+        node.id: views.spark(facts.series.get((node.entity, node.spark)))
+        for node in ([] if facts.plan is None else views.plan_nodes(facts.plan))
     }
     values = views.graph_values(facts.values, facts.entities)
     return graph, values, sparks, context.batch, context.moment.node or ""
