@@ -137,9 +137,7 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="a setting of Spark's, before ours; may be given again",
     )
-    parser.add_argument(
-        "--packages", metavar="LIST", help="Maven packages Spark is to fetch, Kafka's for instance"
-    )
+    parser.add_argument("--packages", metavar="LIST", help="Maven packages for Spark, say Kafka's")
 
 
 def add_extent(parser: argparse.ArgumentParser) -> None:
@@ -325,9 +323,8 @@ def backend(options: argparse.Namespace, rest: list[str]) -> int:
 
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
     """The comparisons, in a process whose Spark settings are its own."""
-    command = [sys.executable, "-m", "bench", *([options.name] if options.name else [])]
-    command += ["--full"] if options.full else []
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    words = [*([options.name] if options.name else []), *["--full"] * options.full]
+    return subprocess.run([sys.executable, "-m", "bench", *words], cwd=ROOT, check=False).returncode
 
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:
