@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
-from dashboard import compression, login
+from dashboard import callbacks, compression, login
 from dashboard.api import routes
 from dashboard.api.errors import ApiError, error_body
 from dashboard.api.registry import install, respond
@@ -21,7 +21,7 @@ from dashboard.scripts import ASSETS, Scripts
 from dashboard.security import Guard, Refused, csrf_meta, page_policy, secure_headers
 from dashboard.services import Services
 from dashboard.shell import HEADER_PX, NAV_PX, build_shell, register_shell
-from storage.errors import StoreError
+from storage.errors import BadRecord, StoreError
 
 TITLE = "Planwatch"
 _OPEN_PATHS = ("/healthz", login.PATH)
@@ -107,6 +107,7 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
     )
     app.layout = lambda: shell.layout(services)
     shell.register(app, services)
+    callbacks.install(server, app)
     _dress_responses(server, guard, services.settings.loopback)
     # Dash would do this within the first request; a second one beside it got a page without scripts
     with server.test_request_context("/"):
@@ -170,6 +171,8 @@ def _answer_errors(server: Flask) -> None:
 
     @server.errorhandler(StoreError)
     def _store_error(error: StoreError) -> Response:
+        if isinstance(error, BadRecord):
+            return _api_error(ApiError(422, "bad_record", f"The store refuses it: {error}."))
         return _api_error(ApiError(503, "store_unavailable", f"The store cannot be read: {error}."))
 
     @server.errorhandler(HTTPException)

@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Dialect, ForeignKey, Integer, Text, TypeDecor
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from storage.errors import BadRecord
+from storage.texts import why_unstorable
 
 BigKey = BigInteger().with_variant(Integer, "sqlite")
 
@@ -26,7 +27,16 @@ class JsonText(TypeDecorator[Any]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         """The value of JSON text; None when the column is NULL."""
-        return None if value is None else json.loads(value)
+        return None if value is None else load_json(value)
+
+
+def load_json(text: str) -> Any:
+    """The value of JSON text; a half of a surrogate pair, as old stores may hold, becomes '?'."""
+    value = json.loads(text)
+    if "\\ud" in text and why_unstorable(value) is not None:
+        whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        return json.loads(whole)
+    return value
 
 
 def dump_json(value: Any) -> str:

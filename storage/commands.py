@@ -9,9 +9,10 @@ from sqlalchemy import Connection, Engine, Select, func, insert, select
 
 from storage import decode
 from storage.database import describe, open_for_writing, parse_url
-from storage.errors import StoreTooOld, UnknownRun, translated
+from storage.errors import BadRecord, StoreTooOld, UnknownRun, translated
 from storage.migrations import check, prepare
 from storage.schema import AnswerRow, CommandRow, RunRow
+from storage.texts import why_unstorable
 from storage.vocabulary.records import Command, Json
 
 #: Key of the advisory lock under which commands get their numbers on PostgreSQL.
@@ -70,10 +71,14 @@ class CommandWriter:
         requested_at: float,
         expected_version: int | None = None,
     ) -> Command:
-        """Request something of the engine of a run; the command as stored. Raises UnknownRun.
+        """Request something of the engine of a run; the command as stored.
 
+        Raises UnknownRun, and BadRecord for text that cannot be stored (NUL, lone surrogates).
         requested_at: Unix s. expected_version: settings version the actor saw, None = any.
         """
+        why = why_unstorable([run_id, kind, payload, actor, reason])
+        if why is not None:
+            raise BadRecord(f"the command is refused: {why}")
         row = {
             "run_id": run_id,
             "kind": kind,

@@ -29,7 +29,6 @@ from backend.model.conditions import TRUE, And, Comparison, Condition, NullTest,
 from backend.model.functions import Function, Functions
 from backend.model.schema import Attribute, Schema
 
-MAX_DEPTH: Final = 200
 #: The empty disjunction: false for every tuple.
 FALSE: Final = Or(())
 _NEGATION: Final[dict[str, Op]] = {
@@ -87,14 +86,12 @@ class ConditionBuilder:
         self.schema, self.stream, self.qualifiers, self.text = schema, stream, qualifiers, text
         self.functions = functions or Functions()
 
-    def build(self, node: Node, negate: bool = False, depth: int = 0) -> Condition:
+    def build(self, node: Node, negate: bool = False) -> Condition:
         """The condition of ``node``, or of NOT ``node``. Raises CqlError."""
-        if depth > MAX_DEPTH:
-            refuse(f"nested deeper than {MAX_DEPTH} levels", node.at, self.text)
         if isinstance(node, Not):
-            return self.build(node.part, not negate, depth + 1)
+            return self.build(node.part, not negate)
         if isinstance(node, Logic):
-            return self._logic(node, negate, depth)
+            return self._logic(node, negate)
         if isinstance(node, Compare):
             return self._compare(node, negate)
         if isinstance(node, Member):
@@ -106,9 +103,9 @@ class ConditionBuilder:
             return NullTest(attribute.name, node.negated != negate)
         return self._bare(node, negate)
 
-    def _logic(self, node: Logic, negate: bool, depth: int) -> Condition:
+    def _logic(self, node: Logic, negate: bool) -> Condition:
         kind = And if (node.word == "and") != negate else Or
-        parts = (self.build(part, negate, depth + 1) for part in node.parts)
+        parts = (self.build(part, negate) for part in node.parts)
         flat = tuple(_flattened(parts, kind))
         return flat[0] if len(flat) == 1 else kind(flat)
 

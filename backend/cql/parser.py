@@ -16,7 +16,7 @@ from backend.cql.errors import CqlError
 from backend.cql.filters import FilterBuilder
 from backend.cql.nodes import Selection, Unsupported
 from backend.cql.plain import plain_selection
-from backend.cql.syntax import parse_text
+from backend.cql.syntax import check_characters, parse_text
 from backend.model.conditions import TRUE, Condition, ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.schema import Schema
@@ -31,6 +31,7 @@ def parse_query(
     spells the stream as the mapping, attributes as the schema and functions as registered.
     functions: those that may be called; None: none. Raises CqlError.
     """
+    check_characters(text)
     plain = plain_selection(text)
     if plain is not None:
         with suppress(CqlError):
@@ -62,6 +63,7 @@ def _query(
 
 def parse_condition(text: str, schema: Schema) -> Condition:
     """The condition ``text`` writes, as it would stand after Where. Raises CqlError."""
+    check_characters(text)
     return ConditionBuilder(schema, "the stream", set(), text).build(
         parse_text(text, "condition_text")
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Collection
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -13,6 +15,8 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from backend.cql.builder import TreeBuilder
 from backend.cql.errors import CqlError, did_you_mean, listed
 
+MAX_DEPTH: Final = 200
+_NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 COMPARISON_WORDS: Final = "a comparison (=, <>, <, <=, >, >=, IN, BETWEEN or IS NULL)"
 _WORDS: Final = {
     "STAR": "'*'",
@@ -46,9 +50,36 @@ _HINTS: Final = {
 def parse_text(text: str, start: Literal["query_text", "condition_text"]) -> Any:
     """A Selection for ``query_text``, a Node for ``condition_text``; raises CqlError."""
     try:
-        return _parser().parse(text, start=start)
+        tree = _parser().parse(text, start=start)
     except UnexpectedInput as error:
         raise _syntax_error(error, text) from None
+    _refuse_deep(tree, text)
+    return tree
+
+
+def check_characters(text: str) -> None:
+    """Refuse halves of surrogate pairs and NUL, which no store keeps. Raises CqlError."""
+    found = _NO_TEXT.search(text)
+    if found is not None:
+        before = text[: found.start()].split("\n")
+        shown = _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
+        message = f"found U+{ord(found[0]):04X}, which is no character of a text"
+        raise CqlError(message, len(before), len(before[-1]) + 1, shown)
+
+
+def _refuse_deep(tree: Any, text: str) -> None:
+    """Refuse what is nested deeper than a recursive walk may go; this walk is none."""
+    open_nodes = [(tree, 0)]
+    while open_nodes:
+        node, depth = open_nodes.pop()
+        if depth > MAX_DEPTH:
+            at = node.at
+            message = f"nested deeper than {MAX_DEPTH} levels"
+            raise CqlError(message, at.line or 1, at.column or 1, text, len(at))
+        for part in fields(node):
+            value = getattr(node, part.name)
+            inner = value if isinstance(value, tuple) else (value,)
+            open_nodes += [(child, depth + 1) for child in inner if is_dataclass(child)]
 
 
 def reserved_words() -> frozenset[str]:

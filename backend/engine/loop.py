@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from backend.engine import recorder
 from backend.engine.control import (
@@ -27,6 +28,7 @@ from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.knobs import KnobSettings
 from backend.systems.asc.normal_form import QueryError
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
+from storage.texts import storable
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -42,6 +44,8 @@ from storage.writer import EngineWriter
 
 __all__ = ["Engine", "Loop", "StreamJob"]
 
+log = logging.getLogger(__name__)
+LONGEST_ANSWER: Final = 1000
 SnapshotT = TypeVar("SnapshotT")
 ResultT = TypeVar("ResultT", bound=BatchResult)
 
@@ -157,6 +161,12 @@ class Loop(Generic[SnapshotT, ResultT]):
             except (Refused, QueryError) as refusal:
                 self._boundary.answers.append(answer_refused(command, str(refusal), time.time()))
                 continue
+            except Exception as error:  # one request may never end the run
+                log.exception("command %d (%s) broke off", command.id, command.kind)
+                reason = f"the engine could not carry it out: {type(error).__name__}: {error}"
+                reason = storable(reason)[:LONGEST_ANSWER]
+                self._boundary.answers.append(answer_refused(command, reason, time.time()))
+                continue
             self._boundary.answers.append(answer_applied(command, carried, batch_id, time.time()))
             self._boundary.events.append(carried.event)
             if carried.stop:
@@ -172,16 +182,27 @@ class Loop(Generic[SnapshotT, ResultT]):
         if carried.registry is not self.registry:
             title = carried.event.title
             changed = QueriesChanged(carried.registry.active, batch_id, title)
-            self._bring(changed)
+            undone = f"{title}: broke off and undone"
+            self._bring(changed, QueriesChanged(self.registry.active, batch_id, undone))
         if carried.settings is not self.settings:
             turned = KnobsChanged(carried.settings, batch_id)
-            self._bring(turned)
+            self._bring(turned, KnobsChanged(self.settings, batch_id))
             self._boundary.knobs.append(str(command.payload["knob"]))
         self.settings, self.registry = carried.settings, carried.registry
         return carried
 
-    def _bring(self, event: KnobsChanged | QueriesChanged) -> None:
-        self._boundary.recorded = self._boundary.recorded.then(self._deciding.changed(event))
+    def _bring(
+        self, event: KnobsChanged | QueriesChanged, undo: KnobsChanged | QueriesChanged
+    ) -> None:
+        """Tell the core. Raises what it raises; ``undo`` puts back what a break left half done."""
+        try:
+            found = self._deciding.changed(event)
+        except (Refused, QueryError):
+            raise
+        except Exception:
+            self._boundary.recorded = self._boundary.recorded.then(self._deciding.changed(undo))
+            raise
+        self._boundary.recorded = self._boundary.recorded.then(found)
 
     def _count(self, result: ResultT, decided: Recorded) -> None:
         self._totals["tuples"] += result.n_tuples

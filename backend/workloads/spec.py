@@ -18,7 +18,14 @@ from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
 from backend.workloads.files import FILE_FORMATS, beside, check_header, existing_path
 from backend.workloads.functions import FunctionError, load_functions
-from backend.workloads.tables import Table, WorkloadError, kind_of, read_toml
+from backend.workloads.tables import (
+    LONGEST_NAME,
+    Table,
+    WorkloadError,
+    kind_of,
+    name_problem,
+    read_toml,
+)
 
 __all__ = [
     "BUILT_IN",
@@ -33,6 +40,7 @@ __all__ = [
 
 #: Told how many of how many queries are done.
 Progress = Callable[[int, int], None]
+RESERVED: Final = frozenset({"query_ids"})
 SINK_FORMATS: Final = ("parquet", "json", "csv")
 TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
 
@@ -113,10 +121,12 @@ def load_workload(
     document = Table(path, "", read_toml(path))
     allowed = ("name", "functions", "streams", "queries", "knobs", "sink")
     document.only(allowed, "table or key")
+    name = document.text("name") or path.stem
+    _check_name(document, "name", name)
     streams = _streams(document.table("streams"))
     functions = _functions(document)
     return Workload(
-        name=document.text("name") or path.stem,
+        name=name,
         path=path,
         streams=streams,
         queries=_queries(document.table("queries"), streams, functions, progress),
@@ -124,6 +134,13 @@ def load_workload(
         sink=_sink(document.table("sink")),
         functions=functions,
     )
+
+
+def _check_name(table: Table, what: str, name: str) -> None:
+    problem = name_problem(name)
+    if problem is not None:
+        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+        raise table.refuse(f"{what} {shown!r} {problem}")
 
 
 def _functions(document: Table) -> Functions:
@@ -142,6 +159,7 @@ def _streams(table: Table) -> tuple[StreamSpec, ...]:
     for name, value in table.values.items():
         if not isinstance(value, dict):
             raise table.refuse(f"{name} must be a table [streams.{name}], not {kind_of(value)}")
+        _check_name(table, "stream", name)
         twin = seen.setdefault(name.lower(), name)
         if twin != name:
             message = f"two streams are called {twin!r} and {name!r}, which differ only by case"
@@ -172,6 +190,11 @@ def _schema(table: Table, source: SourceSpec) -> Schema:
         schema = Schema.parse(text)
     except SchemaError as error:
         raise table.refuse(f"schema: {error}") from error
+    for name in schema.names:
+        if name.startswith("_") or name.lower() in RESERVED:
+            reserved = "names that begin with _, and " + listed(sorted(RESERVED), "and")
+            message = f"{name!r} is reserved; {reserved}, are the system's own columns"
+            raise table.refuse(f"schema: {message}")
     for attribute in schema.attributes if built_in is not None else ():
         known = built_in.find(attribute.name) if built_in is not None else None
         if known is None:
@@ -262,8 +285,7 @@ def _queries(
     schemas = {stream.name: stream.schema for stream in streams}
     queries = []
     for n, (name, text) in enumerate(table.values.items(), start=1):
-        if not name.strip():
-            raise table.refuse("has a query with an empty name")
+        _check_name(table, "query", name)
         if not isinstance(text, str):
             raise table.refuse(f"query {name!r} must be CQL text in a string, not {kind_of(text)}")
         try:

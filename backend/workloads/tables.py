@@ -11,6 +11,7 @@ from typing import Any, Final
 from backend.cql.errors import did_you_mean, listed
 
 _POSITION: Final = re.compile(r"^(?P<what>.*?) \(at (?:line (?P<line>\d+), column \d+|.*)\)$", re.S)
+LONGEST_NAME: Final = 100
 _TWICE: Final = re.compile(r"^Cannot declare \((?P<path>.*?),?\) twice$")
 
 
@@ -37,6 +38,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise WorkloadError(path, f"this workload file cannot be read: {reason}") from error
     except tomllib.TOMLDecodeError as error:
         raise _toml_error(path, error) from error
+    except RecursionError:
+        raise WorkloadError(path, "its lists and tables are nested too deeply") from None
 
 
 def _toml_error(path: Path, error: tomllib.TOMLDecodeError) -> WorkloadError:
@@ -63,6 +66,19 @@ def kind_of(value: object) -> str:
         return "true or false"
     kinds = {str: "a string", int: "an integer", float: "a float", list: "a list", dict: "a table"}
     return kinds.get(type(value), "a date or time")
+
+
+def name_problem(name: str) -> str | None:
+    """Why a name cannot stand in ids and in names of files and folders; None when it can."""
+    if not name.strip():
+        return "is empty"
+    if len(name) > LONGEST_NAME:
+        return f"is longer than {LONGEST_NAME} characters"
+    if "/" in name or "\\" in name or name.strip(". ") == "":
+        return "is a path; a name has no / and no \\, and is more than dots"
+    if not name.isprintable():
+        return "holds a character that cannot be printed"
+    return None
 
 
 class Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, Literal, get_type_hints
@@ -11,9 +10,11 @@ from flask import Request
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
 from dashboard.api.errors import ApiError
+from storage.texts import why_unstorable
 
 _WORDS = {"integer": "a whole number", "number": "a number", "string": "text"}
 _INT64 = 2**63 - 1
+DEEPEST_BODY = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Param:
             raise self._refused(text[:40]) from None
         low = -_INT64 if self.low is None else self.low
         high = _INT64 if self.high is None else self.high
-        if not math.isfinite(value) or not low <= value <= high:
+        if not low <= value <= high:  # NaN is not, either
             raise self._refused(text[:40])
         return value
 
@@ -65,6 +66,7 @@ def read_query(params: tuple[Param, ...], given: Mapping[str, str]) -> dict[str,
 
     Raises ApiError (422) for a wrong value, a missing required one, or one nobody declared.
     """
+    check_text(dict(given))
     names = [param.name for param in params]
     for name in given:
         if name not in names:
@@ -87,15 +89,44 @@ def read_body(kind: type, request: Request) -> Any:
     Raises ApiError: 400 when it is no JSON object, 415 for another content type, 422 for a
     missing, unknown or wrongly typed field.
     """
+    return _build(kind, read_object(request))
+
+
+def read_object(request: Request) -> dict[str, Any]:
+    """The request's JSON object, not nested too deeply and with text that can be stored.
+
+    Raises ApiError: 400 when it is no JSON object, 415 for another content type, 422 for text.
+    """
     try:
         data = request.get_json()
     except UnsupportedMediaType:
         raise ApiError(415, "not_json", "Send the body as application/json.") from None
-    except BadRequest:
+    except (BadRequest, RecursionError):
         raise ApiError(400, "bad_json", "The body is not valid JSON.") from None
     if not isinstance(data, dict):
         raise ApiError(400, "bad_json", "The body must be a JSON object.")
-    return _build(kind, data)
+    if _depth(data) > DEEPEST_BODY:
+        message = f"The body is nested deeper than {DEEPEST_BODY} levels."
+        raise ApiError(400, "bad_json", message)
+    check_text(data)
+    return data
+
+
+def check_text(value: Any) -> None:
+    """Raise ApiError (422) when a text of the value, keys included, cannot be stored."""
+    why = why_unstorable(value)
+    if why is not None:
+        raise ApiError(422, "bad_text", f"The request is refused: {why}.")
+
+
+def _depth(data: Any) -> int:
+    """Levels of lists and objects, counted without recursion."""
+    levels, inside = 0, [data]
+    while inside:
+        levels += 1
+        parts = [part.values() if isinstance(part, dict) else part for part in inside]
+        inside = [i for items in parts for i in items if isinstance(i, dict | list)]
+    return levels
 
 
 def _build(kind: Any, data: Mapping[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from flask import Flask, Response, request
 
 from dashboard.api.encode import dump
 from dashboard.api.errors import ApiError
-from dashboard.api.params import Param, read_body, read_query
+from dashboard.api.params import Param, check_text, read_body, read_query
 from dashboard.security import Guard
 from dashboard.services import Services
 
@@ -93,6 +93,7 @@ def install(server: Flask, services: Services, guard: Guard, routes: tuple[Route
 def _view(route: Route, services: Services, guard: Guard) -> Callable[..., Response]:
     def view(**path: str) -> Response:
         actor = guard.check_change(request) if route.change else ""
+        check_text(path)
         query = read_query(route.params, request.args)
         body = read_body(route.body, request) if route.body else None
         answer = route.handler(Call(services, path, query, body, actor))

@@ -144,6 +144,22 @@ def test_an_unknown_run_is_refused(writer: EngineWriter, commands: CommandWriter
         commands.append_command("r9", "stop", {}, "ana", "", START)
 
 
+@pytest.mark.parametrize("bad", ["\ud800", "a\0"], ids=ascii)
+@pytest.mark.parametrize("part", ["run_id", "kind", "payload", "key", "actor", "reason"])
+def test_a_command_with_text_that_cannot_be_stored_is_refused(
+    commands: CommandWriter, reader: Reader, part: str, bad: str
+) -> None:
+    asked: dict[str, Any] = {"run_id": "r1", "kind": "knob", "payload": {"knob": "mu"}}
+    asked |= {"actor": "me", "reason": ""}
+    if part == "key":
+        asked["payload"] = {"list": [{bad: 1}]}
+    else:
+        asked[part] = {"knob": ["mu", bad]} if part == "payload" else bad
+    with pytest.raises(BadRecord, match=r"U\+(D800|0000) is no character that can be stored"):
+        commands.append_command(**asked, requested_at=START)
+    assert reader.commands("r1") == ()
+
+
 def test_state_follows_the_run(writer: EngineWriter, reader: Reader) -> None:
     def state() -> tuple[Any, ...]:
         run = reader.run("r1")

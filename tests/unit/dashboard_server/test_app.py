@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import dash
+import pytest
 
 from dashboard import app as app_module
 from dashboard.app import create_app, skeleton
@@ -55,7 +57,7 @@ def test_developer_tools_and_mcp_are_off(shown: dash.Dash) -> None:
 def test_a_callback_wants_json(shown: dash.Dash) -> None:
     answer = shown.server.test_client().post("/_dash-update-component", data={"output": "x"})
     assert answer.status_code == 415
-    assert answer.get_json()["error"]["code"] == "unsupported_media_type"
+    assert answer.get_json()["error"]["code"] == "not_json"
 
 
 def test_a_body_too_long_is_refused(shown: dash.Dash) -> None:
@@ -64,3 +66,48 @@ def test_a_body_too_long_is_refused(shown: dash.Dash) -> None:
         "/_dash-update-component", data=body, content_type="application/json"
     )
     assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/_dash-component-suites/x/y",
+        "/_dash-component-suites/dash/../../setup.py",
+        "/_dash-component-suites/dash/dash-renderer/build/nope.js",
+    ],
+)
+def test_an_unknown_script_is_a_404(shown: dash.Dash, path: str) -> None:
+    answer = shown.server.test_client().get(path)
+    assert (answer.status_code, answer.get_json()["error"]["code"]) == (404, "not_found")
+
+
+RIGHT = {
+    "output": "pw-page.children",
+    "outputs": {"id": "pw-page", "property": "children"},
+    "inputs": [{"id": "pw-page-key", "property": "data", "value": None}],
+    "state": [{"id": "pw-moment", "property": "data", "value": None}],
+    "changedPropIds": ["pw-page-key.data"],
+}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"output": "nothing.here"},
+        {"output": 5},
+        {"outputs": []},
+        {"outputs": {"id": "pw-page", "property": "style"}},
+        {"inputs": 7},
+        {"inputs": []},
+        {"inputs": [None]},
+        {"inputs": [{"id": "pw-page-key", "property": "style"}]},
+        {"state": [{"id": {"type": "x"}, "property": "data"}]},
+        {"changedPropIds": [[]]},
+    ],
+)
+def test_a_call_of_no_callback_is_refused(shown: dash.Dash, wrong: dict[str, Any]) -> None:
+    client = shown.server.test_client()
+    assert client.post("/_dash-update-component", json=RIGHT).status_code < 300
+    for body in ({}, {**RIGHT, **wrong}):
+        answer = client.post("/_dash-update-component", json=body)
+        assert (answer.status_code, answer.get_json()["error"]["code"]) == (400, "bad_callback")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -222,3 +223,60 @@ def test_a_command_that_stops(bench: Bench) -> None:
     bench.engine.idle()
     assert bench.engine.stop_requested.is_set()
     assert bench.answer(command).state == "applied"
+
+
+def test_a_command_that_breaks_off_is_refused_and_undone(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.batch()
+    handle, seen = bench.engine.core.handle, []
+
+    def breaking(event: Any) -> Any:
+        found = handle(event)
+        seen.append(event)
+        if len(seen) == 1:
+            raise ZeroDivisionError("half done \ud800")
+        return found
+
+    monkeypatch.setattr(bench.engine.core, "handle", breaking)
+    broken = bench.ask("query_add", {"name": "q4", "text": "Select * From S Where c is null"})
+    after = bench.ask("knob", {"knob": "mu", "value": 0.3})
+    bench.batch()
+    answered = bench.answer(broken)
+    assert (answered.state, answered.applied_batch) == ("refused", None)
+    assert answered.answer == "the engine could not carry it out: ZeroDivisionError: half done ?"
+    assert "broke off" in caplog.text
+    assert bench.answer(after).state == "applied"
+    assert set(bench.query_states()) == set(TEXTS)
+    assert "asc:c" in bench.order()  # q3 asks for c
+    bench.batch()
+    assert set(bench.engine.core.constructs.names_slots) == set(TEXTS)
+
+
+HOSTILE = {
+    "blanks": "Select * From S Where a = 1" + " " * 7000 + "or a = 2",
+    "not": "Select * From S Where " + "not " * 1900 + "a = 1",
+    "normal form": "Select * From S Where " + " and ".join(["(a = 1 or b = 2)"] * 300),
+    "many attributes": "Select * From S Where " + " or ".join(f"a = {n}" for n in range(700)),
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_of_a_query_ends_or_stops_the_run(bench: Bench, name: str) -> None:
+    bench.batch()
+    command = bench.ask("query_add", {"name": "p", "text": HOSTILE[name]})
+    bench.batch()
+    assert bench.answer(command).state in ("applied", "refused")
+
+
+def test_a_poisoned_command_of_an_old_store_is_refused(bench: Bench, tmp_path: Path) -> None:
+    bench.batch()
+    command = bench.ask("query_add", {"name": "p", "text": "Select * From S"})
+    with sqlite3.connect(bench.path) as store:
+        payload = r'{"name": "\ud800", "text": "\ud800"}'
+        store.execute("UPDATE commands SET payload = ? WHERE id = ?", (payload, command.id))
+    store.close()
+    bench.batch()
+    bench.batch()
+    assert "line 1, column 1: found '?'" in bench.answer(command).answer

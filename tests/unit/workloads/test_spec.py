@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -212,7 +213,7 @@ def test_the_stream_tables(tmp_path: Path, old: str, new: str, message: str) -> 
         ("rate = inf", "rate = inf is not allowed"),
         ("rate = 2013-01-01", "not a date or time"),
         ("[queries]\nq = 5", "[queries] query 'q' must be CQL text in a string, not an integer"),
-        ("[queries]\n'' = 'x'", "[queries] has a query with an empty name"),
+        ("[queries]\n'' = 'x'", "[queries] query '' is empty"),
         ("[knobs]\nmuu = 1", "muu = 1 refused: allowed knobs are mu, trigger; did you mean 'mu'?"),
         ("[knobs]\nmu = 11", "[knobs] mu = 11 refused: allowed 0..10"),
         ("[knobs]\nmu = [1]", "[knobs] mu must be a number, a word or true/false, not a list"),
@@ -222,6 +223,38 @@ def test_the_stream_tables(tmp_path: Path, old: str, new: str, message: str) -> 
 )
 def test_the_other_tables(tmp_path: Path, line: str, message: str) -> None:
     assert message in refused(tmp_path, CARS + line)
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "c:\\\\d", "..", ". .", "x" * 101, "a\\u0000b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'name = "NAME"' + CARS,
+        CARS + '[queries]\n"NAME" = "Select * From Cars"',
+        CARS.replace("streams.Cars", 'streams."NAME"'),
+    ],
+    ids=["workload", "query", "stream"],
+)
+def test_a_name_is_no_path(tmp_path: Path, text: str, name: str) -> None:
+    said = refused(tmp_path, text.replace("NAME", name))
+    assert re.search(r"(name|query|stream) '.*' (is a path|is longer|holds a character)", said)
+
+
+@pytest.mark.parametrize("name", ["_arrival", "_corrupt_record", "query_ids", "Query_IDs", "_r1"])
+def test_columns_of_the_system_are_no_attributes(tmp_path: Path, name: str) -> None:
+    said = refused(tmp_path, CARS.replace("speed double", f"{name} double"))
+    assert said.startswith(f": [streams.Cars] schema: {name!r} is reserved; ")
+
+
+@pytest.mark.parametrize("nots", [400, 100_000])
+def test_a_query_nested_too_deeply_is_refused_with_its_place(tmp_path: Path, nots: int) -> None:
+    query = "Select * From Cars Where " + "not " * nots + "id = 1"
+    said = refused(tmp_path, CARS + f"[queries]\nq = '{query}'")
+    assert said == ": query 'q', line 1, column 826: nested deeper than 200 levels"
+
+
+def test_a_list_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    assert "nested too deeply" in refused(tmp_path, "x = " + "[" * 5000 + "]" * 5000)
 
 
 def test_a_refused_query_is_named_with_the_place_in_its_text(tmp_path: Path) -> None:

@@ -1,0 +1,151 @@
+"""No text may do anything but be read or be refused with its place: not hang, not break."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from backend.cql import CqlError, parse_query
+from backend.model.schema import Schema
+
+STREAMS = {"D": Schema.parse("v int, tag string, ok boolean, day date")}
+WHERE = "Select * From D Where "
+LONGEST = 8000
+#: Texts that a reader with two ways to take the same characters, or a recursive one, dies of.
+GIANTS = {
+    "blanks inside": WHERE + "v = 1" + " " * 7000 + "or v = 2",
+    "blanks before a quote": WHERE + "v = 1 and" + "\n" * 7000 + "'",
+    "blanks alone": " " * LONGEST,
+    "blanks after": WHERE + "v = 1" + "\t" * 7000,
+    "newlines after select": "Select" + "\n" * LONGEST + "x",
+    "comments": WHERE + "v = 1 " + "--\n" * 2600 + "or",
+    "one comment": WHERE + "--" + "x" * LONGEST,
+    "quotes, odd": WHERE + "tag = " + "'" * 7999,
+    "quotes, even": WHERE + "tag = " + "'" * 8000,
+    "backquotes": "Select * From " + "`" * 8001,
+    "not": WHERE + "not " * 1900 + "v=1",
+    "not in parentheses": WHERE + "not(" * 1900 + "v=1" + ")" * 1900,
+    "parentheses, open": WHERE + "(" * LONGEST,
+    "parentheses": WHERE + "(" * 3900 + "v=1" + ")" * 3900,
+    "or in and": WHERE + "(v=1 or (v=2 and " * 450 + "v=2" + "))" * 450,
+    "signs": WHERE + "v = " + "- " * 3900 + "1",
+    "signs of an attribute": WHERE + "v = " + "- " * 3900 + "v",
+    "sum": WHERE + "v" + "+v" * 3900 + "=1",
+    "product": WHERE + "v" + " *v" * 2600 + "=1",
+    "memberships": WHERE + "v in (Select v From D Where " * 280 + "v=1" + ")" * 280,
+    "subqueries": "Select * From (" * 500 + "Select * From D" + ")" * 500,
+    "unions": " Union ".join(["Select * From D"] * 350),
+    "streams of streams": "Istream(" * 900 + "Select * From D" + ")" * 900,
+    "joins": "Select * From D " + "Join D On v=v " * 500,
+    "calls": WHERE + "f(" * 2600 + "v" + ")" * 2600,
+    "many parts": WHERE + " or ".join(["v=1"] * 900),
+    "a long list": WHERE + "v in (" + ",".join("1" * 3900) + ")",
+    "a long name": WHERE + "a" * 7900 + " = 1",
+    "many parts of a name": WHERE + "a." * 3900 + "a=1",
+    "a dot after blanks": "Select a" + " " * 7900 + ".",
+    "words of a date": WHERE + "date " * 1500,
+    "a long number": WHERE + "v = " + "1" * 7900,
+    "a large exponent": WHERE + "v = 1e" + "9" * 7900,
+    "a window of many words": "Select * From D [" + "Rows " * 1500 + "]",
+}
+_WORDS = """Select * From D Where v tag ok day and or not in between is null like ( ) [ ] , ; .
+= <> != < <= > >= == + - / 1 -2 3.5 1e400 'x' '' 'O''Hare' `v` ` ' " ! & | -- /* */ [Rows 5]
+Istream( Rstream( Distinct Group By Having Order Union All Except Join On As true false [Now]
+[Range 5 Minutes] count(*) f(v) DATE'2013-01-01' TIMESTAMP'x' E zz [Partition By v Rows 5]"""
+_ODD = (
+    " ",
+    "\n",
+    "\t",
+    "\r\n",
+    "\f",
+    "\0",
+    "\ud800",
+    "\udfff",
+    "\x85",
+    "é",
+    "🙂",
+    "\u2003",
+    "\x1b",
+)
+WORDS = (*_WORDS.split(), *_ODD)
+SEEDS = (
+    "Select * From D Where v = 1 and tag <> 'x'",
+    "Select * From D As d Where not (d.v between 1 and 5 or tag in ('a', 'b')) -- why\n;",
+    "Select Istream(v, count(*) As n) From D [Range 5 Minutes] Where ok Group By v Having n > 1",
+    "Select * From D Where v in (Select v From D [Rows 10]) and day >= DATE '2013-01-31'",
+)
+
+
+def read(text: str) -> None:
+    """Parse; what is refused is refused with a place in the text, in words that can be written."""
+    try:
+        parse_query("q", text, STREAMS)
+    except CqlError as error:
+        refusal = error
+    else:
+        return
+    assert min(refusal.line, refusal.column) >= 1
+    assert refusal.message
+    str(refusal).encode()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", GIANTS)
+def test_a_giant_text_is_read_or_refused_at_once(name: str) -> None:
+    read(GIANTS[name])
+
+
+def mutated(chance: random.Random) -> str:
+    """A text of random words, or a right one with words and characters changed."""
+    if chance.random() < 0.5:
+        return " ".join(chance.choices(WORDS, k=chance.randint(1, 30)))
+    text = list(chance.choice(SEEDS))
+    for _ in range(chance.randint(1, 6)):
+        place = chance.randrange(len(text) + 1)
+        kind = chance.random()
+        if kind < 0.4:
+            text[place : place + chance.randint(1, 5)] = []
+        elif kind < 0.8:
+            text.insert(place, chance.choice(WORDS))
+        else:
+            text[place:place] = text[chance.randrange(len(text) + 1) :][:40]
+    return "".join(text)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("seed", range(4))
+def test_five_hundred_random_texts_are_read_or_refused(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(500):
+        read(mutated(chance))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4, 44))
+def test_many_more_random_texts_are_read_or_refused(seed: int) -> None:
+    test_five_hundred_random_texts_are_read_or_refused(seed)
+
+
+@pytest.mark.parametrize("nested", ["not ", "not (", "not not not "])
+def test_nesting_is_refused_before_anything_recurs(nested: str) -> None:
+    times = 1900 // len(nested.split())
+    text = WHERE + nested * times + "v = 1" + ")" * (nested.count("(") * times)
+    with pytest.raises(CqlError) as caught:
+        parse_query("q", text, STREAMS)
+    assert caught.value.message == "nested deeper than 200 levels"
+    assert caught.value.column > len(WHERE)
+
+
+@pytest.mark.parametrize("bad", ["\udfff", "\0"])
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("{}", (1, 1)), (WHERE + "v = 1\n and tag = '{}'", (2, 13)), (WHERE + "v=1 --{}", (1, 29))],
+)
+def test_what_is_no_character_is_refused_at_its_place(
+    bad: str, text: str, place: tuple[int, int]
+) -> None:
+    with pytest.raises(CqlError, match=f"found U\\+{ord(bad):04X}, which is no char") as caught:
+        parse_query("q", text.format(bad), STREAMS)
+    assert (caught.value.line, caught.value.column) == place
+    str(caught.value).encode()
