@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from backend.hosts.contract import InputsFailed, InputSource
+from backend.hosts.spark.parcel import Parcel, Shipping
 from backend.hosts.spark.runner import RunFailed, RunHost
 from backend.hosts.spark.warming import warm_workers
 from backend.model.knobs import KnobValue
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
+from backend.operators.selection.operator import SelectionOperator
+from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from tests.contract.test_hosts import CARS, PARTS, cars, kept_aside, parsed, selection, source, sunk
 from tests.loops import FixedLoop
@@ -165,3 +169,25 @@ def test_workers_are_warmed_by_a_match(
         thread.join(timeout=60)
     assert not thread.is_alive()
     assert caplog.messages == []
+
+
+def test_what_is_large_is_sent_once(spark: SparkSession) -> None:
+    first, second = selection([KINDS], PARTS), selection([KINDS], PARTS)
+    shipping = Shipping(spark)
+
+    def sent(operator: SelectionOperator) -> Parcel:
+        inputs = {"Parts": TaskInput(0, PARTS, None, {"p": operator})}
+        parcel = shipping.parcel(TaskJob(0, 1, inputs, "", "parquet"))
+        (unpacked,) = parcel.unpacked().inputs["Parts"].operators.values()
+        assert isinstance(unpacked, SelectionOperator)
+        assert unpacked.profile_prob == operator.profile_prob
+        assert unpacked.plan.names.sorted == ("kind",)
+        return parcel
+
+    before, turned = sent(first), sent(replace(first, profile_prob=0.125))
+    assert before.large.keys() == turned.large.keys()
+    assert len(before.job) < 2000
+    other = sent(second)
+    assert len(other.large) == 1
+    assert other.large.keys() != before.large.keys()
+    shipping.close()
