@@ -145,14 +145,12 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
 def add_extent(parser: argparse.ArgumentParser) -> None:
     """Where a pipeline begins and ends."""
     parser.add_argument("--once", action="store_true", help="process what is there, then exit")
-    help_text = "begin a new run; without it the newest run of the workload goes on"
-    parser.add_argument("--fresh", action="store_true", help=help_text)
+    parser.add_argument("--fresh", action="store_true", help="begin a new run, go on with none")
 
 
 def add_resume(parser: argparse.ArgumentParser) -> None:
     """A demo begins anew unless told otherwise."""
-    help_text = "go on with the newest run of the workload"
-    parser.add_argument("--resume", action="store_true", help=help_text)
+    parser.add_argument("--resume", action="store_true", help="go on with the newest run")
 
 
 def add_recording(parser: argparse.ArgumentParser) -> None:
@@ -168,8 +166,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
     """Which comparison."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison (default: all)")
-    parser.add_argument("--full", action="store_true", help="larger ones, where there are")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison; default: all [--full]")
 
 
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
@@ -201,7 +198,7 @@ def read_command_line(arguments: Sequence[str]) -> tuple[argparse.Namespace, lis
             build_parser().error(f"no verb '{named[0]}'; the verbs are {', '.join(VERBS)}")
         words.insert(0, "demo")
     parser = build_parser()
-    if words[0] != "test":
+    if words[0] not in ("test", "bench"):
         return parser.parse_args(words), []
     return parser.parse_known_args(words)
 
@@ -327,8 +324,7 @@ def backend(options: argparse.Namespace, rest: list[str]) -> int:
 
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
     """The comparisons, in a process whose Spark settings are its own."""
-    command = [sys.executable, "-m", "bench", *([options.name] if options.name else [])]
-    command += ["--full"] if options.full else []
+    command = [sys.executable, "-m", "bench", *([options.name] if options.name else []), *rest]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 

@@ -3,14 +3,14 @@
 A delta is a JSON object (at most 2000 bytes):
 
 ``run`` run id · ``c`` cursor, grows with every change of the store · ``b`` newest batch (null
-before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` how many
-plans the units have adopted together · ``kv`` knob version · ``st_time`` stream time, text · ``v``
-values by entity: of the system and of operators ``{property: value}``, of queries
-``{"matched_total": n}``, of what has a size only (queues, synopses, stores) that number, with four
-significant digits, whole numbers exactly (the system always, operators always while they fit, by
-turns else, the others when they changed and fit) · ``pts`` one ``[batch, time, dropping_ratio,
-visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch · ``new`` which kinds of records
-changed · ``gap`` true: earlier deltas were lost, take all anew.
+before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` plan
+version · ``kv`` knob version · ``st_time`` stream time, text · ``v`` values by entity: of the
+system and of operators ``{property: value}``, of queries ``{"matched_total": n}``, of what has a
+size only (queues, synopses, stores) that number, with four significant digits, whole numbers
+exactly (the system always, operators always while they fit, by turns else, the others when they
+changed and fit) · ``pts``
+one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch
+· ``new`` which kinds of records changed · ``gap`` true: earlier deltas were lost, take all anew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from dashboard.views.plan import SIZED, queue_tuples
+from dashboard.views.plan import SIZED, size_of
 from storage.reader import Reader
 from storage.rows import Change, SeriesData
 from storage.vocabulary.records import Batch, Run
@@ -38,8 +38,6 @@ _OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples", "
 _NEVER_LIVE: Final = ("race_cost_us", "race_sampled_tuples", "race_changes", "race_us")
 _NEWS: Final = {
     "runs": "run",
-    "inputs": "run",
-    "units": "run",
     "entities": "queries",
     "plans": "plans",
     "decisions": "decisions",
@@ -217,7 +215,7 @@ def _operators(values: Values, batch: int) -> dict[str, Any]:
 def _others(values: Values, kinds: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
     """Sizes, then monitors, then queries: the first are seen at a glance."""
     for entity, own in _of_kinds(values, kinds, *SIZED).items():
-        yield entity, rounded(queue_tuples(own))
+        yield entity, rounded(size_of(own))
     for entity, own in _of_kinds(values, kinds, "monitor").items():
         shown = {name: rounded(own[name]) for name in own if name not in _NEVER_LIVE}
         if shown:

@@ -42,6 +42,7 @@ from storage.vocabulary.records import (
     Json,
     Knob,
     Run,
+    Unit,
 )
 from storage.write_rows import RunCache
 
@@ -96,12 +97,18 @@ class EngineWriter:
             yield connection
 
     def begin_run(
-        self, run: Run, entities: Sequence[Entity] = (), knobs: Sequence[Knob] = ()
+        self,
+        run: Run,
+        entities: Sequence[Entity] = (),
+        knobs: Sequence[Knob] = (),
+        units: Sequence[Unit] = (),
     ) -> None:
-        """Record a new run with its first entities and knob values. Raises RunExists."""
+        """Record a new run with its first units, entities and knob values. Raises RunExists."""
         cache = RunCache(loaded=True)
         start = Batch(None, run.started_at, 0.0, 0, 0, 0)
-        record = BatchRecord(run.id, start, entities=tuple(entities), knobs=tuple(knobs))
+        record = BatchRecord(
+            run.id, start, entities=tuple(entities), knobs=tuple(knobs), units=tuple(units)
+        )
         check_record(record)
         with self._transaction() as connection:
             if connection.execute(select(RunRow.id).where(RunRow.id == run.id)).first():

@@ -77,7 +77,7 @@ def _entities() -> tuple[Entity, ...]:
         for id, name in _STEPS[unit.id]:
             own = {"n_regions": 3, "n_queries": 1} if unit is FLIGHTS else {"text": f"{name} > 1"}
             role = _ROLES[unit.id]
-            found.append(Entity(id, "operator", name, own, query, unit_id=unit.id, role=role))  # type: ignore[arg-type]  # a Role
+            found.append(Entity(id, "operator", name, own, query, unit_id=unit.id, role=role))
     return tuple(found)
 
 

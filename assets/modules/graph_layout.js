@@ -117,6 +117,7 @@ const LAYERED = [
   ["TB", CARD.low],
 ];
 const PILL = { LR: { width: 54, height: 40 }, TB: { width: 96, height: 26 } };
+const SHORT = 8; // how much shorter than an edge to an output the others are kept
 const SPACE = { LR: { nodesep: 24, edgesep: 14, ranksep: 16 }, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } };
 const STATE = { width: 118, gap: 14, row: 8 };
 const TIP = 7; // the arrow's head
@@ -156,9 +157,12 @@ function ranked({ edges }, readers, blocks, way, dagre) {
   const graph = new dagre.Graph({ multigraph: true });
   graph.setGraph({ rankdir: way, marginx: PAD, marginy: PAD, ...SPACE[way] });
   for (const [id, { w, h }] of Object.entries(blocks)) graph.setNode(id, { width: w, height: h });
+  const feeding = new Set(edges.map((edge) => edge.source));
   for (const edge of edges) {
     if (readers.has(edge.source) || readers.has(edge.target)) continue;
-    graph.setEdge(edge.source, edge.target, edge.queue ? { ...PILL[way], labelpos: "c" } : {}, edgeKey(edge));
+    // short branches begin beside long ones: what is left over of their length leads to the output
+    const weight = feeding.has(edge.target) ? SHORT : 1;
+    graph.setEdge(edge.source, edge.target, { weight, ...(edge.queue ? { ...PILL[way], labelpos: "c" } : {}) }, edgeKey(edge));
   }
   dagre.layout(graph);
   return graph;

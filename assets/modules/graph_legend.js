@@ -52,7 +52,7 @@ function rows(node, facts) {
 function stepRows(node, card) {
   const timed = [
     ["cost", `${shortNumber(card.cost ?? 0)} µs per tuple`],
-    ["runs in", node.kind === "filter" ? "the Arrow operator" : "a Spark expression"],
+    ["kind", node.kind === "filter" ? "function" : "comparison"],
   ];
   return [
     ["drop probability", show(card.drop, "f3")],

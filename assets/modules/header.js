@@ -37,8 +37,9 @@ export function receive(data) {
 /* "Plan 7 — dep_delay before origin · why?", at most one toast in five seconds, then a count. */
 function announcePlan(before, now) {
   const newest = now[now.length - 1];
-  const last = before[before.length - 1];
-  if (!newest || !last || newest.version <= last.version) return;
+  const seen = before[before.length - 1];
+  if (!newest || !seen || newest.version <= seen.version) return;
+  const last = before.filter((plan) => plan.unit === newest.unit).pop() || newest;
   if (Date.now() - lastToast < TOAST_GAP_MS) {
     silent += 1;
     return;
@@ -55,7 +56,7 @@ function planChange(last, newest) {
   if (last.kind !== newest.kind) return newest.kind;
   const at = newest.order.findIndex((name, i) => name !== last.order[i]);
   if (at < 0) return "same order";
-  if (newest.order.length !== last.order.length) return `${newest.order.length} constructs`;
+  if (newest.order.length !== last.order.length) return `${newest.order.length} steps`;
   return `${newest.order[at]} before ${last.order[at]}`;
 }
 

@@ -33,11 +33,11 @@ const words = (width) =>
     h("span", null, "drops per µs")
   );
 
-/* Where native filters end: they run in an expression before the Arrow operator. */
+/* Where native filters end: they compare attributes with constants. */
 function split(view, pitch, left) {
   const n = view.cards.filter((one) => one.native).length;
   if (!n || n === view.cards.length) return null;
-  return h("i", { className: "pw-ribbon-split", style: { left: left + n * pitch - 4 }, title: "left of it: part of a Spark expression; right of it: the Arrow operator" });
+  return h("i", { className: "pw-ribbon-split", style: { left: left + n * pitch - 4 }, title: "left of it: comparisons; right of it: functions" });
 }
 
 /** The ribbon. geometry: as the matrix below it, so that cards stand over their columns. */

@@ -170,10 +170,8 @@ def condition(node: nodes.Node, negate: bool = False) -> Condition:
         return flat[0] if len(flat) == 1 else kind(flat)
     if isinstance(node, nodes.Compare):
         return _compare(node, negate)
-    if isinstance(node, nodes.Member):
-        return _member(node, negate)
-    if isinstance(node, nodes.Between):
-        return _between(node, negate)
+    if isinstance(node, nodes.Member | nodes.Between):
+        return _comparisons(node, negate)
     if isinstance(node, nodes.IsNull):
         return NullTest(_attribute(node.subject, "IS NULL"), node.negated != negate)
     _refuse_elsewhere(node)
@@ -199,23 +197,18 @@ def _compare(node: nodes.Compare, negate: bool) -> Condition:
     return _comparison(attribute, _NEGATION[op] if negate else op, constant)
 
 
-def _member(node: nodes.Member, negate: bool) -> Condition:
-    attribute = _attribute(node.subject, "IN")
-    excluded = node.negated != negate
-    op: Op = "<>" if excluded else "="
-    parts = tuple(dict.fromkeys(_comparison(attribute, op, item) for item in node.items))
-    if len(parts) == 1:
-        return parts[0]
-    return And(parts) if excluded else Or(parts)
-
-
-def _between(node: nodes.Between, negate: bool) -> Condition:
-    attribute = _attribute(node.subject, "BETWEEN")
-    if node.negated != negate:
-        low = _comparison(attribute, "<", node.low)
-        return Or((low, _comparison(attribute, ">", node.high)))
-    low = _comparison(attribute, ">=", node.low)
-    return And((low, _comparison(attribute, "<=", node.high)))
+def _comparisons(node: nodes.Member | nodes.Between, negate: bool) -> Condition:
+    """IN as an Or of equalities, BETWEEN as an And of two comparisons; NOT turns them round."""
+    kinds: tuple[type[And] | type[Or], ...]
+    pairs: list[tuple[Op, nodes.Node]]
+    if isinstance(node, nodes.Between):
+        use, kinds, pairs = "BETWEEN", (And, Or), [(">=", node.low), ("<=", node.high)]
+    else:
+        use, kinds, pairs = "IN", (Or, And), [("=", item) for item in node.items]
+    attribute, excluded = _attribute(node.subject, use), node.negated != negate
+    found = (_comparison(attribute, _NEGATION[op] if excluded else op, at) for op, at in pairs)
+    parts = tuple(dict.fromkeys(found))
+    return parts[0] if len(parts) == 1 else kinds[excluded](parts)
 
 
 def _attribute(node: nodes.Node, use: str) -> str:

@@ -97,7 +97,7 @@ class Scope:
         by_alias = tuple(item for item in self.items if item.alias.lower() == wanted)
         found = by_alias or tuple(item for item in self.items if item.name.lower() == wanted)
         if not found:
-            known = listed([item.name or item.alias for item in self.items], "and")
+            known = listed([self.source(item) or item.name for item in self.items], "and")
             refuse(f"unknown stream {qualifier!r}; this query reads {known}", at, self.text)
         return found
 

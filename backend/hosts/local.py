@@ -9,12 +9,9 @@ import numpy as np
 
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
-from backend.operators.task import BatchTask
+from backend.operators.task import CHUNK_TUPLES, BatchTask
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import SinkSpec
-
-#: Tuples a task is given at once.
-CHUNK_TUPLES = 65_536
 
 
 class LocalHost:

@@ -54,7 +54,8 @@ class RecentMatches:
         """Matched tuples, the last column their names; keys: what each draws."""
         chosen = np.flatnonzero(keys < self._bar)
         if len(chosen) > RECENT_TUPLES:
-            chosen = np.sort(chosen[np.argsort(keys[chosen], kind="stable")[:RECENT_TUPLES]])
+            least = np.argpartition(keys[chosen], RECENT_TUPLES - 1)[:RECENT_TUPLES]
+            chosen = np.sort(chosen[least])
         if len(chosen):
             found = matched.take(pa.array(chosen))
             self._values.append(found.select(found.schema.names[:-1]))

@@ -27,6 +27,8 @@ from backend.operators.reports import (
 from backend.operators.values import json_lines, shown_number
 from backend.workloads.contract import ARROW_TYPES, CORRUPT
 
+#: Tuples a task is best given at once.
+CHUNK_TUPLES: Final = 65_536
 _MISFIT: Final = "does not fit the schema"
 
 Arrivals = NDArray[np.int64]

@@ -13,7 +13,6 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.workloads.contract import CORRUPT
 from backend.workloads.sources import (
     ArrowTableSource,
     DriftSource,
@@ -24,7 +23,6 @@ from backend.workloads.sources import (
 )
 
 __all__ = [
-    "ARRIVAL",
     "ArrowTableSource",
     "DriftSource",
     "Feeder",
@@ -32,20 +30,13 @@ __all__ = [
     "MemorySource",
     "ReplaySource",
     "open_source",
-    "spool_schema",
 ]
 
-ARRIVAL: Final = "_arrival"
 #: Digits of the arrival number that names a spool file.
 NUMBER_DIGITS: Final = 12
 _NUMBER: Final = "[0-9]" * NUMBER_DIGITS
 #: Unspent allowance kept, in seconds of the rate: a feeder that was held up catches up no further.
 _CARRY_S: Final = 1.0
-
-
-def spool_schema(source: ReplaySource) -> pa.Schema:
-    """Columns of a spool file: the attributes, ``_arrival`` bigint, ``_corrupt_record`` string."""
-    return _spooled(source.slice(0, 0), 0).schema
 
 
 class Feeder:
@@ -58,7 +49,6 @@ class Feeder:
     rate: tuples per second, read at every tick; 0: as fast as possible, in slices, but never more
     than ``ahead_tuples`` beyond what was consumed. at_end: 'stop' or 'loop', read at the end, again
     and again while the feeder waits there. start: arrival number to go on from.
-    keep_tuples: None keeps every file; else files more than this many tuples behind are deleted.
     """
 
     def __init__(
@@ -72,7 +62,6 @@ class Feeder:
         ahead_tuples: int = 100_000,
         slice_tuples: int = 20_000,
         tick_s: float = 0.2,
-        keep_tuples: int | None = None,
         prefix: str = "",
     ) -> None:
         self.source, self.directory = source, directory
@@ -82,7 +71,7 @@ class Feeder:
         self._rate, self._at_end = rate, at_end
         self.ahead_tuples: int | None = ahead_tuples  # None: without limit
         self._slice, self._tick_s = slice_tuples, tick_s
-        self._keep, self._prefix = keep_tuples, prefix
+        self._prefix = prefix
         self._tokens = 0.0
         self._last_ms = 0
         self._files: deque[tuple[int, Path]] = deque()
@@ -106,17 +95,6 @@ class Feeder:
         self.directory.mkdir(parents=True, exist_ok=True)
         self._take_up()
         self._thread.start()
-
-    def consumed(self, n_tuples: int) -> None:
-        """Tell the feeder that ``n_tuples`` more tuples were taken, the oldest first."""
-        self.n_consumed += n_tuples
-        while self._keep is not None and self._files:
-            end, path = self._files[0]
-            if end > self.n_consumed - self._keep:
-                break
-            self._files.popleft()
-            path.unlink(missing_ok=True)
-        self._wake.set()
 
     def consumed_to(self, arrival: int) -> None:
         """Tell the feeder that all tuples before ``arrival`` were taken. Files that had been taken
@@ -206,19 +184,9 @@ class Feeder:
         number = f"{self.published:0{NUMBER_DIGITS}d}"
         path = self.directory / f"{self._prefix}{number}.parquet"
         hidden = path.with_name(f".{path.name}")
-        pq.write_table(_spooled(table, self.published), hidden, compression="snappy")
+        pq.write_table(table, hidden, compression="snappy")
         self._last_ms = max(self._last_ms + 1, time.time_ns() // 1_000_000)
         os.utime(hidden, ns=(self._last_ms * 1_000_000,) * 2)
         hidden.rename(path)
         self.published += len(table)
         self._files.append((self.published, path))
-
-
-def _spooled(table: pa.Table, first: int) -> pa.Table:
-    names = [name for name in table.column_names if name != CORRUPT]
-    arrival = pa.array(range(first, first + len(table)), pa.int64())
-    return (
-        table.select(names)
-        .append_column(ARRIVAL, arrival)
-        .append_column(CORRUPT, table.column(CORRUPT).cast(pa.string()))
-    )

@@ -44,7 +44,7 @@ class PlanGraph(Drawn):
     """The plan as cards and edges; see modules/plan_graph.js for the shapes.
 
     plan: {run, version, hash, kind, nodes, edges}, nodes in the order of the flow. values: of one
-    batch, {"system": {...}, "asc:x": {...}, "queue:x": n}. sparks: id -> the last 24 numbers.
+    batch, by entity. sparks: id -> the last 24 numbers.
     selected: the pinned node, or ''.
     """
 

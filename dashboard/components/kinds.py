@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 Tone: TypeAlias = Literal["ok", "warning", "error", "quiet", "info", "switch", "knob", "query"]
 #: What a card of the plan graph shows.
-CardRole: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
+Card: TypeAlias = Literal["source", "step", "operator", "synopsis", "store", "output"]
 
 
 class EventKind(NamedTuple):
@@ -33,9 +33,9 @@ class Verdict(NamedTuple):
 
 
 class NodeKind(NamedTuple):
-    """A role of nodes of a plan graph, or a kind of one. role: what its card shows."""
+    """A role of a node of a plan graph. card: what it shows."""
 
-    role: CardRole
+    card: Card
     sign: str
     word: str
 
@@ -79,9 +79,9 @@ STATES: Final[Mapping[str, Tone]] = {
     "open": "ok",
 }
 
-#: Filters that compare attributes, beside those that call functions.
+#: Filters that compare attributes with constants, beside those that call functions.
 NATIVE: Final = "native filter"
-#: Role in the store, or kind -> how it is drawn.
+#: Role of an entity or a node of a plan -> how it is drawn.
 NODES: Final[Mapping[str, NodeKind]] = {
     "source": NodeKind("source", "⇥", "source"),
     "output": NodeKind("output", "⇤", "output"),
@@ -89,15 +89,15 @@ NODES: Final[Mapping[str, NodeKind]] = {
     "filter": NodeKind("step", "ƒ", "filter"),
     NATIVE: NodeKind("step", "σ", "filter"),
     "project": NodeKind("operator", "π", "projection"),
-    "window": NodeKind("operator", "⧖", "window"),
+    "window": NodeKind("operator", "◫", "window"),
     "join": NodeKind("operator", "⋈", "join"),
     "aggregate": NodeKind("operator", "∑", "aggregation"),
     "distinct": NodeKind("operator", "δ", "duplicate elimination"),
     "set operation": NodeKind("operator", "∪", "set operation"),
     "relation to stream": NodeKind("operator", "≋", "relation to stream"),
     "cache": NodeKind("synopsis", "⬡", "cache"),
-    "index": NodeKind("synopsis", "#", "index"),
     "synopsis": NodeKind("synopsis", "▤", "synopsis"),
+    "index": NodeKind("synopsis", "⊞", "index"),
     "store": NodeKind("store", "▦", "shared store"),
 }
 
@@ -118,5 +118,5 @@ def tone_of(state: str) -> Tone:
 
 
 def node_kind(kind: str) -> NodeKind:
-    """The row of a kind of node; one nobody listed is an operator with its own name."""
+    """The row of a role of a node; one nobody listed is an operator with its own name."""
     return NODES.get(kind, NodeKind("operator", "◦", kind))

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
+from dashboard.components.kinds import EVENTS, event_kind
 from dashboard.figures.boxes import loop_boxes, loop_numbers, stamp, stamps
 from dashboard.figures.theme import Palette, palette, template
 from dashboard.views.thrash import Loop
@@ -29,13 +30,18 @@ FEW: Final = 3  # points that are marked, as a line through them may be too shor
 #: Properties that deltas carry for every batch (dashboard/deltas.py).
 BY_BATCH: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
 
+#: lane that is no kind of events -> the kind whose sign it has.
+_SIGN: Final = {"error": "misfit"}
 #: lane -> (words on the axis, glyph or '' , plotly symbol, colour of the palette)
 MARKS: Final = {
-    "rearrangement": ("▲ rearranged", "", "triangle-up", "violet"),
-    "held back": ("○ held back", "", "circle-open", "muted"),
-    "knob": ("◆ knob", "", "diamond", "orange"),
-    "query": ("⚑ query, stream", "⚑", "circle", "cyan"),
-    "error": ("✖ misfits, inputs", "", "x", "red"),
+    kind: (f"{event_kind(_SIGN.get(kind, kind)).sign} {words}", glyph, symbol, colour)
+    for kind, words, glyph, symbol, colour in (
+        ("rearrangement", "rearranged", "", "triangle-up", "violet"),
+        ("held back", "held back", "", "circle-open", "muted"),
+        ("knob", "knob", "", "diamond", "orange"),
+        ("query", "query, stream", EVENTS["query"].sign, "circle", "cyan"),
+        ("error", "misfits, inputs", "", "x", "red"),
+    )
 }
 _COLOURS: Final = {
     "dropping": "blue",

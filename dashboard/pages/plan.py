@@ -24,6 +24,7 @@ from dashboard.pages.contract import Page
 from dashboard.pages.inspector import draw_inspector, inspector_key
 from dashboard.services import Services
 from dashboard.views import plan as views
+from dashboard.views.book import SYSTEM
 from dashboard.views.plan import Step
 from storage.reader import Reader
 from storage.rows import SeriesData
@@ -58,9 +59,10 @@ CHARTS: Final = (
 
 
 class Facts(NamedTuple):
-    """What the page reads for one moment."""
+    """What the page reads for one moment. plan: of all units; units: (title, plan) of each."""
 
-    plans: tuple[PlanVersion, ...]
+    plan: PlanVersion | None
+    units: list[tuple[str, PlanVersion]]
     values: dict[str, dict[str, float | None]]
     series: dict[tuple[str, str], SeriesData]
     entities: dict[str, Entity]
@@ -70,23 +72,17 @@ class Facts(NamedTuple):
 def read(reader: Reader, context: Context) -> Facts:
     """Everything but the inspector, as of the batch of the context."""
     run, at = context.run_id, context.batch
-    plans = _plans(reader, context)
-    keys = [(node.entity, node.spark) for node in views.plan_nodes(plans)]
-    keys += [(views.SYSTEM, chart.property) for chart in CHARTS]
+    titles = {unit.id: unit.title for unit in reader.units(run, at)}
+    plans = reader.plans_at(run, at) or {one.unit_id: one for one in reader.plans(run)[:1]}
+    units = [(titles.get(unit, ""), plan) for unit, plan in plans.items()]
+    plan = views.whole(units)
+    keys = [] if plan is None else [(node.entity, node.spark) for node in views.plan_nodes(plan)]
+    keys += [(SYSTEM, chart.property) for chart in CHARTS]
     since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at)
     entities = {entity.id: entity for entity in reader.entities(run, at)}
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
-    return Facts(plans, reader.values(run, at), series, entities, batches)
-
-
-def _plans(reader: Reader, context: Context) -> tuple[PlanVersion, ...]:
-    """The plan in force of the unit the page is about, or of each unit; the first ones before."""
-    run, chosen = context.run_id, context.moment.unit
-    found = reader.plans_at(run, context.batch) or {
-        plan.unit_id: plan for plan in reversed(reader.plans(run)) if plan.version == 1
-    }
-    return tuple(found[id] for id in sorted(found) if chosen in ("", id))
+    return Facts(plan, units, reader.values(run, at), series, entities, batches)
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -97,7 +93,7 @@ def layout(context: Context, services: Services) -> Component:
             "The engine has not begun a run in this store. It appears here as soon as it does.",
         )
     facts = read(services.reader, context)
-    headline = html.Span(_headline(context, facts.plans), id=HEADLINE)
+    headline = html.Span(_headline(context, facts), id=HEADLINE)
     steps = html.Div(_tables(facts), id=STEPS)
     recent = html.Div(_recent_table(facts), id=RECENT)
     charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
@@ -139,7 +135,7 @@ def register(app: Dash, services: Services) -> None:
     def _follow(data: dict[str, Any] | None) -> tuple[Any, ...]:
         context = _shown(services, data)
         facts = read(services.reader, context)
-        texts = (_headline(context, facts.plans), _tables(facts), _recent_table(facts))
+        texts = (_headline(context, facts), _tables(facts), _recent_table(facts))
         charts = (_points(chart, facts) for chart in CHARTS)
         return (*_graph_properties(context, facts), *texts, *charts)
 
@@ -166,7 +162,7 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
-    graph = views.graph_plan(context.run_id, facts.plans)
+    graph = views.graph_plan(context.run_id, facts.plan)
     sparks = {
         node["id"]: views.spark(facts.series.get((node["entity"], node["spark"])))
         for node in graph["nodes"]
@@ -179,26 +175,29 @@ def _graph(context: Context, facts: Facts) -> Component:
     return PlanGraph(GRAPH, *_graph_properties(context, facts))
 
 
-def _headline(context: Context, plans: tuple[PlanVersion, ...]) -> Any:
-    if not plans:
-        return (context.run.note if context.run else "") or views.headline(plans)
-    plan = views.newest(plans)
+def _headline(context: Context, facts: Facts) -> Any:
+    plan = facts.plan
+    if plan is None:
+        return (context.run.note if context.run else "") or views.headline(None)
+    if len(facts.units) > 1:
+        each = " · ".join(f"{title}: {views.headline(one)}" for title, one in facts.units)
+        return static(html.Span(each, className="pw-headline", title=each))
     words = html.Span(plan.reason, className="pw-reason", title=plan.reason)
-    parts: list[Any] = [views.headline(plans), " · ", words]
+    parts: list[Any] = [views.headline(plan), " · ", words]
     if plan.decision is not None:
         parts += [" ", jump(context, "why?", "/decisions", max(0, plan.batch))]
     return static(html.Span(parts, className="pw-headline"))
 
 
 def _points(chart: Chart, facts: Facts) -> list[list[Any]]:
-    series = facts.series.get((views.SYSTEM, chart.property))
+    series = facts.series.get((SYSTEM, chart.property))
     return [list(point) for point in views.points(series)]
 
 
 def _chart(chart: Chart, facts: Facts) -> Component:
-    points = views.points(facts.series.get((views.SYSTEM, chart.property)))
+    points = views.points(facts.series.get((SYSTEM, chart.property)))
     return HistoryChart(
-        chart.id, chart.title, views.SYSTEM, chart.property, points, chart.unit, chart.form
+        chart.id, chart.title, SYSTEM, chart.property, points, chart.unit, chart.form
     )
 
 
@@ -229,23 +228,24 @@ _FILTER_COLUMNS: Final = (
 
 
 def _tables(facts: Facts) -> list[Component]:
-    """Of each unit its steps; then what is no step."""
-    several = len(facts.plans) > 1
-    found = []
-    for plan in facts.plans:
-        rows = views.steps([plan], facts.values, facts.entities)
-        if rows:
-            found.append(_steps_table(rows, plan.unit_id if several else "the plan"))
-    return [*found, *_parts_table(facts)]
+    return [*_steps_tables(facts), *_parts_table(facts)]
 
 
-def _steps_table(rows: list[Step], of: str) -> Component:
-    filters = rows[0].word == "filter"
+def _steps_tables(facts: Facts) -> list[Component]:
+    """A table for each unit, named after it where there are several."""
+    several = len(facts.units) > 1
+    return [_steps_table(facts, plan, title if several else "") for title, plan in facts.units]
+
+
+def _steps_table(facts: Facts, plan: PlanVersion, unit: str) -> Component:
+    rows = views.steps(plan, facts.values, facts.entities)
+    filters = bool(rows) and rows[0].word == "filter"
     cells = [[*_step_cells(row), *(_filter_cells(row) if filters else _sizes(row))] for row in rows]
     marks = [attrs(data_pw_node=row.entity) for row in rows]
     what = "Filters" if filters else "Constructs"
     columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
-    return table(f"{what} of {of}, in its order", columns, cells, marks)
+    words = f"{what} of the plan, in its order"
+    return table(f"{unit}: {words}" if unit else words, columns, cells, marks)
 
 
 _PART_COLUMNS: Final = (
@@ -260,7 +260,7 @@ _PART_COLUMNS: Final = (
 
 def _parts_table(facts: Facts) -> list[Component]:
     """The second table of a plan that is more than a chain."""
-    parts = views.other_parts(facts.plans)
+    parts = [] if facts.plan is None else views.other_parts(facts.plan)
     if not parts:
         return []
     rows = [
@@ -322,7 +322,7 @@ _BATCH_COLUMNS: Final = (
 
 
 def _recent_table(facts: Facts) -> Component:
-    visits = dict(views.points(facts.series.get((views.SYSTEM, "visits_per_tuple"))))
+    visits = dict(views.points(facts.series.get((SYSTEM, "visits_per_tuple"))))
     rows = [
         [
             batch.id,
@@ -331,12 +331,18 @@ def _recent_table(facts: Facts) -> Component:
             batch.n_misfits,
             batch.duration_ms,
             visits.get(batch.id or 0),
-            sum(batch.plans.values()),
+            _versions(batch),
             batch.stream_time,
         ]
         for batch in reversed(facts.batches)
     ]
     return table(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
+
+
+def _versions(batch: Batch) -> int | str | None:
+    """The plan the batch ran under; of several units all of them."""
+    versions = list(batch.plans.values())
+    return " · ".join(map(str, versions)) if len(versions) > 1 else next(iter(versions), None)
 
 
 PAGE: Final = Page(

@@ -88,7 +88,7 @@ class FiltersView(NamedTuple):
 
     @property
     def is_split(self) -> bool:
-        """Some filters are part of a Spark expression, others are not."""
+        """Some filters are comparisons, others are not."""
         return len({card.native for card in self.cards}) == 2
 
 

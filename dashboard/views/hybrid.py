@@ -131,7 +131,7 @@ def build_hybrid(matrix: Matrix, keep: Collection[tuple[str, int]] = ()) -> Hybr
 def build_ways(entries: Sequence[DecisionEntry], plan: int | None, node: str | None) -> Ways:
     """The ways recorded with the newest evaluation of plan version ``plan``, or else the newest.
 
-    entries: newest first; the one ``node`` names ('tuple:<decision>.<number>') comes before all.
+    entries: newest first; the one ``node`` names ('<decision>.<number>') comes before all.
     """
     told = [entry for entry in entries if _paths(entry)]
     seq, number = _named(node)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from dashboard.components.kinds import NATIVE, CardRole, node_kind
+from dashboard.components.kinds import NATIVE, Card, node_kind
+from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import known
 from storage.rows import SeriesData
-from storage.vocabulary.graph import PlanGraph, PlanNode, merged
 from storage.vocabulary.records import Entity, PlanVersion
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 SPARK_POINTS: Final = 24
-SYSTEM: Final = "system"
-#: Entities of these kinds have one number.
+#: Entities of these kinds have one number, see :func:`size_of`.
 SIZED: Final = ("queue", "synopsis", "store", "cache")
 #: Properties of source and output where a run has one of each: they are those of the system.
-_WHOLE: Final[Mapping[CardRole, str]] = {"source": "tuples_per_s", "output": "n_matched"}
-_SPARKS: Final[Mapping[CardRole, str]] = {
+_WHOLE: Final[Mapping[Card, str]] = {"source": "tuples_per_s", "output": "n_matched"}
+_SPARKS: Final[Mapping[Card, str]] = {
     "step": "drop_prob",
     "synopsis": "size_tuples",
     "store": "size_tuples",
@@ -30,7 +30,7 @@ class Step(NamedTuple):
 
     reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
     tuples dropped here. visits: share of all visits; for filters of the cost. queue: tuples handed
-    to it. cost: of a filter, us per tuple; native: it is part of a Spark expression.
+    to it. cost: of a filter, us per tuple; native: it compares.
     """
 
     position: int
@@ -72,60 +72,99 @@ class Node(NamedTuple):
     note: str | None = None
 
 
-def graph_plan(run_id: str, plans: Sequence[PlanVersion]) -> dict[str, Any]:
-    """The plans of a run's units as one graph, as it is drawn: nodes in an order of its flow.
+def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
+    """The plan as the graph draws it: any graph without a circle, nodes in an order of its flow.
 
-    version: how many plans the units have adopted together. band: the steps all look at every
-    tuple.
+    band: its steps all look at every tuple. Filters that compare are of kind NATIVE, the others
+    call functions or look into windows.
     """
-    nodes, graph = plan_nodes(plans), whole(plans)
-    kinds = {plan.kind for plan in plans}
+    if plan is None:
+        empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": []}
+        return {"run": run_id, "version": 0, "hash": "", "kind": "", "band": False, **empty}
+    nodes = plan_nodes(plan)
     return {
         "run": run_id,
-        "version": sum(plan.version for plan in plans),
-        "hash": "-".join(plan.hash for plan in plans),
-        "kind": ", ".join(sorted(kinds)),
-        "band": kinds == {"no early drop"},
+        "version": plan.version,
+        "hash": plan.hash,
+        "kind": plan.kind,
+        "band": plan.kind == "no early drop",
         "nodes": [_sent(node) for node in nodes],
-        "edges": [
-            {"source": edge.source, "target": edge.target, "queue": edge.queue}
-            for edge in graph.edges
-        ],
+        "edges": list(plan.graph.get("edges", [])),
         "signs": _signs(nodes),
     }
 
 
-def whole(plans: Sequence[PlanVersion]) -> PlanGraph:
-    """The graphs of the plans as one; what they share stands once."""
-    return merged(PlanGraph.from_json(plan.graph) for plan in plans)
+def whole(plans: Sequence[tuple[str, PlanVersion]]) -> PlanVersion | None:
+    """The plans of all units as one, for the graph of the run; of one unit its own.
+
+    plans: (title of the unit, its plan). Nodes that several units share belong to none.
+    """
+    if len(plans) < 2:
+        return plans[0][1] if plans else None
+    nodes: dict[str, dict[str, Any]] = {}
+    edges: dict[tuple[str, str, Any], Any] = {}
+    for title, plan in plans:
+        places = {entity: place for place, entity in enumerate(plan.order, 1)}
+        for node in plan.graph.get("nodes", []):
+            facts = {**node.get("properties", {}), "unit": title, "place": places.get(node["id"])}
+            shared = node["id"] in nodes
+            nodes[node["id"]] = node if shared else {**node, "properties": facts}
+        for edge in plan.graph.get("edges", []):
+            edges[edge["source"], edge["target"], edge.get("port")] = edge
+    found = [plan for _, plan in plans]
+    newest = max(found, key=lambda plan: plan.batch)
+    return replace(
+        newest,
+        version=sum(plan.version for plan in found),
+        kind=newest.kind if len({plan.kind for plan in found}) == 1 else "mixed",
+        order=tuple(entity for plan in found for entity in plan.order),
+        graph={"nodes": list(nodes.values()), "edges": list(edges.values())},
+        hash="-".join(plan.hash for plan in found),
+    )
 
 
-def plan_nodes(plans: Sequence[PlanVersion]) -> list[Node]:
-    """The nodes of the plans in an order of their flow; where that is open, in the plans' order."""
-    graph = whole(plans)
-    places = {id: place for plan in plans for place, id in enumerate(plan.order, 1)}
-    single = {role for role in _WHOLE if [n.role for n in graph.nodes].count(role) == 1}
-    by_id = {node.id: node for node in graph.nodes}
-    return [_node(by_id[id], places.get(id), single) for id in graph.topological()]
+def plan_nodes(plan: PlanVersion) -> list[Node]:
+    """The nodes of a plan in an order of its flow; where that is open, in the plan's order."""
+    records = {str(record["id"]): record for record in plan.graph.get("nodes", [])}
+    places = {entity: place for place, entity in enumerate(plan.order, 1)}
+    roles = [node_kind(str(record["role"])).card for record in records.values()]
+    single = {role for role in _WHOLE if roles.count(role) == 1}
+    edges = [(edge["source"], edge["target"]) for edge in plan.graph.get("edges", [])]
+    first = sorted(records, key=lambda node: places.get(node, 0))
+    return [_node(records[node], places.get(node), single) for node in flow_order(first, edges)]
 
 
-def _node(node: PlanNode, position: int | None, single: set[CardRole]) -> Node:
-    facts = node.properties
-    is_native = node.role == "filter" and facts.get("kind") == "native"
-    kind = NATIVE if is_native else node.role
+def flow_order(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
+    """The nodes with every edge from an earlier to a later one; ties as given.
+
+    Nodes on a circle, which no plan has, come last.
+    """
+    left, ordered = dict.fromkeys(nodes), list[str]()
+    while left:
+        waiting = {target for source, target in edges if source in left}
+        free = next((node for node in left if node not in waiting), next(iter(left)))
+        ordered.append(free)
+        del left[free]
+    return ordered
+
+
+def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) -> Node:
+    facts = record.get("properties") or {}
+    compares = facts.get("kind") == "native" or facts.get("runs_in") == "expression"
+    kind = NATIVE if compares else str(record["role"])
     known_as = node_kind(kind)
-    role = known_as.role
+    role, name = known_as.card, str(record.get("name") or record["id"])
     return Node(
-        id=node.id,
+        id=str(record["id"]),
         role=role,
         kind=kind,
         sign=known_as.sign,
-        name=node.name,
+        name=name,
         word=known_as.word,
-        title=f"{known_as.sign} {node.name}",
-        entity=SYSTEM if role in single else node.id,
+        title=f"{known_as.sign} {name}" if role not in ("source", "output") else name,
+        entity=SYSTEM if role in single else str(record["id"]),
         spark=_WHOLE[role] if role in single else _SPARKS.get(role, "reached_tuples"),
-        position=position if role == "step" else None,
+        position=facts.get("place", position),
         unit=facts.get("unit"),
         lanes=facts.get("lanes"),
         note=facts.get("note"),
@@ -147,21 +186,21 @@ def _signs(nodes: Sequence[Node]) -> list[list[str]]:
     return [[sign, word] for sign, word in others.items()]
 
 
+def size_of(own: Mapping[str, float | None]) -> float | None:
+    """What a queue handed over in the batch; of what only holds tuples, how many it holds."""
+    return own.get("flow_tuples", own.get("size_tuples"))
+
+
 def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, Any]:
     """Values of a batch shaped as the live delta: what has a size only is a bare number."""
     shaped: dict[str, Any] = {}
     for entity, properties in values.items():
         kind = entities[entity].kind if entity in entities else ""
         if kind in SIZED:
-            shaped[entity] = queue_tuples(properties)
+            shaped[entity] = size_of(properties)
         elif kind in ("system", "operator"):
             shaped[entity] = dict(properties)
     return shaped
-
-
-def queue_tuples(own: Mapping[str, float | None]) -> float | None:
-    """What a queue handed over in the batch; of what only waits or remembers, its size."""
-    return own.get("flow_tuples", own.get("size_tuples"))
 
 
 def spark(series: SeriesData | None) -> list[float]:
@@ -181,20 +220,14 @@ def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
     ]
 
 
-def steps(
-    plans: Sequence[PlanVersion], values: Values, entities: Mapping[str, Entity]
-) -> list[Step]:
-    """The steps of the plans in order, with their numbers at the batch of ``values``."""
-    return [row for plan in plans for row in _steps(plan, values, entities)]
-
-
-def _steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
+def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
+    """The steps of a plan in order, with their numbers at the batch of ``values``."""
     nodes = sorted(
-        (node for node in plan_nodes([plan]) if node.position), key=lambda node: node.position or 0
+        (node for node in plan_nodes(plan) if node.position), key=lambda node: node.position or 0
     )
     paid = [_paid(values.get(node.id, {})) for node in nodes]
     total = sum(number for number in paid if number is not None)
-    queues = {edge.target: edge.queue for edge in whole([plan]).edges}
+    queues = {edge["target"]: edge.get("queue") for edge in plan.graph.get("edges", [])}
     rows: list[Step] = []
     alive: float | None = 1.0
     for node, visits in zip(nodes, paid, strict=True):
@@ -212,7 +245,7 @@ def _steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) ->
                 dropped=None if alive is None or after is None else max(0.0, alive - after),
                 survival=after,
                 visits=None if visits is None or not total else visits / total,
-                queue=queue_tuples(values.get(queues.get(node.id, ""), {})),
+                queue=size_of(values.get(queues.get(node.id) or "", {})),
                 n_regions=facts.get("n_regions"),
                 n_queries=facts.get("n_queries"),
                 cost=own.get("cost_us"),
@@ -223,15 +256,15 @@ def _steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) ->
     return rows
 
 
-def other_parts(plans: Sequence[PlanVersion]) -> list[tuple[Node, list[str], list[str]]]:
+def other_parts(plan: PlanVersion) -> list[tuple[Node, list[str], list[str]]]:
     """What is no step, with the names of what it reads and of what reads it; [] for a chain of
     steps between one source and one output."""
-    nodes = plan_nodes(plans)
+    nodes = plan_nodes(plan)
     others = [node for node in nodes if node.role != "step"]
     if {node.role for node in others} <= set(_WHOLE) and len(others) <= len(_WHOLE):
         return []
     names = {node.id: node.name for node in nodes}
-    edges = [(edge.source, edge.target) for edge in whole(plans).edges]
+    edges = [(edge["source"], edge["target"]) for edge in plan.graph.get("edges", [])]
     return [
         (
             node,
@@ -248,17 +281,10 @@ def _paid(own: Mapping[str, float | None]) -> float | None:
     return None if reached is None else reached * (1.0 if cost is None else cost)
 
 
-def headline(plans: Sequence[PlanVersion]) -> str:
-    """One line above the graph: which plan, since when; the reason of the last one follows it."""
-    if not plans:
+def headline(plan: PlanVersion | None) -> str:
+    """One line above the graph: which plan, since when; the reason follows it."""
+    if plan is None:
         return "No plan yet: it is chosen with the first batch."
-    last = newest(plans)
-    since = "from the start" if last.batch <= 0 else f"since batch {last.batch}"
-    kind = "" if last.kind == "early drop" else f", {last.kind}"
-    units = f", {len(plans)} units" if len(plans) > 1 else ""
-    return f"Plan {sum(plan.version for plan in plans)}{units}{kind}, {since}"
-
-
-def newest(plans: Sequence[PlanVersion]) -> PlanVersion:
-    """The plan that was adopted last."""
-    return max(plans, key=lambda plan: (plan.batch, plan.version))
+    since = "from the start" if plan.batch <= 0 else f"since batch {plan.batch}"
+    kind = "" if plan.kind == "early drop" else f", {plan.kind}"
+    return f"Plan {plan.version}{kind}, {since}"

@@ -77,7 +77,7 @@ def build_snapshot(
         now=context.now,
         time=times[-1][1] if times else None,
         period_s=period(times),
-        plans=[plan_item(plan) for plan in plans],
+        plans=[plan_item(plan, number) for number, plan in enumerate(plans, 1)],
         cost=[] if cost is None else pairs(cost.batch, cost.value),
         times=times,
         events=[event_item(event) for event in shown],
@@ -106,10 +106,11 @@ def period(times: Sequence[tuple[int, float]]) -> float:
     return float(np.median(steps[usable, 1] / steps[usable, 0])) if usable.any() else 1.0
 
 
-def plan_item(plan: PlanVersion) -> dict[str, Any]:
-    """A plan as the header names it."""
+def plan_item(plan: PlanVersion, number: int) -> dict[str, Any]:
+    """A plan as the header names it. number: of the plans its run has had so far, from 1."""
     return {
-        "version": plan.version,
+        "version": number,
+        "unit": plan.unit_id,
         "batch": plan.batch,
         "time": plan.recorded_at,
         "kind": plan.kind,

@@ -49,7 +49,20 @@ def send(site: Site, method: str, path: str, **more: Any) -> TestResponse:
 
 
 def scalar(chance: random.Random) -> Any:
-    plain = [None, True, False, 0, -1, 0.5, 1e308, 10**30, float("nan"), float("inf"), [], {}]
+    plain: list[Any] = [
+        None,
+        True,
+        False,
+        0,
+        -1,
+        0.5,
+        1e308,
+        10**30,
+        float("nan"),
+        float("inf"),
+        [],
+        {},
+    ]
     return chance.choice([*plain, *WORDS, *NASTY])
 
 

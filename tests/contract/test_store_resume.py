@@ -91,13 +91,14 @@ def test_the_last_state_of_a_workload(writer: EngineWriter, reader: Reader) -> N
     assert state is not None
     assert state == last_state(reader, "flights")
     assert (state.run.id, state.run.state, state.last_batch) == ("r1", "running", 4)
-    (last,) = state.units
+    last, gone = state.units
+    assert (gone.unit, gone.plan, gone.last_seq) == (GONE, None, 0)
     assert (last.unit, last.last_seq) == (ASC, 9)
     assert last.plan == reader.plan_at("r1", unit=ASC.id)
     assert last.plan is not None
     assert last.plan.version == 5
     assert state.unit(ASC.id) == last
-    assert state.unit("asc.Gone") is None
+    assert state.unit("asc.Nobody") is None
     assert [(k.name, k.value, k.version) for k in state.knobs] == [("mu", 0.2, 1), ("nu", 1, 0)]
     assert state.queries == (LastQuery("late", "Select late", False, ASC.id),)
     assert state.totals == {

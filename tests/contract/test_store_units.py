@@ -106,6 +106,13 @@ def test_the_plan_of_each_unit_at_a_batch(writer: EngineWriter, reader: Reader) 
     assert {u: p.version for u, p in reader.plans_at("r1").items()} == versions[-1]
 
 
+def test_a_run_begins_with_its_units(writer: EngineWriter, reader: Reader) -> None:
+    before = reader.cursor()
+    writer.begin_run(new_run("r2"), units=(ASC,))
+    assert reader.units("r2") == reader.units("r2", 0) == (ASC,)
+    assert reader.changes(before)[0].changed == ("runs", "units")
+
+
 def test_units_come_change_and_go(writer: EngineWriter, reader: Reader) -> None:
     write(writer, 0, units=(ASC,))
     write(writer, 1, units=(ASC, GREEDY))

@@ -61,7 +61,7 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
 
     with open_reader(str(store)) as reader:
         (run,) = reader.runs()
-        assert (run.state, run.stream) == ("ended", "S")
+        assert (run.state, run.streams) == ("ended", "S")
         values = reader.values(run.id)
         assert values["system"]["tuples_total"] == 6
         assert values["system"]["matched_total"] == 5
@@ -145,7 +145,7 @@ def test_a_source_that_cannot_be_opened_fails_its_own_run_alone(tmp_path: Path) 
     done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(store))
     assert done.returncode == 1, done.stderr
     with open_reader(str(store)) as reader:
-        runs = {run.stream: run for run in reader.runs()}
+        runs = {run.streams: run for run in reader.runs()}
     assert runs["S"].state == "ended"
     assert runs["F"].state == "failed"
     assert str(tmp_path / "cache") in runs["F"].note

@@ -1,142 +1,20 @@
-"""Pipelined filters on Spark: results by definition, whatever the order, profile and seed."""
+"""Workloads with functions and windows, run by the command."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from backend.engine.execution import FilterBatchResult, FilterSnapshot
-from backend.hosts.spark.filter_executor import FilterExecutor
-from backend.hosts.spark.sinks import FileSink
-from pyspark.sql import DataFrame, SparkSession
 
-from backend.cql import parse_query
-from backend.model.filters import FilterPlan, Probing
-from backend.model.functions import Function, Functions, Parameter
-from backend.model.schema import Schema
-from backend.systems.agreedy.pipeline import pipeline_of
-from backend.workloads.functions import built_in
 from storage.store import open_reader
-from tests.oracles.filter_batches import execute as execute_slowly
-from tests.spark.plans import frame_of, json_lines, query_ids_by_row
+from tests.spark.plans import json_lines
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = Schema.parse("id int, i int, x double, s string, t timestamp")
-TEXT = """
-Select * From S Where i between 2 and 8 and (x > 1.5 or s is null) and id <> 7
-  and matches(s, 'a') and fragile(i) and not contains(s, 'zz')"""
-
-
-def fragile(i: int) -> bool:
-    """Raises for 5, drops 3."""
-    if i == 5:
-        raise ValueError("five")
-    return i != 3
-
-
-FUNCTIONS = Functions(
-    {
-        **built_in().functions,
-        "fragile": Function("fragile", (Parameter("i", "int"),), fragile),
-    }
-)
-QUERY = parse_query("q", TEXT, {"S": SCHEMA}, FUNCTIONS)
-
-
-def tuples(n: int, seed: int) -> list[dict[str, Any]]:
-    rng = random.Random(seed)
-    return [
-        {
-            "id": k,
-            "i": rng.choice([None, *range(10)]),
-            "x": rng.choice([None, 1.0, 1.5, 2.5, float("nan"), float("inf")]),
-            "s": rng.choice([None, "a", "ba", "b", "azz", "it's a \\"]),
-            "t": None,
-        }
-        for k in range(n)
-    ]
-
-
-def run(
-    spark: SparkSession,
-    folder: Path,
-    frame: DataFrame,
-    order: list[str],
-    probing: Probing,
-    profile_prob: float,
-    seed: int,
-) -> FilterBatchResult:
-    sink = FileSink(spark, str(folder), "parquet")
-    executor = FilterExecutor(spark, SCHEMA, None, sink, FUNCTIONS, {}, seed)
-    filters = pipeline_of(QUERY)
-    plan = FilterPlan(1, tuple(order), 3)
-    return executor.execute(frame, FilterSnapshot(0, "q", filters, plan, probing, profile_prob))
-
-
-def test_what_is_emitted_does_not_depend_on_order_profile_or_seed(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    rows = tuples(500, 3)
-    frame = frame_of(spark, SCHEMA, rows)
-    names = [f.name for f in pipeline_of(QUERY)]
-    assert names == ["i", "x_or_s", "id", "matches", "fragile", "contains"]
-    seen = []
-    for turn, (rule, p) in enumerate([("all", 0.0), ("all", 1.0), ("next", 0.4), ("one", 0.4)]):
-        rng = random.Random(turn)
-        order = [*rng.sample(names[:3], 3), *rng.sample(names[3:], 3)]
-        probing = Probing(rule, names[4] if rule == "one" else None)  # type: ignore[arg-type]  # of the rules
-        folder = tmp_path / str(turn)
-        result = run(spark, folder, frame, order, probing, p, seed=turn)
-        emitted = sorted(query_ids_by_row(spark, folder, "id"))
-        aside = sorted(line["error"] + line["raw"] for line in json_lines(folder / "_misfits"))
-        seen.append((emitted, aside, result.n_matched, result.n_misfits))
-
-        snapshot = FilterSnapshot(
-            0, "q", pipeline_of(QUERY), FilterPlan(1, tuple(order), 3), probing, p
-        )
-        slow = execute_slowly(rows, snapshot, SCHEMA, FUNCTIONS)
-        assert emitted == [m.values["id"] for m in slow.recent]
-        assert (result.reached, result.dropped) == (slow.reached, slow.dropped)
-        assert (result.n_tuples, result.n_misfits) == (slow.n_tuples, slow.n_misfits)
-        if p in (0.0, 1.0):
-            assert result.outcomes.tolist() == slow.outcomes.tolist()
-            assert result.n_passed == slow.n_passed
-        else:
-            assert 0 < result.n_profiled < len(rows) * 0.6
-    assert all(found == seen[0] for found in seen)
-    assert seen[0][0]
-    assert seen[0][3] > 0
-    assert "fragile: ValueError: five" in seen[0][1][0]
-
-
-def test_the_profile_is_seeded_and_a_repeated_batch_replaces_what_it_wrote(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    frame = frame_of(spark, SCHEMA, tuples(300, 4))
-    order = [f.name for f in pipeline_of(QUERY)]
-    first, second, other = (
-        run(spark, tmp_path, frame, order, Probing("all"), 0.3, seed) for seed in (1, 1, 2)
-    )
-    assert first.outcomes.tolist() == second.outcomes.tolist() != other.outcomes.tolist()
-    assert len(query_ids_by_row(spark, tmp_path, "id")) == first.n_matched == other.n_matched
-
-
-def test_no_query_emits_nothing_and_counts_all(spark: SparkSession, tmp_path: Path) -> None:
-    frame = frame_of(spark, SCHEMA, tuples(50, 4))
-    executor = FilterExecutor(
-        spark, SCHEMA, None, FileSink(spark, str(tmp_path), "parquet"), FUNCTIONS, {}, 1
-    )
-    snapshot = FilterSnapshot(0, None, (), FilterPlan(1, (), 0), Probing("all"), 0.5)
-    result = executor.execute(frame, snapshot)
-    assert (result.n_tuples, result.n_matched, result.n_misfits) == (50, 0, 0)
-
-
 MODULE = """
 from backend.workloads.functions import filter_function
 

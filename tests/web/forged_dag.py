@@ -10,33 +10,38 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from storage.records import (
+from storage.vocabulary.kinds import EntityKind, Role
+from storage.vocabulary.records import (
     Batch,
     BatchRecord,
     Decision,
     Entity,
-    EntityKind,
     Event,
+    Input,
     PlanVersion,
     Run,
     Sample,
+    Unit,
 )
-
 from storage.writer import EngineWriter
+from tests.web.stamping import stamped
 
 N_BATCHES: Final = 60
 CHANGED: Final = 40
 N_TUPLES: Final = 1000
-UNITS: Final = {"asc": "ASC of Flights", "join": "joins of Q3"}
+UNITS: Final = {"selection": "ASC of Flights", "join": "joins of Q3"}
 _ENTITY_KINDS: Final[Mapping[str, EntityKind]] = {"synopsis": "synopsis", "store": "store"}
 
 
+UNIT: Final = Unit("forged", "forged", "All of it", ("Flights",))
+
+
 class Part(NamedTuple):
-    """A node: id, kind, label, share of the arriving tuples that reach it; note: what it does."""
+    """A node: id, role, name, share of the arriving tuples that reach it; note: what it does."""
 
     id: str
-    kind: str
-    label: str
+    role: Role
+    name: str
     share: float
     note: str | None = None
 
@@ -46,8 +51,8 @@ PARTS: Final = (
     Part("op:source:weather", "source", "Weather", 0.34),
     Part("op:source:planes", "source", "Planes", 0.12),
     Part("op:source:airports", "source", "Airports", 0.02, "a relation"),
-    Part("asc:dep_delay", "asc", "σ dep_delay", 1.0),
-    Part("asc:origin", "asc", "σ origin", 0.41),
+    Part("asc:dep_delay", "selection", "dep_delay", 1.0),
+    Part("asc:origin", "selection", "origin", 0.41),
     Part("op:window:weather", "window", "last hour", 0.34, "Range 1 hour"),
     Part("op:join:three", "join", "origin, tailnum", 0.6, "Flights, Weather, Planes"),
     Part("op:join:airports", "join", "faa", 0.25, "Weather, Airports"),
@@ -97,12 +102,10 @@ def plan(version: int, batch: int, order: tuple[str, ...], decision: int | None)
     """The plan with the selections in this order; nodes and edges come shuffled."""
     nodes: list[dict[str, Any]] = []
     for part in PARTS:
-        node: dict[str, Any] = {"id": part.id, "kind": part.kind, "label": part.label}
-        if part.note:
-            node["note"] = part.note
-        if part.kind in UNITS:
-            node["unit"] = UNITS[part.kind]
-        nodes.append(node)
+        facts = {"note": part.note} if part.note else {}
+        if part.role in UNITS:
+            facts["unit"] = UNITS[part.role]
+        nodes.append({"id": part.id, "role": part.role, "name": part.name, "properties": facts})
     edges = [{"source": a, "target": z, "queue": queue_of(a, z)} for a, z in flows(order)]
     edges += [{"source": a, "target": z} for a, z in READS]
     rng = random.Random(version)
@@ -117,7 +120,8 @@ def plan(version: int, batch: int, order: tuple[str, ...], decision: int | None)
 
 def record_dag(writer: EngineWriter, run_id: str, started_at: float) -> None:
     """Write the run: ``N_BATCHES`` batches, the selections changing places at ``CHANGED``."""
-    run = Run(run_id, "mixed", "four streams", "running", started_at, [], {}, 1, "forge", "0.1.0")
+    inputs = tuple(Input(part.name, []) for part in PARTS if part.role == "source")
+    run = Run(run_id, "mixed", "running", started_at, {}, 1, "forge", "0.1.0", inputs=inputs)
     writer.begin_run(run, _entities(), ())
     for b in range(N_BATCHES):
         order = _SELECTED if b < CHANGED else _SELECTED[::-1]
@@ -130,12 +134,13 @@ def record_dag(writer: EngineWriter, run_id: str, started_at: float) -> None:
             plans, decisions = (plan(2, b, order, 1),), (_decision(b, order),)
             events = (Event("rearrangement", "Plan 2: origin first", ref={"decision": 1}),)
         time = started_at + 0.5 * b
-        batch = Batch(b, time, 80.0, N_TUPLES, 180, 0, 1 if b < CHANGED else 2, "", {})
+        version = 1 if b < CHANGED else 2
+        batch = Batch(b, time, 80.0, N_TUPLES, 180, 0, {UNIT.id: version}, "", {})
         samples = _samples(b, order)
         record = BatchRecord(
             run_id, batch, samples=samples, plans=plans, decisions=decisions, events=events
         )
-        writer.write_batch(record)
+        writer.write_batch(stamped(record, UNIT))
 
 
 def _decision(b: int, order: tuple[str, ...]) -> Decision:
@@ -148,11 +153,12 @@ def _decision(b: int, order: tuple[str, ...]) -> Decision:
 
 def _entities() -> tuple[Entity, ...]:
     parts = [
-        Entity(part.id, _ENTITY_KINDS.get(part.kind, "operator"), part.label) for part in PARTS
+        Entity(part.id, _ENTITY_KINDS.get(part.role, "operator"), part.name, role=part.role)
+        for part in PARTS
     ]
     edges = dict.fromkeys((*flows(_SELECTED), *flows(_SELECTED[::-1])))
-    queues = [Entity(queue_of(a, z), "queue", f"{a} to {z}") for a, z in edges]
-    return (Entity("system", "system", "Engine"), *parts, *queues)
+    queues = [Entity(queue_of(a, z), "queue", f"{a} to {z}", role="queue") for a, z in edges]
+    return (Entity("system", "system", "Engine", role="system"), *parts, *queues)
 
 
 def _samples(b: int, order: tuple[str, ...]) -> tuple[Sample, ...]:
@@ -166,7 +172,7 @@ def _samples(b: int, order: tuple[str, ...]) -> tuple[Sample, ...]:
         Sample("system", "batch_ms", 80 * sway, "ms"),
     ]
     for part in PARTS:
-        if part.kind not in _ENTITY_KINDS:
+        if part.role not in _ENTITY_KINDS:
             reached = round(N_TUPLES * part.share * sway)
             samples.append(Sample(part.id, "reached_tuples", reached, "tuples"))
     alive = 1.0
@@ -176,5 +182,5 @@ def _samples(b: int, order: tuple[str, ...]) -> tuple[Sample, ...]:
         samples.append(Sample(entity, "survival_prob", alive, "prob"))
     for source, target in flows(order):
         size = round(rng.random() ** 2 * 700)
-        samples.append(Sample(queue_of(source, target), "size_tuples", size, "tuples"))
+        samples.append(Sample(queue_of(source, target), "flow_tuples", size, "tuples"))
     return tuple(samples)

@@ -26,7 +26,7 @@ def test_queries_with_matches_tuples_and_misfits(
     ]
     assert totals == sorted(totals, reverse=True)
     expect(page.locator(".pw-tuples tbody tr").first).to_be_visible()
-    expect(page.locator("#pw-results-misfits")).to_contain_text("dep_delay: not an int")
+    expect(page.locator("#pw-misfits")).to_contain_text("dep_delay: not an int")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
@@ -35,7 +35,7 @@ def test_a_query_is_chosen_by_keyboard_and_kept_in_the_url(open_page: OpenPage) 
     page.locator("tr[data-query=fog]").get_by_role("link").focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("node=query%3Afog"))
-    expect(page.locator("#pw-results-query")).to_contain_text(QUERIES["fog"])
+    expect(page.locator("#pw-query-body")).to_contain_text(QUERIES["fog"])
     expect(page.locator("tr[data-query=fog]")).to_have_attribute("aria-current", "true")
 
 

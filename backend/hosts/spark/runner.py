@@ -86,8 +86,8 @@ class RunHost:
                 time.sleep(POLL_S)
         finally:
             self._stop(query)
-        failure = self._error or query.exception()
-        if failure is not None and not self.stopping.is_set():
+        failure = self._error or (None if self._is_stopped else query.exception())
+        if failure is not None:
             raise RunFailed(worker_cause(failure)) from failure
         if self._loop.stop_requested.is_set():
             return "stopped by command"
@@ -139,9 +139,9 @@ class RunHost:
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
             self._taken.write({n: f.n_consumed for n, f in self._feeders.items()})
         except BaseException as error:
-            self._error = error
             self._loop.abandon_batch()
-            if not self.stopping.is_set():
+            if not self._is_stopped:
+                self._error = error
                 raise
             log.info("batch %d was cut off by the stop", batch_id)
 
@@ -170,8 +170,12 @@ class RunHost:
     def _reasons(self) -> list[str]:
         return [f"{name}: {why}" for name, why in self._failures.items()]
 
+    @property
+    def _is_stopped(self) -> bool:
+        return self.stopping.is_set() or self._loop.stop_requested.is_set()
+
     def _is_over(self) -> bool:
-        if self.stopping.is_set() or self._loop.stop_requested.is_set():
+        if self._is_stopped:
             return True
         if self._inputs.rows.native or self._loop.in_batch:
             return False

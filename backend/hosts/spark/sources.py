@@ -1,4 +1,4 @@
-"""Streams into Spark: native sources, and the spool folder of a replayed one."""
+"""Streams into Spark: native sources, and tables of files that are replayed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from backend.hosts.spark.literals import quote
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
 from backend.workloads.files import FILE_FORMATS
@@ -38,17 +37,6 @@ def open_replay(session: SparkSession, stream: StreamSpec, cache: Path) -> Repla
     frame = session.read.schema(_declared(stream.schema)).options(**_options(stream.source))
     table = frame.format(stream.source.format).load(stream.source.options["path"]).toArrow()
     return ArrowTableSource(table, stream.schema)
-
-
-def spooled(
-    session: SparkSession, schema: Schema, spool: Path, keep_arrival: bool = False
-) -> DataFrame:
-    """The stream of files a feeder publishes, oldest first; with ``_arrival`` if asked for."""
-    spool.mkdir(parents=True, exist_ok=True)
-    reader = session.readStream.schema(f"{_declared(schema)}, `_arrival` bigint")
-    reader = reader.option("maxFilesPerTrigger", "1000").option("fileNameOnly", "true")
-    frame = reader.format("parquet").load(str(spool))
-    return frame if keep_arrival else frame.drop("_arrival")
 
 
 def native(session: SparkSession, stream: StreamSpec) -> DataFrame:
@@ -107,6 +95,6 @@ def _streamed(path: str) -> str:
 
 
 def _conform(frame: DataFrame, schema: Schema) -> DataFrame:
-    columns = [f"cast({quote(a.name)} as {a.type}) as {quote(a.name)}" for a in schema.attributes]
+    columns = [f"cast(`{a.name}` as {a.type}) as `{a.name}`" for a in schema.attributes]
     corrupt = CORRUPT if CORRUPT in frame.columns else f"cast(null as string) as {CORRUPT}"
     return frame.selectExpr(*columns, corrupt)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from backend.hosts.contract import cause
-from backend.operators.task import BatchTask, TaskJob
+from backend.operators.task import CHUNK_TUPLES, BatchTask, TaskJob
 from backend.workloads.contract import CORRUPT
 from backend.workloads.replay import NUMBER_DIGITS
 
@@ -116,17 +116,17 @@ def _take_files(task: BatchTask, rows: Rows, names: list[str]) -> None:
 def _take_tables(task: BatchTask, input: str, tables: list[tuple[int, pa.Table]]) -> None:
     if not tables:
         return
-    arrivals = [np.arange(first, first + len(table)) for first, table in tables]
+    arrivals = np.concatenate([np.arange(first, first + len(table)) for first, table in tables])
     together = pa.concat_tables([table for _, table in tables]).combine_chunks()
-    for batch in together.to_batches():
-        task.take(input, batch, np.concatenate(arrivals))
+    for batch in together.to_batches(max_chunksize=CHUNK_TUPLES):
+        task.take(input, batch, arrivals[: len(batch)])
+        arrivals = arrivals[len(batch) :]
 
 
 def _read(path: Path) -> pa.Table:
     with pq.ParquetFile(path, memory_map=True) as file:
-        names = [name for name in file.schema_arrow.names if name != "_arrival"]
-        table = file.read(columns=names, use_threads=False)
-    if CORRUPT not in names:
+        table = file.read(use_threads=False)
+    if CORRUPT not in table.column_names:
         raise pa.ArrowInvalid(f"it has no column {CORRUPT}")
     return table
 

@@ -1,15 +1,11 @@
-"""What a Python worker of Spark does with its part of a batch: look up, match, count. No pyspark.
-
-Arrow batches in; matched tuples with the names of their queries out, and behind them one row that
-holds the counts and the profiled tuples alone. numba is imported when the first batch arrives.
-"""
+"""A selection plan as tasks get it: flat arrays, searches for regions, names of queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +13,8 @@ from numpy.typing import NDArray
 
 from backend.model.events import PlanKind
 from backend.model.schema import FLOAT_TYPES
-from backend.operators.flags import PROFILED, RECENT
 from backend.operators.selection.layout import ByTable, Layout, Search, Texts
-from backend.operators.selection.tickets import FIRST_TICKETS, ticket_seed
 from backend.operators.values import STORED, python_values
-
-_IDS: Final = pa.list_(pa.string())
-QUERY_IDS, TALLY, SAMPLE = "query_ids", "_tally", "_sample"
 
 
 class Names(NamedTuple):
@@ -65,37 +56,13 @@ class Names(NamedTuple):
         return (pairs // n_names).astype(np.int32), (pairs % n_names).astype(np.int32)
 
 
-class Tally(NamedTuple):
-    """Counts of a part of a batch, or of all of it. reached, dropped: int64[n], in the plan's
-    order. matched: int64[queries], tuples by rank of the name."""
-
-    reached: NDArray[np.int64]
-    dropped: NDArray[np.int64]
-    matched: NDArray[np.int64]
-
-    def packed(self) -> bytes:
-        """As bytes, of the queries only those that matched anything."""
-        ranks = np.flatnonzero(self.matched)
-        parts = [self.reached, self.dropped, ranks, self.matched[ranks]]
-        return np.concatenate([[len(self.reached)], *parts]).astype("<i8").tobytes()
-
-    @classmethod
-    def unpacked(cls, parts: Sequence[bytes], n: int, n_queries: int) -> Tally:
-        """The sum of packed tallies of n constructs."""
-        total = cls(*(np.zeros(size, dtype=np.int64) for size in (n, n, n_queries)))
-        for part in parts:
-            numbers = np.frombuffer(part, dtype="<i8")[1:]
-            total.reached[:] += numbers[:n]
-            total.dropped[:] += numbers[n : 2 * n]
-            ranks, counts = np.split(numbers[2 * n :], 2)
-            total.matched[ranks] += counts
-        return total
-
-
 @dataclass(frozen=True)
 class ShippedPlan:
-    """A plan as workers get it, once a version. attributes: of the stream, in order. order: the
-    constructs' attributes, with their types; searches: how each finds its regions."""
+    """A plan as tasks get it, the same object as long as it is in force.
+
+    attributes: of the stream, in order. order: the constructs' attributes, with their types;
+    searches: how each finds its regions.
+    """
 
     attributes: tuple[str, ...]
     version: int
@@ -110,71 +77,6 @@ class ShippedPlan:
     def name_array(self) -> pa.StringArray:
         """The sorted names as an Arrow array."""
         return pa.array(self.names.sorted, pa.string())
-
-
-def match_part(
-    plan: ShippedPlan, batch_id: int, partition: int, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """The matched tuples of one partition, and a last row with its Tally and its sample.
-
-    Batches have the stream's attributes, RECENT and PROFILED; results the attributes, RECENT and
-    QUERY_IDS, and TALLY and SAMPLE, which are NULL in matched tuples.
-    """
-    part: _Part | None = None
-    for batch in batches:
-        part = part or _Part(plan, batch_id, partition, batch.schema)
-        yield part.match(batch)
-    if part is not None:
-        yield part.end()
-
-
-class _Part:
-    """One partition of a batch under way."""
-
-    def __init__(self, plan: ShippedPlan, batch_id: int, partition: int, schema: pa.Schema) -> None:
-        from backend.operators.selection.matcher import Matcher
-
-        seed = ticket_seed(plan.version, batch_id, partition)
-        self._plan = plan
-        self._matcher = Matcher(plan.layout, plan.kind, plan.resolved, FIRST_TICKETS, seed)
-        self._matched = np.zeros(len(plan.names.sorted), dtype=np.int64)
-        kept = [schema.field(name) for name in (*plan.attributes, RECENT)]
-        ids = pa.field(QUERY_IDS, _IDS)
-        told = [pa.field(name, pa.binary()) for name in (TALLY, SAMPLE)]
-        self._schema = pa.schema([*kept, ids, *told])
-        self._sample: list[pa.RecordBatch] = []
-
-    def match(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        plan = self._plan
-        regions = np.empty((len(plan.order), len(batch)), dtype=np.int32)
-        for place, (attribute, type_name) in enumerate(plan.order):
-            look_up(batch.column(attribute), type_name, plan.searches[place], regions[place])
-        found = self._matcher.match(regions)
-        rows, starts, ranks = plan.names.of_matches(found.tuples, found.slots)
-        self._matched += np.bincount(ranks, minlength=len(self._matched))
-        columns = [batch.column(name).take(rows) for name in (*plan.attributes, RECENT)]
-        ids = pa.ListArray.from_arrays(
-            pa.array(starts, pa.int32()), plan.name_array.take(ranks), type=_IDS
-        )
-        self._profile(batch)
-        nothing = pa.nulls(len(rows), pa.binary())
-        return pa.RecordBatch.from_arrays([*columns, ids, nothing, nothing], schema=self._schema)
-
-    def _profile(self, batch: pa.RecordBatch) -> None:
-        """Keep the profiled tuples: the plan's attributes."""
-        drawn = batch.select([attribute for attribute, _ in self._plan.order])
-        drawn = drawn.filter(batch.column(PROFILED))
-        if len(drawn):
-            self._sample.append(drawn)
-
-    def end(self) -> pa.RecordBatch:
-        counts = self._matcher.counts
-        tally = Tally(counts.reached, counts.dropped, self._matched).packed()
-        cells = [pa.nulls(1, field.type) for field in self._schema]
-        cells[-2] = pa.array([tally], pa.binary())
-        if self._sample:
-            cells[-1] = pa.array([packed_sample(self._sample)], pa.binary())
-        return pa.RecordBatch.from_arrays(cells, schema=self._schema)
 
 
 def packed_sample(batches: Sequence[pa.RecordBatch]) -> bytes:

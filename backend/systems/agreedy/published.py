@@ -24,7 +24,8 @@ from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
 
 def plan_graph(plan: FilterPlan, unit_id: str, input: str) -> PlanGraph:
-    """The filters in their order, native ones marked; nothing while there is no query."""
+    """The filters in their order, those that are comparisons marked; nothing while there is no
+    query."""
     if not plan.order:
         return PlanGraph()
     facts = {name: {"kind": "native"} if name in plan.native else {} for name in plan.order}

@@ -106,7 +106,7 @@ def _legend(view: FiltersView | None) -> list[Component]:
         ("off", "not kept by the algorithm"),
     ]
     if view is not None and view.is_split:
-        keys.append(("split", "left of it a Spark expression, right of it the Arrow operator"))
+        keys.append(("split", "left of it comparisons, right of it functions"))
     return [
         html.Span([html.I(className=f"pw-v-key pw-v-key-{name}"), words]) for name, words in keys
     ]

@@ -13,6 +13,7 @@ from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, RunFacts, Scope, Sheet
 from dashboard.views.inputs import InputRow, UnitRow, input_rows, unit_rows
 from storage.reader import Reader
+from storage.vocabulary.records import InputBatch
 
 _INPUTS: Final = (
     Column("Input"),
@@ -40,7 +41,7 @@ def build(reader: Reader, context: Context, scope: Scope) -> Parts | None:
     if context.run is None:
         return None
     inputs = reader.inputs(run)
-    counts = {}
+    counts: dict[str, InputBatch] = {}
     for one in inputs:
         found = reader.input_batches(run, one.input.name, until=at, limit=1)
         counts |= {stored.counts.input: stored.counts for stored in found}

@@ -13,13 +13,15 @@ import pytest
 from dashboard import context as contexts
 from dashboard.context import Moment
 from dashboard.live import Hub
-from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIMELINE
+from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIMELINE, plan
 from dashboard.pages.contract import Page
 from dashboard.panels import PANELS, frame
+from dashboard.panels.common import timeline
 from dashboard.panels.facts import scope_of
 from dashboard.services import Services
 from dashboard.settings import Settings
 from dashboard.shell import read_snapshot
+from dashboard.views.plan import plan_nodes
 from storage.reader import open_reader
 from tests import two_units
 from tests.two_units import FLIGHTS, PACKETS, RUN
@@ -64,6 +66,22 @@ def test_the_matrix_page_shows_the_panels_of_the_chosen_unit(services: Services)
     assert f"unit={PACKETS.id}" in text
 
 
+def test_the_plan_page_draws_the_plans_of_all_units_as_one_graph(services: Services) -> None:
+    context = contexts.resolve(services.reader, Moment(run=RUN))
+    facts = plan.read(services.reader, context)
+    assert facts.plan is not None
+    nodes = {node.name: node for node in plan_nodes(facts.plan) if node.role == "step"}
+    assert {name: (node.unit, node.position) for name, node in nodes.items()} == {
+        "origin": (FLIGHTS.title, 1),
+        "delay": (FLIGHTS.title, 2),
+        "port": (PACKETS.title, 1),
+        "size": (PACKETS.title, 2),
+    }
+    text = text_of(plan.PAGE, services)
+    assert f"{FLIGHTS.title}: Constructs of the plan" in text
+    assert f"{PACKETS.title}: Filters of the plan" in text
+
+
 def test_decisions_of_one_number_are_those_of_the_unit_in_the_address(services: Services) -> None:
     flights = text_of(DECISIONS, services, unit=FLIGHTS.id, node="1")
     packets = text_of(DECISIONS, services, unit=PACKETS.id, node="1")
@@ -92,11 +110,11 @@ def test_results_and_misfits_name_their_stream(services: Services) -> None:
 
 
 def test_events_of_another_unit_are_named_after_it(services: Services) -> None:
-    build = next(panel.build for panel in PANELS if panel.name == "timeline")
     context = contexts.resolve(services.reader, Moment(run=RUN, unit=FLIGHTS.id))
     panel = next(panel for panel in TIMELINE.panels if panel.name == "timeline")
     scope = scope_of(panel, context, services.reader)
-    titles = {(m.kind, m.title) for m in build(services.reader, context, scope).view.markers}
+    built = timeline.build(services.reader, context, scope)
+    titles = {(marker.kind, marker.title) for marker in built.view.markers}
     assert titles == {
         ("rearrangement", "Plan 2: origin before delay"),
         ("held back", "Filters of busy: below threshold"),

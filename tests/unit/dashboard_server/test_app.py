@@ -82,11 +82,11 @@ def test_an_unknown_script_is_a_404(shown: dash.Dash, path: str) -> None:
 
 
 RIGHT = {
-    "output": "pw-runs.tree",
-    "outputs": {"id": "pw-runs", "property": "tree"},
-    "inputs": [{"id": "pw-runs-key", "property": "data", "value": None}],
+    "output": "pw-page.children",
+    "outputs": {"id": "pw-page", "property": "children"},
+    "inputs": [{"id": "pw-page-key", "property": "data", "value": None}],
     "state": [{"id": "pw-moment", "property": "data", "value": None}],
-    "changedPropIds": ["pw-runs-key.data"],
+    "changedPropIds": ["pw-page-key.data"],
 }
 
 
@@ -96,11 +96,11 @@ RIGHT = {
         {"output": "nothing.here"},
         {"output": 5},
         {"outputs": []},
-        {"outputs": {"id": "pw-runs", "property": "style"}},
+        {"outputs": {"id": "pw-page", "property": "style"}},
         {"inputs": 7},
         {"inputs": []},
         {"inputs": [None]},
-        {"inputs": [{"id": "pw-runs-key", "property": "style"}]},
+        {"inputs": [{"id": "pw-page-key", "property": "style"}]},
         {"state": [{"id": {"type": "x"}, "property": "data"}]},
         {"changedPropIds": [[]]},
     ],

@@ -57,10 +57,10 @@ def plan(
     """A plan over the given attributes."""
     ids = tuple(f"asc:{name}" for name in order)
     flow = ("op:source", *ids, "op:output")
-    labels = {"op:source": "Flights", "op:output": "Output"}
-    kinds = {"op:source": "source", "op:output": "output"}
+    names = {"op:source": "Flights", "op:output": "Output"}
+    roles = {"op:source": "source", "op:output": "output"}
     nodes = [
-        {"id": i, "kind": kinds.get(i, "asc"), "label": labels.get(i, f"σ {i[4:]}")} for i in flow
+        {"id": i, "role": roles.get(i, "selection"), "name": names.get(i, i[4:])} for i in flow
     ]
     queues = ("queue:source", *(f"queue:{name}" for name in order[1:]), "queue:output")
     edges = [

@@ -104,8 +104,9 @@ def test_nodes_of_any_graph_come_in_an_order_of_its_flow() -> None:
 
 def test_several_sources_show_their_own_numbers() -> None:
     one = plan()
-    second = {"id": "op:more", "kind": "source", "label": "More"}
-    store = {"id": "store:w", "kind": "store", "label": "Window", "note": "Rows 100"}
+    second = {"id": "op:more", "role": "source", "name": "More"}
+    facts = {"note": "Rows 100"}
+    store = {"id": "store:w", "role": "store", "name": "Window", "properties": facts}
     nodes = [second, *one.graph["nodes"], store]
     nodes_drawn = plans.plan_nodes(replace(one, graph={**one.graph, "nodes": nodes}))
     drawn = {node.id: node for node in nodes_drawn}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.engine.test_loop import RUN_ID, Bench
+from tests.engine_runs import RUN_ID
+from tests.unit.engine.test_loop import Bench
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.published import plan_graph
 from backend.systems.asc.visit_costs import VisitCostMeter, measure_visit_costs
-from tests.unit.engine.test_loop import RUN_ID, SCHEMA, TEXTS, UNIT, Bench
+from tests.engine_runs import RUN_ID
+from tests.unit.engine.test_loop import SCHEMA, TEXTS, UNIT, Bench
 
 QUERIES = [parse_query(name, text, {"S": SCHEMA}) for name, text in TEXTS.items()]
 SAMPLE: dict[str, list[Any]] = {

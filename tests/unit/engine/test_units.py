@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ TEXTS = {
     "other": "Select * From T Where rare(b) and common(a)",
 }
 #: The same in Python.
-HOLDS = {
+HOLDS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "low": lambda r: r["a"] < 20 and r["b"] < 60,
     "late": lambda r: r["b"] >= 90 or r["a"] == 7,
     "calls": lambda r: r["a"] % 10 != 0 and r["c"] not in ("n", None) and r["b"] < 10,

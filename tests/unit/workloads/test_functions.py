@@ -32,7 +32,7 @@ homes = PrefixTable(["10.0.0.0/8"])
 
 def test_a_module_registers_functions_and_tables(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MODULE)
-    found = load_functions("mine.py", tmp_path / "w.toml")
+    found = load_functions(["mine.py"], tmp_path / "w.toml")
     odd = found.find("odd")
     assert odd is not None
     assert odd.signature == "Odd(a int, Known table)"
@@ -49,7 +49,7 @@ def test_a_module_registers_functions_and_tables(tmp_path: Path) -> None:
         (None, "there is no file"),
         ("def broken(:", "cannot be imported: SyntaxError"),
         ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
-        (MODULE.replace("Odd", "Lookup"), "registers 'lookup', which is built in"),
+        (MODULE.replace("Odd", "Lookup"), "registers 'lookup', which is registered already"),
         (MODULE.replace("a int,", "a integr,"), "has unknown type 'integr'; allowed: any, bigint"),
         (MODULE.replace("a int,", "int,"), "parameter 'int' of Odd; expected 'name type'"),
         (
@@ -64,12 +64,12 @@ def test_a_module_that_cannot_be_loaded_is_refused(
     if text is not None:
         (tmp_path / "mine.py").write_text(text)
     with pytest.raises(FunctionError, match=said.replace("(", r"\(")):
-        load_functions("mine.py", tmp_path / "w.toml")
+        load_functions(["mine.py"], tmp_path / "w.toml")
 
 
 def test_an_unknown_module_name() -> None:
     with pytest.raises(FunctionError, match="no_such_module cannot be imported"):
-        load_functions("no_such_module", Path("w.toml"))
+        load_functions(["no_such_module"], Path("w.toml"))
 
 
 def test_a_function_may_have_no_parameters_and_another_name() -> None:

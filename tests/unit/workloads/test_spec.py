@@ -315,8 +315,10 @@ def test_built_in_streams_may_leave_out_or_narrow_their_schema(tmp_path: Path) -
 
 def test_the_shipped_workloads_load() -> None:
     shipped = shipped_workloads()
-    assert set(shipped) == {"correlated", "drift", "flight_filters", "flights", "packets"}
+    n_queries = {"drift": 50, "flights": 50, "mixed": 26}
+    n_streams = {"mixed": 3, "packets": 2}
+    assert {*n_queries, *n_streams, "correlated", "flight_filters"} == set(shipped)
     for name, path in shipped.items():
         workload = load_workload(path)
-        assert len(workload.queries) == (50 if name in ("drift", "flights") else 1)
-        assert len(workload.streams) == (2 if name == "packets" else 1)
+        assert len(workload.queries) == n_queries.get(name, 1)
+        assert len(workload.streams) == n_streams.get(name, 1)

@@ -1,4 +1,4 @@
-"""The operator without Spark: results never depend on order or profile; counts are the oracle's."""
+"""Filters that are called: what they answer, raise and take, in any order of the pipeline."""
 
 from __future__ import annotations
 
@@ -18,28 +18,12 @@ from backend.model.conditions import Call, Fixed, Reference, TableName, WindowMe
 from backend.model.filters import Filter, ProbeRule, Probing
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
-from backend.operators.filters import operator as filter_operator
-from backend.operators.filters.evaluators import (
-    CallEvaluator,
-    Evaluator,
-    WindowEvaluator,
-    make_evaluator,
-)
-from backend.operators.filters.operator import (
-    ALIVE,
-    ARRIVAL,
-    BITS,
-    FIRST,
-    FLAW,
-    MISFIT,
-    RAW,
-    REPORT,
-    FilterOperator,
-    Report,
-    merged,
-)
+from backend.operators.contract import Chunk
+from backend.operators.filters import pipeline
+from backend.operators.filters.counts import FilterCounts
+from backend.operators.filters.evaluators import ARRIVAL, WindowEvaluator, make_evaluator
+from backend.operators.filters.pipeline import PipelineOperator
 from backend.operators.filters.timing import Stopwatch
-from backend.operators.flags import PROFILED, RECENT
 from backend.workloads.functions import PrefixTable
 from backend.workloads.library import lookup, probe
 from backend.workloads.relations import SlidingRelation
@@ -47,7 +31,7 @@ from backend.workloads.sources import MemorySource
 from tests.oracles import filter_executor
 
 
-def scalar(number: int) -> Any:
+def scalar(number: int) -> Function:
     """Filter ``number``: digit of ``code`` says 0 drop, 1 pass, 2 raise, 3 unknown."""
 
     def function(code: str) -> bool | None:
@@ -55,96 +39,56 @@ def scalar(number: int) -> Any:
             raise ValueError(f"filter {number} cannot say")
         return {"0": False, "1": True, "3": None}[code[number]]
 
-    return function
+    return Function(f"F{number}", (Parameter("code", "string"),), function)
 
 
-def evaluators(order: Sequence[int]) -> tuple[Evaluator, ...]:
-    return tuple(CallEvaluator(scalar(x), False, ("code",), (None,), False) for x in order)
-
-
-def batch_of(
-    codes: Sequence[str | None], first: Sequence[int], bits: Sequence[int], profiled: Sequence[bool]
-) -> pa.RecordBatch:
-    n = len(codes)
-    return pa.RecordBatch.from_pydict(
-        {
-            "code": pa.array(codes, pa.string()),
-            FIRST: pa.array(first, pa.int32()),
-            BITS: pa.array(bits, pa.int64()),
-            RAW: pa.array([None] * n, pa.string()),
-            FLAW: pa.array([None] * n, pa.string()),
-            PROFILED: pa.array(profiled, pa.bool_()),
-            RECENT: pa.array([False] * n, pa.bool_()),
-            ARRIVAL: pa.array(range(n), pa.int64()),
-        }
+def ran(
+    order: Sequence[int],
+    probing: Probing,
+    codes: Sequence[str | None],
+    profiled: Sequence[bool],
+    cut: int = 0,
+) -> tuple[list[Any], list[tuple[Any, str]], FilterCounts]:
+    """Codes emitted, codes kept aside with their errors, and counts; of two chunks."""
+    functions = Functions({f"F{x}": scalar(x) for x in order})
+    filters = tuple(
+        Filter(f"F{x}", "", "function", Call(f"F{x}", (Reference("code"),))) for x in order
     )
-
-
-def ran(operator: FilterOperator, batches: Sequence[pa.RecordBatch]) -> tuple[list[Any], Report]:
-    rows, reports = [], []
-    for batch in operator.run(iter(batches)):
-        for row in batch.to_pylist():
-            if row[REPORT] is None:
-                rows.append(row[operator.attributes[0]])
-            else:
-                reports.append(row[REPORT])
-    return rows, merged(reports, len(operator.order))
-
-
-def two_batches(
-    data: st.DataObject, codes: Sequence[str], native: Sequence[int], profiled: Sequence[bool]
-) -> list[pa.RecordBatch]:
-    """What native filters let through, or profile, cut anywhere."""
-    drops = [[c[x] == "0" for x in native] for c in codes]
-    first = [next((i for i, drop in enumerate(row) if drop), ALIVE) for row in drops]
-    bits = [sum(1 << i for i, drop in enumerate(row) if drop) for row in drops]
-    through = [i for i, f in enumerate(first) if f == ALIVE or profiled[i]]
-    cut = data.draw(st.integers(0, len(through)))
-    return [
-        batch_of(
-            [codes[i] for i in part],
-            [first[i] for i in part],
-            [bits[i] for i in part],
-            [profiled[i] for i in part],
-        )
-        for part in (through[:cut], through[cut:])
-    ]
+    schema = Schema.parse("code string")
+    operator = PipelineOperator("q", schema, filters, functions, {}, probing, 0.5)
+    work, emitted, aside = operator.open(0, 0), [], []
+    for part in (slice(0, cut), slice(cut, None)):
+        tuples = pa.RecordBatch.from_pydict({"code": pa.array(codes[part], pa.string())})
+        draws = np.where(np.array(profiled[part], dtype=bool), 0, 2**32 - 1).astype(np.uint32)
+        found = work.take(Chunk(tuples, draws))
+        emitted += [codes[part][row] for row in found.rows]
+        aside += [(codes[part][row], text) for row, text in found.flaws.items()]
+        assert found.query_ids.to_pylist() == [["q"]] * len(found.rows)
+    return emitted, aside, operator.merged([work.report()])
 
 
 @given(st.data())
 @settings(max_examples=60)
 def test_the_operator_is_the_pipeline(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 4))
-    n_native = data.draw(st.integers(0, n - 1))
-    order = [
-        *data.draw(st.permutations(range(n_native))),
-        *data.draw(st.permutations(range(n_native, n))),
-    ]
-    code = st.text("01", min_size=n, max_size=n)
-    codes = data.draw(st.lists(code, max_size=30))
+    order = data.draw(st.permutations(range(n)))
+    codes = data.draw(st.lists(st.text("01", min_size=n, max_size=n), max_size=30))
     profiled = data.draw(st.lists(st.booleans(), min_size=len(codes), max_size=len(codes)))
     rule: ProbeRule = data.draw(st.sampled_from(["all", "one", "next", "none"]))
     names = [f"F{x}" for x in order]
     probing = Probing(rule, data.draw(st.sampled_from(names)) if rule == "one" else None)
-
-    operator = FilterOperator(
-        ("code",), tuple(names), n_native, evaluators(order[n_native:]), probing
-    )
-    batches = two_batches(data, codes, order[:n_native], profiled)
-    with patch.object(filter_operator, "SHOWN_TOGETHER", data.draw(st.sampled_from([1, 3, 4096]))):
-        rows, report = ran(operator, batches)
+    cut = data.draw(st.integers(0, len(codes)))
+    with patch.object(pipeline, "SHOWN_TOGETHER", data.draw(st.sampled_from([1, 3, 4096]))):
+        emitted, aside, counts = ran(order, probing, codes, profiled, cut)
 
     drops = [[c[x] == "0" for x in range(n)] for c in codes]
     slow = filter_executor.execute(drops, [f"F{x}" for x in range(n)], names, probing, profiled)
-    assert rows == [c for c in codes if "0" not in c]
-    asked = dict(zip(names, report.evaluated, strict=True))
-    assert {k: v for k, v in asked.items() if k in names[n_native:]} == {
-        k: v for k, v in slow.evaluated.items() if k in names[n_native:]
-    }
-    assert report.dropped[n_native:] == [slow.dropped[k] for k in names[n_native:]]
-    assert report.profile().tolist() == slow.outcomes.tolist()
-    assert report.n_passed == slow.n_passed
-    assert report.errors == []
+    assert emitted == [c for c in codes if "0" not in c]
+    assert counts.evaluated == slow.evaluated
+    assert counts.dropped == slow.dropped
+    assert counts.outcomes.tolist() == slow.outcomes.tolist()
+    assert counts.n_passed == slow.n_passed
+    assert aside == []
 
 
 @given(st.lists(st.text("0123", min_size=3, max_size=3), max_size=25), st.integers(0, 9))
@@ -155,34 +99,23 @@ def test_what_is_emitted_and_kept_aside_does_not_depend_on_the_order(
     seen = []
     for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0]):
         profiled = [rng.random() < 0.5 for _ in codes]
-        batch = batch_of(codes, [ALIVE] * len(codes), [0] * len(codes), profiled)
-        names = tuple(f"F{x}" for x in order)
-        operator = FilterOperator(("code",), names, 0, evaluators(order), Probing("all"))
-        rows, report = ran(operator, [batch])
-        aside = [(raw, sorted(error.split("; "))) for raw, error in report.errors]
-        seen.append((rows, aside))
+        emitted, aside, _ = ran(order, Probing("all"), codes, profiled)
+        seen.append((emitted, sorted((raw, sorted(text.split("; "))) for raw, text in aside)))
     assert all(found == seen[0] for found in seen)
-    rows, aside = seen[0]
-    assert rows == [c for c in codes if set(c) <= {"1"}]
-    kept = [c for c in codes if "2" in c and set(c) <= {"1", "2"}]
-    assert [raw for raw, _ in aside] == [f'{{"code": "{c}"}}' for c in kept]
+    emitted, aside_sorted = seen[0]
+    assert emitted == [c for c in codes if set(c) <= {"1"}]
+    kept = sorted(c for c in codes if "2" in c and set(c) <= {"1", "2"})
+    assert [raw for raw, _ in aside_sorted] == kept
     if kept:
         number = kept[0].index("2")
-        assert aside[0][1][0] == f"F{number}: ValueError: filter {number} cannot say"
+        assert aside_sorted[0][1][0] == f"F{number}: ValueError: filter {number} cannot say"
 
 
-def test_misfits_and_null_and_an_empty_batch() -> None:
-    batch = batch_of([None, "1", "x"], [ALIVE, ALIVE, MISFIT], [0, 0, 0], [True, True, True])
-    raw = pa.array([None, None, "foo,bar"], pa.string())
-    flaw = pa.array([None, None, "does not fit the schema"], pa.string())
-    batch = batch.set_column(batch.schema.get_field_index(RAW), RAW, raw)
-    batch = batch.set_column(batch.schema.get_field_index(FLAW), FLAW, flaw)
-    operator = FilterOperator(("code",), ("F0",), 0, evaluators([0]), Probing("all"))
-    rows, report = ran(operator, [batch, batch.slice(0, 0)])
-    assert rows == ["1"]
-    assert report.errors == [("foo,bar", "does not fit the schema")]
-    assert report.profile().tolist() == [[1]]  # NULL: unknown, so it is dropped
-    assert ran(operator, []) == ([], Report(1))
+def test_null_is_unknown_and_dropped() -> None:
+    emitted, aside, counts = ran([0], Probing("all"), [None, "1"], [True, True])
+    assert (emitted, aside) == (["1"], [])
+    assert counts.outcomes.tolist() == [[1]]
+    assert ran([0], Probing("all"), [], [])[2].n_evaluated == 0
 
 
 SCHEMA = Schema.parse("a string, k bigint, x double")
@@ -290,14 +223,12 @@ def test_a_whole_column_function_that_raises_is_asked_tuple_by_tuple() -> None:
 
 
 def test_costs_are_timed_by_selection() -> None:
-    codes = ["01", "11", "10", "11"]
-    batch = batch_of(codes, [ALIVE] * 4, [0] * 4, [True] * 4)
-    operator = FilterOperator(("code",), ("F0", "F1"), 0, evaluators([0, 1]), Probing("all"))
-    _, report = ran(operator, [batch])
-    assert [[c.n_tuples for c in costs] for costs in report.costs] == [[4], [3, 1]]
-    assert all(c.us > 0 for costs in report.costs for c in costs)
-    assert report.tuples_us > 0
-    assert report.profile_us > 0
+    _, _, counts = ran([0, 1], Probing("all"), ["01", "11", "10", "11"], [True] * 4)
+    asked_about = {name: [c.n_tuples for c in costs] for name, costs in counts.costs.items()}
+    assert asked_about == {"F0": [4], "F1": [3, 1]}
+    assert all(c.us > 0 for costs in counts.costs.values() for c in costs)
+    assert counts.tuples_us > 0
+    assert counts.profile_us > 0
 
 
 def test_work_is_timed_by_the_processor_and_waiting_by_the_clock() -> None:

@@ -1,0 +1,221 @@
+"""Runs killed at random instants go on, and end with the results of a run that was left alone.
+
+A run is started again and again; each time all of it, its Java or its Python alone gets kill -9, at
+an instant drawn from a fixed list of seeds: while Spark starts, in a batch, between two.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pyarrow.dataset as ds
+import pytest
+
+from backend.model.ids import entity_id
+from storage.errors import StoreError
+from storage.store import open_command_writer, open_reader
+
+ROOT = Path(__file__).resolve().parents[2]
+N = {"S": 9000, "T": 6000}
+FUNCTIONS = """
+from backend.workloads.functions import filter_function
+
+@filter_function("b int")
+def rare(b: int) -> bool:
+    return b < 10
+
+@filter_function("a int")
+def common(a: int) -> bool:
+    return a % 10 != 0
+"""
+TEXTS = {
+    "low": "Select * From S Where a < 20 and b < 60",
+    "late": "Select * From S Where b >= 90 or a = 7",
+    "calls": "Select * From S Where common(a) and rare(b)",
+    "other": "Select * From T Where rare(b) and a > 30",
+}
+#: The same in Python.
+HOLDS = {
+    "low": lambda a, b: a < 20 and b < 60,
+    "late": lambda a, b: b >= 90 or a == 7,
+    "calls": lambda a, b: a % 10 != 0 and b < 10,
+    "other": lambda a, b: b < 10 and a > 30,
+}
+STREAM_OF = {"low": "S", "late": "S", "calls": "S", "other": "T"}
+UNIT_OF = {"low": "asc.S", "late": "asc.S", "calls": "agreedy.calls", "other": "agreedy.other"}
+#: So long a run may take to come to the instant.
+PATIENCE_S = 120
+
+
+def rows(stream: str) -> list[tuple[int, int, int]]:
+    rng = random.Random(stream)
+    return [(n, rng.randrange(100), rng.randrange(100)) for n in range(N[stream])]
+
+
+def workload(folder: Path) -> Path:
+    """A workload of two replayed streams, paced so that the kills meet it at work."""
+    (folder / "mine.py").write_text(FUNCTIONS)
+    text = 'functions = "mine.py"\n'
+    for stream, rate in (("S", 300), ("T", 200)):
+        listed = ",\n".join(f"[{n}, {a}, {b}]" for n, a, b in rows(stream))
+        text += f'[streams.{stream}]\nschema = "n int, a int, b int"\nrate = {rate}\n'
+        text += f'source = {{ format = "memory", rows = [{listed}] }}\n'
+    text += "[queries]\n" + "".join(f'{name} = "{cql}"\n' for name, cql in TEXTS.items())
+    text += '[knobs]\nat_end = "stop"\n[sink]\npath = "out"\n'
+    path = folder / "killed.toml"
+    path.write_text(text)
+    return path
+
+
+class Killed:
+    """A run that is started and killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path, self.store = workload(folder), folder / "s.db"
+        self.out = folder / "out"
+
+    def start(self, *more: str) -> subprocess.Popen[bytes]:
+        code = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
+        command = [sys.executable, "-c", code, str(self.path), "--store", str(self.store), *more]
+        return subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def last_batch(self) -> int:
+        """The newest batch on record, -1 before the first."""
+        with suppress(StoreError), open_reader(str(self.store)) as reader:
+            for run in reader.runs():
+                found = reader.last_batch(run.id)
+                return -1 if found is None else found
+        return -1
+
+    def kill_at(self, rng: random.Random) -> str:
+        """Start the run and kill it once; what was killed."""
+        process, before = self.start(), self.last_batch()
+        deadline = time.monotonic() + PATIENCE_S
+        if rng.random() < 0.2:
+            time.sleep(rng.uniform(0.5, 6.0))
+        else:
+            while self.last_batch() <= before and process.poll() is None:
+                assert time.monotonic() < deadline, "no batch was recorded"
+                time.sleep(0.05)
+            time.sleep(rng.uniform(0.0, 1.2))
+        victims = rng.choice(["all", "all", "java", "python"])
+        self._kill(process, victims)
+        return victims
+
+    def _kill(self, process: subprocess.Popen[bytes], victims: str) -> None:
+        family = []
+        with suppress(psutil.NoSuchProcess):
+            me = psutil.Process(process.pid)
+            family = [me, *me.children(recursive=True)]
+        java = [one for one in family if _is_java(one)]
+        chosen = {"all": family, "java": java, "python": family[:1]}[victims]
+        for one in chosen or family:
+            with suppress(psutil.NoSuchProcess):
+                one.send_signal(signal.SIGKILL)
+        try:
+            process.wait(timeout=30)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            psutil.wait_procs(family, timeout=10)
+
+
+def _is_java(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.name() == "java")
+    return False
+
+
+def turned(run: Killed, what: str) -> None:
+    """An operator turns a knob and registers a query while the run is down."""
+    with open_reader(str(run.store)) as reader:
+        (found,) = reader.runs()
+    commands = open_command_writer(str(run.store))
+    payload = {"knob": "mu", "value": 0.4}
+    kind = "knob"
+    if what == "query":
+        kind, payload = "query_add", {"name": "more", "text": "Select * From S Where a = 1"}
+    commands.append_command(found.id, kind, payload, "tester", "", time.time(), None)
+    commands.close()
+
+
+def kill_and_compare(folder: Path, seeds: range) -> None:
+    run = Killed(folder)
+    for n, seed in enumerate(seeds):
+        run.kill_at(random.Random(seed))
+        if n in (2, 4) and run.last_batch() >= 0:
+            turned(run, "knob" if n == 2 else "query")
+    process = run.start("--set", "rate=0", "--once")
+    assert process.wait(timeout=300) == 0
+    check_sink(run.out)
+    check_store(run)
+
+
+def check_sink(out: Path) -> None:
+    """Every tuple that satisfies a query is there once, with the names of its queries."""
+    found = ds.dataset(out, format="parquet", partitioning="hive", exclude_invalid_files=True)
+    table = found.to_table().to_pylist()
+    assert len({row["run"] for row in table}) == 1
+    for stream in N:
+        got = {row["n"]: row["query_ids"] for row in table if row["stream"] == stream}
+        assert len(got) == sum(row["stream"] == stream for row in table), "a tuple stands twice"
+        names = [name for name in HOLDS if STREAM_OF[name] == stream]
+        wanted = {
+            n: queries
+            for n, a, b in rows(stream)
+            if (queries := sorted(name for name in names if HOLDS[name](a, b)))
+        }
+        without = {n: [q for q in ids if q != "more"] for n, ids in got.items()}
+        assert {n: ids for n, ids in without.items() if ids} == wanted
+
+
+def check_store(run: Killed) -> None:
+    """One run; its totals, its batches and the sink say the same; what was turned is in force."""
+    with open_reader(str(run.store)) as reader:
+        (found,) = reader.runs()
+        assert found.state == "ended"
+        values = reader.values(found.id)
+        assert values["system"]["tuples_total"] == sum(N.values())
+        for name, unit in UNIT_OF.items():
+            n = sum(HOLDS[name](a, b) for _, a, b in rows(STREAM_OF[name]))
+            assert values[entity_id(unit, "query", name)]["matched_total"] == n
+        batches = reader.batches(found.id, None, 100_000)
+        assert [batch.id for batch in batches] == list(range(len(batches)))
+        assert sum(batch.n_tuples for batch in batches) == sum(N.values())
+        assert {k.value for k in reader.knobs(found.id) if k.name == "mu"} == {0.4}
+        assert "more" in {e.name for e in reader.entities(found.id) if e.kind == "query"}
+        sunk = Counter(
+            int(path.name.split("-")[1])
+            for path in run.out.rglob("batch-*.parquet")
+            for _ in range(ds.dataset(path).count_rows())
+        )
+        assert dict(sunk) == {b.id: b.n_matched for b in batches if b.n_matched}
+        titles = [event.event.title for event in reader.events(found.id)]
+        assert any(title.startswith("resumed at batch") for title in titles)
+
+
+@pytest.mark.timeout(1500)
+def test_thirty_kills_cost_nothing(tmp_path: Path) -> None:
+    kill_and_compare(tmp_path, range(30))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("first", [1000, 2000, 3000])
+def test_more_kills_cost_nothing(tmp_path: Path, first: int) -> None:
+    kill_and_compare(tmp_path, range(first, first + 60))
