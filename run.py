@@ -166,7 +166,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
     """Which comparison."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison; default: all [--full]")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison (default: all)")
 
 
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
