@@ -137,9 +137,7 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="a setting of Spark's, before ours; may be given again",
     )
-    parser.add_argument(
-        "--packages", metavar="LIST", help="Maven packages Spark is to fetch, Kafka's for instance"
-    )
+    parser.add_argument("--packages", metavar="LIST", help="Maven packages for Spark, say Kafka's")
 
 
 def add_extent(parser: argparse.ArgumentParser) -> None:
@@ -167,6 +165,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 def add_bench(parser: argparse.ArgumentParser) -> None:
     """Which comparison."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison (default: all)")
+    parser.add_argument("--full", action="store_true", help="larger ones, where there are")
 
 
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
@@ -198,7 +197,7 @@ def read_command_line(arguments: Sequence[str]) -> tuple[argparse.Namespace, lis
             build_parser().error(f"no verb '{named[0]}'; the verbs are {', '.join(VERBS)}")
         words.insert(0, "demo")
     parser = build_parser()
-    if words[0] not in ("test", "bench"):
+    if words[0] != "test":
         return parser.parse_args(words), []
     return parser.parse_known_args(words)
 
@@ -324,8 +323,8 @@ def backend(options: argparse.Namespace, rest: list[str]) -> int:
 
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
     """The comparisons, in a process whose Spark settings are its own."""
-    command = [sys.executable, "-m", "bench", *([options.name] if options.name else []), *rest]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    words = [*([options.name] if options.name else []), *["--full"] * options.full]
+    return subprocess.run([sys.executable, "-m", "bench", *words], cwd=ROOT, check=False).returncode
 
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:

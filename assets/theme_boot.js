@@ -1,9 +1,9 @@
 /* Runs in <head>, before the first paint: sets the colour scheme so that nothing flashes. The one
    script that is no module, as those wait for the whole page.
-   The choice ('light' | 'dark', else follow the system) is kept where Mantine keeps it. */
+   The choice ('light' | 'dark', else follow the system) is kept in the browser. */
 (function () {
   "use strict";
-  const KEY = "mantine-color-scheme-value"; // where Mantine looks when it mounts
+  const KEY = "planwatch-theme";
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const pw = (window.planwatch = {}); // modules/main.js adds to it
 
@@ -18,7 +18,7 @@
 
   function apply() {
     const scheme = pw.theme.scheme();
-    document.documentElement.setAttribute("data-mantine-color-scheme", scheme);
+    document.documentElement.setAttribute("data-theme", scheme);
     document.documentElement.style.colorScheme = scheme;
     for (const listener of pw.theme.listeners) listener(scheme);
   }

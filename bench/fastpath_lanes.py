@@ -112,7 +112,7 @@ def product(
     """Batches as backend.hosts.spark.runner runs them: one job, the sink, decisions, the store."""
     loop = Noted(workload, source, folder)
     jobs = BatchJobs(session, [source], SinkSpec(str(folder / "matches")))
-    inputs = Inputs(session, [source], folder / "spool")
+    inputs = Inputs(session, [source], folder / "spool", once=False)
 
     def batch(frame: DataFrame, batch_id: int) -> None:
         timings = Timings()
@@ -126,7 +126,7 @@ def product(
 
 def nothing(session: SparkSession, source: InputSource, folder: Path) -> OnStream:
     """The same stream of files, and nothing is done with them."""
-    inputs = Inputs(session, [source], folder / "spool")
+    inputs = Inputs(session, [source], folder / "spool", once=False)
     return OnStream(session, inputs, folder, lambda _frame, _batch_id: None)
 
 

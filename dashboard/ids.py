@@ -24,7 +24,6 @@ SNAPSHOT: Final = "pw-snapshot"
 
 SHELL: Final = "pw-shell"
 SHELL_RUN: Final = "pw-shell-run"
-PROVIDER: Final = "pw-mantine"
 PAGE: Final = "pw-page"
 STRIP: Final = "pw-strip"
 HELP: Final = "pw-help"

@@ -172,7 +172,7 @@ def csrf_meta(guard: Guard, session: Session) -> dict[str, str]:
 def page_policy() -> str:
     """The Content-Security-Policy of pages: no inline script at all.
 
-    Styles may be inline: Mantine and plotly need it.
+    Styles may be inline: plotly needs it.
     """
     return "; ".join(
         (

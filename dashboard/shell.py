@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
-import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
@@ -23,6 +22,7 @@ from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages import PAGES
 from dashboard.pages.contract import Page
+from dashboard.panels.facts import read_facts
 from dashboard.services import Services
 from dashboard.views.book import SYSTEM
 from dashboard.views.events import titled
@@ -32,7 +32,6 @@ from storage.reader import Reader
 
 HEADER_PX: Final = 110
 NAV_PX: Final = {"base": 60, "xl": 184}
-THEME: Final = {"primaryColor": "indigo", "defaultRadius": "sm", "fontFamily": "var(--pw-font)"}
 STRIP_POINTS: Final = 600
 _EVENTS_READ: Final = 5000
 
@@ -63,11 +62,8 @@ HELP_KEYS: Final = (
 
 def build_shell(services: Services) -> Component:
     """The layout of the application, before anything is known of the run or the page."""
-    provider: Component = dmc.MantineProvider(
-        id=ids.PROVIDER,
-        theme=THEME,
-        defaultColorScheme="auto",
-        children=[
+    return html.Div(
+        [
             dcc.Location(id=ids.LOCATION, refresh=False),
             *(dcc.Store(id=store) for store in _STORES),
             html.A("Skip to the page", href=f"#{ids.MAIN}", className="pw-skip"),
@@ -79,27 +75,22 @@ def build_shell(services: Services) -> Component:
                 id=ids.TOASTS, className="pw-toasts", role="log", **attrs(aria_label="Notices")
             ),
             static(_help()),
-        ],
+        ]
     )
-    return provider
 
 
 _STORES: Final = (ids.MOMENT, ids.NEWS, ids.PAGE_KEY, ids.SNAPSHOT, ids.SHELL_RUN, ids.THEME)
 
 
-def _frame() -> Component:
-    frame: Component = dmc.AppShell(
-        [
-            dmc.AppShellHeader([static(_header()), html.Div(id=ids.STRIP, className="pw-strip")]),
-            dmc.AppShellNavbar(static(_navigation(PAGES))),
-            dmc.AppShellMain(html.Div(id=ids.PAGE, className="pw-main"), id=ids.MAIN, tabIndex=-1),
-        ],
-        header={"height": HEADER_PX},
-        navbar={"width": NAV_PX, "breakpoint": 0},
-        padding=0,
-        transitionDuration=0,
-    )
-    return frame
+def _frame() -> list[Component]:
+    page = html.Div(id=ids.PAGE, className="pw-main")
+    return [
+        html.Header(
+            [static(_header()), html.Div(id=ids.STRIP, className="pw-strip")], className="pw-top"
+        ),
+        html.Div(static(_navigation(PAGES)), className="pw-side"),
+        html.Main(page, id=ids.MAIN, className="pw-stage", tabIndex=-1),
+    ]
 
 
 def _header() -> Component:
@@ -231,7 +222,8 @@ def register_shell(app: Dash, services: Services) -> None:
     @app.callback(Output(ids.SNAPSHOT, "data"), Input(ids.NEWS, "data"), prevent_initial_call=True)
     def _snapshot(news: dict[str, Any] | None) -> dict[str, Any]:
         found = contexts.of(services.reader, news)
-        pages = [page.path for page in PAGES if page.has_records(found, services)]
+        facts = read_facts(found, services.reader) if found.run is not None else None
+        pages = [page.path for page in PAGES if page.has_records(facts)]
         return asdict(read_snapshot(services.reader, found, pages))
 
     @app.callback(
@@ -258,7 +250,9 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
     plans = reader.plans(run)
     events = titled(reader.events(run, limit=_EVENTS_READ), plans)
     streams = streams_words(reader.inputs(run))
-    return build_snapshot(found, runs, plans, events, cost, pages, streams)
+    units = reader.units(run)
+    titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
+    return build_snapshot(found, runs, plans, events, cost, pages, streams, titles)
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

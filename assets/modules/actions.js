@@ -36,9 +36,7 @@ function drawTheme() {
   setAttr(button, "data-choice", choice);
   setAttr(button, "aria-label", `Theme: ${choice}; switch to ${NEXT[choice]}`);
   setAttr(button, "title", `Theme: ${choice}`);
-  const scheme = theme.scheme();
-  setProps("pw-mantine", { forceColorScheme: scheme });
-  setProps("pw-theme", { data: scheme });
+  setProps("pw-theme", { data: theme.scheme() });
 }
 theme.listeners.push(drawTheme);
 

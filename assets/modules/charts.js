@@ -31,6 +31,7 @@ export function after(trace, points) {
   return last === null ? points : points.filter((next) => next.x > last);
 }
 
+/** @returns {{x: any, y: any}[]} */
 function liveNews(trace, batches) {
   if (!trace.meta.live) return [];
   const [entity, property] = trace.meta.live.split("|");
@@ -40,10 +41,10 @@ function liveNews(trace, batches) {
 }
 
 /** Extend every live chart on the page by batches {b, t, v}, oldest first.
-    @param {{b: number, t: number, v: object}[]} batches */
+    @param {{b: number, t: number, v: Object<string, any>}[]} batches */
 export function extendCharts(batches) {
   if (!window.Plotly) return;
-  for (const plot of document.querySelectorAll("[data-live-chart] .js-plotly-plot")) {
+  for (const plot of /** @type {NodeListOf<any>} */ (document.querySelectorAll("[data-live-chart] .js-plotly-plot"))) {
     if (plot.data) extendPlot(plot, (trace) => liveNews(trace, batches));
   }
 }

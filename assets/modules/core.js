@@ -61,6 +61,6 @@ export function toast(text, link, tone) {
 
 export function linkTo(link) {
   const data = { class: "pw-link", href: link.path || "#" };
-  for (const key of ["path", "at", "node"]) if (link[key] !== undefined) data["data-pw-" + key] = link[key];
+  for (const key of ["path", "at", "node", "unit"]) if (link[key] !== undefined) data["data-pw-" + key] = link[key];
   return el("a", data, link.text);
 }

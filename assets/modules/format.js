@@ -1,14 +1,17 @@
 /* Numbers as text, exactly as dashboard/components/formats.py writes them. Unknown is always '—'.
    Pure. */
 const THIN = "\u2009";
+/** @type {[number, string][]} */
 const STEPS = [
   [1e9, "G"],
   [1e6, "M"],
   [1e3, "k"],
 ];
 
-/* Decimals as Python writes them: a number halfway goes to the even digit, and no zero is negative.
-   Only multiples of 1/16 can be halfway between two numbers of at most three decimals. */
+/** Decimals as Python writes them: a number halfway goes to the even digit, and no zero is negative.
+    Only multiples of 1/16 can be halfway between two numbers of at most three decimals.
+    @param {number} value
+    @param {number} digits */
 function fixed(value, digits) {
   const scaled = value * 10 ** digits;
   const halfway = Number.isInteger(16 * value) && Math.abs(scaled % 1) === 0.5;

@@ -53,8 +53,7 @@ function band(nodes, width) {
   const columns = Math.max(1, Math.min(inside.length, Math.floor(room / (CARD.low + GAP.band))));
   const rows = Math.max(1, Math.ceil(inside.length / columns));
   const card = Math.min(CARD.high, (room - GAP.band) / columns - GAP.band);
-  const box = { x: PAD + CARD.low + GAP.low, y: PAD, w: room };
-  box.h = BAND_TOP + rows * (CARD.height + GAP.band) + 2;
+  const box = { x: PAD + CARD.low + GAP.low, y: PAD, w: room, h: BAND_TOP + rows * (CARD.height + GAP.band) + 2 };
   const places = {};
   inside.forEach((node, index) => {
     places[node.id] = {
@@ -144,8 +143,8 @@ function blocksOf({ nodes }, readers, way, card) {
     const parts = { [id]: { x: 0, y: 0, w: card, h: isState(role) ? CARD.state : CARD.height } };
     own.forEach((state, row) => {
       const below = row * (CARD.state + STATE.row);
-      parts[state] = way === "LR" ? { x: 8, y: CARD.height + STATE.gap + below, w: card - 16 } : { x: card + STATE.gap, y: below, w: STATE.width };
-      parts[state].h = CARD.state;
+      const place = way === "LR" ? { x: 8, y: CARD.height + STATE.gap + below, w: card - 16 } : { x: card + STATE.gap, y: below, w: STATE.width };
+      parts[state] = { ...place, h: CARD.state };
     });
     const ends = Object.values(parts);
     blocks[id] = { parts, w: Math.max(...ends.map((one) => one.x + one.w)), h: Math.max(...ends.map((one) => one.y + one.h)) };

@@ -23,7 +23,7 @@ export function graphLegend({ heat, setHeat, top, plan }) {
     { className: "pw-legend", "aria-label": "Legend", role: "group" },
     h("span", { className: "pw-legend-word" }, "Bar:"),
     h("span", { className: "pw-segments", role: "group", "aria-label": "Colour of the bars" }, Object.entries(heats).map(choice)),
-    h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${(100 * top).toPrecision(2) * 1} %`),
+    h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${Number((100 * top).toPrecision(2))} %`),
     plan.signs.length > 0 && h("span", { className: "pw-legend-item" }, plan.signs.map(([sign, words]) => `${sign} ${words}`).join(", ")),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue, filled by share of the batch"),

@@ -5,13 +5,17 @@ const known = (value) => typeof value === "number" && !Number.isNaN(value);
 const share = (part, whole) => (known(part) && known(whole) && whole > 0 ? part / whole : null);
 const orNull = (value) => (known(value) ? value : null);
 
+/** The plan with all that is known of each node: what its kind has in common, and its own.
+    @param {any} plan as dashboard/views/plan.py graph_plan sends it */
+export const described = (plan) => ({ ...plan, nodes: plan.nodes.map((node) => ({ entity: node.id, ...plan.kinds[node.kind], ...node })) });
+
 /** Whether a node is a step of the plan: a construct or a filter.
     @param {{role: string}} node */
 export const isStep = (node) => node.role === "step";
 
 /** Numbers of the steps, and what all cards need: the whole, its tuples, the share that matched.
-    @param {{nodes: object[], edges: object[]}} plan nodes in an order of the flow
-    @param {object} values */
+    @param {{nodes: any[], edges: any[]}} plan nodes in an order of the flow
+    @param {Object<string, any>} values */
 export function cardValues(plan, values) {
   const system = values.system || {};
   const n = system.n_tuples;
@@ -22,6 +26,7 @@ export function cardValues(plan, values) {
   const visits = steps.reduce((sum, node) => sum + (paid(values[node.id] || {}) || 0), 0);
   const before = new Map(plan.edges.map((edge) => [edge.target, edge.source]));
   const alive = {}; // after each step, the last known where one is unknown
+  /** @type {Object<string, any>} */
   const cards = {};
   for (const { id } of steps) {
     const own = values[id] || {};

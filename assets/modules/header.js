@@ -37,9 +37,8 @@ export function receive(data) {
 /* "Plan 7 — dep_delay before origin · why?", at most one toast in five seconds, then a count. */
 function announcePlan(before, now) {
   const newest = now[now.length - 1];
-  const seen = before[before.length - 1];
-  if (!newest || !seen || newest.version <= seen.version) return;
-  const last = before.filter((plan) => plan.unit === newest.unit).pop() || newest;
+  const last = newest && before.filter((plan) => plan.unit === newest.unit).pop();
+  if (!newest || !last || newest.version <= last.version) return;
   if (Date.now() - lastToast < TOAST_GAP_MS) {
     silent += 1;
     return;
@@ -47,9 +46,10 @@ function announcePlan(before, now) {
   const more = silent ? ` (and ${silent} more since)` : "";
   silent = 0;
   lastToast = Date.now();
-  const link = { text: "why?", path: "/decisions", at: newest.batch };
-  toast(`Plan ${newest.version} — ${planChange(last, newest)}${more}`, link, "switch");
-  announce(`Plan ${newest.version}: ${planChange(last, newest)}`);
+  const link = { text: "why?", path: "/decisions", at: newest.batch, unit: newest.unit };
+  const name = `${newest.of ? newest.of + ": " : ""}Plan ${newest.version}`;
+  toast(`${name} — ${planChange(last, newest)}${more}`, link, "switch");
+  announce(`${name}: ${planChange(last, newest)}`);
 }
 
 function planChange(last, newest) {

@@ -121,12 +121,12 @@ function heading(knob, request, compact) {
   );
 }
 
-function slider({ knob, value, off, change, label }) {
+/** The slider of a knob's range with a mark on it: {label, words, mark, title, off, className}. */
+export function knobSlider(knob, value, change, { label, words, mark, title, off, className = "" }) {
   const position = value === null ? 0 : knobPosition(knob, value);
-  const tick = { left: `${knobPosition(knob, knob.default) / 10}%` };
   return h(
     "span",
-    { className: "pw-slider" },
+    { className: `pw-slider ${className}`.trim() },
     h("input", {
       type: "range",
       min: 0,
@@ -134,13 +134,26 @@ function slider({ knob, value, off, change, label }) {
       step: 5,
       value: Math.round(position),
       disabled: off,
-      "aria-label": `${label} slider`,
-      "aria-valuetext": `${value} ${knob.unit}`.trim(),
+      "aria-label": label,
+      "aria-valuetext": words,
       style: { "--part": `${position / 10}%` },
       onChange: (event) => change(knobValue(knob, Number(event.target.value))),
     }),
-    h("span", { className: "pw-slider-rail" }, h("i", { className: "pw-slider-default", style: tick, title: `default ${knob.default}` }))
+    h("span", { className: "pw-slider-rail" }, h("i", { className: "pw-slider-default", style: { left: `${knobPosition(knob, mark) / 10}%` }, title }))
   );
+}
+
+/** A knob's number as text, with a step down and up beside it. */
+export function knobNumber(knob, text, value, change, label, off) {
+  const nudge = (way, sign, word) =>
+    h("button", { type: "button", className: "pw-step", disabled: off, "aria-label": `${label} ${word}`, onClick: () => change(knobStep(knob, value, way)) }, sign);
+  const input = { type: "text", inputMode: "decimal", className: "pw-input", value: text, disabled: off, "aria-label": label, spellCheck: false };
+  return h("span", { className: "pw-number" }, nudge(-1, "−", "down"), h("input", { ...input, onChange: (event) => change(event.target.value) }), nudge(1, "+", "up"));
+}
+
+function slider({ knob, value, off, change, label }) {
+  const words = `${value} ${knob.unit}`.trim();
+  return knobSlider(knob, value, change, { label: `${label} slider`, words, mark: knob.default, title: `default ${knob.default}`, off });
 }
 
 function box({ knob, text, value, off, change, label }) {
@@ -157,10 +170,7 @@ function box({ knob, text, value, off, change, label }) {
       h("input", { type: "checkbox", checked: text === "true", disabled: off, "aria-label": label, onChange: (event) => change(event.target.checked) }),
       text === "true" ? "on" : "off"
     );
-  const nudge = (way, sign, word) =>
-    h("button", { type: "button", className: "pw-step", disabled: off, "aria-label": `${label} ${word}`, onClick: () => change(knobStep(knob, value ?? knob.value, way)) }, sign);
-  const input = { type: "text", inputMode: "decimal", className: "pw-input", value: text, disabled: off, "aria-label": label, spellCheck: false };
-  return h("span", { className: "pw-number" }, nudge(-1, "−", "down"), h("input", { ...input, onChange: (event) => change(event.target.value) }), nudge(1, "+", "up"));
+  return knobNumber(knob, text, value ?? knob.value, change, label, off);
 }
 
 const foot = (knob) =>

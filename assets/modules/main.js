@@ -21,6 +21,7 @@ import { timelineClick } from "./page_timeline.js";
 import { MuGhost } from "./page_whatif.js";
 import { PlanGraph } from "./plan_graph.js";
 import { Scrubber } from "./scrubber.js";
+import { Segments } from "./segments.js";
 import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
@@ -28,18 +29,8 @@ import "./tables.js";
 import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
-  DecisionList,
-  HistoryChart,
-  HybridGraph,
-  Icon,
-  KnobCard,
-  MuGhost,
-  PlanGraph,
-  RowTable,
-  Scrubber,
-  ShareBar,
-  Static,
-  ViewMatrix,
+  ...{ DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
+  ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
 });
 window.dash_clientside.planwatch = {
   ...{ decisionsFilter, decisionsShow, fromLocation, panelKey, receive, timelineClick },

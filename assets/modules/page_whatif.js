@@ -3,8 +3,8 @@
    Props: run, knob (the row of mu), value (the mu tried, null = the knob's), disabled (why it cannot
    be applied now, or ''). Trying costs nothing and is always possible; applying is a request like any
    other turn of a knob, followed until the engine answers. */
-import { useKnobRequest } from "./knob_card.js";
-import { knobParse, knobPosition, knobProblem, knobStep, knobValue } from "./knob_scale.js";
+import { knobNumber, knobSlider, useKnobRequest } from "./knob_card.js";
+import { knobParse, knobProblem } from "./knob_scale.js";
 import { go } from "./moment.js";
 import { h, useEffect, useRef, useState } from "./react.js";
 
@@ -36,33 +36,7 @@ function useTried({ knob, value, setProps }) {
   return { text: shown, mu: parsed === null ? start : parsed, change, back };
 }
 
-function slider(knob, mu, change) {
-  const position = knobPosition(knob, mu);
-  const tick = { left: `${knobPosition(knob, knob.value) / 10}%` };
-  return h(
-    "span",
-    { className: "pw-slider pw-whatif-slider" },
-    h("input", {
-      type: "range",
-      min: 0,
-      max: 1000,
-      step: 5,
-      value: Math.round(position),
-      "aria-label": "What if μ were",
-      "aria-valuetext": String(mu),
-      style: { "--part": `${position / 10}%` },
-      onChange: (event) => change(knobValue(knob, Number(event.target.value))),
-    }),
-    h("span", { className: "pw-slider-rail" }, h("i", { className: "pw-slider-default", style: tick, title: `μ in force: ${knob.value}` }))
-  );
-}
-
-function box(knob, text, mu, change) {
-  const nudge = (way, sign, word) =>
-    h("button", { type: "button", className: "pw-step", "aria-label": `ghost μ ${word}`, onClick: () => change(knobStep(knob, mu, way)) }, sign);
-  const input = { type: "text", inputMode: "decimal", className: "pw-input", value: text, "aria-label": "ghost μ", spellCheck: false };
-  return h("span", { className: "pw-number" }, nudge(-1, "−", "down"), h("input", { ...input, onChange: (event) => change(event.target.value) }), nudge(1, "+", "up"));
-}
+const LOOKS = { label: "What if μ were", className: "pw-whatif-slider" };
 
 function Body(props) {
   const { run, knob, disabled } = props;
@@ -77,8 +51,8 @@ function Body(props) {
     "div",
     { className: "pw-whatif", "data-mu": String(mu), onKeyDown: (event) => event.stopPropagation() },
     h("span", { className: "pw-whatif-mu", "aria-hidden": true }, "μ"),
-    slider(knob, mu, change),
-    box(knob, text, mu, change),
+    knobSlider(knob, mu, change, { ...LOOKS, words: String(mu), mark: knob.value, title: `μ in force: ${knob.value}` }),
+    knobNumber(knob, text, mu, change, "ghost μ", false),
     h("button", { type: "button", className: "pw-button", disabled: same && !problem, onClick: back }, `Back to ${knob.value}`),
     h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(disabled || problem || same || waiting), title: disabled || null, onClick: apply }, "Apply live"),
     chip,

@@ -8,7 +8,7 @@ import { useGlide } from "./graph_glide.js";
 import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
 import { graphLegend, graphTip } from "./graph_legend.js";
 import { graphBand, graphCard, graphEdge } from "./graph_parts.js";
-import { cardValues, heats, isStep, niceTop } from "./graph_values.js";
+import { cardValues, described, heats, isStep, niceTop } from "./graph_values.js";
 import { currentMode, go } from "./moment.js";
 import { valueOf } from "./points.js";
 import { h, useEffect, useMemo, useRef, useState, useWidth } from "./react.js";
@@ -80,8 +80,9 @@ function useScene(props, width, heat) {
   return { plan, path, selected, width, heat, live, layout, glide, facts, top, steps };
 }
 
-export function PlanGraph(props) {
-  const { plan } = props;
+export function PlanGraph(given) {
+  const plan = useMemo(() => described(given.plan), [given.plan]);
+  const props = { ...given, plan };
   const [ref, width] = useWidth();
   const [heat, setHeat] = useHeat();
   const [tip, setTip] = useState(null);

@@ -4,8 +4,8 @@
 export const POINT = ["dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms"];
 
 /** A delta as one {b, t, v} for every batch it tells of; all values come with the newest.
-    @param {{b?: number, t?: number, v?: object, pts?: number[][]}} delta
-    @returns {{b: number, t: number, v: object}[]} */
+    @param {any} delta see dashboard/deltas.py
+    @returns {{b: number, t: number, v: Object<string, any>}[]} */
 export function pointsOf(delta) {
   const points = (delta.pts || []).map(([b, t, ...numbers]) => ({
     b,
@@ -19,9 +19,10 @@ export function pointsOf(delta) {
 }
 
 /** A value of a batch, or undefined. An entity with one property (a queue) is a bare number.
-    @param {Object<string, number | Object<string, number>>} values
+    @param {Object<string, any>} values
     @param {string} entity
-    @param {string} property */
+    @param {string} property
+    @returns {number | undefined} */
 export function valueOf(values, entity, property) {
   const own = values[entity];
   return own === null || typeof own !== "object" ? own : own[property];

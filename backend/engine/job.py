@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.functions import Functions
 from backend.model.schema import Schema
+from backend.systems.contract import System
+from backend.systems.registry import SYSTEMS
 from backend.workloads.relations import SlidingRelation
 from storage.vocabulary.records import Json
 
@@ -31,7 +33,8 @@ class RunJob:
     knobs: values to start with: name -> value for every scope that has the knob, "scope/name" ->
     value for one. functions: those queries may call; relations: what windows in them look into.
     sink: facts to show. asked: knobs whose values were given for this start and come before those
-    a killed run left. progress: told (n, total) as queries are registered.
+    a killed run left. progress: told (n, total) as queries are registered. systems: who may run
+    them, asked in this order.
     """
 
     inputs: Mapping[str, InputJob]
@@ -42,6 +45,7 @@ class RunJob:
     functions: Functions = field(default_factory=Functions)
     relations: Mapping[WindowMember, SlidingRelation] = field(default_factory=dict)
     progress: Callable[[int, int], None] | None = None
+    systems: tuple[System, ...] = SYSTEMS
 
     @property
     def schemas(self) -> dict[str, Schema]:

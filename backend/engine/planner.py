@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from backend.model.conditions import ContinuousQuery
 from backend.systems.contract import Refusal, Refused, System
-from backend.systems.registry import SYSTEMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class Place:
     input: str
 
 
-def place(query: ContinuousQuery, systems: Sequence[System] = SYSTEMS) -> Place:
+def place(query: ContinuousQuery, systems: Sequence[System]) -> Place:
     """The first system that claims the query. Raises Refused with the reason of each that does
     not."""
     reasons = []
@@ -32,7 +31,7 @@ def place(query: ContinuousQuery, systems: Sequence[System] = SYSTEMS) -> Place:
 
 
 def placed(
-    queries: Iterable[ContinuousQuery], systems: Sequence[System] = SYSTEMS
+    queries: Iterable[ContinuousQuery], systems: Sequence[System]
 ) -> dict[str, tuple[Place, tuple[ContinuousQuery, ...]]]:
     """Unit id -> where it is, and its queries in their order. Raises Refused."""
     found: dict[str, tuple[Place, tuple[ContinuousQuery, ...]]] = {}

@@ -101,7 +101,7 @@ class UnitSet:
         """Make the units of the registered queries; what they come to, and their knobs besides
         ``settings``. last: what a killed run left. Raises Refused, QueryError, KnobRefused."""
         found, self._last = Recorded(), last
-        for where, members in placed(registry.queries.values()).values():
+        for where, members in placed(registry.queries.values(), self._job.systems).values():
             recorded, settings = self._add(where, members, registry, settings, batch)
             found = found.then(recorded)
         if last is not None:
@@ -192,7 +192,7 @@ class UnitSet:
         query = registry.queries.get(name)
         if holder is None:
             assert query is not None
-            where = place(query)
+            where = place(query, self._job.systems)
             holder = self._units.get(where.unit_id)
             if holder is None and where.unit_id in self._resting:
                 holder, settings = self._return(where.unit_id, settings)

@@ -152,11 +152,10 @@ class InputReport:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What one task did. ms: how long it took."""
+    """What one task did."""
 
     partition: int
     inputs: Mapping[str, InputReport]
-    ms: float
 
     def packed(self) -> bytes:
         """For the way to the driver."""
@@ -176,7 +175,6 @@ class Merged(NamedTuple):
     units: Mapping[str, UnitResult]
     parts: tuple[str, ...]
     through: int
-    n_rows: int
 
 
 def merged(
@@ -203,7 +201,7 @@ def merged(
     )
     units = {unit: _unit(operator, unit, found) for unit, operator in operators.items()}
     parts = tuple(part for one in found for part in one.parts)
-    return Merged(result, units, parts, max((one.through for one in found), default=0), n_rows)
+    return Merged(result, units, parts, max((one.through for one in found), default=0))
 
 
 def _unit(operator: Operator, unit: str, tasks: Sequence[InputReport]) -> UnitResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -68,7 +67,6 @@ class BatchTask:
     def __init__(self, job: TaskJob, partition: int) -> None:
         self._job, self._partition = job, partition
         self._inputs: dict[str, _InputTask] = {}
-        self._started = time.perf_counter()
 
     def take(self, input: str, rows: pa.RecordBatch, arrivals: Arrivals | None = None) -> None:
         """Process tuples: columns as ``backend.workloads.contract.arrow_schema``. arrivals: their
@@ -83,8 +81,7 @@ class BatchTask:
     def report(self) -> bytes:
         """Finish the files, and tell what was done."""
         reports = {name: one.report() for name, one in self._inputs.items()}
-        spent = (time.perf_counter() - self._started) * 1e3
-        return TaskReport(self._partition, reports, spent).packed()
+        return TaskReport(self._partition, reports).packed()
 
     def _of(self, input: str) -> _InputTask:
         if input not in self._inputs:

@@ -32,6 +32,9 @@ __all__ = [
     "open_source",
 ]
 
+#: Tuples of a file when nothing paces the feeder, and of files ahead of what was consumed.
+SLICE_TUPLES: Final = 20_000
+AHEAD_TUPLES: Final = 100_000
 #: Digits of the arrival number that names a spool file.
 NUMBER_DIGITS: Final = 12
 _NUMBER: Final = "[0-9]" * NUMBER_DIGITS
@@ -59,8 +62,8 @@ class Feeder:
         at_end: Callable[[], str],
         *,
         start: int = 0,
-        ahead_tuples: int = 100_000,
-        slice_tuples: int = 20_000,
+        ahead_tuples: int = AHEAD_TUPLES,
+        slice_tuples: int = SLICE_TUPLES,
         tick_s: float = 0.2,
         prefix: str = "",
     ) -> None:

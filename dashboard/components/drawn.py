@@ -5,7 +5,7 @@ The JavaScript registers them as ``window.planwatch_components``; Dash finds the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from dash.development.base_component import Component
@@ -40,12 +40,24 @@ class Icon(Drawn):
         super().__init__(path=path, size=size)
 
 
-class PlanGraph(Drawn):
-    """The plan as cards and edges; see modules/plan_graph.js for the shapes.
+class Segments(Drawn):
+    """One of a few choices, all in sight. choices: (value, words); label: for screen readers."""
 
-    plan: {run, version, hash, kind, nodes, edges}, nodes in the order of the flow. values: of one
-    batch, by entity. sparks: id -> the last 24 numbers.
-    selected: the pinned node, or ''.
+    _namespace = NAMESPACE
+    _type = "Segments"
+    _names = ("id", "label", "value", "choices")
+
+    def __init__(self, id: str, label: str, value: str, choices: Iterable[tuple[str, str]]) -> None:
+        super().__init__(
+            id=id, label=label, value=value, choices=[list(choice) for choice in choices]
+        )
+
+
+class PlanGraph(Drawn):
+    """The plan as cards and edges; see modules/plan_graph.js.
+
+    plan: dashboard.views.plan.graph_plan. values: of one batch, by entity; a number for what has a
+    size only. sparks: id -> the last 24 numbers. selected: the pinned node, or ''.
     """
 
     _namespace = NAMESPACE

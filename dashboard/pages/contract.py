@@ -14,7 +14,6 @@ from dash.exceptions import PreventUpdate
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.attributes import attrs
-from dashboard.components.keys import clientside
 from dashboard.components.links import jump
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -59,12 +58,9 @@ class Page:
         """Those that stand on this page, in their order."""
         return tuple(panel for panel in PANELS if panel.page == self.path)
 
-    def has_records(self, context: Context, services: Services) -> bool:
-        """False hides the navigation entry, so that no tab is ever empty."""
-        if self.steady or context.run is None:
-            return True
-        facts = read_facts(context, services.reader)
-        return any(panel.applies(facts) for panel in self.panels)
+    def has_records(self, facts: RunFacts | None) -> bool:
+        """False hides the navigation entry, so that no tab is ever empty. facts: None = no run."""
+        return self.steady or facts is None or any(panel.applies(facts) for panel in self.panels)
 
     def layout(self, context: Context, services: Services) -> Component:
         """The page at a moment, complete enough to be read before any callback ran."""
@@ -75,8 +71,7 @@ class Page:
         shown = self._shown(context, services)
         body = html.Div(self._body(context, services), id=self._id("body"))
         stores = [
-            dcc.Store(id=self._id("watch"), data={"news": _NEWS, "beats": False}),
-            dcc.Store(id=self._id("key")),
+            *frame.watching(self._id, {"news": _NEWS}),
             dcc.Store(id=self._id("shown"), data=shown),
         ]
         return html.Div([*stores, body])
@@ -88,21 +83,13 @@ class Page:
             return
         for panel in self.panels:
             frame.register(app, services, panel)
-        parts = [(self._id(name), "data") for name in ("key", "watch", "shown")]
-        clientside(
-            app,
-            "panelKey",
-            Output(*parts[0]),
-            Input(ids.MOMENT, "data"),
-            State(*parts[1]),
-            State(*parts[0]),
-        )
+        frame.follow(app, self._id)
 
         @app.callback(
             Output(self._id("body"), "children"),
-            Output(*parts[2]),
-            Input(*parts[0]),
-            State(*parts[2]),
+            Output(self._id("shown"), "data"),
+            Input(self._id("key"), "data"),
+            State(self._id("shown"), "data"),
             State(ids.MOMENT, "data"),
             prevent_initial_call=True,
         )

@@ -164,8 +164,8 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
     graph = views.graph_plan(context.run_id, facts.plan)
     sparks = {
-        node["id"]: views.spark(facts.series.get((node["entity"], node["spark"])))
-        for node in graph["nodes"]
+        node.id: views.spark(facts.series.get((node.entity, node.spark)))
+        for node in ([] if facts.plan is None else views.plan_nodes(facts.plan))
     }
     values = views.graph_values(facts.values, facts.entities)
     return graph, values, sparks, context.batch, context.moment.node or ""
@@ -180,8 +180,13 @@ def _headline(context: Context, facts: Facts) -> Any:
     if plan is None:
         return (context.run.note if context.run else "") or views.headline(None)
     if len(facts.units) > 1:
-        each = " · ".join(f"{title}: {views.headline(one)}" for title, one in facts.units)
-        return static(html.Span(each, className="pw-headline", title=each))
+        each: list[Any] = []
+        for title, one in facts.units:
+            each += [" · " if each else "", html.B(title), f": {views.headline(one)}"]
+            if one.decision is not None:
+                node, at = str(one.decision), max(0, one.batch)
+                each += [" ", jump(context, "why?", "/decisions", at, node, one.unit_id)]
+        return static(html.Span(each, className="pw-headline"))
     words = html.Span(plan.reason, className="pw-reason", title=plan.reason)
     parts: list[Any] = [views.headline(plan), " · ", words]
     if plan.decision is not None:

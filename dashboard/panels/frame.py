@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html
@@ -43,13 +44,8 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
         "show": panel.show,
         "section": f"pw-{panel.name}",
     }
-    stores = [
-        dcc.Store(id=panel.part("watch"), data=watch),
-        dcc.Store(id=panel.part("key")),
-        dcc.Store(
-            id=panel.part("seen"), data=None if panel.chart else fingerprint(panel, view, sheet)
-        ),
-    ]
+    seen = None if panel.chart else fingerprint(panel, view, sheet)
+    stores = [*watching(panel.part, watch), dcc.Store(id=panel.part("seen"), data=seen)]
     section = _section(panel, drawn, context, services, scope)
     box = html.Div(section, id=panel.part("box"), hidden=view is None, className="pw-box")
     return html.Div([*stores, box], className="pw-frame")
@@ -86,16 +82,21 @@ def _knobs(
     return [html.H3(panel.knobs_title), html.Div(cards, className="pw-panel-knobs")]
 
 
+def watching(part: Callable[[str], str], watch: dict[str, Any]) -> list[Component]:
+    """The stores of what is drawn again with the news in ``watch``. part: names the ids."""
+    return [dcc.Store(id=part("watch"), data=watch), dcc.Store(id=part("key"))]
+
+
+def follow(app: Dash, part: Callable[[str], str]) -> None:
+    """Keep the store ``key`` at what the browser makes of the moment and of what is watched."""
+    key, watch = (part("key"), "data"), (part("watch"), "data")
+    moment = Input(ids.MOMENT, "data")
+    clientside(app, "panelKey", Output(*key), moment, State(*watch), State(*key))
+
+
 def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
     """The callback of a panel: what it says of the moment, unless that is on screen already."""
-    clientside(
-        app,
-        "panelKey",
-        Output(panel.part("key"), "data"),
-        Input(ids.MOMENT, "data"),
-        State(panel.part("watch"), "data"),
-        State(panel.part("key"), "data"),
-    )
+    follow(app, panel.part)
     if panel.register is not None:
         panel.register(app, services)
 

@@ -79,16 +79,18 @@ def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
     call functions or look into windows.
     """
     if plan is None:
-        empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": []}
+        empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": [], "kinds": {}}
         return {"run": run_id, "version": 0, "hash": "", "kind": "", "band": False, **empty}
     nodes = plan_nodes(plan)
+    kinds = _kinds(nodes)
     return {
         "run": run_id,
         "version": plan.version,
         "hash": plan.hash,
         "kind": plan.kind,
         "band": plan.kind == "no early drop",
-        "nodes": [_sent(node) for node in nodes],
+        "kinds": kinds,
+        "nodes": [_sent(node, kinds[node.kind]) for node in nodes],
         "edges": list(plan.graph.get("edges", [])),
         "signs": _signs(nodes),
     }
@@ -171,9 +173,19 @@ def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) ->
     )
 
 
-def _sent(node: Node) -> dict[str, Any]:
-    """The node without what it does not have."""
-    return {name: value for name, value in node._asdict().items() if value is not None}
+def _kinds(nodes: Sequence[Node]) -> dict[str, dict[str, str]]:
+    """Kind -> what its nodes have in common."""
+    return {
+        node.kind: {"role": node.role, "sign": node.sign, "word": node.word, "spark": node.spark}
+        for node in reversed(nodes)
+    }
+
+
+def _sent(node: Node, common: Mapping[str, str]) -> dict[str, Any]:
+    """The node without what it does not have, and what follows from its kind or its id."""
+    told = {**common, "title": node.title, "entity": node.id}
+    own = node._asdict().items()
+    return {name: value for name, value in own if value is not None and told.get(name) != value}
 
 
 def _signs(nodes: Sequence[Node]) -> list[list[str]]:

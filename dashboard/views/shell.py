@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -54,10 +54,11 @@ def build_snapshot(
     cost: SeriesData | None,
     pages: Sequence[str],
     streams: str = "",
+    titles: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
 
-    streams: what it reads, in words.
+    streams: what it reads, in words. titles: of its units, where there are several.
     """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
     if context.run is None:
@@ -77,7 +78,10 @@ def build_snapshot(
         now=context.now,
         time=times[-1][1] if times else None,
         period_s=period(times),
-        plans=[plan_item(plan, number) for number, plan in enumerate(plans, 1)],
+        plans=[
+            plan_item(plan, number, (titles or {}).get(plan.unit_id, ""))
+            for number, plan in enumerate(plans, 1)
+        ],
         cost=[] if cost is None else pairs(cost.batch, cost.value),
         times=times,
         events=[event_item(event) for event in shown],
@@ -106,8 +110,9 @@ def period(times: Sequence[tuple[int, float]]) -> float:
     return float(np.median(steps[usable, 1] / steps[usable, 0])) if usable.any() else 1.0
 
 
-def plan_item(plan: PlanVersion, number: int) -> dict[str, Any]:
-    """A plan as the header names it. number: of the plans its run has had so far, from 1."""
+def plan_item(plan: PlanVersion, number: int, of: str = "") -> dict[str, Any]:
+    """A plan as the header names it. number: among the plans of its run, from 1. of: title of its
+    unit, where there are several."""
     return {
         "version": number,
         "unit": plan.unit_id,
@@ -116,6 +121,7 @@ def plan_item(plan: PlanVersion, number: int) -> dict[str, Any]:
         "kind": plan.kind,
         "order": names(plan),
         "decision": plan.decision,
+        "of": of,
     }
 
 

@@ -11,7 +11,7 @@ from tests.docs.tree import texts
 
 #: Beginnings that ids of entities have or had, and ways to take such a beginning off.
 _PREFIX: Final = re.compile(
-    r"""["'`](?:asc|filter|queue|op|query|race|monitor|decision|tuple|synopsis|input):[\w{$]*"""
+    r"""["'`](?:asc|filter|queue|op|query|race|monitor|decision|tuple|synopsis|input(?!:not)):[\w{$]*"""
 )
 _SURGERY: Final = re.compile(r"""\.(?:removeprefix|startswith|partition|split)\(\s*["']\w*:["']""")
 #: It takes apart what browsers send: a host and its port.
@@ -53,3 +53,12 @@ def test_no_page_names_a_system() -> None:
         if path.parts[:2] == ("dashboard", "pages") and words.search(text)
     ]
     assert offenders == []
+
+
+def test_no_id_is_taken_apart_in_the_scripts() -> None:
+    offenders = {
+        path.as_posix(): found
+        for path, text in texts(".js").items()
+        if path.parts[0] == "assets" and (found := found_in(text))
+    }
+    assert offenders == {}

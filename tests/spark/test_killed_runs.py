@@ -13,19 +13,23 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow.dataset as ds
 import pytest
 
 from backend.model.ids import entity_id
+from backend.workloads.drift import Phase, drift_table
 from storage.errors import StoreError
 from storage.store import open_command_writer, open_reader
 
 ROOT = Path(__file__).resolve().parents[2]
-N = {"S": 9000, "T": 6000}
+N = {"S": 60_000, "T": 40_000}
+SEEDS = {"S": 7, "T": 8}
 FUNCTIONS = """
 from backend.workloads.functions import filter_function
 
@@ -38,17 +42,18 @@ def common(a: int) -> bool:
     return a % 10 != 0
 """
 TEXTS = {
-    "low": "Select * From S Where a < 20 and b < 60",
-    "late": "Select * From S Where b >= 90 or a = 7",
-    "calls": "Select * From S Where common(a) and rare(b)",
-    "other": "Select * From T Where rare(b) and a > 30",
+    "low": "Select * From S Where a1 < 20 and a2 < 60",
+    "late": "Select * From S Where a2 >= 90 or a1 = 7",
+    "calls": "Select * From S Where common(a1) and rare(a2)",
+    "other": "Select * From T Where rare(a2) and a1 > 30 and common(a3)",
 }
+Row = dict[str, int]
 #: The same in Python.
-HOLDS = {
-    "low": lambda a, b: a < 20 and b < 60,
-    "late": lambda a, b: b >= 90 or a == 7,
-    "calls": lambda a, b: a % 10 != 0 and b < 10,
-    "other": lambda a, b: b < 10 and a > 30,
+HOLDS: dict[str, Callable[[Row], bool]] = {
+    "low": lambda r: r["a1"] < 20 and r["a2"] < 60,
+    "late": lambda r: r["a2"] >= 90 or r["a1"] == 7,
+    "calls": lambda r: r["a1"] % 10 != 0 and r["a2"] < 10,
+    "other": lambda r: r["a2"] < 10 and r["a1"] > 30 and r["a3"] % 10 != 0,
 }
 STREAM_OF = {"low": "S", "late": "S", "calls": "S", "other": "T"}
 UNIT_OF = {"low": "asc.S", "late": "asc.S", "calls": "agreedy.calls", "other": "agreedy.other"}
@@ -56,19 +61,20 @@ UNIT_OF = {"low": "asc.S", "late": "asc.S", "calls": "agreedy.calls", "other": "
 PATIENCE_S = 120
 
 
-def rows(stream: str) -> list[tuple[int, int, int]]:
-    rng = random.Random(stream)
-    return [(n, rng.randrange(100), rng.randrange(100)) for n in range(N[stream])]
+def rows(stream: str) -> list[Row]:
+    phase = Phase("uniform", N[stream])
+    found: list[Row] = drift_table(SEEDS[stream], [phase], 0, N[stream]).to_pylist()
+    return found
 
 
 def workload(folder: Path) -> Path:
     """A workload of two replayed streams, paced so that the kills meet it at work."""
     (folder / "mine.py").write_text(FUNCTIONS)
     text = 'functions = "mine.py"\n'
-    for stream, rate in (("S", 300), ("T", 200)):
-        listed = ",\n".join(f"[{n}, {a}, {b}]" for n, a, b in rows(stream))
-        text += f'[streams.{stream}]\nschema = "n int, a int, b int"\nrate = {rate}\n'
-        text += f'source = {{ format = "memory", rows = [{listed}] }}\n'
+    for stream, rate in (("S", 90), ("T", 60)):
+        phases = f'[{{ distribution = "uniform", n_tuples = {N[stream]} }}]'
+        text += f"[streams.{stream}]\nrate = {rate}\n"
+        text += f'source = {{ format = "drift", seed = {SEEDS[stream]}, phases = {phases} }}\n'
     text += "[queries]\n" + "".join(f'{name} = "{cql}"\n' for name, cql in TEXTS.items())
     text += '[knobs]\nat_end = "stop"\n[sink]\npath = "out"\n'
     path = folder / "killed.toml"
@@ -102,8 +108,8 @@ class Killed:
                 return -1 if found is None else found
         return -1
 
-    def kill_at(self, rng: random.Random) -> str:
-        """Start the run and kill it once; what was killed."""
+    def kill_at(self, rng: random.Random) -> bool:
+        """Start the run and kill it once; whether it was at work then."""
         process, before = self.start(), self.last_batch()
         deadline = time.monotonic() + PATIENCE_S
         if rng.random() < 0.2:
@@ -113,9 +119,9 @@ class Killed:
                 assert time.monotonic() < deadline, "no batch was recorded"
                 time.sleep(0.05)
             time.sleep(rng.uniform(0.0, 1.2))
-        victims = rng.choice(["all", "all", "java", "python"])
-        self._kill(process, victims)
-        return victims
+        was_at_work = process.poll() is None
+        self._kill(process, rng.choice(["all", "all", "java", "python"]))
+        return was_at_work
 
     def _kill(self, process: subprocess.Popen[bytes], victims: str) -> None:
         family = []
@@ -149,17 +155,18 @@ def turned(run: Killed, what: str) -> None:
     payload = {"knob": "mu", "value": 0.4}
     kind = "knob"
     if what == "query":
-        kind, payload = "query_add", {"name": "more", "text": "Select * From S Where a = 1"}
+        kind, payload = "query_add", {"name": "more", "text": "Select * From S Where a1 = 1"}
     commands.append_command(found.id, kind, payload, "tester", "", time.time(), None)
     commands.close()
 
 
 def kill_and_compare(folder: Path, seeds: range) -> None:
-    run = Killed(folder)
+    run, n_met = Killed(folder), 0
     for n, seed in enumerate(seeds):
-        run.kill_at(random.Random(seed))
+        n_met += run.kill_at(random.Random(seed))
         if n in (2, 4) and run.last_batch() >= 0:
             turned(run, "knob" if n == 2 else "query")
+    assert n_met == len(seeds), "the run ended before the last kill"
     process = run.start("--set", "rate=0", "--once")
     assert process.wait(timeout=300) == 0
     check_sink(run.out)
@@ -167,21 +174,29 @@ def kill_and_compare(folder: Path, seeds: range) -> None:
 
 
 def check_sink(out: Path) -> None:
-    """Every tuple that satisfies a query is there once, with the names of its queries."""
+    """Every tuple that satisfies a query is there as often as it came, with its queries."""
     found = ds.dataset(out, format="parquet", partitioning="hive", exclude_invalid_files=True)
     table = found.to_table().to_pylist()
     assert len({row["run"] for row in table}) == 1
     for stream in N:
-        got = {row["n"]: row["query_ids"] for row in table if row["stream"] == stream}
-        assert len(got) == sum(row["stream"] == stream for row in table), "a tuple stands twice"
+        got = Counter(
+            key
+            for row in table
+            if row["stream"] == stream
+            if (key := _key(row, [q for q in row["query_ids"] if q != "more"]))
+        )
         names = [name for name in HOLDS if STREAM_OF[name] == stream]
-        wanted = {
-            n: queries
-            for n, a, b in rows(stream)
-            if (queries := sorted(name for name in names if HOLDS[name](a, b)))
-        }
-        without = {n: [q for q in ids if q != "more"] for n, ids in got.items()}
-        assert {n: ids for n, ids in without.items() if ids} == wanted
+        wanted = Counter(
+            key
+            for row in rows(stream)
+            if (key := _key(row, sorted(name for name in names if HOLDS[name](row))))
+        )
+        assert got == wanted
+
+
+def _key(row: dict[str, Any], queries: list[str]) -> tuple[Any, ...]:
+    """The tuple with its queries; nothing when there are none."""
+    return (*(row[f"a{n}"] for n in range(1, 21)), *queries) if queries else ()
 
 
 def check_store(run: Killed) -> None:
@@ -192,7 +207,7 @@ def check_store(run: Killed) -> None:
         values = reader.values(found.id)
         assert values["system"]["tuples_total"] == sum(N.values())
         for name, unit in UNIT_OF.items():
-            n = sum(HOLDS[name](a, b) for _, a, b in rows(STREAM_OF[name]))
+            n = sum(HOLDS[name](row) for row in rows(STREAM_OF[name]))
             assert values[entity_id(unit, "query", name)]["matched_total"] == n
         batches = reader.batches(found.id, None, 100_000)
         assert [batch.id for batch in batches] == list(range(len(batches)))

@@ -1,4 +1,4 @@
-"""Puts the unit of a run on what is recorded of it: these runs have one unit over one stream."""
+"""Puts a unit on what is recorded of a run made by hand, which has one unit over one stream."""
 
 from __future__ import annotations
 

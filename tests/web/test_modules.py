@@ -114,13 +114,14 @@ class TestFormat:
         ("?run=r1&at=12&frozen=1", {"run": "r1", "at": 12, "frozen": True}),
         ("?at=-3&frozen=1", {}),
         ("?at=1e3&node=asc%3Ax&show=b%26c", {"node": "asc:x", "show": "b&c"}),
+        ("?unit=u1&node=7", {"node": "7", "unit": "u1"}),
         ("", {}),
     ],
 )
 def test_an_address_is_a_moment_and_back(
     ask: Ask, search: str, expected: dict[str, object]
 ) -> None:
-    empty = {"run": None, "at": None, "node": None, "frozen": False, "show": None}
+    empty = {"run": None, "at": None, "node": None, "frozen": False, "show": None, "unit": None}
     moment = ask("address", "m.parse('/plan', text)", text=search)
     assert moment == {"path": "/plan", **empty, **expected}
     again = ask("address", "m.parse('/plan', m.search(moment))", moment=moment)

@@ -154,15 +154,15 @@ def test_share_copies_a_link_to_this_very_moment(open_page: OpenPage) -> None:
 def test_theme_follows_the_system_then_the_choice(open_page: OpenPage, scheme: str) -> None:
     page = ready(open_page("/plan?run=r1", scheme=scheme))
     root = page.locator("html")
-    expect(root).to_have_attribute("data-mantine-color-scheme", scheme)
+    expect(root).to_have_attribute("data-theme", scheme)
     toggle = page.locator("#pw-theme-toggle")
     expect(toggle).to_have_attribute("data-choice", "system")
     toggle.click()
-    expect(root).to_have_attribute("data-mantine-color-scheme", "light")
+    expect(root).to_have_attribute("data-theme", "light")
     toggle.click()
-    expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
+    expect(root).to_have_attribute("data-theme", "dark")
     page.reload()
-    assert root.get_attribute("data-mantine-color-scheme") == "dark"
+    assert root.get_attribute("data-theme") == "dark"
     ready(page)
     expect(toggle).to_have_attribute("data-choice", "dark")
 

@@ -13,18 +13,22 @@ from pyspark.sql import functions as F
 from backend.hosts.contract import InputSource, cause
 from backend.hosts.spark.sources import native
 from backend.hosts.spark.tasks import PATH, STREAM, Rows, tag_of
+from backend.workloads.replay import AHEAD_TUPLES, SLICE_TUPLES
 from backend.workloads.spec import WorkloadError
 
 log = logging.getLogger(__name__)
 _FILES = "path string, modificationTime timestamp, length bigint, content binary"
-#: Spool files that one batch takes at most.
+#: Spool files that one batch takes at most, while a feeder keeps ahead of the batches by tuples.
 FILES_TOGETHER = 1000
 
 
 class Inputs:
-    """The rows of the inputs that can be opened. failures: why others cannot, by name."""
+    """The rows of the inputs that can be opened. failures: why others cannot, by name. once: with
+    native ones among them everything is spooled before the first batch."""
 
-    def __init__(self, session: SparkSession, sources: Sequence[InputSource], spool: Path) -> None:
+    def __init__(
+        self, session: SparkSession, sources: Sequence[InputSource], spool: Path, once: bool
+    ) -> None:
         spool.mkdir(parents=True, exist_ok=True)
         self.failures: dict[str, str] = {}
         replayed = [one.name for one in sources if one.replay is not None]
@@ -37,7 +41,8 @@ class Inputs:
                     self.failures[one.name] = error.message
                 except Exception as error:
                     self.failures[one.name] = cause(error)
-        frames = [_paths(session, spool)] if replayed else []
+        n_files = AHEAD_TUPLES // SLICE_TUPLES if once and opened else FILES_TOGETHER
+        frames = [_paths(session, spool, n_files)] if replayed else []
         is_tagged = len(opened) + len(frames) > 1
         frames += [_tagged(name, f) if is_tagged else f for name, f in opened.items()]
         self.rows = Rows(spool, {tag_of(n): n for n in replayed}, tuple(opened), is_tagged)
@@ -46,9 +51,9 @@ class Inputs:
             self.frame = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)
 
 
-def _paths(session: SparkSession, spool: Path) -> DataFrame:
+def _paths(session: SparkSession, spool: Path, n_files: int) -> DataFrame:
     reader = session.readStream.format("binaryFile").schema(_FILES)
-    reader = reader.option("maxFilesPerTrigger", str(FILES_TOGETHER)).option("fileNameOnly", "true")
+    reader = reader.option("maxFilesPerTrigger", str(n_files)).option("fileNameOnly", "true")
     return reader.load(str(spool)).select(PATH)
 
 

@@ -70,7 +70,7 @@ class RunHost:
         self._jobs = BatchJobs(session, inputs, sink)
         self._taken = _Taken(self._spool / "_taken.json")
         self._feeders = {one.name: self._feeder(one) for one in inputs if one.replay is not None}
-        self._inputs = Inputs(session, inputs, self._spool)
+        self._inputs = Inputs(session, inputs, self._spool, once)
         self._failures = dict(self._inputs.failures)
         self._error: BaseException | None = None
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-import dash_mantine_components as dmc
 from dash import Input, html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import attrs
+from dashboard.components.drawn import Segments
 from dashboard.components.filters import Scrubber, ViewMatrix
 from dashboard.components.formats import Format, show
 from dashboard.components.rows import CellData, RowTable
@@ -91,10 +90,7 @@ def _controls(context: Context, services: Services) -> list[Component]:
 
 
 def _switch() -> Component:
-    choices = [{"value": name, "label": words} for name, words in SHOWN.items()]
-    control: Component = dmc.SegmentedControl(
-        id=SWITCH, data=choices, value="drop", size="xs", **attrs(aria_label="What the cells show")
-    )
+    control = Segments(SWITCH, "What the cells show", "drop", SHOWN.items())
     return html.Div(control, className="pw-v-switch")
 
 

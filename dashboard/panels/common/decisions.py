@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
-import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard import ids
-from dashboard.components.attributes import attrs
+from dashboard.components.drawn import Segments
 from dashboard.components.formats import clock, show
 from dashboard.components.keys import clientside
 from dashboard.components.rows import DecisionLinks, jump_to
@@ -150,16 +149,8 @@ PANELS: Final = (LIST, CARD)
 
 
 def _filter(chosen: str) -> Component:
-    choices = [{"value": name, "label": _WORDS[name]} for name in FILTERS]
-    control: Component = dmc.SegmentedControl(
-        id=FILTER,
-        data=choices,
-        value=chosen if chosen in FILTERS else "all",
-        size="xs",
-        fullWidth=True,
-        **attrs(aria_label="Show"),
-    )
-    return control
+    choices = ((name, _WORDS[name]) for name in FILTERS)
+    return Segments(FILTER, "Show", chosen if chosen in FILTERS else "all", choices)
 
 
 def _list(shown: Shown, context: Context) -> Component:

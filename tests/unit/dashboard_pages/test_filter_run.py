@@ -40,6 +40,5 @@ def test_every_page_lays_out(
     page: Any, at: int | None, node: str | None, recorded: Services
 ) -> None:
     moment = Moment(run=RUN_ID, at=at, node=node)
-    page.has_records(contexts.resolve(recorded.reader, moment), recorded)
     found = page.layout(contexts.resolve(recorded.reader, moment), recorded)
     assert json.dumps(found, cls=plotly.utils.PlotlyJSONEncoder)

@@ -13,6 +13,7 @@ from dashboard import context as contexts
 from dashboard.context import Moment
 from dashboard.live import Hub
 from dashboard.pages import PAGES
+from dashboard.panels.facts import read_facts
 from dashboard.services import Services
 from dashboard.settings import Settings
 from storage.store import open_engine_writer, open_reader
@@ -34,6 +35,6 @@ def climbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 def test_every_page_lays_out(page: Any, run: str, at: int | None, climbed: Services) -> None:
     for node in (None, "asc:origin", "filter:table", "queue:source"):
         context = contexts.resolve(climbed.reader, Moment(run=run, at=at, node=node))
-        page.has_records(context, climbed)
+        page.has_records(read_facts(context, climbed.reader))
         found = page.layout(context, climbed)
         assert json.dumps(found, cls=plotly.utils.PlotlyJSONEncoder)

@@ -18,6 +18,7 @@ from dashboard.pages import DECISIONS, PAGES
 from dashboard.panels.common import timeline
 from dashboard.panels.common.decisions import wanted_decision
 from dashboard.panels.contract import Scope
+from dashboard.panels.facts import read_facts
 from dashboard.services import Services
 from dashboard.settings import Settings
 from storage.reader import open_reader
@@ -66,7 +67,7 @@ def test_every_page_lays_out_at_any_moment(page: Any, recorded: Services) -> Non
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
 def test_pages_with_records_are_in_the_navigation(page: Any, recorded: Services) -> None:
     context = contexts.resolve(recorded.reader, Moment(run="r1"))
-    assert page.has_records(context, recorded)
+    assert page.has_records(read_facts(context, recorded.reader))
 
 
 def test_a_past_moment_knows_nothing_of_later_records(recorded: Services) -> None:

@@ -17,7 +17,7 @@ from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIME
 from dashboard.pages.contract import Page
 from dashboard.panels import PANELS, frame
 from dashboard.panels.common import timeline
-from dashboard.panels.facts import scope_of
+from dashboard.panels.facts import read_facts, scope_of
 from dashboard.services import Services
 from dashboard.settings import Settings
 from dashboard.shell import read_snapshot
@@ -52,7 +52,8 @@ def shown(page: Page, services: Services, **moment: Any) -> set[str]:
 def test_every_page_lays_out_for_every_unit(page: Page, unit: str, services: Services) -> None:
     for at in (None, 0, 3):
         assert text_of(page, services, unit=unit, at=at)
-    assert page.has_records(contexts.resolve(services.reader, Moment(run=RUN)), services)
+    context = contexts.resolve(services.reader, Moment(run=RUN))
+    assert page.has_records(read_facts(context, services.reader))
 
 
 def test_the_matrix_page_shows_the_panels_of_the_chosen_unit(services: Services) -> None:

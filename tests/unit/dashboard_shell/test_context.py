@@ -17,6 +17,7 @@ moments = st.builds(
     st.none() | st.text(min_size=1),
     st.just(False),
     st.none() | st.text(min_size=1),
+    st.text(),
 )
 
 

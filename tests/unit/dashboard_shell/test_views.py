@@ -16,6 +16,7 @@ from dashboard.views.inspector import build_inspector, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
+from storage.vocabulary.kinds import EntityKind
 from storage.vocabulary.records import Command, Entity, Knob
 from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
 
@@ -40,13 +41,15 @@ ENTITIES = Book(
 )
 
 
-KINDS = {
-    name: Entity(name, kind, name)
-    for name, kind in (
-        *(("system", "system"), ("queue:source", "queue"), ("queue:origin", "queue")),
-        *(("asc:delay", "operator"), ("asc:origin", "operator"), ("query:q1", "query")),
-    )
+_KINDS: dict[str, EntityKind] = {
+    "system": "system",
+    "queue:source": "queue",
+    "queue:origin": "queue",
+    "asc:delay": "operator",
+    "asc:origin": "operator",
+    "query:q1": "query",
 }
+KINDS = {name: Entity(name, kind, name) for name, kind in _KINDS.items()}
 
 
 def test_the_snapshot_is_json_and_has_no_unknown_numbers() -> None:
@@ -87,9 +90,11 @@ def test_the_period_is_the_median_of_the_newest_batches() -> None:
 def test_the_graph_shows_bare_names_in_the_order_of_the_flow() -> None:
     graph = plans.graph_plan("r1", plan(order=("origin", "delay")))
     assert [node["name"] for node in graph["nodes"]] == ["Flights", "origin", "delay", "Output"]
-    assert [node["sign"] for node in graph["nodes"]] == ["⇥", "σ", "σ", "⇤"]
-    assert [node.get("position") for node in graph["nodes"]] == [None, 1, 2, None]
-    assert [node["entity"] for node in graph["nodes"]][::3] == ["system", "system"]
+    assert graph["nodes"][1] == {"id": "asc:origin", "kind": "asc", "name": "origin", "position": 1}
+    assert graph["kinds"]["asc"] == {
+        "role": "step", "sign": "σ", "word": "construct", "spark": "drop_prob",
+    }  # fmt: skip
+    assert [node["entity"] for node in graph["nodes"][::3]] == ["system", "system"]
     assert graph["hash"] == "h1"
     assert plans.graph_plan("r1", None)["nodes"] == []
 
