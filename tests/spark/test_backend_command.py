@@ -55,9 +55,8 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
         (6, ["later"]),
         (8, ["later"]),
     ]
-    assert [
-        line["raw"] for line in json_lines(next((tmp_path / "out").glob("run=*")) / "_misfits")
-    ] == ["foo,y,1", "7"]
+    (aside,) = (tmp_path / "out").glob("run=*/stream=S/_misfits")
+    assert [line["raw"] for line in json_lines(aside)] == ["foo,y,1", "7"]
 
     with open_reader(str(store)) as reader:
         (run,) = reader.runs()
@@ -66,7 +65,7 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
         assert values["system"]["tuples_total"] == 6
         assert values["system"]["matched_total"] == 5
         assert values["system"]["misfits_total"] == 2
-        assert values["query:later"]["matched_total"] == 4
+        assert values["asc.S/query:later"]["matched_total"] == 4
         assert {k.name: k.value for k in reader.knobs(run.id)}["mu"] == 0.2
         assert [m.raw for m in reader.misfits(run.id, 10)] != []
 
@@ -77,12 +76,31 @@ def test_a_second_run_leaves_the_files_of_the_first_alone(tmp_path: Path) -> Non
     for rows in (ROWS, "a,b,x\n11,x,1.0\n", "a,b,x\n21,x,1.0\n22,x,2.0\n"):
         (tmp_path / "a.csv").write_text(rows)
         store = str(tmp_path / "store.db")
-        done = backend(str(tmp_path / "my.toml"), "--once", "--store", store)
+        done = backend(str(tmp_path / "my.toml"), "--once", "--fresh", "--store", store)
         assert done.returncode == 0, done.stderr
     table = ds.dataset(tmp_path / "out", format="parquet", partitioning="hive").to_table()
     assert sorted(table["a"].to_pylist()) == [1, 3, 5, 6, 8, 11, 21, 22]
     with open_reader(store) as reader:
         assert set(table["run"].to_pylist()) == {run.id for run in reader.runs()}
+
+
+def test_the_same_command_again_processes_what_is_new(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (tmp_path / "my.toml").write_text(WORKLOAD.replace("a.csv", "in"))
+    store = str(tmp_path / "store.db")
+    for name, rows in (("1.csv", ROWS), ("2.csv", "a,b,x\n11,x,1.0\n13,q,9.5\n")):
+        (folder / name).write_text(rows)
+        done = backend(str(tmp_path / "my.toml"), "--once", "--store", store)
+        assert done.returncode == 0, done.stderr
+    assert "goes on" in done.stderr
+    table = ds.dataset(tmp_path / "out", format="parquet", partitioning="hive").to_table()
+    assert sorted(table["a"].to_pylist()) == [1, 3, 5, 6, 8, 11]
+    with open_reader(store) as reader:
+        (run,) = reader.runs()
+        values = reader.values(run.id)
+        assert (values["system"]["tuples_total"], reader.last_batch(run.id)) == (8, 1)
+        assert values["asc.S/query:later"]["matched_total"] == 5
 
 
 @pytest.mark.parametrize(
@@ -136,7 +154,7 @@ schema = "month int, day int"
 )
 
 
-def test_a_source_that_cannot_be_opened_fails_its_own_run_alone(tmp_path: Path) -> None:
+def test_a_source_that_cannot_be_opened_fails_its_own_stream_alone(tmp_path: Path) -> None:
     text = TWO_STREAMS.replace("[queries]", "[queries]\nflown = 'Select * From F Where day = 1'")
     (tmp_path / "my.toml").write_text(text)
     (tmp_path / "a.csv").write_text(ROWS)
@@ -145,10 +163,14 @@ def test_a_source_that_cannot_be_opened_fails_its_own_run_alone(tmp_path: Path) 
     done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(store))
     assert done.returncode == 1, done.stderr
     with open_reader(str(store)) as reader:
-        runs = {run.streams: run for run in reader.runs()}
-    assert runs["S"].state == "ended"
-    assert runs["F"].state == "failed"
-    assert str(tmp_path / "cache") in runs["F"].note
+        (run,) = reader.runs()
+        newest = {one.counts.input: one.counts for one in reader.input_batches(run.id)}
+        values = reader.values(run.id)
+    assert run.state == "ended"
+    assert str(tmp_path / "cache") in run.note
+    assert newest["F"].state == "failed"
+    assert str(tmp_path / "cache") in newest["F"].note
+    assert values["asc.S/query:later"]["matched_total"] == 4
 
 
 def test_a_stop_while_spark_starts_ends_the_run_before_its_first_batch(tmp_path: Path) -> None:

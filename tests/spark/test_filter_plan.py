@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from backend.model.ids import entity_id
 from storage.store import open_reader
 from tests.spark.plans import json_lines
 
@@ -53,7 +54,7 @@ format = "json"
 
 def emitted(folder: Path) -> list[dict[str, Any]]:
     """What a JSON sink holds, tuples kept aside left out."""
-    texts = [path.read_text() for path in sorted(folder.glob("run=*/batch-*.json"))]
+    texts = [path.read_text() for path in sorted(folder.glob("run=*/stream=Cars/batch-*.json"))]
     return [json.loads(line) for text in texts for line in text.splitlines()]
 
 
@@ -72,30 +73,29 @@ def test_a_workload_with_functions_and_a_window_runs_from_any_folder(tmp_path: P
     )
     assert done.returncode == 0, done.stderr
     out = tmp_path / "out"
-    found = emitted(out / "found")
     # the window as of car 6 (arrival 5) holds reports 1..5: "B-XY 1" of report 0 has left it
-    assert [row["id"] for row in found] == [1]
-    late = emitted(out / "Cars")
-    assert [row["id"] for row in late] == [6, 7, 8]
-    aside = json_lines(out / "found" / "_misfits")
-    assert [line["error"] for line in aside] == [
+    assert {row["id"]: row["query_ids"] for row in emitted(out)} == {
+        1: ["found"],
+        6: ["late"],
+        7: ["late"],
+        8: ["late"],
+    }
+    (folder,) = out.glob("run=*/stream=Cars/_misfits")
+    assert {line["error"] for line in json_lines(folder)} == {
         "german: ValueError: no plate",
         "does not fit the schema",
-    ]
+    }
     with open_reader(str(store)) as reader:
-        runs = {run.id.split("-")[1]: run for run in reader.runs()}
-        assert {run.state for run in runs.values()} == {"ended"}
-        values = reader.values(runs["found"].id)
+        (run,) = reader.runs()
+        assert run.state == "ended"
+        values = reader.values(run.id)
         assert values["system"]["misfits_total"] == 2
-        assert values["query:found"]["matched_total"] == 1
-        knobs = {k.name for k in reader.knobs(runs["found"].id)}
-        assert "alpha" in knobs
-        assert "mu" not in knobs
-        assert reader.plans(runs["found"].id)[0].order == (
-            "filter:id",
-            "filter:german",
-            "filter:plate_in_Wanted",
-        )
+        assert values[entity_id("agreedy.found", "query", "found")]["matched_total"] == 1
+        scopes = {k.name: k.scope for k in reader.knobs(run.id)}
+        assert (scopes["alpha"], scopes["mu"]) == ("agreedy.found", "asc.Cars")
+        plan = next(plan for plan in reader.plans(run.id) if plan.unit_id == "agreedy.found")
+        names = {node["id"]: node["name"] for node in plan.graph["nodes"]}
+        assert [names[id] for id in plan.order] == ["id", "german", "plate_in_Wanted"]
 
 
 def test_an_unknown_function_and_a_bad_module_are_refused_in_one_sentence(tmp_path: Path) -> None:

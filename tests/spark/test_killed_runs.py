@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,10 @@ import pytest
 from backend.model.ids import entity_id
 from backend.workloads.drift import Phase, drift_table
 from storage.errors import StoreError
-from storage.store import open_command_writer, open_reader
+from storage.store import Reader, open_command_writer, open_reader
 
 ROOT = Path(__file__).resolve().parents[2]
-N = {"S": 60_000, "T": 40_000}
+N = {"S": 40_000, "T": 25_000}
 SEEDS = {"S": 7, "T": 8}
 FUNCTIONS = """
 from backend.workloads.functions import filter_function
@@ -71,7 +71,7 @@ def workload(folder: Path) -> Path:
     """A workload of two replayed streams, paced so that the kills meet it at work."""
     (folder / "mine.py").write_text(FUNCTIONS)
     text = 'functions = "mine.py"\n'
-    for stream, rate in (("S", 90), ("T", 60)):
+    for stream, rate in (("S", 30), ("T", 20)):
         phases = f'[{{ distribution = "uniform", n_tuples = {N[stream]} }}]'
         text += f"[streams.{stream}]\nrate = {rate}\n"
         text += f'source = {{ format = "drift", seed = {SEEDS[stream]}, phases = {phases} }}\n'
@@ -108,20 +108,27 @@ class Killed:
                 return -1 if found is None else found
         return -1
 
-    def kill_at(self, rng: random.Random) -> bool:
-        """Start the run and kill it once; whether it was at work then."""
+    def kill_at(self, rng: random.Random, *commands: tuple[str, dict[str, Any]]) -> bool:
+        """Start the run, ask for something, kill it once; whether it was at work then."""
         process, before = self.start(), self.last_batch()
-        deadline = time.monotonic() + PATIENCE_S
-        if rng.random() < 0.2:
+        if not commands and rng.random() < 0.2:
             time.sleep(rng.uniform(0.5, 6.0))
         else:
-            while self.last_batch() <= before and process.poll() is None:
-                assert time.monotonic() < deadline, "no batch was recorded"
-                time.sleep(0.05)
+            until(lambda: self.last_batch() > before or process.poll() is not None)
+            for kind, payload in commands:
+                self.ask(kind, payload)
             time.sleep(rng.uniform(0.0, 1.2))
         was_at_work = process.poll() is None
         self._kill(process, rng.choice(["all", "all", "java", "python"]))
         return was_at_work
+
+    def ask(self, kind: str, payload: dict[str, Any]) -> None:
+        """What an operator asks for, until it is applied."""
+        with open_reader(str(self.store)) as reader:
+            (run,) = reader.runs()
+            with closing(open_command_writer(str(self.store))) as writer:
+                made = writer.append_command(run.id, kind, payload, "tester", "", time.time(), None)
+            until(lambda: _state(reader, run.id, made.id) == "applied")
 
     def _kill(self, process: subprocess.Popen[bytes], victims: str) -> None:
         family = []
@@ -147,25 +154,30 @@ def _is_java(process: psutil.Process) -> bool:
     return False
 
 
-def turned(run: Killed, what: str) -> None:
-    """An operator turns a knob and registers a query while the run is down."""
-    with open_reader(str(run.store)) as reader:
-        (found,) = reader.runs()
-    commands = open_command_writer(str(run.store))
-    payload = {"knob": "mu", "value": 0.4}
-    kind = "knob"
-    if what == "query":
-        kind, payload = "query_add", {"name": "more", "text": "Select * From S Where a1 = 1"}
-    commands.append_command(found.id, kind, payload, "tester", "", time.time(), None)
-    commands.close()
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for it; it takes a while on a busy machine, but not for ever."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.05)
+
+
+def _state(reader: Reader, run_id: str, command: int) -> str:
+    found = reader.command(run_id, command)
+    return "" if found is None else found.state
+
+
+#: Asked for while the run is at work: at which start, and what.
+ASKED: dict[int, tuple[str, dict[str, Any]]] = {
+    2: ("knob", {"knob": "mu", "value": 0.4}),
+    4: ("query_add", {"name": "more", "text": "Select * From S Where a1 = 1"}),
+}
 
 
 def kill_and_compare(folder: Path, seeds: range) -> None:
     run, n_met = Killed(folder), 0
     for n, seed in enumerate(seeds):
-        n_met += run.kill_at(random.Random(seed))
-        if n in (2, 4) and run.last_batch() >= 0:
-            turned(run, "knob" if n == 2 else "query")
+        n_met += run.kill_at(random.Random(seed), *([ASKED[n]] if n in ASKED else []))
     assert n_met == len(seeds), "the run ended before the last kill"
     process = run.start("--set", "rate=0", "--once")
     assert process.wait(timeout=300) == 0
