@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,7 +27,7 @@ from backend.engine.totals import Totals
 from backend.engine.units import BrokeOff, UnitSet
 from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
-from backend.operators.contract import BatchPlan, BatchResult
+from backend.operators.contract import BatchPlan, BatchResult, InputResult
 from backend.systems.contract import Recorded, Refused, Unit
 from storage.resume import LastState
 from storage.texts import storable
@@ -185,12 +185,16 @@ class Loop:
         """The run was stopped from outside; said before what runs it is taken down."""
         self.writer.set_state(self.run.id, "ended", why, time.time())
 
-    def finish(self) -> None:
-        """The last batch is over: publish the totals of queries that still wait for it."""
+    def finish(self, failures: Mapping[str, str]) -> None:
+        """The last batch is over: publish the totals of queries that still wait for it, and which
+        inputs failed (name -> why) when no batch told."""
         with self._lock:
             rest = self._query_totals.rest()
-            if rest:
-                self._flush(self._next_batch, rest)
+            late = {name: InputResult(failure=why) for name, why in failures.items()}
+            news = self._inputs.events(late)
+            self._boundary.events += news
+            if rest or news:
+                self._flush(self._next_batch, rest, late if news else {})
 
     def abandon_batch(self) -> None:
         """The batch failed; what its boundary brought stays for the next record."""
@@ -252,11 +256,21 @@ class Loop:
             inputs=tuple(recorder.input_row(n, one) for n, one in result.inputs.items()),
         )
 
-    def _flush(self, batch: int, samples: Sequence[Sample] = ()) -> None:
+    def _flush(
+        self,
+        batch: int,
+        samples: Sequence[Sample] = (),
+        inputs: Mapping[str, InputResult] | None = None,
+    ) -> None:
         """A record without data: start or end of the run, or commands carried out while idle."""
-        row = recorder.boundary_row(self._units.plans)
-        matrices = self._units.observe().matrices
-        record = self._record(row, Recorded(), batch, samples=tuple(samples), matrices=matrices)
+        record = self._record(
+            recorder.boundary_row(self._units.plans),
+            Recorded(),
+            batch,
+            samples=tuple(samples),
+            matrices=self._units.observe().matrices,
+            inputs=tuple(recorder.input_row(n, one) for n, one in (inputs or {}).items()),
+        )
         self.writer.write_batch(record)
         self._boundary = _Boundary()
 

@@ -113,7 +113,7 @@ class Launch:
             self._end(loop, "failed", cause(error))
             return False
         finally:
-            loop.finish()
+            loop.finish({} if self._host is None else self._host.failures)
         self._end(loop, "ended", note)
         return not loop.failed_inputs
 

@@ -74,6 +74,11 @@ class RunHost:
         self._failures = dict(self._inputs.failures)
         self._error: BaseException | None = None
 
+    @property
+    def failures(self) -> dict[str, str]:
+        """Inputs that have failed, and why."""
+        return dict(self._failures)
+
     def run(self) -> str:
         """Run to the end of the inputs or a stop; why it ended. Raises InputsFailed, RunFailed."""
         if self._inputs.frame is None:
