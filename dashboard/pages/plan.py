@@ -179,18 +179,15 @@ def _headline(context: Context, facts: Facts) -> Any:
     plan = facts.plan
     if plan is None:
         return (context.run.note if context.run else "") or views.headline(None)
+    title, latest = max(facts.units, key=lambda one: (one[1].batch, one[1].version))
+    lead = views.headline(latest)
     if len(facts.units) > 1:
-        each: list[Any] = []
-        for title, one in facts.units:
-            each += [" · " if each else "", html.B(title), f": {views.headline(one)}"]
-            if one.decision is not None:
-                node, at = str(one.decision), max(0, one.batch)
-                each += [" ", jump(context, "why?", "/decisions", at, node, one.unit_id)]
-        return static(html.Span(each, className="pw-headline"))
-    words = html.Span(plan.reason, className="pw-reason", title=plan.reason)
-    parts: list[Any] = [views.headline(plan), " · ", words]
-    if plan.decision is not None:
-        parts += [" ", jump(context, "why?", "/decisions", max(0, plan.batch))]
+        lead = f"Plan {plan.version} of {len(facts.units)} units; the latest, of {title}: {lead}"
+    words = html.Span(latest.reason, className="pw-reason", title=latest.reason)
+    parts: list[Any] = [lead, " · ", words]
+    if latest.decision is not None:
+        node, unit = str(latest.decision), latest.unit_id
+        parts += [" ", jump(context, "why?", "/decisions", max(0, latest.batch), node, unit)]
     return static(html.Span(parts, className="pw-headline"))
 
 
