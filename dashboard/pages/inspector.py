@@ -82,15 +82,16 @@ def _view(reader: Reader, context: Context, entity: str, book: Book) -> Inspecto
 
 
 def _knobs(reader: Reader, context: Context) -> list[Knob]:
-    """Knobs of the entity; the system also has those of what the graph does not draw."""
+    """Knobs of the entity; the system also has those of what the graph does not draw, but for
+    those of units where there are several: the Knobs page names them."""
     node = node_of(context)
     book = Book(reader.entities(context.run_id, context.batch))
     drawn = {entity.id for entity in book.values() if entity.kind in ("operator", "queue")}
-    return [
-        knob
-        for knob in reader.knobs(context.run_id, context.batch)
-        if knob.entity == node or (node == SYSTEM and knob.entity not in drawn)
-    ]
+    knobs = reader.knobs(context.run_id, context.batch)
+    shared = {""} if len({knob.scope for knob in knobs} - {""}) > 1 else {k.scope for k in knobs}
+    if node != SYSTEM:
+        return [knob for knob in knobs if knob.entity == node]
+    return [knob for knob in knobs if knob.entity not in drawn and knob.scope in shared]
 
 
 def _head(context: Context, view: Inspector) -> Component:

@@ -72,11 +72,11 @@ def _section(
 def _knobs(
     panel: Panel[Any], context: Context, services: Services, scope: Scope
 ) -> list[Component]:
-    if not panel.knobs:
-        return []
     reader = services.reader
     found = knobs_of(reader, context.run_id, context.batch, scope)
     knobs = [found[name] for name in panel.knobs if name in found]
+    if not knobs:
+        return []
     locked = sheet_of(context, services).locked
     cards = draw_cards(reader, context, knobs, locked, panel.name, compact=True)
     return [html.H3(panel.knobs_title), html.Div(cards, className="pw-panel-knobs")]

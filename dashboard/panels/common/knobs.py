@@ -18,7 +18,7 @@ from dashboard.context import Context
 from dashboard.panels import knob_cards
 from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
 from dashboard.services import Services
-from dashboard.views.book import Book
+from dashboard.views.book import SYSTEM, Book
 from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs
 from storage.reader import Reader
 
@@ -53,7 +53,7 @@ def _title(group: KnobGroup, several: bool) -> list[Component | str]:
     """Whose knobs these are; in a run with several scopes also of which unit or input."""
     if not several or not group.scope:
         return [group.title]
-    own = [] if group.title == group.scope else [f" · {group.title}"]
+    own = [] if group.entity == SYSTEM else [f" · {group.title}"]
     return [html.Span(group.scope, className="pw-group-scope"), *own]
 
 
