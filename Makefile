@@ -32,7 +32,7 @@ test-web:  ## the tests that drive a browser
 	python3 run.py test tests/web
 
 golden:  ## write the golden files anew; review the diff
-	$(PYTHON) -m pytest -q --update-golden tests/unit tests/contract
+	$(PYTHON) -m pytest -q --update-golden tests/unit tests/contract tests/systems
 
 bench:  ## the comparisons with the peers
 	python3 run.py bench

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 from storage.errors import BadRecord
+from storage.vocabulary import registry
 from storage.vocabulary.kinds import (
     EntityKind,
     EventKind,
     InputState,
-    Role,
     Severity,
     Verdict,
     listed,
+    words_of,
 )
-from storage.vocabulary.properties import PROPERTIES, Property
+from storage.vocabulary.properties import Property
 from storage.vocabulary.records import BatchRecord, Entity
 
 
@@ -27,7 +28,7 @@ def check_record(record: BatchRecord) -> None:
     if batch.id is not None and batch.id < 0:
         raise BadRecord(f"batch id {batch.id} is negative; batches count from 0")
     for what, word, words in (*_words(record), *entity_words(record.entities)):
-        if word not in get_args(words):
+        if word not in words_of(words):
             raise BadRecord(f"{what} {word!r} is no such word; allowed: {listed(words)}")
 
 
@@ -40,6 +41,8 @@ def _words(record: BatchRecord) -> Iterator[tuple[str, str, Any]]:
         yield "verdict", decision.verdict, Verdict
     for one in record.inputs:
         yield f"state of input {one.input}:", one.state, InputState
+    for matrix in record.matrices:
+        yield f"kind of matrix {matrix.name}:", matrix.kind, registry.KNOWN.matrices
 
 
 def entity_words(entities: tuple[Entity, ...]) -> Iterator[tuple[str, str, Any]]:
@@ -47,16 +50,17 @@ def entity_words(entities: tuple[Entity, ...]) -> Iterator[tuple[str, str, Any]]
     for entity in entities:
         yield f"kind of entity {entity.id}:", entity.kind, EntityKind
         if entity.role:
-            yield f"role of entity {entity.id}:", entity.role, Role
+            yield f"role of entity {entity.id}:", entity.role, registry.KNOWN.roles
 
 
 def check_sample(name: str, unit: str, entity: str, kind: str | None) -> Property:
     """The property called ``name``; unit '' and kind None are not checked. Raises BadRecord."""
-    known = PROPERTIES.get(name)
+    properties = registry.KNOWN.properties
+    known = properties.get(name)
     if known is None:
         raise BadRecord(
-            f"sample of {entity}: unknown property {name!r}; known are {', '.join(PROPERTIES)} "
-            "(a new one gets a row in storage.vocabulary.properties and docs/introspection.md)"
+            f"sample of {entity}: unknown property {name!r}; known are {', '.join(properties)} "
+            "(a new one gets a line in a module of storage.vocabulary and in docs/introspection.md)"
         )
     if unit and unit != known.unit:
         raise BadRecord(f"sample {name} of {entity} is in {unit!r}; its unit is {known.unit!r}")

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from storage.columns import Base, BigKey, JsonText, added, batch, run, run_key, unit_key
 from storage.vocabulary.kinds import EventKind, Severity, Verdict, listed
+from storage.vocabulary.registry import KNOWN
 
 
 class PlanRow(Base):
@@ -118,7 +119,7 @@ class MatrixRow(Base):
         BigInteger, primary_key=True, comment="batch it is as of; -1 = before the first"
     )
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
-    kind: Mapped[str] = mapped_column(Text, comment="regions, selectivity, ...")
+    kind: Mapped[str] = mapped_column(Text, comment=listed(KNOWN.matrices))
     rows: Mapped[Any] = mapped_column(JsonText, comment="JSON list of row labels")
     columns: Mapped[Any] = mapped_column(JsonText, comment="JSON list of column labels")
     cells: Mapped[Any] = mapped_column(

@@ -8,7 +8,8 @@ from sqlalchemy import BigInteger, Double, Index, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from storage.columns import Base, BigKey, JsonText, added, run, run_key
-from storage.vocabulary.kinds import EntityKind, InputState, Role, RunState, listed
+from storage.vocabulary.kinds import EntityKind, InputState, RunState, listed
+from storage.vocabulary.registry import KNOWN
 
 
 class MetaRow(Base):
@@ -107,7 +108,7 @@ class EntityRow(Base):
         BigInteger, comment="first batch without it; NULL while it lives"
     )
     unit_id: Mapped[str] = added("unit it belongs to; '' = the engine's")
-    role: Mapped[str] = added("what it is for: " + listed(Role) + "; '' = nothing special")
+    role: Mapped[str] = added("what it is for: " + listed(KNOWN.roles) + "; '' = nothing special")
 
 
 class BatchRow(Base):

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection, Select, and_, bindparam, func, select
 
 from storage.schema import BatchRow, LatestRow, RollupRow, SampleRow, SeriesRow
-from storage.vocabulary.properties import ABSENT_IS_ZERO
+from storage.vocabulary import registry
 
 Values: TypeAlias = dict[str, dict[str, float | None]]
 
@@ -33,10 +33,11 @@ def read(connection: Connection, run_id: str, at: int | None) -> Values:
         rows = list(connection.execute(_AS_OF, {"run": run_id, "at": at}))
         missing = {(row[0], row[1]) for row in rows if row[2] is None}
         rows += _rolled_up(connection, run_id, at, missing) if missing else []
+    zero = {n for n, p in registry.KNOWN.properties.items() if p.absent_is_zero}
     found: Values = {}
     for entity, name, batch, value in rows:
         if batch is not None:
-            gone = batch != now and name in ABSENT_IS_ZERO
+            gone = batch != now and name in zero
             found.setdefault(entity, {})[name] = 0.0 if gone else value
     return found
 

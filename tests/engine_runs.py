@@ -17,6 +17,8 @@ from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.operators.contract import BatchResult
 from backend.operators.task import BatchTask
+from backend.systems.contract import System
+from backend.systems.registry import SYSTEMS
 from backend.workloads.contract import fit_rows
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.sources import MemorySource
@@ -42,7 +44,7 @@ QUICK: Mapping[str, object] = {
 class EngineRun:
     """A run over streams of rows given batch by batch. sink: folder of results, or None.
 
-    continues: take up what the newest run in the store left.
+    continues: take up what the newest run in the store left. systems: as in RunJob.
     """
 
     def __init__(
@@ -56,14 +58,22 @@ class EngineRun:
         continues: bool = False,
         relations: Mapping[Any, SlidingRelation] | None = None,
         run_id: str = RUN_ID,
+        systems: tuple[System, ...] = SYSTEMS,
     ) -> None:
         self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
         functions = functions or Functions()
         queries = tuple(parse_query(n, t, self.schemas, functions) for n, t in texts.items())
         inputs = {name: InputJob(name, schema, rate=0.0) for name, schema in schemas.items()}
         values = {**QUICK, **(knobs or {})}
-        known = relations or {}
-        self.job = RunJob(inputs, queries, {}, values, functions=functions, relations=known)
+        self.job = RunJob(
+            inputs,
+            queries,
+            {},
+            values,
+            functions=functions,
+            relations=relations or {},
+            systems=systems,
+        )
         self.writer = open_engine_writer(self.path)
         last = last_state(self.writer, WORKLOAD) if continues else None
         now = None if last is None else goes_on(last, self.job)

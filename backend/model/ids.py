@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from storage.vocabulary.kinds import Role
-
 #: The engine's own entity, which has the totals of the run.
 SYSTEM: Final = "system"
 
@@ -29,7 +27,7 @@ def output_id(input: str) -> str:
     return f"output:{input}"
 
 
-def entity_id(unit_id: str, role: Role, name: str) -> str:
+def entity_id(unit_id: str, role: str, name: str) -> str:
     """Something of a unit; ``name`` is unique among those of its role."""
     return f"{unit_id}/{role}:{name}"
 

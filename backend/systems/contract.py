@@ -18,6 +18,7 @@ from backend.model.knobs import KnobSettings, KnobSpec
 from backend.model.schema import Schema
 from backend.operators.contract import Operator, UnitResult
 from backend.workloads.relations import SlidingRelation
+from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.records import (
     Decision,
     DecisionOutcome,
@@ -154,6 +155,14 @@ class System(Protocol):
     @property
     def leaves_when_empty(self) -> bool:
         """Whether a unit goes with its last query."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether results are the same under every plan; not where tuples are sampled or shed."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of its own in what its units publish."""
 
     @property
     def knobs(self) -> tuple[KnobSpec, ...]:

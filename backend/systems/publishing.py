@@ -19,7 +19,7 @@ from backend.model.ids import (
 from backend.operators.contract import UnitResult
 from backend.systems.contract import Observation, Recorded, UnitJob
 from storage.vocabulary.graph import PlanGraph, PlanNode, chain
-from storage.vocabulary.kinds import EntityKind, Role
+from storage.vocabulary.kinds import EntityKind
 from storage.vocabulary.records import (
     Decision,
     DecisionOutcome,
@@ -93,7 +93,7 @@ def _marks(d: Decision) -> list[Event]:
 
 
 def pipeline(
-    unit_id: str, input: str, role: Role, operators: Mapping[str, Mapping[str, Json]]
+    unit_id: str, input: str, role: str, operators: Mapping[str, Mapping[str, Json]]
 ) -> PlanGraph:
     """The plan of operators one behind the other, from the source of an input to its output.
 
@@ -117,7 +117,7 @@ def order_of(plan: PlanVersion) -> tuple[str, ...]:
 
 def unit_entities(unit_id: str, title: str) -> list[Entity]:
     """What every unit has: itself, its profile window and the queue to the output."""
-    parts: tuple[tuple[str, EntityKind, str, Role], ...] = (
+    parts: tuple[tuple[str, EntityKind, str, str], ...] = (
         (unit_entity(unit_id), "system", title, "system"),
         (profile_id(unit_id), "monitor", "Profile window", "profile"),
         (output_queue(unit_id), "queue", "Handed to the output", "queue"),
@@ -126,7 +126,7 @@ def unit_entities(unit_id: str, title: str) -> list[Entity]:
 
 
 def operator_entities(
-    unit_id: str, role: Role, name: str, properties: Mapping[str, Json], query: str = ""
+    unit_id: str, role: str, name: str, properties: Mapping[str, Json], query: str = ""
 ) -> list[Entity]:
     """An operator and the queue in front of it."""
     id, queue = entity_id(unit_id, role, name), entity_id(unit_id, "queue", name)

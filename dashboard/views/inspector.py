@@ -11,7 +11,7 @@ from dashboard.views.decision_card import order_names
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.plan import Step, Values
 from storage.rows import DecisionEntry
-from storage.vocabulary.properties import PROPERTIES
+from storage.vocabulary import registry
 from storage.vocabulary.records import Decision, Entity
 
 MOST_DECISIONS: Final = 4
@@ -153,19 +153,23 @@ def _measured(entity: str, role: str, values: Values) -> tuple[str, list[str]]:
         return SYSTEM, [name for name in _ROWS[role] if name in values.get(SYSTEM, {})]
     if role == "system":
         first = [name for name in _FIRST if name in names]
-        names = first + [name for name in PROPERTIES if name in names and name not in first]
+        names = first + [
+            name for name in registry.KNOWN.properties if name in names and name not in first
+        ]
     return entity, names
 
 
 def _measured_property(owner: str, name: str, values: Values) -> Property:
     value = values.get(owner, {}).get(name)
     form, unit = _written(name)
-    meaning = PROPERTIES[name].meaning if name in PROPERTIES else ""
+    known_as = registry.KNOWN.properties.get(name)
+    meaning = known_as.meaning if known_as else ""
     return Property(name, value if known(value) else None, form, unit, meaning, f"{owner}|{name}")
 
 
 def _written(name: str) -> tuple[Format, str]:
-    unit = PROPERTIES[name].unit if name in PROPERTIES else ""
+    known_as = registry.KNOWN.properties.get(name)
+    unit = known_as.unit if known_as else ""
     return form_of(unit), shown_unit(unit)
 
 

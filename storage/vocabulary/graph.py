@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
-    """An operator of a plan, or a source or an output. id: of its entity. role: a Role.
+    """An operator of a plan, or a source or an output. id: of its entity. role: of a Vocabulary.
 
     name: what people call it. properties: facts that belong to this version of the plan.
     """

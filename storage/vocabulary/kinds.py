@@ -16,30 +16,6 @@ EntityKind: TypeAlias = Literal[
     "pool",
     "system",
 ]
-#: What an entity or a node of a plan is for; how it is drawn follows from it.
-Role: TypeAlias = Literal[
-    "source",
-    "output",
-    "selection",
-    "filter",
-    "project",
-    "window",
-    "join",
-    "aggregate",
-    "distinct",
-    "set operation",
-    "relation to stream",
-    "queue",
-    "synopsis",
-    "store",
-    "cache",
-    "index",
-    "pool",
-    "profile",
-    "race",
-    "query",
-    "system",
-]
 #: One meaning each: a plan was adopted; a better one was found and not taken (kept, cool-down); a
 #: knob was turned; the set of queries changed; the run began, went on or was asked to stop; tuples
 #: were kept aside; an input failed or ended; the statistics changed; another algorithm took over.
@@ -67,7 +43,12 @@ Severity: TypeAlias = Literal["info", "warning", "error"]
 UNIT_EVENTS: Final[tuple[EventKind, ...]] = ("rearrangement", "held back", "change", "algorithm")
 
 
+def words_of(words: Any) -> tuple[str, ...]:
+    """The words of a closed list; a tuple of words stands for itself."""
+    return words if isinstance(words, tuple) else get_args(words)
+
+
 def listed(words: Any) -> str:
-    """The words of a closed list for people: "open, ended or failed"."""
-    *others, last = get_args(words)
+    """The words of a closed list, or of a tuple, for people: "open, ended or failed"."""
+    *others, last = words_of(words)
     return f"{', '.join(others)} or {last}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -14,12 +14,12 @@ from storage.vocabulary.kinds import (
     EntityKind,
     EventKind,
     InputState,
-    Role,
     RunState,
     Severity,
     Verdict,
+    words_of,
 )
-from storage.vocabulary.properties import PROPERTIES
+from storage.vocabulary.registry import KNOWN
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "introspection.md").read_text(encoding="utf-8")
@@ -52,8 +52,9 @@ def test_every_column_is_documented_with_unit_and_meaning() -> None:
         ("inputs.state", InputState),
         ("input_batches.state", InputState),
         ("entities.kind", EntityKind),
-        ("entities.role", Role),
+        ("entities.role", KNOWN.roles),
         ("decisions.verdict", Verdict),
+        ("matrices.kind", KNOWN.matrices),
         ("events.kind", EventKind),
         ("events.severity", Severity),
     ],
@@ -61,7 +62,7 @@ def test_every_column_is_documented_with_unit_and_meaning() -> None:
 def test_a_closed_list_is_documented_word_by_word(column: str, words: Any) -> None:
     (_, meaning) = rows(r"\w+\.\w+")[column]
     listed = meaning.rpartition(": ")[2].partition(";")[0]
-    assert re.split(", | or ", listed) == list(get_args(words))
+    assert re.split(", | or ", listed) == list(words_of(words))
 
 
 def test_a_column_whose_name_carries_a_unit_is_documented_in_it() -> None:
@@ -82,9 +83,9 @@ def test_every_table_is_described_as_in_the_schema() -> None:
 
 def test_every_property_is_documented_with_unit_kinds_and_meaning() -> None:
     documented = rows(r"\w+")
-    assert set(documented) == set(PROPERTIES)
+    assert set(documented) == set(KNOWN.properties)
     for name, (unit, kinds, meaning) in documented.items():
-        known = PROPERTIES[name]
+        known = KNOWN.properties[name]
         assert unit == (known.unit or "—"), name
         assert kinds.split(", ") == list(known.kinds), name
         assert meaning.removesuffix(" (a batch without it: 0)") == known.meaning, name

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from storage.vocabulary.properties import PROPERTIES
+from storage.vocabulary import registry
 from storage.vocabulary.records import BatchRecord, Decision, Entity, Knob, Matrix, PlanVersion
 
 
@@ -42,7 +42,7 @@ class SlowStore:
         for position, record in self.upto(at):
             for sample in record.samples:
                 found.setdefault(sample.entity, {})[sample.property] = sample.value
-                if PROPERTIES[sample.property].absent_is_zero and position != now:
+                if registry.KNOWN.properties[sample.property].absent_is_zero and position != now:
                     found[sample.entity][sample.property] = 0.0
         return found
 

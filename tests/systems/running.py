@@ -13,14 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from backend.cql import parse_query
+from backend.engine.planner import placed
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, UnitResult
-from backend.systems.contract import BatchRan, Claim, Observation, Recorded, System, Unit, UnitJob
+from backend.systems.contract import BatchRan, Observation, Recorded, System, Unit, UnitJob
+from backend.systems.registry import SYSTEMS
 from backend.workloads.contract import ARROW_TYPES
+from tests.systems.toy.system import TOY
 
 SCHEMA = Schema.parse("a int, b int, c string")
 FUNCTIONS = Functions(
@@ -37,7 +40,11 @@ TEXTS = {
     "late": "Select * From S Where b >= 90 or a = 7",
     "calls": "Select * From S Where a >= 10 and common(a) and fragile(c) and rare(b)",
     "again": "Select * From S Where common(a) and rare(b)",
+    "all": "Select * From S",
+    "every": "Select * From S",
 }
+#: All systems and the toy, in the order they are asked who can run a query.
+BATTERY: tuple[System, ...] = (TOY, *SYSTEMS)
 Tuples = Sequence[Mapping[str, Any]]
 
 
@@ -47,15 +54,11 @@ def query(name: str) -> ContinuousQuery:
 
 
 def claimed(system: System) -> tuple[str, tuple[ContinuousQuery, ...]]:
-    """The group of the first query the system claims, and all queries of that group."""
-    found: dict[str, list[ContinuousQuery]] = {}
-    for name in TEXTS:
-        claim = system.claim(query(name))
-        if isinstance(claim, Claim):
-            found.setdefault(claim.group, []).append(query(name))
-    assert found, f"{system.name} claims none of the queries"
-    group = next(iter(found))
-    return group, tuple(found[group])
+    """The first unit of the system among those all queries are placed in, and its queries."""
+    units = placed(map(query, TEXTS), BATTERY).values()
+    found = [(where.unit_id, members) for where, members in units if where.system is system]
+    assert found, f"{system.name} gets none of the queries"
+    return found[0]
 
 
 def tuples(n: int, seed: int) -> list[dict[str, Any]]:
@@ -83,9 +86,10 @@ class Bench:
     batch: int = 0
 
     def __post_init__(self) -> None:
-        group, self.queries = claimed(self.system)
-        self.id = f"{self.system.name}.{group}"
-        chosen = {"profile_prob": 0.5, "min_samples": 50, **self.knobs}
+        self.id, self.queries = claimed(self.system)
+        usual = {"profile_prob": 0.5, "min_samples": 50}
+        names = {spec.name for spec in self.system.knobs}
+        chosen = {name: usual[name] for name in usual if name in names} | dict(self.knobs)
         self.settings = KnobSettings.defaults(self.system.knobs, chosen)
         self.unit = self.made(self.queries)
         self.recorded = Recorded()

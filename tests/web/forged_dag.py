@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from storage.vocabulary.kinds import EntityKind, Role
+from storage.vocabulary.kinds import EntityKind
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -40,7 +40,7 @@ class Part(NamedTuple):
     """A node: id, role, name, share of the arriving tuples that reach it; note: what it does."""
 
     id: str
-    role: Role
+    role: str
     name: str
     share: float
     note: str | None = None

@@ -9,6 +9,8 @@ from backend.model.knobs import KnobSettings, KnobSpec
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.unit import FilterUnit
 from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
+from storage.vocabulary.agreedy import AGREEDY
+from storage.vocabulary.properties import Vocabulary
 
 
 class Agreedy:
@@ -17,6 +19,8 @@ class Agreedy:
     name = "agreedy"
     title = "Pipelined filters"
     leaves_when_empty = True
+    exact = True
+    vocabulary: Vocabulary = AGREEDY
     knobs: tuple[KnobSpec, ...] = AgreedyKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:

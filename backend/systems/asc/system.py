@@ -9,6 +9,8 @@ from backend.model.knobs import KnobSettings, KnobSpec
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.unit import SelectionUnit
 from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
+from storage.vocabulary.asc import ASC
+from storage.vocabulary.properties import Vocabulary
 
 
 class Asc:
@@ -17,6 +19,8 @@ class Asc:
     name = "asc"
     title = "Attribute selection constructs"
     leaves_when_empty = False
+    exact = True
+    vocabulary: Vocabulary = ASC
     knobs: tuple[KnobSpec, ...] = AscKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:

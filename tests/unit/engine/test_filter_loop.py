@@ -13,7 +13,6 @@ import pytest
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.ids import entity_id, profile_id
 from backend.model.schema import Schema
-from storage.vocabulary.kinds import Role
 from tests.engine_runs import RUN_ID, EngineRun
 
 SCHEMA = Schema.parse("a int, b int, c string")
@@ -47,7 +46,7 @@ FEWER = "Select * From S Where a >= 10 and busy(a) and rare(b)"
 KNOBS = {"profile_prob": 1.0, "min_samples": 50, "window_tuples": 300}
 
 
-def id_of(role: Role, name: str) -> str:
+def id_of(role: str, name: str) -> str:
     """An entity of the unit."""
     return entity_id(UNIT, role, name)
 

@@ -1,0 +1,69 @@
+"""What adaptively ordered pipelined filters publish: costs, the profile, the race."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from storage.vocabulary.properties import Property, Vocabulary
+
+AGREEDY: Final = Vocabulary(
+    roles=("filter", "race"),
+    matrices=("view", "race"),
+    properties={
+        "cost_us": Property(
+            "us/tuple", ("operator",), "what the filter costs per tuple, robust median"
+        ),
+        "rank": Property("1/us", ("operator",), "drops per microsecond: drop_prob / cost_us"),
+        "window_drop_prob": Property(
+            "prob",
+            ("operator",),
+            "share of all tuples the filter would drop, on the profile window",
+        ),
+        "raised_total": Property(
+            "tuples", ("operator",), "tuples the filter raised an exception for since the run began"
+        ),
+        "window_passed_tuples": Property(
+            "tuples",
+            ("monitor",),
+            "tuples no filter drops that were sampled with those of the window",
+        ),
+        "profile_prob_used": Property(
+            "prob", ("monitor",), "probability the batch's tuples were sampled with"
+        ),
+        "share_tuples": Property(
+            "prob", ("monitor",), "share of the time spent on filtering tuples"
+        ),
+        "share_profile": Property("prob", ("monitor",), "share spent on creating profile tuples"),
+        "share_window": Property(
+            "prob", ("monitor",), "share spent on upkeep of the profile window"
+        ),
+        "share_view": Property("prob", ("monitor",), "share spent on updating the matrix view"),
+        "share_violations": Property(
+            "prob", ("monitor",), "share spent on detecting and correcting violations"
+        ),
+        "break_even_prob": Property(
+            "prob", ("monitor",), "profile probability at which adapting costs what it saves"
+        ),
+        "expected_cost_us": Property(
+            "us/tuple", ("monitor",), "cost per tuple of the order in force, on the profile window"
+        ),
+        "first_cost_us": Property(
+            "us/tuple", ("monitor",), "cost per tuple of the first order, on the profile window"
+        ),
+        "order_gap": Property(
+            "", ("monitor",), "how much dearer the order is than the best on the window; 0.1 = 10 %"
+        ),
+        "race_cost_us": Property(
+            "us",
+            ("monitor",),
+            "estimated cost of 2 000 tuples in the order of the racing algorithm",
+        ),
+        "race_sampled_tuples": Property(
+            "tuples", ("monitor",), "profile tuples behind race_cost_us"
+        ),
+        "race_changes": Property(
+            "orders", ("monitor",), "orders the algorithm went over to since the race began"
+        ),
+        "race_us": Property("us", ("monitor",), "time the race took at the batch"),
+    },
+)

@@ -1,0 +1,50 @@
+"""What attribute selection constructs publish: baselines, regret, micro-arrows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from storage.vocabulary.properties import Property, Vocabulary
+
+ASC: Final = Vocabulary(
+    roles=("selection",),
+    matrices=("regions", "selectivity", "arrows"),
+    properties={
+        "d_window": Property("prob", ("system",), "d over the running lambda window"),
+        "visits_window": Property(
+            "visits/tuple", ("system",), "visits per tuple over the running lambda window"
+        ),
+        "d_init": Property("prob", ("system",), "baseline of d, set after a rearrangement"),
+        "visits_init": Property(
+            "visits/tuple", ("system",), "baseline of visits per tuple after the last rearrangement"
+        ),
+        "regret_running": Property(
+            "visits/tuple", ("system",), "cost of the plan in force, on the last stretch's sample"
+        ),
+        "regret_previous": Property(
+            "visits/tuple",
+            ("system",),
+            "what the plan before the last switch would have cost there",
+        ),
+        "regret_best": Property(
+            "visits/tuple",
+            ("system",),
+            "what the best fixed order in hindsight would have cost there",
+        ),
+        "regret_first": Property(
+            "visits/tuple", ("system",), "what the order the run began with would have cost there"
+        ),
+        "regret_saved_total": Property(
+            "visits",
+            ("system",),
+            "saved against the first order since the run began; negative: lost",
+        ),
+        "regret_saved_se": Property("visits", ("system",), "standard error of regret_saved_total"),
+        "micro_ratio": Property(
+            "prob", ("system",), "xi: micro-arrows among all arrows followed, under a hybrid plan"
+        ),
+        "relative_cost": Property(
+            "", ("system",), "omega: cost of the hybrid plan over that of its macro order"
+        ),
+    },
+)

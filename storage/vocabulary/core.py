@@ -1,0 +1,84 @@
+"""What the engine and every system publish."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from storage.vocabulary.properties import Property, Vocabulary
+
+CORE: Final = Vocabulary(
+    roles=(
+        "source",
+        "output",
+        "project",
+        "window",
+        "join",
+        "aggregate",
+        "distinct",
+        "set operation",
+        "relation to stream",
+        "queue",
+        "synopsis",
+        "store",
+        "cache",
+        "index",
+        "pool",
+        "profile",
+        "query",
+        "system",
+    ),
+    properties={
+        "tuples_per_s": Property(
+            "tuples/s",
+            ("system",),
+            "tuples filtered per second since the batch before ended, waiting for input included",
+        ),
+        "batch_ms": Property("ms", ("system",), "duration of the batch, source to recorded"),
+        "n_tuples": Property("tuples", ("system",), "tuples in the batch"),
+        "n_matched": Property("tuples", ("system",), "tuples of the batch satisfying >= 1 query"),
+        "dropping_ratio": Property(
+            "prob",
+            ("system",),
+            "d: share of the tuples of the batch (of the unit) that satisfy no query",
+        ),
+        "visits_per_tuple": Property("visits/tuple", ("system",), "operators visited per tuple"),
+        "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),
+        "misfits_total": Property("tuples", ("system",), "tuples kept aside since the run began"),
+        "tuples_total": Property("tuples", ("system",), "tuples filtered since the run began"),
+        "matched_total": Property(
+            "tuples",
+            ("system", "query"),
+            "tuples satisfying the query (any query) since the run began",
+        ),
+        "backlog_tuples": Property(
+            "tuples", ("system",), "tuples that arrived and wait for a batch"
+        ),
+        "commit_ms": Property(
+            "ms", ("system",), "time the store took for the previous batch's record"
+        ),
+        "decisions_total": Property(
+            "decisions", ("system",), "trigger evaluations since the run began, stored or not"
+        ),
+        "reached_tuples": Property("tuples", ("operator",), "tuples of the batch that visited it"),
+        "survival_prob": Property(
+            "prob",
+            ("operator",),
+            "share of the batch's tuples alive after it, in the running order",
+        ),
+        "drop_prob": Property(
+            "prob", ("operator",), "P(dropped given reached); selectivity is 1 - it"
+        ),
+        "size_tuples": Property("tuples", ("queue",), "tuples waiting in it"),
+        "flow_tuples": Property("tuples", ("queue",), "tuples handed over by it in the batch"),
+        "matched_tuples": Property(
+            "tuples",
+            ("query",),
+            "tuples of the batch that satisfy the query; of more than 500 queries those that match "
+            "most, the others in turn",
+            absent_is_zero=True,
+        ),
+        "n_sampled": Property("tuples", ("monitor",), "tuples profiled in the batch"),
+        "window_tuples": Property("tuples", ("monitor",), "tuples in the profile window"),
+        "sample_us_per_tuple": Property("us/tuple", ("monitor",), "cost of profiling one tuple"),
+    },
+)

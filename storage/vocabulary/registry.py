@@ -1,0 +1,15 @@
+"""The words a store knows: those of every run, and those of each system."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from storage.vocabulary.agreedy import AGREEDY
+from storage.vocabulary.asc import ASC
+from storage.vocabulary.core import CORE
+from storage.vocabulary.properties import Vocabulary, joined
+
+VOCABULARIES: Final[tuple[Vocabulary, ...]] = (CORE, ASC, AGREEDY)
+
+#: All of them together. It is read through this module.
+KNOWN: Vocabulary = joined(VOCABULARIES)
