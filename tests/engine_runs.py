@@ -80,11 +80,7 @@ class EngineRun:
         run = self._record(list(texts))
         self.loop = Loop(run, self.job, self.writer, last, None if now is None else now.registry)
         self.loop.start(None if now is None else now.kept)
-        sources = [
-            InputSource(StreamSpec(n, schema, SourceSpec("memory", {})), MemorySource([], schema))
-            for n, schema in schemas.items()
-        ]
-        self._batches = Batches(sources, SinkSpec(None if sink is None else str(sink)))
+        self._batches = batches(self.schemas, sink)
         self.commands = open_command_writer(self.path)
         self.reader = open_reader(self.path)
         self.batch_id = 0 if last is None or last.last_batch is None else last.last_batch + 1
@@ -147,3 +143,12 @@ class EngineRun:
         self.reader.close()
         self.commands.close()
         self.writer.close()
+
+
+def batches(schemas: Mapping[str, Schema], sink: Path | None) -> Batches:
+    """What makes results of the tasks of inputs that are given batch by batch."""
+    sources = [
+        InputSource(StreamSpec(name, schema, SourceSpec("memory", {})), MemorySource([], schema))
+        for name, schema in schemas.items()
+    ]
+    return Batches(sources, SinkSpec(None if sink is None else str(sink)))

@@ -120,7 +120,7 @@ def register_and_pause(page: Page, address: str) -> None:
     page.get_by_role("button", name="Register query").click()
     requests = page.locator(".pw-requests")
     expect(requests).to_contain_text("applied register mine", timeout=120_000)
-    page.goto(f"{address}/results?node=query:mine")
+    page.goto(f"{address}/results?node=asc.Flights%2Fquery:mine")
     page.get_by_role("button", name="Pause").click(timeout=60_000)
     expect(requests).to_contain_text("applied pause mine", timeout=120_000)
 
