@@ -46,7 +46,8 @@ def reader(store_url: str, writer: EngineWriter) -> Iterator[Reader]:
 
 
 def matrix(unit: str, value: int, name: str = "view") -> Matrix:
-    return Matrix(name, f"kind of {name}", ("a",), ("a",), [[value]], unit_id=unit)
+    kind = "race" if name == "view" else "regions"
+    return Matrix(name, kind, ("a",), ("a",), [[value]], unit_id=unit)
 
 
 def of(unit: str, number: int) -> dict[str, object]:
@@ -176,6 +177,7 @@ def test_results_misfits_events_and_entities_say_whose_they_are(
         ({"events": (Event("suppressed", "x"),)}, "event kind 'suppressed' is no such word; all"),
         ({"events": (Event("run", "x", severity="loud"),)}, "severity 'loud'"),  # type: ignore[arg-type]  # wrong on purpose
         ({"decisions": (decision(1, 0, "maybe"),)}, "verdict 'maybe' .* allowed: switched, kept"),
+        ({"matrices": (Matrix("m", "odd", (), (), []),)}, "kind of matrix m: 'odd'"),
         ({"entities": (Entity("x", "thing", "x"),)}, "kind of entity x: 'thing'"),  # type: ignore[arg-type]  # wrong on purpose
         ({"entities": (Entity("x", "store", "x", role="asc"),)}, "role of entity x: 'asc'"),
         ({"inputs": (InputBatch("Packets", 0, 0, state="odd"),)}, "open, ended or failed"),  # type: ignore[arg-type]  # wrong on purpose
@@ -200,9 +202,9 @@ def test_matrices_of_a_name_are_thinned_unit_by_unit(writer: EngineWriter, reade
     kept = [reader.matrix("r1", "view", at, "a") for at in range(3)]
     assert [k and k.matrix.values for k in kept] == [None, None, [[2]]]
     assert reader.matrix_keys("r1") == (
-        MatrixKey("a", "view", "kind of view"),
-        MatrixKey("b", "other", "kind of other"),
-        MatrixKey("b", "view", "kind of view"),
+        MatrixKey("a", "view", "race"),
+        MatrixKey("b", "other", "regions"),
+        MatrixKey("b", "view", "race"),
     )
     assert reader.matrix_keys("r1", "a") == reader.matrix_keys("r1")[:1]
     assert reader.matrices("r1") == ("other", "view")
