@@ -59,8 +59,8 @@ def checks() -> tuple[Check, ...]:
         Check("format", (python, "-m", "ruff", "format", "--check", ".")),
         Check("types", (python, "-m", "mypy")),
         Check("import rules", (lint_imports, "--no-cache")),
-        Check("tests", (*pytest, "-m", "not (bench or web)")),
-        Check("web tests", (*pytest, "-m", "web and not bench"), beside=True),
+        Check("tests", (*pytest, "-m", "not (bench or web or slow)")),
+        Check("web tests", (*pytest, "-m", "web and not (bench or slow)"), beside=True),
     )
 
 

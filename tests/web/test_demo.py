@@ -140,7 +140,7 @@ def test_the_demo_from_start_to_stop(browser: Browser, demo: Demo) -> None:
     register_and_pause(page, address)
 
     page.goto(f"{address}/plan")
-    page.wait_for_selector("[data-id='asc:dep_delay']", timeout=60_000)
+    page.wait_for_selector("[data-id='asc.Flights/selection:dep_delay']", timeout=60_000)
     page.keyboard.press("Space")
     expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "frozen", timeout=60_000)
     until(page, "location.search.includes('at=')", 30)
@@ -148,7 +148,7 @@ def test_the_demo_from_start_to_stop(browser: Browser, demo: Demo) -> None:
     with open_reader(demo.store) as reader:
         run_id = reader.runs()[0].id
     page.goto(f"{address}/plan?run={run_id}&at=1")
-    page.wait_for_selector("[data-id='asc:dep_delay']", timeout=60_000)
+    page.wait_for_selector("[data-id='asc.Flights/selection:dep_delay']", timeout=60_000)
     expect(page.locator("#pw-mode")).not_to_have_attribute("data-mode", "live", timeout=60_000)
     context.close()
 

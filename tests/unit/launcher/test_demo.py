@@ -18,7 +18,7 @@ import pytest
 import run
 from storage.store import open_reader
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 #: Spark starts in about ten seconds, on a machine that has nothing else to do.
 STARTED_WITHIN_S = 240.0
