@@ -107,15 +107,14 @@ class Launch:
             )
             if self._stopping.is_set():
                 host.stopping.set()
+            state: RunState = "ended"
             note = host.run()
         except Exception as error:
             log.exception("run %s failed", loop.run.id)
-            self._end(loop, "failed", cause(error))
-            return False
-        finally:
-            loop.finish({} if self._host is None else self._host.failures)
-        self._end(loop, "ended", note)
-        return not loop.failed_inputs
+            state, note = "failed", cause(error)
+        loop.finish({} if self._host is None else self._host.failures)
+        self._end(loop, state, note)
+        return state == "ended" and not loop.failed_inputs
 
     def _session(self) -> SparkSession:
         """Spark, and meanwhile the data that is prepared once: either takes seconds."""
