@@ -90,8 +90,9 @@ def test_the_period_is_the_median_of_the_newest_batches() -> None:
 def test_the_graph_shows_bare_names_in_the_order_of_the_flow() -> None:
     graph = plans.graph_plan("r1", plan(order=("origin", "delay")))
     assert [node["name"] for node in graph["nodes"]] == ["Flights", "origin", "delay", "Output"]
-    assert graph["nodes"][1] == {"id": "asc:origin", "kind": "asc", "name": "origin", "position": 1}
-    assert graph["kinds"]["asc"] == {
+    found = {"id": "asc:origin", "kind": "selection", "name": "origin", "position": 1}
+    assert graph["nodes"][1] == found
+    assert graph["kinds"]["selection"] == {
         "role": "step", "sign": "σ", "word": "construct", "spark": "drop_prob",
     }  # fmt: skip
     assert [node["entity"] for node in graph["nodes"][::3]] == ["system", "system"]
