@@ -22,11 +22,6 @@ class Registry:
     queries: Mapping[str, ContinuousQuery]
     paused: frozenset[str] = frozenset()
 
-    @property
-    def active(self) -> tuple[ContinuousQuery, ...]:
-        """Those that run, in the order they were registered."""
-        return tuple(q for name, q in self.queries.items() if name not in self.paused)
-
 
 @dataclass(frozen=True, slots=True)
 class Controlled:

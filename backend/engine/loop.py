@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from backend.engine import recorder
@@ -244,13 +244,12 @@ class Loop:
         misfits = recorder.misfit_rows(result.inputs)
         news = self._misfits.events(result.batch_id, result.n_misfits, misfits)
         inputs = self._inputs.events(result.inputs)
-        return self._record(
-            recorder.batch_row(result, ran),
-            decided,
-            result.batch_id,
+        base = self._record(recorder.batch_row(result, ran), decided, result.batch_id)
+        return replace(
+            base,
+            events=(*base.events, *news, *inputs),
             samples=(*seen.samples, *self._samples(result, seen.samples)),
             matrices=seen.matrices,
-            news=(*news, *inputs),
             results=recorder.result_rows(result.inputs),
             misfits=misfits,
             inputs=tuple(recorder.input_row(n, one) for n, one in result.inputs.items()),
@@ -263,10 +262,8 @@ class Loop:
         inputs: Mapping[str, InputResult] | None = None,
     ) -> None:
         """A record without data: start or end of the run, or commands carried out while idle."""
-        record = self._record(
-            recorder.boundary_row(self._units.plans),
-            Recorded(),
-            batch,
+        record = replace(
+            self._record(recorder.boundary_row(self._units.plans), Recorded(), batch),
             samples=tuple(samples),
             matrices=self._units.observe().matrices,
             inputs=tuple(recorder.input_row(n, one) for n, one in (inputs or {}).items()),
@@ -274,14 +271,8 @@ class Loop:
         self.writer.write_batch(record)
         self._boundary = _Boundary()
 
-    def _record(
-        self,
-        row: Batch,
-        decided: Recorded,
-        batch: int,
-        news: Sequence[Event] = (),
-        **rest: tuple[object, ...],
-    ) -> BatchRecord:
+    def _record(self, row: Batch, decided: Recorded, batch: int) -> BatchRecord:
+        """What every record has: what the boundary brought, and what changed."""
         boundary = self._boundary
         found = boundary.recorded.then(decided)
         return BatchRecord(
@@ -292,10 +283,9 @@ class Loop:
             plans=found.plans,
             decisions=found.decisions,
             outcomes=found.outcomes,
-            events=(*boundary.events, *found.events, *news),
+            events=(*boundary.events, *found.events),
             knobs=recorder.knob_rows(self._now.settings, batch, boundary.turned),
             answers=tuple(boundary.answers),
-            **rest,  # type: ignore[arg-type]  # each field by its own name
         )
 
     def _samples(self, result: BatchResult, of_units: Sequence[Sample]) -> list[Sample]:

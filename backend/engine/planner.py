@@ -11,11 +11,16 @@ from backend.systems.contract import Refusal, Refused, System
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a query runs: in the unit ``unit_id`` of ``system``, which reads ``input``."""
+    """Where a query runs: in the unit of ``system`` for ``group``, which reads ``input``."""
 
     system: System
-    unit_id: str
+    group: str
     input: str
+
+    @property
+    def unit_id(self) -> str:
+        """Id of the unit."""
+        return f"{self.system.name}.{self.group}"
 
 
 def place(query: ContinuousQuery, systems: Sequence[System]) -> Place:
@@ -25,7 +30,7 @@ def place(query: ContinuousQuery, systems: Sequence[System]) -> Place:
     for system in systems:
         claim = system.claim(query)
         if not isinstance(claim, Refusal):
-            return Place(system, f"{system.name}.{claim.group}", query.stream)
+            return Place(system, claim.group, query.stream)
         reasons.append(f"{system.title}: {claim.reason}")
     raise Refused("; ".join([f"no system can run query {query.name!r}", *reasons]))
 

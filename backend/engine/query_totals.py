@@ -20,8 +20,9 @@ _EVERY: Final = 20
 class QueryTotals:
     """Tuples each query matched since the run began; what was not published yet waits its turn."""
 
-    def __init__(self, entity_of: Callable[[str], str], known: Mapping[str, int]) -> None:
-        """entity_of: the entity of a query's name. known: totals of a run that goes on."""
+    def __init__(self, entity_of: Callable[[str], str | None], known: Mapping[str, int]) -> None:
+        """entity_of: the entity of a query's name, None for one that is gone. known: totals of a
+        run that goes on."""
         self._entity_of = entity_of
         self._totals: dict[str, int] = dict(known)
         self._waiting: dict[str, None] = {}
@@ -55,6 +56,8 @@ class QueryTotals:
         samples: list[Sample] = []
         for name in names:
             entity = self._entity_of(name)
+            if entity is None:
+                continue
             if name in matched:
                 samples.append(Sample(entity, "matched_tuples", matched[name], "tuples"))
             samples.append(Sample(entity, "matched_total", self._totals[name], "tuples"))

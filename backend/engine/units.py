@@ -63,12 +63,11 @@ class RunningUnit:
         except Exception as error:
             raise BrokeOff(stamped(self.unit.changed(undo), self.id)) from error
 
-    def record(self, removed_batch: int | None = None) -> Unit:
+    def record(self) -> Unit:
         """As the store has it."""
-        title = f"{self.place.system.title} of {self.id.partition('.')[2]}"
-        inputs, queries = (self.place.input,), tuple(self.queries)
-        system = self.place.system.name
-        return Unit(self.id, system, title, inputs, queries, self.since_batch, removed_batch)
+        system, inputs = self.place.system, (self.place.input,)
+        title = f"{system.title} of {self.place.group}"
+        return Unit(self.id, system.name, title, inputs, tuple(self.queries), self.since_batch)
 
 
 class UnitSet:
@@ -81,10 +80,6 @@ class UnitSet:
         self._gone: list[Entity] = []
         self._resting: dict[str, RunningUnit] = {}
         self._last: LastState | None = None
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        return tuple(self._units)
 
     @property
     def plans(self) -> dict[str, int]:
@@ -142,8 +137,8 @@ class UnitSet:
         unit = where.system.unit(made, knobs)
         known = None if last is None else last.unit(id)
         since = batch if known is None else known.unit.since_batch
-        self._units[id] = RunningUnit(where, unit, {q.name: q for q in members}, since)
         recorded = stamped(unit.start(state_of(last, id)), id)
+        self._units[id] = RunningUnit(where, unit, {q.name: q for q in members}, since)
         return recorded, settings.having(id, knobs)
 
     def operators(self, batch_id: int) -> dict[str, dict[str, Operator]]:
@@ -193,9 +188,7 @@ class UnitSet:
         if holder is None:
             assert query is not None
             where = place(query, self._job.systems)
-            holder = self._units.get(where.unit_id)
-            if holder is None and where.unit_id in self._resting:
-                holder, settings = self._return(where.unit_id, settings)
+            holder = self._units.get(where.unit_id) or self._resting.get(where.unit_id)
             if holder is None:
                 return self._add(where, (query,), registry, settings, batch)
         members = {n: q for n, q in holder.queries.items() if n != name}
@@ -208,7 +201,7 @@ class UnitSet:
         undo = QueriesChanged(holder.active(before.paused), batch, f"{reason}: undone")
         recorded = holder.told(then, undo)
         holder.queries = members
-        return recorded, settings
+        return recorded, self._return(holder, settings)
 
     def _leave(
         self, one: RunningUnit, settings: ScopedSettings, batch: int
@@ -221,10 +214,13 @@ class UnitSet:
         self._resting[one.id] = self._units.pop(one.id)
         return recorded, settings.without(one.id)
 
-    def _return(self, id: str, settings: ScopedSettings) -> tuple[RunningUnit, ScopedSettings]:
-        one = self._units[id] = self._resting.pop(id)
-        assert one.resting is not None
-        return one, settings.having(id, one.resting)
+    def _return(self, one: RunningUnit, settings: ScopedSettings) -> ScopedSettings:
+        """A unit that had left is back, with its knobs; of others nothing changes."""
+        if one.resting is None:
+            return settings
+        knobs, one.resting = one.resting, None
+        self._units[one.id] = self._resting.pop(one.id)
+        return settings.having(one.id, knobs)
 
     def entity_changes(self, paused: frozenset[str], batch: int) -> list[Entity]:
         """Entities that are new, changed or gone since the last call."""
@@ -243,10 +239,12 @@ class UnitSet:
             found = Observation((*found.samples, *seen.samples), (*found.matrices, *matrices))
         return found
 
-    def query_entity(self, name: str) -> str:
-        """The id of a registered query's entity."""
-        holder = next(id for id, one in self._units.items() if name in one.queries)
-        return entity_id(holder, "query", name)
+    def query_entity(self, name: str) -> str | None:
+        """The id of a query's entity; None when the query is registered no more."""
+        for id, one in self._units.items():
+            if name in one.queries:
+                return entity_id(id, "query", name)
+        return None
 
     def changes(self, batch: int) -> tuple[Unit, ...]:
         """Records of units that are new, changed or gone since the last call."""

@@ -28,8 +28,8 @@ DROPPED, PASSED, UNKNOWN = 1, 0, -1
 class Filter:
     """One filter of a query.
 
-    name: unique in the query. text: its CQL. kind: 'native' filters compile to Spark
-    expressions, the others run in Python.
+    name: unique in the query. text: its CQL. kind: 'native' filters compare
+    attributes with constants, the others call functions or look into windows.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Filter:
 class FilterPlan:
     """The order of the filters, by name; the first ``n_native`` are the native ones.
 
-    Those run as one Spark expression, the rest in one Arrow operator behind it: the split.
+    Natives are cheap and come before the rest: the split.
     """
 
     version: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import socket
@@ -206,7 +208,7 @@ class Launch:
         for name in self._inputs:
             stream = self._streams[name]
             rate = (stream.rate or 0.0) if is_replayed(stream) else None
-            facts = _source_facts(stream)
+            facts = source_facts(stream)
             inputs[name] = InputJob(name, stream.schema, stream.timestamp or "", facts, rate)
         return RunJob(
             inputs,
@@ -243,7 +245,7 @@ class Launch:
         for name in self._inputs:
             stream = self._streams[name]
             schema = [[a.name, a.type] for a in stream.schema.attributes]
-            found.append(Input(name, schema, _source_facts(stream), stream.timestamp or ""))
+            found.append(Input(name, schema, source_facts(stream), stream.timestamp or ""))
         return tuple(found)
 
     def _folder(self, run_id: str) -> Path:
@@ -287,11 +289,19 @@ class Launch:
         log.info("run %s %s: %s", loop.run.id, state, note)
 
 
-def _source_facts(stream: StreamSpec) -> dict[str, Json]:
+def source_facts(stream: StreamSpec) -> dict[str, Json]:
+    """What tells the source of a stream from another, to show and to compare."""
     facts: Mapping[str, Json] = {
         "stream": stream.name,
         "format": stream.source.format,
         **{k: v for k, v in stream.source.options.items() if len(v) <= 200},
+        "digest": _digest(stream),
         "timestamp": stream.timestamp or "arrival number",
     }
     return dict(facts)
+
+
+def _digest(stream: StreamSpec) -> str:
+    """12 hex digits that change with anything the source is told, however long."""
+    told = json.dumps([stream.source.options, stream.source.rows], sort_keys=True, default=str)
+    return hashlib.sha256(told.encode()).hexdigest()[:12]

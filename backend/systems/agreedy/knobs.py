@@ -112,8 +112,8 @@ class AgreedyKnobs(Knobs):
         low=0,
         high=1_000,
         unit="us/tuple",
-        help="Cost of a native filter: it is part of a compiled expression and cannot be timed "
-        "alone.",
+        help="Cost that is assumed of a native filter, one that compares attributes with "
+        "constants.",
     )
     race: str = knob(
         "off",

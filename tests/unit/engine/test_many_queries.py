@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine_runs import RUN_ID
-from tests.unit.engine.test_loop import Bench
+from tests.engine_runs import RUN_ID, EngineRun
+from tests.unit.engine.test_loop import SCHEMA, Bench
 
 
 @pytest.fixture
@@ -72,3 +72,27 @@ def test_the_knob_does_not_go_below_what_the_bitmaps_take(bench: Bench) -> None:
     bench.ask("query_remove", {"name": "wide"})
     bench.random_batch()
     assert set(bench.query_states()) == {"q1", "q2", "q3"}
+
+
+def test_a_query_removed_while_its_count_waits_to_be_published_ends_nothing(
+    tmp_path: Path,
+) -> None:
+    """Of more than 500 queries those that match most are published, the others in turn."""
+    texts = {f"q{n}": f"Select * From S Where a >= {n % 3}" for n in range(900)}
+    run = EngineRun(tmp_path / "many.db", {"S": SCHEMA}, texts)
+    rows = [{"a": 5, "b": n, "c": "x"} for n in range(20)]
+    run.batch(rows)
+    waiting = set(texts) - {
+        entity.name
+        for entity in run.reader.entities(RUN_ID)
+        if "matched_total" in run.reader.values(RUN_ID).get(entity.id, {})
+    }
+    assert waiting
+    gone = sorted(waiting)[:50]
+    for name in gone:
+        run.ask("query_remove", {"name": name})
+    run.batch(rows)
+    run.loop.finish({})
+    left = {e.name for e in run.reader.entities(RUN_ID) if e.kind == "query"}
+    assert left == set(texts) - set(gone)
+    run.close()

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from backend.engine.resume import obstacle
+from backend.hosts.spark.launch import source_facts
 from backend.model.ids import unit_entity
+from backend.workloads.spec import SourceSpec, StreamSpec
 from storage.resume import last_state
 from storage.vocabulary.records import Input
 from tests.engine_runs import RUN_ID, WORKLOAD, EngineRun
@@ -108,6 +110,15 @@ def test_a_unit_that_left_before_the_kill_keeps_its_numbers(tmp_path: Path) -> N
     assert versions == sorted(set(versions))
     assert plans[-1].batch >= 5
     again.close()
+
+
+def test_a_source_that_gives_other_tuples_is_another_however_long_its_options_are() -> None:
+    rows = tuple([n, n, "x"] for n in range(500))
+    facts = [
+        source_facts(StreamSpec("S", SCHEMA, SourceSpec("memory", {}, rows=given)))
+        for given in (rows, rows, rows[1:])
+    ]
+    assert facts[0] == facts[1] != facts[2]
 
 
 INPUT = Input("S", [["a", "int"], ["b", "int"], ["c", "string"]])

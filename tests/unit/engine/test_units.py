@@ -11,7 +11,9 @@ import pyarrow.dataset as ds
 import pytest
 
 from backend.cql import parse_query
+from backend.engine.planner import place
 from backend.model.ids import entity_id, source_id
+from backend.systems.contract import Recorded, Refused
 from storage.vocabulary.graph import PlanGraph, merged
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.systems.running import FUNCTIONS, SCHEMA
@@ -151,9 +153,31 @@ def test_units_come_with_queries_and_go_with_the_last_one(bench: Bench) -> None:
 
 
 def test_a_query_no_system_can_run_is_refused_with_every_reason(bench: Bench) -> None:
-    from backend.engine.planner import place
-    from backend.systems.contract import Refused
-
     query = parse_query("q", TEXTS["calls"], {"S": SCHEMA}, FUNCTIONS)
     with pytest.raises(Refused, match="no system can run query 'q'"):
         place(query, systems=())
+
+
+def test_a_unit_that_refuses_to_come_back_stays_away(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.random_batch()
+    unit = bench.loop.unit("agreedy.other")
+    bench.ask("query_remove", {"name": "other"})
+    bench.random_batch()
+
+    def refuse(event: object) -> Recorded:
+        raise Refused("not today")
+
+    monkeypatch.setattr(unit, "changed", refuse)
+    again = bench.ask("query_add", {"name": "other", "text": TEXTS["other"]})
+    bench.random_batch()
+    assert bench.answer(again).answer == "not today"
+    assert "agreedy.other" not in {one.id for one in bench.reader.units(RUN_ID)}
+    monkeypatch.undo()
+    again = bench.ask("query_add", {"name": "other", "text": TEXTS["other"]})
+    bench.random_batch()
+    assert bench.answer(again).state == "applied"
+    knob = bench.ask("knob", {"knob": "alpha", "value": 0.5, "scope": "agreedy.other"})
+    bench.random_batch()
+    assert bench.answer(knob).state == "applied"
