@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Op: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 Constant: TypeAlias = int | float | str | bool | date | datetime
@@ -129,6 +129,8 @@ class ContinuousQuery:
 
     text: the CQL as written. condition: attribute names spelled as in the schema. filters: calls
     of functions and memberships in windows, all of which must hold, too; in the order written.
+    plan: the logical plan (backend.cql.logical) of a query of any other form, whose condition is
+    TRUE then, and its stream the first it reads; None for selections. streams: all it reads.
     """
 
     name: str
@@ -136,3 +138,5 @@ class ContinuousQuery:
     text: str
     condition: Condition
     filters: tuple[Expensive, ...] = ()
+    plan: Any = None
+    streams: tuple[str, ...] = ()

@@ -90,10 +90,12 @@ class BatchPlan:
     """What one batch runs: fixed at its boundary, whatever is turned meanwhile.
 
     operators: input -> unit id -> operator. Inputs without units are read and counted all the same.
+    networks: unit id -> a ``NetworkJob``, for units whose operators keep state over their inputs.
     """
 
     batch_id: int
     operators: Mapping[str, Mapping[str, Operator]]
+    networks: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""STREAM's operator network: plans, operators, queues, synopses; no Spark, no store."""
