@@ -18,8 +18,8 @@ Policy: TypeAlias = Literal["fifo", "round_robin", "greedy", "chain"]
 class StreamTime:
     """How the tuples of a stream are put in time. timestamp: the attribute with their time, None:
     τ is their number. tick_us: microseconds of a tick where that is a time (an integer counts
-    ticks). disorder: no tuple is more than so many ticks older than one before it; older ones are
-    late and kept aside. n_tuples: of a stream that may begin anew at its end, whose time goes on."""
+    ticks). disorder: no tuple is more than so many ticks older than one before; older ones are late
+    and kept aside. n_tuples: of a stream that may begin anew at its end, whose time goes on."""
 
     timestamp: str | None
     tick_us: int = 1_000_000
