@@ -1,4 +1,4 @@
-"""Operators of a network fed with elements in pieces, and made anew around their regions between."""
+"""Operators fed with elements in pieces, and made anew around their regions in between."""
 
 from __future__ import annotations
 
