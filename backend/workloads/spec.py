@@ -42,6 +42,8 @@ __all__ = [
 Progress = Callable[[int, int], None]
 RESERVED: Final = frozenset({"query_ids"})
 SINK_FORMATS: Final = ("parquet", "json", "csv")
+#: Microseconds of a tick of a stream that does not say.
+DEFAULT_TICK_US: Final = 1_000_000
 TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
 
 
