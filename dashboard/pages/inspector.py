@@ -58,7 +58,7 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     if view.history is not None:
         parts.append(_history(reader, context, view))
     if view.properties:
-        parts.append(_properties(view.properties))
+        parts.append(_properties(context, view.properties))
     if entity == SYSTEM or book.role(entity) in STEP_WORDS:
         parts += _why(context, view.reasons)
     knobs = _knobs(reader, context)
@@ -122,17 +122,27 @@ def _history(reader: Reader, context: Context, view: Inspector) -> Component:
 _COLUMNS: Final = (Column("Property"), Column("Value", "f2"), Column("Unit"))
 
 
-def _properties(properties: list[Property]) -> Component:
-    rows = [_row(item) for item in properties]
+def _properties(context: Context, properties: list[Property]) -> Component:
+    rows = [_row(context, item) for item in properties]
     return table("Properties at this moment", _COLUMNS, rows, className="pw-properties")
 
 
-def _row(item: Property) -> list[Any]:
+def _row(context: Context, item: Property) -> list[Any]:
     """Facts without a unit may take its place: they are words."""
-    if item.live or item.unit:
+    if item.live:
+        return [_name(item), _value(item), [item.unit, _graph(context, item)]]
+    if item.unit:
         return [_name(item), _value(item), item.unit]
     words = Cell(str(item.value), attributes={"className": "pw-static", "colSpan": 2})
     return [_name(item), words]
+
+
+def _graph(context: Context, item: Property) -> Component:
+    """A link that draws the property on the Monitor page."""
+    words = f"Watch {item.name.replace('_', ' ')} on the Monitor page"
+    label = attrs(aria_label=words)
+    link = "pw-link pw-graph-link"
+    return jump(context, "∿", "/monitor", show=item.live, className=link, title=words, **label)
 
 
 def _name(item: Property) -> Component:
