@@ -24,8 +24,8 @@ Key = tuple[str, str]
 
 
 class Picked(NamedTuple):
-    """A graph. name: of a property of ``entity``. whose: what people call the entity. without: the address of
-    the page without it."""
+    """A graph. name: of a property of ``entity``. whose: what people call the entity. without: the
+    address of the page without it."""
 
     entity: str
     name: str
