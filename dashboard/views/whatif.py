@@ -39,17 +39,17 @@ class Plan(NamedTuple):
         return cls(str(name[0]), tuple(name[1]), str(name[2]))
 
 
-class Cost(NamedTuple):
+class SampledCost(NamedTuple):
     """Of a plan on the sample: constructs visited under early drop, and what they cost."""
 
     visits: float
     cost: float
 
 
-class Contest(NamedTuple):
+class RecordedContest(NamedTuple):
     """The plans that met in the engine, the one it chose, and the baselines it took from it."""
 
-    plans: dict[Plan, Cost]
+    plans: dict[Plan, SampledCost]
     best: Plan
     visits_init: float
     d_init: float
@@ -86,12 +86,12 @@ class Trial(NamedTuple):
     min_gain: float
     ordering: str
     candidate: Plan | None
-    plans: dict[Plan, Cost]
+    plans: dict[Plan, SampledCost]
     d_init: float | None
     no_drop_cost: float | None
-    contest: Contest | None
+    contest: RecordedContest | None
 
-    def cost(self, plan: Plan) -> Cost | None:
+    def cost(self, plan: Plan) -> SampledCost | None:
         """Of a plan on the sample: as it was compared, else by how much it differs from the plan
         in force; None when it was not costed."""
         if self.contest is not None and plan in self.contest.plans:
@@ -100,17 +100,19 @@ class Trial(NamedTuple):
         if order is None:
             return None
         if plan.kind == NO_DROP:
-            return None if self.no_drop_cost is None else Cost(order.visits, self.no_drop_cost)
+            return (
+                None if self.no_drop_cost is None else SampledCost(order.visits, self.no_drop_cost)
+            )
         anchor = self.contest.plans.get(self.running) if self.contest else None
         here = self.plans.get(self.running)
         if anchor is None or here is None or self.running.kind == NO_DROP:
             return order
-        return Cost(
+        return SampledCost(
             order.visits + anchor.visits - here.visits, order.cost + anchor.cost - here.cost
         )
 
 
-class Ghost(NamedTuple):
+class GhostState(NamedTuple):
     """The state of the ghost run. switched_at: tuples seen at its last switch, None = never."""
 
     plan: Plan
@@ -119,7 +121,7 @@ class Ghost(NamedTuple):
     switched_at: int | None
 
 
-class Step(NamedTuple):
+class GhostStep(NamedTuple):
     """One evaluation of both runs.
 
     real, ghost: verdicts ('unknown': the record does not tell); real_plan, ghost_plan: in force
@@ -151,10 +153,10 @@ def read_trials(entries: Iterable[DecisionEntry]) -> list[Trial]:
     return found
 
 
-def redecide(trials: Sequence[Trial], mu: float | None) -> list[Step]:
+def redecide(trials: Sequence[Trial], mu: float | None) -> list[GhostStep]:
     """The ghost run with this μ throughout; None: with the recorded ones."""
-    steps: list[Step] = []
-    ghost: Ghost | None = None
+    steps: list[GhostStep] = []
+    ghost: GhostState | None = None
     before = 0
     for trial in trials:
         if ghost is None or trial.fresh:
@@ -162,7 +164,7 @@ def redecide(trials: Sequence[Trial], mu: float | None) -> list[Step]:
         verdict, after = _decide(ghost, trial, trial.mu if mu is None else mu)
         real, mine = _cost_of(trial, trial.running), _cost_of(trial, ghost.plan)
         steps.append(
-            Step(
+            GhostStep(
                 trial,
                 trial.verdict,
                 verdict,
@@ -178,14 +180,14 @@ def redecide(trials: Sequence[Trial], mu: float | None) -> list[Step]:
     return steps
 
 
-def _recorded(trial: Trial) -> Ghost:
+def _recorded(trial: Trial) -> GhostState:
     since = trial.since_switch
-    return Ghost(
+    return GhostState(
         trial.running, trial.built_by, trial.init, None if since is None else trial.at - since
     )
 
 
-def _decide(ghost: Ghost, trial: Trial, mu: float) -> tuple[str, Ghost]:
+def _decide(ghost: GhostState, trial: Trial, mu: float) -> tuple[str, GhostState]:
     """The verdict on the ghost's plan, and the ghost after it."""
     if trial.kind != TRIGGERED:
         return _rebuild(ghost, trial)
@@ -216,7 +218,7 @@ def _visits_now(plan: Plan, trial: Trial) -> float | None:
     return trial.visits + mine.visits - running.visits
 
 
-def _row(plan: Plan, trial: Trial) -> Cost | None:
+def _row(plan: Plan, trial: Trial) -> SampledCost | None:
     return trial.plans.get(Plan(EARLY, plan.order) if plan.kind == NO_DROP else plan)
 
 
@@ -241,7 +243,7 @@ def _relative(now: float, init: float) -> float:
     return abs(now - init) / init
 
 
-def _rebuild(ghost: Ghost, trial: Trial) -> tuple[str, Ghost]:
+def _rebuild(ghost: GhostState, trial: Trial) -> tuple[str, GhostState]:
     """The candidate and 'no early drop' meet the ghost's plan on the sample."""
     candidate = trial.candidate
     if candidate is None:
@@ -266,7 +268,7 @@ def _rebuild(ghost: Ghost, trial: Trial) -> tuple[str, Ghost]:
             best = ghost.plan
     switched = best != ghost.plan
     at = trial.at if switched else ghost.switched_at
-    after = Ghost(best, trial.ordering, _baselines(best, trial), at)
+    after = GhostState(best, trial.ordering, _baselines(best, trial), at)
     return ("switched" if switched else "kept"), after
 
 
@@ -287,12 +289,12 @@ def _cost_of(trial: Trial, plan: Plan) -> float | None:
 
 
 def _trial(row: Mapping[str, Any], time: float) -> Trial:
-    plans = {Plan.of(one): Cost(one[3], one[4]) for one in row.get("plans", ())}
+    plans = {Plan.of(one): SampledCost(one[3], one[4]) for one in row.get("plans", ())}
     met = row.get("contest")
     contest = None
     if met is not None:
-        costs = {Plan.of(one): Cost(one[3], one[4]) for one in met["plans"]}
-        contest = Contest(costs, Plan.of(met["best"]), met["visits_init"], met["d_init"])
+        costs = {Plan.of(one): SampledCost(one[3], one[4]) for one in met["plans"]}
+        contest = RecordedContest(costs, Plan.of(met["best"]), met["visits_init"], met["d_init"])
     given = {name: row[name] for name in _PLAIN}
     candidate, init = row["candidate"], row["init"]
     return Trial(

@@ -14,7 +14,7 @@ from backend.systems.asc.cost import (
 )
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES, Ordering, ProposedPlan, propose
-from backend.systems.asc.watch import Moment
+from backend.systems.asc.watch import EvaluationMoment
 
 #: Kinds of evaluation that need no trigger, and how their explanations begin.
 UNTRIGGERED: Final = {
@@ -37,7 +37,7 @@ class Rearrangement:
     n_periods: int
 
 
-def rearrange(moment: Moment, periods: Sequence[Regions]) -> Rearrangement:
+def rearrange(moment: EvaluationMoment, periods: Sequence[Regions]) -> Rearrangement:
     """Build the plan the ``ordering`` knob names and choose. Raises ValueError for no sample.
 
     The plan is built from the sample plans are compared on unless there are ``periods``, one a

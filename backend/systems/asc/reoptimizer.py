@@ -48,7 +48,7 @@ from backend.systems.asc.rearrange import normalised, rearrange
 from backend.systems.asc.regret import RegretLedger
 from backend.systems.asc.trials import Trials
 from backend.systems.asc.trigger import Baseline, Reading
-from backend.systems.asc.watch import Moment, SelectionMonitor, Watch
+from backend.systems.asc.watch import EvaluationMoment, SelectionMonitor, Watch
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import DecisionOutcome
 
@@ -245,10 +245,10 @@ class SelectionReOptimizer:
         said = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
         return [decision_record(moment, verdict, said, detail)]
 
-    def _moment(self, kind: str, batch_id: int, reading: Reading | None) -> Moment:
+    def _moment(self, kind: str, batch_id: int, reading: Reading | None) -> EvaluationMoment:
         """One more evaluation, before anything changes."""
         sample, source = self._watch.sample(self.knobs)
-        return Moment(
+        return EvaluationMoment(
             seq=self._evaluations.count(),
             batch_id=batch_id,
             kind=kind,
@@ -290,7 +290,7 @@ class SelectionReOptimizer:
         self._watch.baseline = Baseline(choice.d_init, choice.visits_init)
         return [*ended, decision, *adopted]
 
-    def _switch(self, moment: Moment, best: PlanCost, reason: str) -> AdoptPlan:
+    def _switch(self, moment: EvaluationMoment, best: PlanCost, reason: str) -> AdoptPlan:
         self._settle()
         self._ledger.switched(moment.shape)
         self._plan = best.shape.versioned(self._plan.version + 1)
