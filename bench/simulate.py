@@ -24,8 +24,8 @@ from backend.systems.asc.matching import Regions, StopRule
 from backend.systems.asc.monitoring import Monitoring
 from backend.systems.asc.orderings import Ordering, propose
 from backend.systems.asc.ticket import Lottery, ticket_trace
-from backend.systems.asc.trigger import relative_change
 from backend.systems.asc.walk import Walked
+from storage.vocabulary.asc_rule import relative_change
 
 
 @dataclass(frozen=True, slots=True)

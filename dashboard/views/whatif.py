@@ -2,28 +2,34 @@
 
 Every evaluation left a trial in the detail of a decision (docs/introspection.md): what was read,
 what the last orders cost on its sampled tuples and the plan a rebuild would have given. A ghost run
-starts where the record does and goes from trial to trial by the engine's own rule (eq. 5 on what
-the ghost's plan would have shown, cool-down, sample size, then the contest of plans). Under the
-recorded μ it repeats the record. A rule implemented twice: a test holds it to the engine's.
+starts where the record does and goes from trial to trial by the engine's own rule
+(storage/vocabulary/asc_rule.py): eq. 5 on what the ghost's plan would have shown, cool-down, sample
+size, then the contest of plans. Under the recorded μ it repeats the record.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from storage.rows import DecisionEntry
+from storage.vocabulary.asc_rule import (
+    EARLY,
+    NO_DROP,
+    best_plan,
+    contenders,
+    decisive,
+    must_leave,
+    rejection,
+    relative_change,
+    rivals,
+)
 from storage.vocabulary.records import Json
 
 #: Kind of an evaluation that the trigger called for; others happen whatever μ is.
 TRIGGERED: Final = "rearrangement"
-EARLY: Final = "early drop"
-NO_DROP: Final = "no early drop"
-#: Costs this close (relative) are a tie.
-_TIE: Final = 1e-9
 
 
 class Plan(NamedTuple):
@@ -195,16 +201,10 @@ def _decide(ghost: GhostState, trial: Trial, mu: float) -> tuple[str, GhostState
     if visits is None and trial.visits is not None:
         return "unknown", ghost
     change = _change(ghost.init, visits, trial)
-    if change is None:
-        return "thin", ghost
-    if change < mu:
-        return "below_threshold", ghost
-    waited = None if ghost.switched_at is None else trial.at - ghost.switched_at
-    if waited is not None and waited < trial.cooldown_tuples:
-        return "cooldown", ghost
-    if trial.n_sample < trial.min_samples:
-        return "thin", ghost
-    return _rebuild(ghost, trial)
+    at = ghost.switched_at
+    cools_down = at is not None and trial.at - at < trial.cooldown_tuples
+    rejected = rejection(change, mu, cools_down, trial.n_sample, trial.min_samples)
+    return (rejected, ghost) if rejected else _rebuild(ghost, trial)
 
 
 def _visits_now(plan: Plan, trial: Trial) -> float | None:
@@ -226,21 +226,12 @@ def _change(init: tuple[float, float] | None, visits: float | None, trial: Trial
     """The left side of eq. 5 as the trigger knob has it; None when it is unknown."""
     if init is None:
         return None
-    changes = {
-        "dropping ratio": None if trial.d is None else _relative(trial.d, init[0]),
-        "visits": None if visits is None else _relative(visits, init[1]),
-    }
-    if trial.trigger in changes:
-        return changes[trial.trigger]
-    known = [change for change in changes.values() if change is not None]
-    return max(known) if len(known) == len(changes) else None
-
-
-def _relative(now: float, init: float) -> float:
-    """|now - init| / init; from zero: 0 when nothing changed, else unbounded."""
-    if init == 0:
-        return 0.0 if now == 0 else math.inf
-    return abs(now - init) / init
+    return decisive(
+        trial.trigger,
+        None if visits is None else relative_change(visits, init[1]),
+        None if trial.d is None else relative_change(trial.d, init[0]),
+        float,
+    )
 
 
 def _rebuild(ghost: GhostState, trial: Trial) -> tuple[str, GhostState]:
@@ -248,24 +239,13 @@ def _rebuild(ghost: GhostState, trial: Trial) -> tuple[str, GhostState]:
     candidate = trial.candidate
     if candidate is None:
         return "unknown", ghost
-    branch_free = ghost.plan.kind == NO_DROP
-    contenders = [candidate]
-    if not branch_free:
-        contenders.append(Plan(NO_DROP, candidate.order))
-    elif candidate.kind == EARLY:
-        contenders.append(Plan(EARLY, ghost.plan.order))
-    must_leave = ghost.built_by != trial.ordering and not branch_free
-    rivals = [plan for plan in dict.fromkeys(contenders) if plan != ghost.plan]
-    stays = not must_leave or ghost.plan in contenders
-    found = {plan: trial.cost(plan) for plan in [ghost.plan, *rivals]}
+    contending = contenders(ghost.plan, candidate, Plan)
+    found = {plan: trial.cost(plan) for plan in [ghost.plan, *rivals(ghost.plan, contending)]}
     costs = {plan: cost.cost for plan, cost in found.items() if cost is not None}
     if len(costs) < len(found):
         return "unknown", ghost
-    best = min([*([ghost.plan] if stays else []), *rivals], key=lambda plan: costs[plan])
-    if not must_leave and best != ghost.plan:
-        new, old = costs[best], costs[ghost.plan]
-        if math.isclose(new, old, rel_tol=_TIE) or new > old * (1 - trial.min_gain):
-            best = ghost.plan
+    leaves = must_leave(ghost.plan, ghost.built_by, trial.ordering)
+    best, _ = best_plan(ghost.plan, contending, costs, leaves, trial.min_gain)
     switched = best != ghost.plan
     at = trial.at if switched else ghost.switched_at
     after = GhostState(best, trial.ordering, _baselines(best, trial), at)

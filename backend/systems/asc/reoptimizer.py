@@ -49,6 +49,7 @@ from backend.systems.asc.regret import RegretLedger
 from backend.systems.asc.trials import Trials
 from backend.systems.asc.trigger import Baseline, Reading
 from backend.systems.asc.watch import EvaluationMoment, SelectionMonitor, Watch
+from storage.vocabulary.asc_rule import rejection
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import DecisionOutcome
 
@@ -215,18 +216,18 @@ class SelectionReOptimizer:
         knobs, watch = self.knobs, self._watch
         reading = watch.reading(self._plan, knobs)
         watched = reading.decisive(knobs.trigger)
-        have, need = len(watch.profile), knobs.least_samples
-        if watched is None:
-            return self._reject(batch_id, reading, "thin", too_thin(have, need, SAMPLED))
-        if watched.change < knobs.mu:
-            return self._reject(batch_id, reading, "below_threshold", "plan kept")
-        if watch.cooldown.holds(knobs.cooldown_tuples):
+        change = watched.change if watched else None
+        cools_down, sample = watch.cooldown.holds(knobs.cooldown_tuples), watch.sample(knobs)[0]
+        verdict = rejection(change, knobs.mu, cools_down, len(sample), knobs.least_samples)
+        if verdict is None:
+            return self._call_for("rearrangement", batch_id, reading)
+        why = too_thin(len(watch.profile), knobs.least_samples, SAMPLED)
+        if verdict == "below_threshold":
+            why = "plan kept"
+        elif verdict == "cooldown":
             spell = f"{count(watch.cooldown.waited or 0)} of {count(knobs.cooldown_tuples)}"
-            rest = f"not acted on, only {spell} cool-down tuples have passed since the last switch"
-            return self._reject(batch_id, reading, "cooldown", rest)
-        if len(watch.sample(knobs)[0]) < need:
-            return self._reject(batch_id, reading, "thin", too_thin(have, need, SAMPLED))
-        return self._call_for("rearrangement", batch_id, reading)
+            why = f"not acted on, only {spell} cool-down tuples have passed since the last switch"
+        return self._reject(batch_id, reading, verdict, why)
 
     def _reject(
         self, batch_id: int, reading: Reading, verdict: Verdict, why: str
