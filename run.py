@@ -49,7 +49,7 @@ from bench.experiments.options import add_experiment
 from dashboard.console.command import add_shell
 
 if TYPE_CHECKING:
-    from backend.doctor import Finding
+    from backend.doctor import Diagnosis
 
 ROOT: Final = Path(__file__).resolve().parent
 #: Set while entering the environment; seen again outside of it, entering did not work.
@@ -284,18 +284,18 @@ def doctor(options: argparse.Namespace, rest: list[str]) -> int:
     return examine(environment, options.host, options.port, store)
 
 
-def look_at_store(url: str) -> "Finding":
+def look_at_store(url: str) -> "Diagnosis":
     """Whether the store can be opened, and what it holds."""
-    from backend.doctor import Finding
+    from backend.doctor import Diagnosis
     from storage.store import StoreError, StoreMissing, open_reader
 
     try:
         with open_reader(url) as reader:
-            return Finding("store", "ok", f"{url}, {len(reader.runs())} runs")
+            return Diagnosis("store", "ok", f"{url}, {len(reader.runs())} runs")
     except StoreMissing as error:
-        return Finding("store", "note" if url == DEFAULT_STORE else "missing", str(error))
+        return Diagnosis("store", "note" if url == DEFAULT_STORE else "missing", str(error))
     except StoreError as error:
-        return Finding("store", "missing", str(error))
+        return Diagnosis("store", "missing", str(error))
 
 
 def test(options: argparse.Namespace, rest: list[str]) -> int:

@@ -11,9 +11,9 @@ from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import Column
+from dashboard.components.tables import TableColumn
 from dashboard.context import Context
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.services import Services
 from dashboard.views.book import Book
 from dashboard.views.monitor import MonitorView, Picked, build_monitor, picked
@@ -27,7 +27,7 @@ MAX_POINTS: Final = 240
 HEIGHT: Final = 132
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> MonitorView:
+def build(reader: Reader, context: Context, scope: PanelScope) -> MonitorView:
     """The graphs that the address names, up to the moment."""
     run, at, show = context.run_id, context.batch, context.moment.show
     entities = Book(reader.entities(run, at))
@@ -77,13 +77,13 @@ def _card(graph: Picked, place: int, context: Context) -> Component:
 
 def _table(view: MonitorView) -> Component:
     columns = (
-        Column("Graph"),
-        Column("Last", "f2"),
-        Column("Least", "f2"),
-        Column("Mean", "f2"),
-        Column("Most", "f2"),
-        Column("Unit"),
-        Column("Points", "int"),
+        TableColumn("Graph"),
+        TableColumn("Last", "f2"),
+        TableColumn("Least", "f2"),
+        TableColumn("Mean", "f2"),
+        TableColumn("Most", "f2"),
+        TableColumn("Unit"),
+        TableColumn("Points", "int"),
     )
     rows = [_row(graph) for graph in view.graphs]
     return RowTable("Graphs", columns, rows, keys=[graph.title for graph in view.graphs])
