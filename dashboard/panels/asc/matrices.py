@@ -186,12 +186,12 @@ SELECTIVITY_PANEL: Final = Panel(
 REGIONS_PANEL: Final = Panel(
     name="regions",
     page="/matrix",
-    title="RegionsShown",
+    title="Regions",
     build=build_chosen_regions,
     draw=draw_chosen_regions,
     applies=has_matrix(REGIONS),
     news=_NEWS,
     beats=True,
     unit=True,
-    chart="RegionsShown of the chosen construct and the queries they leave",
+    chart="Regions of the chosen construct and the queries they leave",
 )
