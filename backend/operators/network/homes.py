@@ -62,15 +62,15 @@ class ShardHome(Protocol):
 
 
 class MemoryShard:
-    """A shard in this process, whose state ends with it; see ShardHome. jobs: by version."""
+    """A shard in this process, whose state ends with it; see ShardHome. job_of: by version."""
 
-    def __init__(self, jobs: Mapping[str, NetworkJob]) -> None:
-        self._jobs = jobs
+    def __init__(self, job_of: Callable[[str], NetworkJob]) -> None:
+        self._job_of = job_of
         self._held = Attached(MemoryRegions(), "", "new", InputState())
         self._batch = -1
 
     def job(self, version: str) -> NetworkJob:
-        return self._jobs[version]
+        return self._job_of(version)
 
     @contextmanager
     def attached(self, batch: int, replay: Replay) -> Iterator[Attached]:

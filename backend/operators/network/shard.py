@@ -24,7 +24,6 @@ from backend.operators.network.homes import Attached, Done, DurableShard, ShardH
 from backend.operators.network.input_manager import Advance, Arrived, Released, advance
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.keyed import shards_of
-from backend.operators.network.netting import net
 from backend.operators.network.network import Network
 from backend.operators.network.plan import (
     NetworkPlan,
@@ -76,7 +75,7 @@ class NetworkTask:
     """What the shards of a unit do in a batch. version: of the job, as its redo log knows it.
 
     ended: inputs that had given their last tuple before the batch. folder, format: the run's part
-    of the sink, '' where nothing is written.
+    of the sink, '' where nothing is written. make: makes operators; None: as the plan says.
     """
 
     unit: str
@@ -86,7 +85,7 @@ class NetworkTask:
     ended: frozenset[str]
     folder: str
     format: str
-    make: Make
+    make: Make | None = None
 
 
 def query_folder(folder: str, query: str) -> str:
@@ -139,10 +138,13 @@ class _Played(NamedTuple):
 
 
 class _Player:
-    """A job's operators in a shard, made around its state."""
+    """A job's operators in a shard, made around its state. Only here are kernels loaded."""
 
-    def __init__(self, job: NetworkJob, shard: int, regions: Regions, make: Make) -> None:
-        self._job, self._shard, self._make = job, shard, make
+    def __init__(self, job: NetworkJob, shard: int, regions: Regions, make: Make | None) -> None:
+        from backend.operators.network import making, netting
+
+        self._job, self._shard, self._make = job, shard, make or making.make
+        self._net = netting.net
         self._regions = regions.scope(_OPERATORS)
         self.strings = Strings(regions.scope(_STRINGS))
         self._key_of = {
@@ -173,7 +175,7 @@ class _Player:
         }
         answers, report = network.step(arrivals, released.heartbeat)
         netted = {
-            query: net(block, answer_fields(job.plan, query), self.strings)
+            query: self._net(block, answer_fields(job.plan, query), self.strings)
             for query, block in answers.items()
         }
         return _Played(netted, report)
