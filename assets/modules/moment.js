@@ -130,7 +130,7 @@ export function fromLocation(path, text) {
 /* Links and anything else with data-pw-* move the moment without a page load. */
 document.addEventListener("click", function (event) {
   const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit]");
+  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit],[data-pw-show]");
   if (!target || !plain) return;
   event.preventDefault();
   const wanted = target.dataset;
@@ -139,6 +139,7 @@ document.addEventListener("click", function (event) {
   if (wanted.pwAt !== undefined) changes.at = wanted.pwAt === "now" ? null : Number(wanted.pwAt);
   if (wanted.pwNode !== undefined) changes.node = wanted.pwNode || null;
   if (wanted.pwUnit !== undefined) changes.unit = wanted.pwUnit || null;
+  if (wanted.pwShow !== undefined) changes.show = wanted.pwShow || null;
   if (wanted.pwRun) changes.run = wanted.pwRun;
   go(changes);
 });

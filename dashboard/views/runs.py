@@ -31,7 +31,7 @@ class RunNumbers(NamedTuple):
     last_time: float | None = None
 
 
-class RunRow(NamedTuple):
+class RunLine(NamedTuple):
     """One line of the table. tuples_per_s: of the last batch while active, else the run's mean.
 
     unmatched_prob: share of all tuples that satisfied no query. age_s: since the newest record,
@@ -60,7 +60,7 @@ class RunRow(NamedTuple):
 class RunsView(NamedTuple):
     """Rows newest first; the counts make the headline."""
 
-    rows: list[RunRow]
+    rows: list[RunLine]
     n_active: int
     n_needing: int
 
@@ -110,14 +110,14 @@ def headline(view: RunsView) -> str:
     return f"{running}; {needs}"
 
 
-def _row(run: Run, numbers: RunNumbers, now: float) -> RunRow:
+def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
     active = run.state in ACTIVE
     newest = numbers.last_time or run.heartbeat_at
     end = now if active else (run.ended_at or newest)
     age_s = max(0.0, now - newest) if active and newest is not None else None
     need, severity = _need(run, numbers, age_s)
     duration = None if end is None else max(0.0, end - run.started_at)
-    return RunRow(
+    return RunLine(
         id=run.id,
         workload=run.workload,
         stream=run.streams,

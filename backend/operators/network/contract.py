@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from backend.model.functions import Functions
 from backend.operators.network.blocks import Block, Ints
 from backend.operators.network.plan import NetworkPlan, PlannedOperator
 from backend.operators.network.regions import Regions
@@ -32,13 +33,15 @@ class Clock:
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What operators of a shard share. regions: of the shard, with a scope for each operator, named
-    by its id. relations: id of a RelationInput -> its tuples in this shard, with its columns."""
+    by its id. relations: id of a RelationInput -> its tuples in this shard, with its columns.
+    functions: those that expressions call."""
 
     plan: NetworkPlan
     regions: Regions
     strings: Strings
     clock: Clock
     relations: Mapping[str, Block] = field(default_factory=dict)
+    functions: Functions = field(default_factory=Functions)
 
 
 class NetworkOperator(Protocol):

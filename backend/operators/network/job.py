@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
+from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.operators.network.plan import NetworkPlan
 
@@ -48,12 +49,14 @@ class Schedule:
 @dataclass(frozen=True, slots=True)
 class NetworkJob:
     """A unit's network for one batch; can be pickled. streams: how each input's tuples are put in
-    time; schemas: of inputs. relations: stored relations by name, all their columns."""
+    time; schemas: of inputs. relations: stored relations by name, all their columns. functions:
+    those that queries may call."""
 
     plan: NetworkPlan
     schemas: Mapping[str, Schema]
     streams: Mapping[str, StreamTime]
     relations: Mapping[str, pa.Table] = field(default_factory=dict)
+    functions: Functions = field(default_factory=Functions)
     schedule: Schedule = Schedule()
     n_shards: int = 1
 

@@ -13,11 +13,11 @@ from dashboard.components.kinds import tone_of
 from dashboard.components.panels import panel
 from dashboard.components.rows import CellData, RowTable, jump_to, known
 from dashboard.components.states import empty
-from dashboard.components.tables import Column
+from dashboard.components.tables import TableColumn
 from dashboard.context import Context
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
-from dashboard.views.runs import RunNumbers, RunRow, RunsView, build_runs, headline, numbers_of
+from dashboard.views.runs import RunLine, RunNumbers, RunsView, build_runs, headline, numbers_of
 from storage.reader import Reader
 
 _SIGNS: Final = {
@@ -28,22 +28,22 @@ _SIGNS: Final = {
     "failed": "✖",
 }
 _COLUMNS: Final = (
-    Column("Run"),
-    Column("State"),
-    Column("Started", "text", "UTC"),
-    Column("Tuples", "int"),
-    Column("Rate", "si", "tuples/s", "last batch while running, mean of the run after it"),
-    Column("Unmatched", "pct", "", "share of all tuples that satisfied no query"),
-    Column("Visits", "f2", "per tuple", "constructs visited per tuple, running window"),
-    Column("Plan", "int", "", "version in force"),
-    Column("Switches", "int", "", "rearrangements so far"),
-    Column("Misfits", "int", "", "tuples kept aside because they do not fit the schema"),
-    Column("Last record", "text", "", "age of the newest record while the run lasts"),
-    Column("Needs"),
+    TableColumn("Run"),
+    TableColumn("State"),
+    TableColumn("Started", "text", "UTC"),
+    TableColumn("Tuples", "int"),
+    TableColumn("Rate", "si", "tuples/s", "last batch while running, mean of the run after it"),
+    TableColumn("Unmatched", "pct", "", "share of all tuples that satisfied no query"),
+    TableColumn("Visits", "f2", "per tuple", "constructs visited per tuple, running window"),
+    TableColumn("Plan", "int", "", "version in force"),
+    TableColumn("Switches", "int", "", "rearrangements so far"),
+    TableColumn("Misfits", "int", "", "tuples kept aside because they do not fit the schema"),
+    TableColumn("Last record", "text", "", "age of the newest record while the run lasts"),
+    TableColumn("Needs"),
 )
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> RunsView:
+def build(reader: Reader, context: Context, scope: PanelScope) -> RunsView:
     """All runs of the store, now."""
     runs = reader.runs()
     numbers = {run.id: _numbers(reader, run.id) for run in runs}
@@ -77,7 +77,7 @@ def _numbers(reader: Reader, run_id: str) -> RunNumbers:
     return numbers_of(latest, version, counts.by_verdict.get("switched", 0), last)
 
 
-def _cells(row: RunRow, context: Context) -> list[CellData]:
+def _cells(row: RunLine, context: Context) -> list[CellData]:
     link = jump_to(context, "/plan", at="now", run=row.id)
     return [
         {"text": row.id, "jump": link, "sub": f"{row.workload} / {row.stream}"},
@@ -97,13 +97,13 @@ def _cells(row: RunRow, context: Context) -> list[CellData]:
     ]
 
 
-def _state(row: RunRow) -> CellData:
+def _state(row: RunLine) -> CellData:
     sign = _SIGNS.get(row.state, "●")
     badges = [[f"{sign} {row.state}", tone_of(row.state)]]
     return {"badges": badges, "sort": row.state}
 
 
-def _started(row: RunRow) -> CellData:
+def _started(row: RunLine) -> CellData:
     lasted = f"lasted {age(row.duration_s)}" if row.mean_rate else f"{age(row.duration_s)} ago"
     return {
         "text": clock(row.started_at),
@@ -113,7 +113,7 @@ def _started(row: RunRow) -> CellData:
     }
 
 
-def _need(row: RunRow) -> CellData:
+def _need(row: RunLine) -> CellData:
     if not row.need:
         return ""
     sign = {"error": "✖ ", "warning": "⚠ "}.get(row.severity, "")
@@ -121,7 +121,7 @@ def _need(row: RunRow) -> CellData:
     return {"parts": [words], "sort": row.severity}
 
 
-def _opens(row: RunRow, here: bool) -> dict[str, Any]:
+def _opens(row: RunLine, here: bool) -> dict[str, Any]:
     current = {"aria-current": "true"} if here else {}
     target = {"data-pw-path": "/plan", "data-pw-run": row.id, "data-pw-at": "now"}
     return {"className": "pw-opens", "data-run": row.id, **target, **current}
