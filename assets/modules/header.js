@@ -2,7 +2,8 @@
 import { callApi } from "./api.js";
 import { announce, byId, el, emit, on, setAttr, setText, toast } from "./core.js";
 import { age } from "./format.js";
-import { currentMode, go, known, layOutAgain, moment, refresh, running, shownBatch } from "./moment.js";
+import { currentMode, go, known, layOutAgain, moment, refresh, running } from "./moment.js";
+import { awaitedBatch, paintedBatch } from "./painted.js";
 
 const MODES = { live: "LIVE", frozen: "FROZEN", replay: "REPLAY" };
 const SAID = { live: "Live.", frozen: "Frozen. Nothing moves until you resume.", replay: "Replay of the past." };
@@ -117,9 +118,9 @@ function drawRuns() {
 }
 
 function drawPlan() {
-  const plan = planAt(shownBatch());
+  const plan = planAt(paintedBatch());
   setText("pw-plan", plan ? `Plan ${plan.version}` : "No plan yet");
-  const until = currentMode() === "live" ? Date.now() / 1000 : timeAt(shownBatch());
+  const until = currentMode() === "live" ? Date.now() / 1000 : timeAt(paintedBatch());
   setText("pw-plan-age", plan && until !== null ? `· ${age(until - plan.time)} old` : "");
 }
 
@@ -138,10 +139,12 @@ export function timeAt(batch) {
 function drawSince(mode) {
   const band = byId("pw-since");
   if (!band) return;
-  const behind = known.now !== null && moment.at !== null ? Math.max(0, known.now - moment.at) : 0;
+  const here = paintedBatch();
+  const behind = known.now !== null && here !== null ? Math.max(0, known.now - here) : 0;
   const shown = mode === "frozen" || (mode === "replay" && running());
   band.hidden = !shown;
-  setText("pw-since-text", `batch ${shownBatch() ?? "—"} · ${behind} ${behind === 1 ? "batch" : "batches"} since`);
+  const ahead = awaitedBatch() === null ? "" : ` · loading ${awaitedBatch()} …`;
+  setText("pw-since-text", `batch ${here ?? "—"} · ${behind} ${behind === 1 ? "batch" : "batches"} since${ahead}`);
 }
 
 function drawNav() {
@@ -195,6 +198,7 @@ on("moment", ({ turned }) => {
   drawHeader();
   if (turned) announce(pageTitle());
 });
+on("painting", drawHeader);
 on("delta", (delta) => {
   known.state = delta.st || known.state;
   if (currentMode() === "frozen" || currentMode() === "replay") drawSince(currentMode());
