@@ -5,9 +5,10 @@
    never claims: it shows what was asked for, PENDING until the engine says applied at a batch, or
    refused and why. */
 import { on, toast } from "./core.js";
+import { runStanding } from "./header.js";
 import { knobParse, knobPosition, knobProblem, knobRange, knobSlides, knobStep, knobText, knobValue } from "./knob_scale.js";
 import { adopt, forget, keyOf, send, turnsOf } from "./knob_turns.js";
-import { currentMode } from "./moment.js";
+import { currentMode, known } from "./moment.js";
 import { h, useEffect, useState } from "./react.js";
 
 /** A knob with the turns of this tab: row (as the engine last made it), request, queue, and wanted, the
@@ -16,10 +17,11 @@ export function useTurns(run, knob, waiting) {
   const key = keyOf(run, knob);
   const [, redraw] = useState(0);
   useEffect(() => {
-    const off = on("turns", (changed) => changed === key && redraw((count) => count + 1));
+    const again = () => redraw((count) => count + 1);
+    const offs = [on("turns", (changed) => changed === key && again()), on("standing", again)];
     if (waiting) adopt(run, knob, waiting);
     return () => {
-      off();
+      for (const off of offs) off();
       forget(key);
     };
   }, [key]);
@@ -106,8 +108,17 @@ function heading({ knob, request, queue }, compact) {
 
 /** What became of a request, and what waits behind it. */
 export function answerChip(request, queue) {
+  const waits = request.phase === "pending" ? `, ${waitWords()}` : "";
   const then = queue.map((turn) => `, then ${turn.value}`).join("");
-  return h("span", { className: `pw-chip pw-chip-${request.phase}`, "data-phase": request.phase, role: "status" }, request.text + then);
+  return h("span", { className: `pw-chip pw-chip-${request.phase}`, "data-phase": request.phase, role: "status" }, request.text + waits + then);
+}
+
+/* What a request waits for. */
+function waitWords() {
+  const { word } = runStanding();
+  if (word === "working") return `waits for batch ${known.now + 1} to end`;
+  if (word === "stopped") return "but the engine gives no sign of life";
+  return word === "starting" ? "waits for the first batch" : "takes effect at the next batch";
 }
 
 /** The slider of a knob's range with a mark on it: {label, words, mark, title, off, className}. */

@@ -5,7 +5,7 @@ import { apiError, callApi, followCommand } from "./api.js";
 import { announce, emit } from "./core.js";
 import { refresh } from "./moment.js";
 
-const WAITING = "pending, takes effect at the next batch";
+const WAITING = "pending";
 /** @type {Map<string, any>} key -> {request, queue, row} */
 const turns = new Map();
 const NONE = { request: null, queue: [], row: null };
