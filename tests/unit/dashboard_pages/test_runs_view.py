@@ -77,5 +77,7 @@ def test_the_headline_counts() -> None:
     assert headline(build_runs([], {}, NOW)) == "No run yet"
     quiet = build_runs([a_run(state="ended")], {}, NOW)
     assert headline(quiet) == "Nothing is running; nothing needs you"
-    busy = build_runs([a_run("a"), a_run("b"), a_run("c", state="failed")], {}, NOW)
+    busy = build_runs(
+        [a_run("a", started=995.0), a_run("b", started=996.0), a_run("c", "failed")], {}, NOW
+    )
     assert headline(busy) == "2 runs are running; 1 needs attention"
