@@ -174,7 +174,9 @@ class Layout:
     def query(self, query: ContinuousQuery, since: int) -> Entity:
         """A query that runs. since: the batch it was registered at."""
         answer = self.plan.answers[query.name]
-        own = [self.operator(id) for id, w in self.words.items() if query.name in w.facts["queries"]]
+        own = [
+            self.operator(id) for id, w in self.words.items() if query.name in w.facts["queries"]
+        ]
         return query_entity(
             self.unit_id,
             query,

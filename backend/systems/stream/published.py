@@ -53,9 +53,7 @@ def samples(
             "net_tuples": (report.net.get(query, 0), "tuples"),
         }
         found += samples_of(entity_id(layout.unit_id, "query", query), answer)
-    return found + samples_of(
-        unit_entity(layout.unit_id), _unit(layout, report, n_shards, busy)
-    )
+    return found + samples_of(unit_entity(layout.unit_id), _unit(layout, report, n_shards, busy))
 
 
 def _operator(counts: OperatorCounts, busy_ns: int, seconds: float | None) -> Values:
