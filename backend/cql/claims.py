@@ -74,7 +74,7 @@ class NotRun(Exception):
         self.node, self.sentence = node, sentence
 
 
-class Claim(NamedTuple):
+class RunnablePart(NamedTuple):
     """What runs of a plan: the tuples of ``stream`` for which condition and filters hold."""
 
     stream: str
@@ -82,14 +82,14 @@ class Claim(NamedTuple):
     filters: tuple[Expensive, ...]
 
 
-def claim(plan: logical.Logical) -> Claim:
+def claim(plan: logical.Logical) -> RunnablePart:
     """The plan as what runs today. Raises NotRun."""
     scan, where = (plan.input, plan.condition) if isinstance(plan, logical.Select) else (plan, None)
     if not _is_stream(scan):
         _refuse_first(plan)
     if where is None:
-        return Claim(scan.name, TRUE, ())
-    return Claim(scan.name, *conjuncts(where))
+        return RunnablePart(scan.name, TRUE, ())
+    return RunnablePart(scan.name, *conjuncts(where))
 
 
 def _is_stream(plan: Any) -> TypeGuard[logical.Scan]:
@@ -273,10 +273,10 @@ def _compared_call(node: nodes.Compare, negate: bool) -> Expensive | None:
     return _call(call, negate != ((node.op == "<>") != (not word.value)))
 
 
-def _call(node: nodes.Call, negated: bool) -> conditions.Call:
+def _call(node: nodes.Call, negated: bool) -> conditions.FunctionPredicate:
     if not node.registered:
         raise NotRun(node, not_run(_function(node)))
-    return conditions.Call(node.name, tuple(map(_argument, node.arguments)), negated)
+    return conditions.FunctionPredicate(node.name, tuple(map(_argument, node.arguments)), negated)
 
 
 def _argument(node: nodes.Node) -> Argument:

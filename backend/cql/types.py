@@ -10,6 +10,7 @@ from typing import Any, Final
 from backend.cql.nodes import (
     Aggregated,
     Arithmetic,
+    At,
     Call,
     Column,
     Literal,
@@ -18,6 +19,7 @@ from backend.cql.nodes import (
     Node,
     Subquery,
     Table,
+    Widened,
 )
 from backend.model.functions import ANY
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES
@@ -38,14 +40,14 @@ _BY_VALUE: Final[dict[type, str]] = {
 
 def type_of(node: Node) -> str:
     """The type of an expression that was looked up."""
-    if isinstance(node, Column):
+    if isinstance(node, Column | At | Widened):
         return node.type
     if isinstance(node, Literal):
         return _BY_VALUE[type(node.value)]
     if isinstance(node, Arithmetic):
-        return _widest(type_of(node.left), type_of(node.right), node.op == "/")
+        return _arithmetic_type({type_of(node.left), type_of(node.right)}, node.op == "/")
     if isinstance(node, Negative):
-        return type_of(node.operand)
+        return _arithmetic_type({type_of(node.operand)}, False)
     if isinstance(node, Aggregated):
         return _aggregate_type(node)
     if isinstance(node, Subquery):
@@ -55,13 +57,23 @@ def type_of(node: Node) -> str:
     return "table" if isinstance(node, Table) else "boolean"
 
 
-def _widest(left: str, right: str, division: bool) -> str:
-    both = {left, right} - {"null"}
-    if "" in both:
+def _arithmetic_type(operands: set[str], division: bool) -> str:
+    if "" in operands:
         return ""
-    if division or both & FLOAT_TYPES:
-        return "double"
-    return max(both, key=_WIDTHS.index, default="bigint")
+    return "double" if division or operands & FLOAT_TYPES else "bigint"
+
+
+def common_type(left: str, right: str) -> str:
+    """The type that values of both become where they stand in one column; '' where only a run can
+    tell. The types are comparable."""
+    if left == right or right == "null":
+        return left
+    if left == "null" or "" in (left, right):
+        return right if left == "null" else ""
+    if family(left) == "time":
+        return "timestamp"
+    both = {left, right}
+    return "double" if both & FLOAT_TYPES else max(both, key=_WIDTHS.index)
 
 
 def _aggregate_type(node: Aggregated) -> str:

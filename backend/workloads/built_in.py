@@ -19,7 +19,7 @@ from backend.workloads.packets import (
     PacketsError,
     attacks_from_json,
 )
-from backend.workloads.tables import Table
+from backend.workloads.tables import TomlTable
 
 #: Formats replayed from Python, and the options each takes.
 BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
@@ -53,7 +53,7 @@ def built_in_schema(format_name: str, options: Mapping[str, str]) -> Schema | No
     return schemas.get(format_name)
 
 
-def check_options(table: Table, format_name: str, options: Mapping[str, str]) -> None:
+def check_options(table: TomlTable, format_name: str, options: Mapping[str, str]) -> None:
     """Raises WorkloadError when an option of a built-in source cannot be."""
     for name in BUILT_IN[format_name]:
         if name in _WHOLE and name in options:
@@ -72,7 +72,7 @@ def check_options(table: Table, format_name: str, options: Mapping[str, str]) ->
         raise table.refuse(str(error)) from error
 
 
-def _check_whole(table: Table, name: str, text: str) -> None:
+def _check_whole(table: TomlTable, name: str, text: str) -> None:
     low, high = _WHOLE[name]
     if not text.isdecimal() or not low <= int(text) < high:
         raise table.refuse(f"{name} must be a whole number of {low} or more, not {text}")

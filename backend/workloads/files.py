@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from backend.model.schema import Schema
-from backend.workloads.tables import Table, kind_of
+from backend.workloads.tables import TomlTable, kind_of
 
 FILE_FORMATS: Final = frozenset({"csv", "json", "orc", "parquet", "text", "avro", "xml"})
 
@@ -22,7 +22,7 @@ def beside(workload: Path, path: str) -> str:
     return str(workload.parent.absolute() / Path(path).expanduser())
 
 
-def existing_path(table: Table) -> str:
+def existing_path(table: TomlTable) -> str:
     """The source's path, made absolute; raises WorkloadError when nothing is there."""
     value = table.values.get("path")
     if value is None:
@@ -41,7 +41,7 @@ def _matches(path: str) -> list[Path]:
     return [Path(path)] if Path(path).exists() else []
 
 
-def check_header(table: Table, options: Mapping[str, str], schema: Schema) -> None:
+def check_header(table: TomlTable, options: Mapping[str, str], schema: Schema) -> None:
     """Compare the header of the first CSV file with the schema; raises WorkloadError.
 
     Spark takes CSV columns by position whatever the header says, so names in another order would

@@ -60,7 +60,7 @@ class ReplaySource(Protocol):
 
 
 class ArrowTableSource:
-    """Any Arrow table, fitted to a schema. Raises Misfit when it lacks one of the columns."""
+    """Any Arrow table, fitted to a schema. Raises MisfitError when it lacks one of the columns."""
 
     def __init__(self, table: pa.Table, schema: Schema) -> None:
         self._schema = schema

@@ -20,7 +20,7 @@ from backend.workloads.files import FILE_FORMATS, beside, check_header, existing
 from backend.workloads.functions import FunctionError, load_functions
 from backend.workloads.tables import (
     LONGEST_NAME,
-    Table,
+    TomlTable,
     WorkloadError,
     kind_of,
     name_problem,
@@ -42,6 +42,8 @@ __all__ = [
 Progress = Callable[[int, int], None]
 RESERVED: Final = frozenset({"query_ids"})
 SINK_FORMATS: Final = ("parquet", "json", "csv")
+#: Microseconds of a tick of a stream that does not say.
+DEFAULT_TICK_US: Final = 1_000_000
 TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
 
 
@@ -118,7 +120,7 @@ def load_workload(
     the file.
     """
     path = Path(path)
-    document = Table(path, "", read_toml(path))
+    document = TomlTable(path, "", read_toml(path))
     allowed = ("name", "functions", "streams", "queries", "knobs", "sink")
     document.only(allowed, "table or key")
     name = document.text("name") or path.stem
@@ -136,21 +138,21 @@ def load_workload(
     )
 
 
-def _check_name(table: Table, what: str, name: str) -> None:
+def _check_name(table: TomlTable, what: str, name: str) -> None:
     problem = name_problem(name)
     if problem is not None:
         shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
         raise table.refuse(f"{what} {shown!r} {problem}")
 
 
-def _functions(document: Table) -> Functions:
+def _functions(document: TomlTable) -> Functions:
     try:
         return load_functions(document.texts("functions"), document.path)
     except FunctionError as error:
         raise document.refuse(f"functions: {error}") from error
 
 
-def _streams(table: Table) -> tuple[StreamSpec, ...]:
+def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
     if not table.values:
         raise WorkloadError(
             table.path, "there is no [streams.NAME] table; a workload needs a stream"
@@ -167,7 +169,7 @@ def _streams(table: Table) -> tuple[StreamSpec, ...]:
     return tuple(_stream(name, table.table(name, f"[streams.{name}]")) for name in table.values)
 
 
-def _stream(name: str, table: Table) -> StreamSpec:
+def _stream(name: str, table: TomlTable) -> StreamSpec:
     table.only(("schema", "source", "timestamp", "rate"))
     if "source" not in table.values:
         raise table.refuse('has no source; write source = { format = "csv", path = "…" }')
@@ -179,7 +181,7 @@ def _stream(name: str, table: Table) -> StreamSpec:
     return StreamSpec(name, schema, source, _timestamp(table, schema), _rate(table))
 
 
-def _schema(table: Table, source: SourceSpec) -> Schema:
+def _schema(table: TomlTable, source: SourceSpec) -> Schema:
     text = table.text("schema")
     built_in = built_in_schema(source.format, source.options)
     if text is None and built_in is not None:
@@ -205,7 +207,7 @@ def _schema(table: Table, source: SourceSpec) -> Schema:
     return schema
 
 
-def _source(table: Table) -> SourceSpec:
+def _source(table: TomlTable) -> SourceSpec:
     format_name = table.text("format")
     if format_name is None:
         raise table.refuse('has no format; write format = "csv", or another Spark source')
@@ -225,7 +227,7 @@ def _source(table: Table) -> SourceSpec:
     return SourceSpec(format_name, options, rows)
 
 
-def _rows(table: Table, rows: Any) -> tuple[Any, ...]:
+def _rows(table: TomlTable, rows: Any) -> tuple[Any, ...]:
     if not isinstance(rows, list):
         raise table.refuse("needs rows = [[…], …], one list or table a tuple")
     for number, row in enumerate(rows, start=1):
@@ -236,7 +238,7 @@ def _rows(table: Table, rows: Any) -> tuple[Any, ...]:
     return tuple(rows)
 
 
-def _option(table: Table, key: str, value: Any) -> str:
+def _option(table: TomlTable, key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -249,7 +251,7 @@ def _option(table: Table, key: str, value: Any) -> str:
     return str(value)
 
 
-def _timestamp(table: Table, schema: Schema) -> str | None:
+def _timestamp(table: TomlTable, schema: Schema) -> str | None:
     name = table.text("timestamp")
     if name is None:
         return None
@@ -265,7 +267,7 @@ def _timestamp(table: Table, schema: Schema) -> str | None:
     return attribute.name
 
 
-def _rate(table: Table) -> float | None:
+def _rate(table: TomlTable) -> float | None:
     value = table.values.get("rate")
     if value is None:
         return None
@@ -277,7 +279,7 @@ def _rate(table: Table) -> float | None:
 
 
 def _queries(
-    table: Table,
+    table: TomlTable,
     streams: tuple[StreamSpec, ...],
     functions: Functions,
     progress: Progress | None,
@@ -300,7 +302,9 @@ def _queries(
     return tuple(queries)
 
 
-def _check_windows(table: Table, query: ContinuousQuery, streams: Mapping[str, StreamSpec]) -> None:
+def _check_windows(
+    table: TomlTable, query: ContinuousQuery, streams: Mapping[str, StreamSpec]
+) -> None:
     """A window of another stream is looked into by arrival number, so both must be replayed."""
     for member in query.filters:
         if not isinstance(member, WindowMember):
@@ -315,7 +319,7 @@ def _check_windows(table: Table, query: ContinuousQuery, streams: Mapping[str, S
 
 
 def _knobs(
-    table: Table, overrides: Mapping[str, object], specs: tuple[KnobSpec, ...]
+    table: TomlTable, overrides: Mapping[str, object], specs: tuple[KnobSpec, ...]
 ) -> dict[str, Any]:
     for name, value in table.values.items():
         if not isinstance(value, str | int | float | bool):
@@ -327,7 +331,7 @@ def _knobs(
     return {key: _checked(table, key, value, known) for key, value in values.items()}
 
 
-def _checked(table: Table, key: str, value: object, known: Mapping[str, KnobSpec]) -> object:
+def _checked(table: TomlTable, key: str, value: object, known: Mapping[str, KnobSpec]) -> object:
     """The value of a knob, NAME or SCOPE/NAME, as its type takes it."""
     name = key.rpartition("/")[2]
     if not known:
@@ -341,7 +345,7 @@ def _checked(table: Table, key: str, value: object, known: Mapping[str, KnobSpec
         raise table.refuse(f"{error}{hint}") from error
 
 
-def _sink(table: Table) -> SinkSpec:
+def _sink(table: TomlTable) -> SinkSpec:
     table.only(("path", "format"))
     format_name = (table.text("format") or "parquet").lower()
     if format_name not in SINK_FORMATS:

@@ -17,6 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: the work between them.
 _OPTIONS: Final[Any] = {"nogil": True, "cache": True, "_nrt": False}
 
+
 @cache
 def _digest(folder: Path) -> str:
     """Of all modules of a package: see ``kernel``."""
