@@ -93,7 +93,9 @@ def link(inputs: Ints, port: int, keys: Ints, indexes: Ints, until: int) -> None
 
 
 @inlined
-def newest(step: Ints, inputs: Ints, keys: Ints, indexes: Ints, progress: Ints, values: Ints) -> Any:
+def newest(
+    step: Ints, inputs: Ints, keys: Ints, indexes: Ints, progress: Ints, values: Ints
+) -> Any:
     """The newest tuple of the input that is probed next that may match."""
     port, m = step[TARGET], step[STEP_INDEX]
     if m < 0:

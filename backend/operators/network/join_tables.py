@@ -11,7 +11,6 @@ from backend.operators.network import join_kernel as kernel
 from backend.operators.network.blocks import Ints
 from backend.operators.network.layouts import column_types
 from backend.operators.network.pipelines import (
-    KeyColumn,
     index_name,
     index_names,
     key_columns,

@@ -57,9 +57,14 @@ class Synopsis:
         self.store.take_up()
         return self.plan.n_bytes(self.store.n_tuples) if self.place == 0 else 0
 
+    @property
+    def n_ahead(self) -> int:
+        """Tuples that others have entered and this stub has not come to."""
+        return self.store.hi - self.stub.hi
+
     def enter(self, columns: Sequence[Column64], n: int, own: Sequence[Ints] = ()) -> None:
         """Have n tuples more in the store: what other stubs were first to enter is there."""
-        there = min(n, self.store.hi - self.stub.hi)
+        there = min(n, self.n_ahead)
         if there == n:
             return
         news = slice(there, n)
