@@ -37,7 +37,8 @@ def _words_at(context: Any, address: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(types.int64)(types.int64), generate
+    pointer: Any = types.CPointer
+    return pointer(types.int64)(types.int64), generate
 
 
 #: The int64 words at an address.
