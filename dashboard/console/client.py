@@ -16,7 +16,7 @@ class Unanswered(Exception):
     """The dashboard refused or could not be reached; the message is one sentence."""
 
 
-class Client:
+class ApiClient:
     """Speaks to the dashboard at ``address`` ("http://127.0.0.1:8050"). token: the bearer token; on
     the dashboard's own machine none is needed."""
 

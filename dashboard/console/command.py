@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from dashboard.console.client import Client, Unanswered
+from dashboard.console.client import ApiClient, Unanswered
 from dashboard.console.shell import run_shell
 
 
@@ -35,7 +35,7 @@ def add_shell(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Talk with people, or do the commands given or piped in; the exit status."""
-    client = Client(options.url, options.token)
+    client = ApiClient(options.url, options.token)
     try:
         client.get("runs")
     except Unanswered as refusal:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TextIO
 
-from dashboard.console.client import Client, Unanswered
+from dashboard.console.client import ApiClient, Unanswered
 
 #: A change is answered at a batch boundary; how long to wait for it.
 ANSWER_S: Final = 15.0
@@ -18,12 +18,12 @@ POLL_S: Final = 0.2
 SHOWN: Final = 20
 
 
-class Shell(cmd.Cmd):
+class CommandShell(cmd.Cmd):
     """One command a line; 'help' lists them. out: where answers are printed."""
 
     intro = "Planwatch. 'help' lists the commands, 'quit' leaves."
 
-    def __init__(self, client: Client, run: str = "", out: TextIO | None = None) -> None:
+    def __init__(self, client: ApiClient, run: str = "", out: TextIO | None = None) -> None:
         super().__init__(stdout=out or sys.stdout)
         self._client, self._run = client, run
         self.n_failed = 0
@@ -251,11 +251,11 @@ def tree(graph: Mapping[str, Any]) -> list[str]:
 
 
 def run_shell(
-    client: Client, run: str, lines: Iterable[str] | None, out: TextIO | None = None
+    client: ApiClient, run: str, lines: Iterable[str] | None, out: TextIO | None = None
 ) -> int:
     """Talk until the end; the exit status: 1 when a line of ``lines`` was refused. lines: commands
     of a script; None: ask people."""
-    shell = Shell(client, run, out)
+    shell = CommandShell(client, run, out)
     if lines is None:
         shell.cmdloop()
         return 0

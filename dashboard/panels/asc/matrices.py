@@ -46,7 +46,7 @@ class Selectivities(NamedTuple):
     chosen: str | None
 
 
-class Regions(NamedTuple):
+class RegionsShown(NamedTuple):
     """The constructs one can pick, and the regions of the chosen one as of a batch."""
 
     choices: list[ConstructChoice]
@@ -75,16 +75,16 @@ def build_selectivities(reader: Reader, context: Context, scope: PanelScope) -> 
     return Selectivities(view, stored.batch, chosen)
 
 
-def build_chosen_regions(reader: Reader, context: Context, scope: PanelScope) -> Regions:
+def build_chosen_regions(reader: Reader, context: Context, scope: PanelScope) -> RegionsShown:
     """The regions as of the moment."""
     book, choices, chosen = _choose(reader, context, scope)
     name = regions_name(chosen) if chosen else None
     run, at = context.run_id, context.batch
     stored = reader.matrix(run, name, at, scope.only) if name else None
     if stored is None:
-        return Regions(choices, chosen, None, None)
+        return RegionsShown(choices, chosen, None, None)
     view = build_regions(stored.matrix, chosen or "", query_columns(book.values()))
-    return Regions(choices, chosen, view, stored.batch)
+    return RegionsShown(choices, chosen, view, stored.batch)
 
 
 def draw_selectivities(shown: Selectivities, sheet: Sheet) -> Drawing:
@@ -101,7 +101,7 @@ def draw_selectivities(shown: Selectivities, sheet: Sheet) -> Drawing:
     return Drawing(figure=figure, height=selectivity_height(view), table=table, note=note)
 
 
-def draw_chosen_regions(shown: Regions, sheet: Sheet) -> Drawing:
+def draw_chosen_regions(shown: RegionsShown, sheet: Sheet) -> Drawing:
     """The bitmap of the chosen construct under the constructs to pick from."""
     links = [_chip(one, sheet.context, one.attribute == shown.chosen) for one in shown.choices]
     label = attrs(aria_label="Constructs in plan order")

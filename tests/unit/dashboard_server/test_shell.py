@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from backend.model.schema import Schema
-from dashboard.console.client import Client, Unanswered
+from dashboard.console.client import ApiClient, Unanswered
 from dashboard.console.shell import run_shell
 from dashboard.settings import Settings
 from tests.engine_runs import EngineRun
@@ -51,7 +51,7 @@ def address(tmp_path: Path) -> Iterator[str]:
 def said(address: str, *lines: str, status: int = 0) -> str:
     """What the shell prints."""
     out = io.StringIO()
-    assert run_shell(Client(address), "", lines, out) == status, out.getvalue()
+    assert run_shell(ApiClient(address), "", lines, out) == status, out.getvalue()
     return out.getvalue()
 
 
@@ -105,4 +105,4 @@ def test_a_script_may_have_remarks_and_may_leave_early(address: str) -> None:
 
 def test_no_dashboard_is_a_sentence() -> None:
     with pytest.raises(Unanswered, match=r"No dashboard answers at http://127\.0\.0\.1:1"):
-        Client("http://127.0.0.1:1").get("runs")
+        ApiClient("http://127.0.0.1:1").get("runs")
