@@ -17,7 +17,7 @@ from storage.vocabulary.records import Entity, Json
 
 
 @dataclass(frozen=True)
-class Layout:
+class NetworkLayout:
     """A plan with its operators in words, and the ids of what belongs to them."""
 
     unit_id: str
@@ -25,7 +25,7 @@ class Layout:
     words: Mapping[str, Described]
 
     @classmethod
-    def of(cls, unit_id: str, plan: NetworkPlan) -> Layout:
+    def of(cls, unit_id: str, plan: NetworkPlan) -> NetworkLayout:
         """The layout of a plan."""
         return cls(unit_id, plan, described(plan))
 
@@ -174,7 +174,9 @@ class Layout:
     def query(self, query: ContinuousQuery, since: int) -> Entity:
         """A query that runs. since: the batch it was registered at."""
         answer = self.plan.answers[query.name]
-        own = [self.operator(id) for id, w in self.words.items() if query.name in w.facts["queries"]]
+        own = [
+            self.operator(id) for id, w in self.words.items() if query.name in w.facts["queries"]
+        ]
         return query_entity(
             self.unit_id,
             query,
