@@ -244,9 +244,9 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:
     """A paper's figures again."""
-    from bench.experiments import asc, filters
+    from bench.experiments import asc, filters, scheduling
 
-    chosen = {"asc": asc.main, "filters": filters.main}
+    chosen = {"asc": asc.main, "filters": filters.main, "scheduling": scheduling.main}
     return chosen[options.name](options, STATE)
 
 

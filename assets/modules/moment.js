@@ -6,6 +6,7 @@
 import { parse, search } from "./address.js";
 import { emit } from "./core.js";
 import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
+import { busy, settled } from "./settled.js";
 
 /* How soon after the last one the server is asked again: a small λ must not make it render all day. */
 const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
@@ -40,7 +41,7 @@ function data() {
 }
 
 /** Move: {path, run, at, node, frozen, show, unit}; absent fields stay, but show belongs to its page.
-    replace: no new history entry. */
+    replace: no new history entry. Answers whether that changes anything. */
 export function go(changes, replace) {
   const next = Object.assign({}, moment, changes);
   if ("at" in changes && !("frozen" in changes)) next.frozen = false;
@@ -51,9 +52,10 @@ export function go(changes, replace) {
     next.unit = "unit" in changes ? changes.unit : null;
   }
   const url = next.path + search(next);
-  if (url === window.location.pathname + window.location.search) return;
+  if (url === window.location.pathname + window.location.search) return false;
   window.history[replace ? "replaceState" : "pushState"]({}, "", url);
   window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+  return true;
 }
 
 export function permalink() {
@@ -81,7 +83,9 @@ export function refresh(what) {
   waiting = window.setTimeout(push, at - Date.now());
 }
 
-function push() {
+/* What is asked while the page still answers would throw that answer away. */
+async function push() {
+  if (busy()) await settled();
   waiting = null;
   if (currentMode() === "frozen") return;
   lastPush = Date.now();

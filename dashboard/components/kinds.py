@@ -67,6 +67,9 @@ VERDICTS: Final[Mapping[str, Verdict]] = {
 STATES: Final[Mapping[str, Tone]] = {
     "starting": "warning",
     "running": "ok",
+    "working": "ok",
+    "idle": "quiet",
+    "stopped": "error",
     "ended": "quiet",
     "interrupted": "warning",
     "failed": "error",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from backend.model.schema import Attribute
 from backend.operators.network.blocks import Block, Column64
+from backend.operators.network.strings import Strings
 
 
 def _key(column: Column64, row: int) -> object:
@@ -12,7 +16,7 @@ def _key(column: Column64, row: int) -> object:
     return (bool(column.is_valid[row]), "nan" if value != value else value.item())
 
 
-def net(block: Block) -> Block:
+def net(block: Block, fields: Sequence[Attribute], strings: Strings) -> Block:
     """Provisional."""
     counts: dict[tuple[object, ...], list[int]] = {}
     for row in range(len(block)):

@@ -41,10 +41,12 @@ _IPC: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What went into a network in a batch. version: of the job that ran."""
+    """What went into a network in a batch. version: of the job that ran. is_first: the network was
+    new in it."""
 
     version: str
     released: Released
+    is_first: bool
 
 
 class RedoLog:
@@ -73,6 +75,7 @@ class RedoLog:
         released = segment.released
         facts = {
             "version": segment.version,
+            "is_first": segment.is_first,
             "begin": released.begin,
             "heartbeat": released.heartbeat,
             "has_begun": released.has_begun,
@@ -87,8 +90,8 @@ class RedoLog:
     def segment(self, batch: int) -> Segment:
         """Raises FileNotFoundError."""
         facts, rows = self._read_rows(f"segments/{_number(batch)}")
-        version = facts.pop("version")
-        return Segment(version, Released(rows=rows, **facts))
+        version, is_first = facts.pop("version"), facts.pop("is_first")
+        return Segment(version, Released(rows=rows, **facts), is_first)
 
     def write_inputs(self, batch: int, state: InputState) -> int:
         """Bytes written. What is not needed any more goes."""
@@ -119,7 +122,7 @@ class RedoLog:
         def write(out: Any) -> None:
             out.write(head)
             for _, array in held:
-                out.write(memoryview(array).cast("B") if len(array) else b"")
+                out.write(pa.py_buffer(array))
 
         self._write(f"images/{shard}/{_number(batch)}", write)
         return len(head) + sum(array.nbytes for _, array in held)

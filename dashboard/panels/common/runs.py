@@ -14,15 +14,20 @@ from dashboard.components.panels import panel
 from dashboard.components.rows import CellData, RowTable, jump_to, known
 from dashboard.components.states import empty
 from dashboard.components.tables import TableColumn
-from dashboard.context import Context
+from dashboard.context import RUNNING, Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
-from dashboard.views.runs import RunLine, RunNumbers, RunsView, build_runs, headline, numbers_of
+from dashboard.views.runs import RunNumbers, RunLine, RunsView, build_runs, headline, numbers_of
+from dashboard.views.shell import period
 from storage.reader import Reader
+from storage.vocabulary.records import Run
 
 _SIGNS: Final = {
     "starting": "◌",
     "running": "▶",
+    "working": "▶",
+    "idle": "◇",
+    "stopped": "✖",
     "ended": "■",
     "interrupted": "‖",
     "failed": "✖",
@@ -46,7 +51,7 @@ _COLUMNS: Final = (
 def build(reader: Reader, context: Context, scope: PanelScope) -> RunsView:
     """All runs of the store, now."""
     runs = reader.runs()
-    numbers = {run.id: _numbers(reader, run.id) for run in runs}
+    numbers = {run.id: _numbers(reader, run) for run in runs}
     return build_runs(runs, numbers, time.time())
 
 
@@ -66,7 +71,8 @@ def draw(view: RunsView, sheet: Sheet) -> Drawing:
 PANEL: Final = Panel(name="runs", page="/", build=build, draw=draw, beats=True)
 
 
-def _numbers(reader: Reader, run_id: str) -> RunNumbers:
+def _numbers(reader: Reader, run: Run) -> RunNumbers:
+    run_id = run.id
     latest = reader.values(run_id).get(SYSTEM, {})
     plans = reader.plans(run_id)
     batch = reader.last_batch(run_id)
@@ -74,7 +80,9 @@ def _numbers(reader: Reader, run_id: str) -> RunNumbers:
     last = (batch, newest.time) if batch is not None and newest is not None else None
     counts = reader.decision_counts(run_id)
     version = plans[-1].version if plans else None
-    return numbers_of(latest, version, counts.by_verdict.get("switched", 0), last)
+    recent = reader.batches(run_id, limit=21) if run.state in RUNNING else ()
+    pace = period([(one.id or 0, one.time) for one in recent])
+    return numbers_of(latest, version, counts.by_verdict.get("switched", 0), last, pace)
 
 
 def _cells(row: RunLine, context: Context) -> list[CellData]:
@@ -92,15 +100,16 @@ def _cells(row: RunLine, context: Context) -> list[CellData]:
         known(row.misfits, "no batch yet"),
         {"text": age(row.age_s), "sort": row.age_s}
         if row.age_s is not None
-        else known(None, f"over: it is {row.state}"),
+        else known(None, f"over: it is {row.state.word}"),
         _need(row),
     ]
 
 
 def _state(row: RunLine) -> CellData:
-    sign = _SIGNS.get(row.state, "●")
-    badges = [[f"{sign} {row.state}", tone_of(row.state)]]
-    return {"badges": badges, "sort": row.state}
+    word, words, _ = row.state
+    badges = [[f"{_SIGNS.get(word, '●')} {word}", tone_of(word)]]
+    doing = words if word in ("working", "idle") else ""
+    return {"badges": badges, "sub": doing, "sort": word, "title": words}
 
 
 def _started(row: RunLine) -> CellData:

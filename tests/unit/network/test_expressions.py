@@ -83,8 +83,19 @@ def test_numbers_beyond_the_digits_of_doubles_compare_exactly() -> None:
     rows = [row(n=2**53 + 1, x=2.0**53), row(n=2**63 - 1, x=2.0**63), row(n=7, x=7.0)]
     more = nodes.Compare(HERE, ">", at("n"), at("x"))
     assert evaluated(more, rows) == [True, False, False]
+    assert evaluated(nodes.Compare(HERE, "=", at("x"), at("n")), rows) == [False, False, True]
     less = nodes.Compare(HERE, "<", nodes.Literal(HERE, 2**64 + 1), at("x"))
     assert evaluated(less, [row(x=2.0**64), row(x=2.0**64 + 4096)]) == [False, True]
+
+
+@pytest.mark.parametrize("op", ["=", "<>", "<", ">="])
+def test_nan_compares_like_null(op: str) -> None:
+    nan, zero = nodes.At(HERE, 2, "double"), nodes.At(HERE, 3, "float")
+    rows = [row(x=math.nan, f=0.0), row(x=math.nan, f=math.nan)]
+    assert evaluated(nodes.Compare(HERE, op, nan, zero), rows) == [None, None]
+    assert evaluated(nodes.Compare(HERE, op, zero, nan), rows) == [None, None]
+    assert evaluated(nodes.IsNull(HERE, nan, False), rows) == [True, True]
+    assert evaluated(nodes.IsNull(HERE, zero, True), rows) == [True, False]
 
 
 def test_a_date_compares_as_the_beginning_of_its_day() -> None:
