@@ -29,7 +29,7 @@ from backend.systems.stream.published import (
     progress_matrix,
     samples,
 )
-from backend.workloads.spec import DEFAULT_TICK_US
+from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
 #: A schedule counts with other costs when the work of a tuple has changed by this share.
