@@ -49,7 +49,7 @@ def check_header(table: TomlTable, options: Mapping[str, str], schema: Schema) -
     """
     if options.get("header", "").lower() != "true" or "://" in options["path"]:
         return
-    file = next(filter(Path.is_file, _files(options["path"])), None)
+    file = next(filter(Path.is_file, files_of(options["path"])), None)
     names = None if file is None else _header(file, options)
     if names is None:
         return
@@ -68,7 +68,8 @@ def check_header(table: TomlTable, options: Mapping[str, str], schema: Schema) -
     raise table.refuse(f"path: {file} {problem}; its header reads {', '.join(found)}")
 
 
-def _files(path: str) -> list[Path]:
+def files_of(path: str) -> list[Path]:
+    """The files a path, a folder or a pattern names, sorted; hidden ones left out."""
     found: list[Path] = []
     for match in _matches(path):
         found += sorted(match.iterdir()) if match.is_dir() else [match]
