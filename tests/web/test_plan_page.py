@@ -167,7 +167,7 @@ def test_the_table_twin_sorts_and_pins(open_page: OpenPage) -> None:
     page.keyboard.press("t")
     expect(steps).to_be_visible()
     steps.get_by_role("button", name="drop probability").click()
-    cells = "rows => rows.map(r => Number(r.cells[2].dataset.sort))"
+    cells = "rows => rows.map(r => parseFloat(r.cells[2].textContent))"
     shown = page.eval_on_selector_all("#plan-steps tbody tr", cells)
     assert shown == sorted(shown)
     steps.get_by_role("button", name="drop probability").click()
@@ -176,6 +176,25 @@ def test_the_table_twin_sorts_and_pins(open_page: OpenPage) -> None:
     expect(page.locator("#plan-inspector [data-entity]")).to_have_attribute(
         "data-entity", "asc:month"
     )
+
+
+def test_the_table_twin_follows_the_stream_and_stays_sorted(
+    open_page: OpenPage, site: Site
+) -> None:
+    page = graph_of(open_page("/plan"))
+    expect(page.locator("#pw-shell")).to_have_attribute("data-link", "stream")
+    page.keyboard.press("t")
+    page.locator("#plan-steps").get_by_role("button", name="reached").click()
+    page.evaluate(
+        "void planwatch.on('values', d => { planwatch.reached = Object.values(d.v)"
+        ".map(o => o && o.reached_tuples).filter(n => n !== undefined); })"
+    )
+    site.feed()
+    until(page, "planwatch.reached && planwatch.reached.length > 0")
+    cells = "rows => rows.map(r => Number(r.cells[3].textContent.replace(/\\s/g, '')))"
+    shown = page.eval_on_selector_all("#plan-steps tbody tr", cells)
+    assert shown == sorted(shown)
+    assert set(shown) <= set(page.evaluate("planwatch.reached"))
 
 
 def test_the_legend_changes_what_the_bars_mean(open_page: OpenPage) -> None:
