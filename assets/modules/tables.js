@@ -1,5 +1,7 @@
-/* Tables: sorting by a click on a heading; table twins by their button or the key t. */
-import { announce, setAttr } from "./core.js";
+/* Tables: sorting by a click on a heading; table twins by their button or the key t. Which sections
+   show their table is in the address. */
+import { announce, on, setAttr } from "./core.js";
+import { go, moment } from "./moment.js";
 import { sorted } from "./sorting.js";
 
 function key(row, column) {
@@ -45,18 +47,33 @@ function order(table, column, up) {
   body.append(...sorted([...body.rows], (row) => key(row, column), up));
 }
 
-export function setTwin(section, shown) {
-  section.dataset.twin = shown;
+const twins = () => [...document.querySelectorAll("[data-twin]")];
+
+function setTwin(section, shown) {
+  setAttr(section, "data-twin", shown);
   setAttr(section.querySelector(".pw-twin-switch"), "aria-pressed", shown === "table");
 }
+
+function turn(sections, shown) {
+  for (const section of sections) setTwin(section, shown);
+  const tabled = twins().filter((section) => section.dataset.twin === "table");
+  go({ tables: tabled.map((section) => section.id).join(",") || null }, true);
+}
+
+function recall() {
+  const tabled = (moment.tables || "").split(",");
+  for (const section of twins()) setTwin(section, tabled.includes(section.id) ? "table" : "figure");
+}
+on("moment", recall);
+on("painting", recall);
 
 /** Toggle the twin that has the focus or, without one, all of the page together. */
 export function toggleTwins() {
   const focused = document.activeElement && document.activeElement.closest("[data-twin]");
-  const sections = focused ? [focused] : [...document.querySelectorAll("[data-twin]")];
+  const sections = focused ? [focused] : twins();
   if (!sections.length) return;
   const shown = sections[0].dataset.twin === "table" ? "figure" : "table";
-  for (const section of sections) setTwin(section, shown);
+  turn(sections, shown);
   announce(shown === "table" ? "Tables" : "Figures");
 }
 
@@ -67,6 +84,6 @@ document.addEventListener("click", (event) => {
   const toggle = event.target.closest(".pw-twin-switch");
   if (toggle) {
     const section = toggle.closest("[data-twin]");
-    setTwin(section, section.dataset.twin === "table" ? "figure" : "table");
+    turn([section], section.dataset.twin === "table" ? "figure" : "table");
   }
 });
