@@ -94,9 +94,11 @@ async function push() {
   pushShell();
 }
 
+const pageKey = () => ({ path: moment.path, run: moment.run, theme: window.planwatch.theme.scheme() });
+
 /** Ask the server for the page anew: its run has just begun to exist. */
 export function layOutAgain() {
-  setProps("pw-page-key", { data: { path: moment.path, run: moment.run, again: Date.now() } });
+  setProps("pw-page-key", { data: { ...pageKey(), again: Date.now() } });
 }
 
 /* Without a run there is no stream to tell of one: look now and then. */
@@ -128,7 +130,7 @@ export function fromLocation(path, text) {
   const seen = first || Object.keys(moment).some((name) => !OWN.includes(name) && moment[name] !== before[name]);
   return [
     seen ? data() : noUpdate(),
-    moved ? { path: moment.path, run: moment.run } : noUpdate(),
+    moved ? pageKey() : noUpdate(),
     shell ? { run: moment.run, news } : noUpdate(),
   ];
 }

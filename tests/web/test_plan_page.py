@@ -233,3 +233,17 @@ def test_replay_equals_live(open_page: OpenPage, site: Site) -> None:
     seen = live.eval_on_selector_all(".pw-card", labels)
     past = graph_of(open_page(f"/plan?run=r2&at={batch}"), batch)
     assert past.eval_on_selector_all(".pw-card", labels) == seen
+
+
+def test_a_click_on_a_chart_offers_the_batch_and_does_not_go(open_page: OpenPage) -> None:
+    page = graph_of(open_page("/plan"))
+    chart = page.locator("#plan-visits svg")
+    chart.dblclick(position={"x": 60, "y": 40})
+    page.wait_for_timeout(400)
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    chart.click(position={"x": 60, "y": 40})
+    offer = page.locator("#plan-visits .pw-go")
+    expect(offer).to_be_visible()
+    assert "at=" not in page.url
+    offer.click()
+    expect(page).to_have_url(re.compile(r"at=\d+"))
