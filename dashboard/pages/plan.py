@@ -101,8 +101,10 @@ def layout(context: Context, services: Services) -> Component:
         [
             html.Div(
                 [
-                    twinned("Plan", _graph(context, facts), steps, note=headline),
-                    twinned("Recent batches", charts, recent),
+                    twinned(
+                        "Plan", _graph(context, facts), steps, note=headline, id="pw-plan-twin"
+                    ),
+                    twinned("Recent batches", charts, recent, id="pw-recent-twin"),
                 ],
                 className="pw-plan-left",
             ),
