@@ -127,6 +127,37 @@ def test_open_source_chooses_by_format(flights_cache: Path) -> None:
     assert DRIFT_SCHEMA.names[0] == "a1"
 
 
+class Growing:
+    """A source that has more from time to time, and says when there will be no more."""
+
+    schema = SCHEMA
+
+    def __init__(self) -> None:
+        self.n_there, self.n_asked = 5, 0
+        self.n_tuples: int | None = None
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        self.n_asked += 1
+        return numbers(100).slice(start, min(count, self.n_there - start))
+
+
+def test_a_source_without_a_known_end_is_asked_again_and_not_all_the_time(
+    feeders: Callable[..., Feeder],
+) -> None:
+    source = Growing()
+    feeder = feeders(source, Speed(0))
+    wait(lambda: feeder.published == 5)
+    n_asked = source.n_asked
+    time.sleep(0.2)
+    assert 0 < source.n_asked - n_asked <= 15
+    assert not feeder.finished
+    source.n_there = 9
+    wait(lambda: feeder.published == 9)
+    source.n_tuples = 9
+    wait(lambda: feeder.finished)
+    assert spooled(feeder).column("id").to_pylist() == list(range(9))
+
+
 def test_as_fast_as_possible_publishes_all_of_it_in_order(
     feeders: Callable[..., Feeder],
 ) -> None:
