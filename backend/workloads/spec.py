@@ -16,7 +16,7 @@ from backend.model.functions import Functions
 from backend.model.knobs import KnobRefused, KnobSpec
 from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
-from backend.workloads.files import FILE_FORMATS, beside, check_header, existing_path
+from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
 from backend.workloads.functions import FunctionError, load_functions
 from backend.workloads.tables import (
     LONGEST_NAME,
@@ -174,8 +174,7 @@ def _stream(name: str, table: Table) -> StreamSpec:
     source_table = table.table("source", f"{table.where} source")
     source = _source(source_table)
     schema = _schema(table, source)
-    if source.format == "csv":
-        check_header(source_table, source.options, schema)
+    check_first_file(source_table, source.format, source.options, schema)
     return StreamSpec(name, schema, source, _timestamp(table, schema), _rate(table))
 
 
