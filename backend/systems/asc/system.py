@@ -24,6 +24,8 @@ class Asc:
     knobs: tuple[KnobSpec, ...] = AscKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
+        if query.plan is not None:
+            return Refusal(f"query {query.name!r} is no selection by attributes and constants")
         if query.filters:
             return Refusal(
                 f"query {query.name!r} calls functions or looks into a window, "
