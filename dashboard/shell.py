@@ -252,7 +252,8 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
     streams = streams_words(reader.inputs(run))
     units = reader.units(run)
     titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
-    return build_snapshot(found, runs, plans, events, cost, pages, streams, titles)
+    backlog = reader.values(run).get(SYSTEM, {}).get("backlog_tuples")
+    return build_snapshot(found, runs, plans, events, cost, pages, streams, titles, backlog)
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

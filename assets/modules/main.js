@@ -15,6 +15,7 @@ import { latencies } from "./live.js";
 import { fromLocation, go, known, shownBatch } from "./moment.js";
 import { decisionsFilter, decisionsShow } from "./page_decisions.js";
 import { panelKey } from "./page_keys.js";
+import "./page_monitor.js";
 import "./page_results.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import { timelineClick } from "./page_timeline.js";

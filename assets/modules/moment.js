@@ -6,6 +6,7 @@
 import { parse, search } from "./address.js";
 import { emit } from "./core.js";
 import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
+import { busy, settled } from "./settled.js";
 
 /* How soon after the last one the server is asked again: a small λ must not make it render all day. */
 const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
@@ -40,7 +41,7 @@ function data() {
 }
 
 /** Move: {path, run, at, node, frozen, show, unit}; absent fields stay, but show belongs to its page.
-    replace: no new history entry. */
+    replace: no new history entry. Answers whether that changes anything. */
 export function go(changes, replace) {
   const next = Object.assign({}, moment, changes);
   if ("at" in changes && !("frozen" in changes)) next.frozen = false;
@@ -51,9 +52,10 @@ export function go(changes, replace) {
     next.unit = "unit" in changes ? changes.unit : null;
   }
   const url = next.path + search(next);
-  if (url === window.location.pathname + window.location.search) return;
+  if (url === window.location.pathname + window.location.search) return false;
   window.history[replace ? "replaceState" : "pushState"]({}, "", url);
   window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+  return true;
 }
 
 export function permalink() {
@@ -81,7 +83,9 @@ export function refresh(what) {
   waiting = window.setTimeout(push, at - Date.now());
 }
 
-function push() {
+/* What is asked while the page still answers would throw that answer away. */
+async function push() {
+  if (busy()) await settled();
   waiting = null;
   if (currentMode() === "frozen") return;
   lastPush = Date.now();
@@ -130,7 +134,7 @@ export function fromLocation(path, text) {
 /* Links and anything else with data-pw-* move the moment without a page load. */
 document.addEventListener("click", function (event) {
   const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit]");
+  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit],[data-pw-show]");
   if (!target || !plain) return;
   event.preventDefault();
   const wanted = target.dataset;
@@ -139,6 +143,7 @@ document.addEventListener("click", function (event) {
   if (wanted.pwAt !== undefined) changes.at = wanted.pwAt === "now" ? null : Number(wanted.pwAt);
   if (wanted.pwNode !== undefined) changes.node = wanted.pwNode || null;
   if (wanted.pwUnit !== undefined) changes.unit = wanted.pwUnit || null;
+  if (wanted.pwShow !== undefined) changes.show = wanted.pwShow || null;
   if (wanted.pwRun) changes.run = wanted.pwRun;
   go(changes);
 });

@@ -68,7 +68,7 @@ class NotRun(Exception):
         self.node, self.sentence = node, sentence
 
 
-class Claim(NamedTuple):
+class StreamSelection(NamedTuple):
     """A selection: the tuples of ``stream`` for which condition and filters hold."""
 
     stream: str
@@ -76,15 +76,15 @@ class Claim(NamedTuple):
     filters: tuple[Expensive, ...]
 
 
-def claim(plan: logical.Logical) -> Claim | None:
+def claim(plan: logical.Logical) -> StreamSelection | None:
     """The plan as a selection; None for any other."""
     scan, where = (plan.input, plan.condition) if isinstance(plan, logical.Select) else (plan, None)
     if not _is_stream(scan):
         return None
     if where is None:
-        return Claim(scan.name, TRUE, ())
+        return StreamSelection(scan.name, TRUE, ())
     try:
-        return Claim(scan.name, *_native_and_filters(where))
+        return StreamSelection(scan.name, *_native_and_filters(where))
     except NotRun:
         return None
 
@@ -222,10 +222,10 @@ def _compared_call(node: nodes.Compare, negate: bool) -> Expensive | None:
     return _call(call, negate != ((node.op == "<>") != (not word.value)))
 
 
-def _call(node: nodes.Call, negated: bool) -> conditions.Call:
+def _call(node: nodes.Call, negated: bool) -> conditions.FunctionPredicate:
     if not node.registered:
         raise NotRun(node, alone(node.name))
-    return conditions.Call(node.name, tuple(map(_argument, node.arguments)), negated)
+    return conditions.FunctionPredicate(node.name, tuple(map(_argument, node.arguments)), negated)
 
 
 def _argument(node: nodes.Node) -> Argument:

@@ -147,7 +147,7 @@ class Loop:
             if batch_id > self._recorded_batch:
                 self._next_batch = batch_id
                 self._take_commands(batch_id)
-            return BatchPlan(batch_id, self._units.operators(batch_id))
+            return self._units.plan(batch_id)
 
     def end_batch(self, result: BatchResult) -> None:
         """Let the units decide and record everything of the batch in one transaction."""

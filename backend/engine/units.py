@@ -14,7 +14,8 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id, unit_entity
 from backend.model.knobs import KnobSettings
-from backend.operators.contract import BatchResult, Operator
+from backend.operators.contract import BatchPlan, BatchResult, Operator
+from backend.operators.network.job import NetworkJob
 from backend.systems import contract
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from storage.resume import LastState
@@ -65,7 +66,9 @@ class RunningUnit:
 
     def record(self) -> Unit:
         """As the store has it."""
-        system, inputs = self.place.system, (self.place.input,)
+        system = self.place.system
+        read = (stream for query in self.queries.values() for stream in query.streams)
+        inputs = tuple(dict.fromkeys((*self.place.inputs, *read)))
         title = f"{system.title} of {self.place.group}"
         return Unit(self.id, system.name, title, inputs, tuple(self.queries), self.since_batch)
 
@@ -126,11 +129,13 @@ class UnitSet:
             knobs = taken_up(knobs, _knobs_of(last, id), job.asked)
         made = UnitJob(
             id,
-            where.input,
-            job.inputs[where.input].schema,
+            where.inputs,
+            job.schemas,
             tuple(q for q in members if q.name not in registry.paused),
             functions=job.functions,
             relations=job.relations,
+            times={name: one.time for name, one in job.inputs.items()},
+            stored=job.stored,
             batch=batch,
             progress=job.progress,
         )
@@ -141,13 +146,18 @@ class UnitSet:
         self._units[id] = RunningUnit(where, unit, {q.name: q for q in members}, since)
         return recorded, settings.having(id, knobs)
 
-    def operators(self, batch_id: int) -> dict[str, dict[str, Operator]]:
-        """Input -> unit -> what the batch runs."""
-        found: dict[str, dict[str, Operator]] = {name: {} for name in self._job.inputs}
+    def plan(self, batch_id: int) -> BatchPlan:
+        """What the batch runs."""
+        operators: dict[str, dict[str, Operator]] = {name: {} for name in self._job.inputs}
+        networks: dict[str, NetworkJob] = {}
         for id, one in self._units.items():
             one.ran_version = one.unit.plan_version
-            found[one.place.input][id] = one.unit.operator(batch_id)
-        return found
+            work = one.unit.operator(batch_id)
+            if not isinstance(work, NetworkJob):
+                operators[one.place.input][id] = work
+            elif work.plan.operators:
+                networks[id] = work
+        return BatchPlan(batch_id, operators, networks)
 
     @property
     def ran(self) -> dict[str, int]:

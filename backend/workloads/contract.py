@@ -36,7 +36,7 @@ ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
 _INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
-class Misfit(ValueError):
+class MisfitError(ValueError):
     """A value or tuple that does not fit the schema; the message says why."""
 
 
@@ -57,7 +57,7 @@ def fit_rows(rows: Iterable[Any], schema: Schema) -> pa.Table:
     for row in rows:
         try:
             fitted.append([*_fit_row(row, schema), None])
-        except Misfit:
+        except MisfitError:
             fitted.append([*[None] * n, json.dumps(row, default=str, ensure_ascii=False)])
     columns: Sequence[Sequence[Any]] = list(zip(*fitted, strict=True)) or [()] * (n + 1)
     target = arrow_schema(schema)
@@ -70,22 +70,22 @@ def _fit_row(row: Any, schema: Schema) -> list[Any]:
         values = {key.lower(): value for key, value in row.items()}
         unknown = values.keys() - {name.lower() for name in schema.names}
         if unknown:
-            raise Misfit(f"unknown attribute {min(unknown)!r}")
+            raise MisfitError(f"unknown attribute {min(unknown)!r}")
         row = [values.get(name.lower()) for name in schema.names]
     if not isinstance(row, Sequence) or isinstance(row, str):
-        raise Misfit("a tuple is a list or a table")
+        raise MisfitError("a tuple is a list or a table")
     if len(row) != len(schema.attributes):
-        raise Misfit(f"{len(row)} values for {len(schema.attributes)} attributes")
+        raise MisfitError(f"{len(row)} values for {len(schema.attributes)} attributes")
     return [fit_value(v, a.type) for v, a in zip(row, schema.attributes, strict=True)]
 
 
 def fit_value(value: Any, type_name: str) -> Any:
-    """The value as the type takes it, or None for NULL; raises Misfit."""
+    """The value as the type takes it, or None for NULL; raises MisfitError."""
     if value is None or value == {}:
         return None
     fitted = _FITTERS[type_name](value, type_name)
     if fitted is None:
-        raise Misfit(f"{value!r} is no {type_name}")
+        raise MisfitError(f"{value!r} is no {type_name}")
     return fitted
 
 
@@ -150,7 +150,8 @@ def fit_table(table: pa.Table, schema: Schema) -> pa.Table:
     """A table as ``arrow_schema``: columns found by name without regard to case, others ignored.
 
     Text columns are read as the attribute's type; other types are cast where no value changes. A
-    tuple with a value that does not fit becomes a misfit. Raises Misfit when a column is missing.
+    tuple with a value that does not fit becomes a misfit. Raises MisfitError when a column is
+    missing.
     """
     target = arrow_schema(schema)
     bad = np.zeros(len(table), dtype=bool)
@@ -159,7 +160,7 @@ def fit_table(table: pa.Table, schema: Schema) -> pa.Table:
     for attribute in schema.attributes:
         name = by_lower.get(attribute.name.lower())
         if name is None:
-            raise Misfit(f"the table has no column {attribute.name!r}")
+            raise MisfitError(f"the table has no column {attribute.name!r}")
         column, misses = _fit_column(table.column(name).combine_chunks(), attribute.type)
         columns.append(column)
         bad |= misses
@@ -203,7 +204,7 @@ def _fit_values(
     for i, value in enumerate(column.to_pylist()):
         try:
             values.append(fit_value(_read_text(value, type_name) if is_text else value, type_name))
-        except Misfit:
+        except MisfitError:
             values.append(None)
             bad[i] = True
     return pa.array(values, ARROW_TYPES[type_name]), bad

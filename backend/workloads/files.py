@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from backend.model.schema import Schema
-from backend.workloads.tables import Table, kind_of
+from backend.workloads.tables import TomlTable, kind_of
 
 FILE_FORMATS: Final = frozenset({"csv", "json", "orc", "parquet", "text", "avro", "xml"})
 
@@ -22,7 +22,7 @@ def beside(workload: Path, path: str) -> str:
     return str(workload.parent.absolute() / Path(path).expanduser())
 
 
-def existing_path(table: Table) -> str:
+def existing_path(table: TomlTable) -> str:
     """The source's path, made absolute; raises WorkloadError when nothing is there."""
     value = table.values.get("path")
     if value is None:
@@ -41,7 +41,7 @@ def _matches(path: str) -> list[Path]:
     return [Path(path)] if Path(path).exists() else []
 
 
-def check_header(table: Table, options: Mapping[str, str], schema: Schema) -> None:
+def check_header(table: TomlTable, options: Mapping[str, str], schema: Schema) -> None:
     """Compare the header of the first CSV file with the schema; raises WorkloadError.
 
     Spark takes CSV columns by position whatever the header says, so names in another order would
@@ -49,7 +49,7 @@ def check_header(table: Table, options: Mapping[str, str], schema: Schema) -> No
     """
     if options.get("header", "").lower() != "true" or "://" in options["path"]:
         return
-    file = next(filter(Path.is_file, _files(options["path"])), None)
+    file = next(filter(Path.is_file, files_of(options["path"])), None)
     names = None if file is None else _header(file, options)
     if names is None:
         return
@@ -68,7 +68,8 @@ def check_header(table: Table, options: Mapping[str, str], schema: Schema) -> No
     raise table.refuse(f"path: {file} {problem}; its header reads {', '.join(found)}")
 
 
-def _files(path: str) -> list[Path]:
+def files_of(path: str) -> list[Path]:
+    """The files a path, a folder or a pattern names, sorted; hidden ones left out."""
     found: list[Path] = []
     for match in _matches(path):
         found += sorted(match.iterdir()) if match.is_dir() else [match]

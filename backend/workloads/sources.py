@@ -21,6 +21,14 @@ from backend.workloads.correlated import (
 )
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, phases_from_json
 from backend.workloads.flights import FLIGHTS_SCHEMA, flights_table
+from backend.workloads.linear_road import (
+    DEFAULT_TUPLES as CAR_TUPLES,
+)
+from backend.workloads.linear_road import (
+    CarSource,
+    accidents_from_text,
+)
+from backend.workloads.new_york import NEW_YORK, new_york_table
 from backend.workloads.packets import (
     DEFAULT_TUPLES as PACKET_TUPLES,
 )
@@ -60,7 +68,7 @@ class ReplaySource(Protocol):
 
 
 class ArrowTableSource:
-    """Any Arrow table, fitted to a schema. Raises Misfit when it lacks one of the columns."""
+    """Any Arrow table, fitted to a schema. Raises MisfitError when it lacks one of the columns."""
 
     def __init__(self, table: pa.Table, schema: Schema) -> None:
         self._schema = schema
@@ -193,6 +201,9 @@ def open_source(stream: StreamSpec, cache: Path) -> ReplaySource | None:
     source = stream.source
     if source.format == "flights":
         return FlightsSource(cache, stream.schema)
+    if source.format in NEW_YORK:
+        table = new_york_table(source.format, cache)
+        return ArrowTableSource(table.select(list(stream.schema.names)), stream.schema)
     if source.format == "memory":
         return MemorySource(source.rows or (), stream.schema)
     return _generated(source, stream.schema)
@@ -210,6 +221,9 @@ def _generated(source: SourceSpec, schema: Schema) -> ReplaySource | None:
         made = PacketSource(seed, attacks, int(options.get("n_tuples", PACKET_TUPLES)))
     elif source.format == "suspects":
         made = SuspectSource(seed)
+    elif source.format == "cars":
+        share = accidents_from_text(options.get("accidents", ""))
+        made = CarSource(seed, int(options.get("n_tuples", CAR_TUPLES)), share)
     elif source.format == "correlated":
         made = CorrelatedSource(
             seed,

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import UNKNOWN
 from dashboard.components.links import moved
-from dashboard.components.tables import Column
+from dashboard.components.tables import TableColumn
 from dashboard.context import Context
 
 CellData: TypeAlias = float | int | str | Mapping[str, Any] | None
@@ -22,7 +22,7 @@ line), parts [[text, class]], code (True: fixed width)."""
 
 
 class RowTable(Drawn):
-    """A sortable table of plain data. columns: see dashboard.components.tables.Column.
+    """A sortable table of plain data. columns: see dashboard.components.tables.TableColumn.
 
     rows: cells by row. keys: what makes a row the same row after an update (default: its place).
     attributes: of each tr. total: when more rows exist than are given, the caption says so.
@@ -35,7 +35,7 @@ class RowTable(Drawn):
     def __init__(
         self,
         caption: str,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         rows: Sequence[Sequence[CellData]],
         keys: Sequence[str | int] | None = None,
         attributes: Sequence[Mapping[str, Any]] | None = None,
@@ -96,7 +96,7 @@ def known(value: float | int | None, reason: str) -> CellData:
     return {"text": UNKNOWN, "title": reason, "sort": None} if value is None else value
 
 
-def _column(column: Column) -> dict[str, str]:
+def _column(column: TableColumn) -> dict[str, str]:
     return {
         "title": column.title,
         "form": column.form or "",

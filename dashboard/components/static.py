@@ -16,7 +16,7 @@ from dashboard.components.drawn import NAMESPACE, Drawn
 _HTML: Final = "dash_html_components"
 
 
-class Static(Drawn):
+class StaticTree(Drawn):
     """A tree drawn at once. tree: text, number, or [tag, properties, *children]."""
 
     _namespace = NAMESPACE
@@ -33,13 +33,13 @@ class NotStatic(TypeError):
 
 def static(component: Component) -> Component:
     """The html tree as one component. Raises NotStatic for anything but html and own drawings."""
-    return Static(tree_of(component))
+    return StaticTree(tree_of(component))
 
 
 def static_if_possible(component: Component) -> Component:
     """The html tree as one component, or unchanged when a callback may touch a part of it."""
     try:
-        return Static(tree_of(component, allow_ids=False))
+        return StaticTree(tree_of(component, allow_ids=False))
     except NotStatic:
         return component
 

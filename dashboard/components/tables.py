@@ -15,7 +15,7 @@ from dashboard.components.static import static_if_possible
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column. form: how numbers are written (None = text, left-aligned). unit: in the heading."""
 
     title: str
@@ -35,7 +35,7 @@ class Cell:
 
 def table(
     caption: str,
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Sequence[Sequence[Any]],
     row_attributes: Sequence[dict[str, Any]] | None = None,
     total: int | None = None,
@@ -69,14 +69,14 @@ def table(
     return static_if_possible(scroll)
 
 
-def _heading(column: Column) -> Component:
+def _heading(column: TableColumn) -> Component:
     title = f"{column.title} ({column.unit})" if column.unit else column.title
     button = html.Button(title, className="pw-sort", type="button", title=column.hint)
     numeric = "pw-num" if column.form else ""
     return html.Th(button, scope="col", className=numeric, **attrs(aria_sort="none"))
 
 
-def _cell(value: Any, column: Column, heads: bool) -> Component:
+def _cell(value: Any, column: TableColumn, heads: bool) -> Component:
     cell = value if isinstance(value, Cell) else Cell(value)
     key = cell.sort
     if key is None and isinstance(cell.content, int | float):

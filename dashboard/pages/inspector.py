@@ -11,14 +11,14 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.links import jump
-from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tables import Cell, TableColumn, table
 from dashboard.components.tiles import live_value
 from dashboard.context import Context
 from dashboard.panels.knob_cards import draw_cards, is_locked
 from dashboard.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.inspector import STEP_WORDS, Inspector, Property, Reason, build_inspector
+from dashboard.views.inspector import STEP_WORDS, Inspector, PropertyLine, Reason, build_inspector
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
@@ -58,7 +58,7 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     if view.history is not None:
         parts.append(_history(reader, context, view))
     if view.properties:
-        parts.append(_properties(view.properties))
+        parts.append(_properties(context, view.properties))
     if entity == SYSTEM or book.role(entity) in STEP_WORDS:
         parts += _why(context, view.reasons)
     knobs = _knobs(reader, context)
@@ -119,27 +119,37 @@ def _history(reader: Reader, context: Context, view: Inspector) -> Component:
     )
 
 
-_COLUMNS: Final = (Column("Property"), Column("Value", "f2"), Column("Unit"))
+_COLUMNS: Final = (TableColumn("Property"), TableColumn("Value", "f2"), TableColumn("Unit"))
 
 
-def _properties(properties: list[Property]) -> Component:
-    rows = [_row(item) for item in properties]
+def _properties(context: Context, properties: list[PropertyLine]) -> Component:
+    rows = [_row(context, item) for item in properties]
     return table("Properties at this moment", _COLUMNS, rows, className="pw-properties")
 
 
-def _row(item: Property) -> list[Any]:
+def _row(context: Context, item: PropertyLine) -> list[Any]:
     """Facts without a unit may take its place: they are words."""
-    if item.live or item.unit:
+    if item.live:
+        return [_name(item), _value(item), [item.unit, _graph(context, item)]]
+    if item.unit:
         return [_name(item), _value(item), item.unit]
     words = Cell(str(item.value), attributes={"className": "pw-static", "colSpan": 2})
     return [_name(item), words]
 
 
-def _name(item: Property) -> Component:
+def _graph(context: Context, item: PropertyLine) -> Component:
+    """A link that draws the property on the Monitor page."""
+    words = f"Watch {item.name.replace('_', ' ')} on the Monitor page"
+    label = attrs(aria_label=words)
+    link = "pw-link pw-graph-link"
+    return jump(context, "∿", "/monitor", show=item.live, className=link, title=words, **label)
+
+
+def _name(item: PropertyLine) -> Component:
     return html.Span(item.name, title=item.meaning or None)
 
 
-def _value(item: Property) -> Any:
+def _value(item: PropertyLine) -> Any:
     if not item.live:
         return Cell(str(item.value), attributes={"className": "pw-static"})
     entity, _, name = item.live.partition("|")

@@ -11,13 +11,13 @@ from dash.exceptions import PreventUpdate
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.attributes import attrs
-from dashboard.components.drawn import HistoryChart, PlanGraph
+from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.formats import Format
 from dashboard.components.links import jump
 from dashboard.components.panels import panel, twinned
 from dashboard.components.states import empty
 from dashboard.components.static import static
-from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tables import Cell, TableColumn, table
 from dashboard.components.tiles import live_value
 from dashboard.context import Context
 from dashboard.pages.contract import Page
@@ -25,7 +25,7 @@ from dashboard.pages.inspector import draw_inspector, inspector_key
 from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views.book import SYSTEM
-from dashboard.views.plan import Step
+from dashboard.views.plan import PlanStep
 from storage.reader import Reader
 from storage.rows import SeriesData
 from storage.vocabulary.records import Batch, Entity, PlanVersion
@@ -172,7 +172,7 @@ def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
 
 
 def _graph(context: Context, facts: Facts) -> Component:
-    return PlanGraph(GRAPH, *_graph_properties(context, facts))
+    return PlanDrawing(GRAPH, *_graph_properties(context, facts))
 
 
 def _headline(context: Context, facts: Facts) -> Any:
@@ -204,28 +204,28 @@ def _chart(chart: Chart, facts: Facts) -> Component:
 
 
 _STEP_COLUMNS: Final = (
-    Column("#", "int", hint="place in the order of the plan"),
-    Column("drop probability", "pct", hint="P(dropped | reached)"),
-    Column("reached", "int", "tuples", "tuples of the batch that visited it"),
-    Column("dropped here", "pct", hint="share of the batch's tuples dropped here"),
-    Column("alive after", "pct", hint="share of the batch's tuples alive after it"),
+    TableColumn("#", "int", hint="place in the order of the plan"),
+    TableColumn("drop probability", "pct", hint="P(dropped | reached)"),
+    TableColumn("reached", "int", "tuples", "tuples of the batch that visited it"),
+    TableColumn("dropped here", "pct", hint="share of the batch's tuples dropped here"),
+    TableColumn("alive after", "pct", hint="share of the batch's tuples alive after it"),
 )
-_QUEUE: Final = Column("queue", "int", "tuples")
+_QUEUE: Final = TableColumn("queue", "int", "tuples")
 _CONSTRUCT_COLUMNS: Final = (
-    Column("Construct"),
+    TableColumn("Construct"),
     *_STEP_COLUMNS,
-    Column("visits", "pct", hint="share of all visits"),
+    TableColumn("visits", "pct", hint="share of all visits"),
     _QUEUE,
-    Column("regions", "int"),
-    Column("queries", "int"),
+    TableColumn("regions", "int"),
+    TableColumn("queries", "int"),
 )
 _FILTER_COLUMNS: Final = (
-    Column("Filter"),
+    TableColumn("Filter"),
     *_STEP_COLUMNS,
-    Column("share of cost", "pct", hint="share of all time spent on filters"),
+    TableColumn("share of cost", "pct", hint="share of all time spent on filters"),
     _QUEUE,
-    Column("cost", "f3", "us", "of one tuple"),
-    Column("kind"),
+    TableColumn("cost", "f3", "us", "of one tuple"),
+    TableColumn("kind"),
 )
 
 
@@ -251,12 +251,12 @@ def _steps_table(facts: Facts, plan: PlanVersion, unit: str) -> Component:
 
 
 _PART_COLUMNS: Final = (
-    Column("Part"),
-    Column("kind"),
-    Column("what"),
-    Column("reached", "int", "tuples", "tuples of the batch that visited it"),
-    Column("reads"),
-    Column("read by"),
+    TableColumn("Part"),
+    TableColumn("kind"),
+    TableColumn("what"),
+    TableColumn("reached", "int", "tuples", "tuples of the batch that visited it"),
+    TableColumn("reads"),
+    TableColumn("read by"),
 )
 
 
@@ -285,7 +285,7 @@ def _parts_table(facts: Facts) -> list[Component]:
     return [table("Other parts of the plan", _PART_COLUMNS, rows, marks)]
 
 
-def _step_cells(row: Step) -> list[Any]:
+def _step_cells(row: PlanStep) -> list[Any]:
     return [
         row.attribute,
         row.position,
@@ -298,11 +298,11 @@ def _step_cells(row: Step) -> list[Any]:
     ]
 
 
-def _sizes(row: Step) -> list[Any]:
+def _sizes(row: PlanStep) -> list[Any]:
     return [row.n_regions, row.n_queries]
 
 
-def _filter_cells(row: Step) -> list[Any]:
+def _filter_cells(row: PlanStep) -> list[Any]:
     where = "comparison" if row.native else "function"
     return [_live(row.entity, "cost_us", row.cost, "f3"), where]
 
@@ -312,14 +312,14 @@ def _live(entity: str, name: str, value: float | None, form: Format) -> Cell:
 
 
 _BATCH_COLUMNS: Final = (
-    Column("Batch", "int"),
-    Column("tuples", "int"),
-    Column("matched", "int"),
-    Column("misfits", "int"),
-    Column("batch time", "ms"),
-    Column("visits per tuple", "f2"),
-    Column("plan", "int"),
-    Column("stream time"),
+    TableColumn("Batch", "int"),
+    TableColumn("tuples", "int"),
+    TableColumn("matched", "int"),
+    TableColumn("misfits", "int"),
+    TableColumn("batch time", "ms"),
+    TableColumn("visits per tuple", "f2"),
+    TableColumn("plan", "int"),
+    TableColumn("stream time"),
 )
 
 

@@ -23,7 +23,7 @@ from dashboard.components.panels import panel as card
 from dashboard.components.panels import twinned
 from dashboard.components.parts import part, part_output, part_tree
 from dashboard.context import Context
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of, scope_of
 from dashboard.panels.knob_cards import draw_cards
 from dashboard.services import Services
@@ -52,7 +52,7 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
 
 
 def _section(
-    panel: Panel[Any], drawn: Drawing, context: Context, services: Services, scope: Scope
+    panel: Panel[Any], drawn: Drawing, context: Context, services: Services, scope: PanelScope
 ) -> Component:
     trees = {name: part(panel.part(name), getattr(drawn, name)) for name in _TREES}
     controls = [] if panel.controls is None else list(panel.controls(context, services))
@@ -70,7 +70,7 @@ def _section(
 
 
 def _knobs(
-    panel: Panel[Any], context: Context, services: Services, scope: Scope
+    panel: Panel[Any], context: Context, services: Services, scope: PanelScope
 ) -> list[Component]:
     reader = services.reader
     found = knobs_of(reader, context.run_id, context.batch, scope)

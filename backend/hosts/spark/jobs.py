@@ -13,7 +13,7 @@ from backend.hosts.batches import Batches, Timings
 from backend.hosts.contract import InputSource
 from backend.hosts.spark.parcel import Shipping
 from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.tasks import TOLD, Rows, work_of
+from backend.hosts.spark.tasks import TOLD, RowSource, work_of
 from backend.operators.contract import BatchPlan
 from backend.operators.reports import Merged
 from backend.workloads.spec import SinkSpec
@@ -32,7 +32,7 @@ class BatchJobs:
         ship_code(session)
 
     def run(
-        self, frame: DataFrame, rows: Rows, plan: BatchPlan, timings: Timings
+        self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings
     ) -> dict[str, Merged]:
         """Run a batch; by input what was taken from it. frame: its rows, which come as ``rows``
         says."""

@@ -39,7 +39,7 @@ Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowSource:
     """How rows come. spool: the folder of spool files. tags: what their names begin with -> input.
     native: inputs whose tuples are in the rows; one alone has no STREAM column."""
 
@@ -49,7 +49,7 @@ class Rows:
     is_tagged: bool
 
 
-def work_of(parcel: Parcel, rows: Rows) -> Callable[[Batches], Batches]:
+def work_of(parcel: Parcel, rows: RowSource) -> Callable[[Batches], Batches]:
     """What mapInArrow calls: rows in, one report out."""
 
     def work(batches: Batches) -> Batches:
@@ -63,7 +63,9 @@ def work_of(parcel: Parcel, rows: Rows) -> Callable[[Batches], Batches]:
     return work
 
 
-def run_task(job: TaskJob, rows: Rows, partition: int, batches: Iterable[pa.RecordBatch]) -> bytes:
+def run_task(
+    job: TaskJob, rows: RowSource, partition: int, batches: Iterable[pa.RecordBatch]
+) -> bytes:
     """One partition of a batch; its report."""
     task = BatchTask(job, partition)
     for batch in batches:
@@ -81,7 +83,7 @@ def run_task(job: TaskJob, rows: Rows, partition: int, batches: Iterable[pa.Reco
     return report
 
 
-def _take_tuples(task: BatchTask, rows: Rows, batch: pa.RecordBatch) -> None:
+def _take_tuples(task: BatchTask, rows: RowSource, batch: pa.RecordBatch) -> None:
     if not rows.is_tagged:
         task.take(rows.native[0], batch)
         return
@@ -93,7 +95,7 @@ def _take_tuples(task: BatchTask, rows: Rows, batch: pa.RecordBatch) -> None:
             task.take(name, pa.RecordBatch.from_pydict(columns))
 
 
-def _take_files(task: BatchTask, rows: Rows, names: list[str]) -> None:
+def _take_files(task: BatchTask, rows: RowSource, names: list[str]) -> None:
     """Spool files, in order of arrival. One that cannot be read ends its input."""
     failed: set[str] = set()
     waiting: list[tuple[int, pa.Table]] = []

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from backend.hosts.spark.parcel import Shipping
 from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.tasks import TOLD, Rows, work_of
+from backend.hosts.spark.tasks import TOLD, RowSource, work_of
 from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import SelectionPlan
 from backend.model.schema import Schema
@@ -34,7 +34,7 @@ def warm_workers(session: SparkSession) -> threading.Thread:
 def _match_one(session: SparkSession) -> None:
     try:
         shipping = Shipping(session)
-        work = work_of(shipping.parcel(_small_job()), Rows(Path(), {}, ("S",), False))
+        work = work_of(shipping.parcel(_small_job()), RowSource(Path(), {}, ("S",), False))
         one = session.sql(f"SELECT 1 AS a, CAST(NULL AS string) AS {CORRUPT}").coalesce(1)
         one.mapInArrow(work, f"{TOLD} binary").collect()
         shipping.close()

@@ -13,10 +13,10 @@ from dashboard.components.badges import state_badge
 from dashboard.components.formats import stamp
 from dashboard.components.links import jump
 from dashboard.components.states import empty
-from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tables import Cell, TableColumn, table
 from dashboard.context import Context
 from dashboard.panels import knob_cards
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.services import Services
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs
@@ -57,7 +57,7 @@ def _title(group: KnobGroup, several: bool) -> list[Component | str]:
     return [html.Span(group.scope, className="pw-group-scope"), *own]
 
 
-def build_notice(reader: Reader, context: Context, scope: Scope) -> str:
+def build_notice(reader: Reader, context: Context, scope: PanelScope) -> str:
     """Nothing but that there is a run."""
     return context.run_id
 
@@ -68,7 +68,7 @@ def draw_notice(run: str, sheet: Sheet) -> Drawing:
     return Drawing(words)
 
 
-def build_audit(reader: Reader, context: Context, scope: Scope) -> list[AuditRow]:
+def build_audit(reader: Reader, context: Context, scope: PanelScope) -> list[AuditRow]:
     """All requests up to the moment, newest first."""
     run = context.run_id
     commands = reader.commands(run, limit=_MOST_COMMANDS)
@@ -91,15 +91,15 @@ def draw_audit(rows: list[AuditRow], sheet: Sheet) -> Drawing:
 
 
 _COLUMNS: Final = (
-    Column("#", "int"),
-    Column("When", hint="UTC"),
-    Column("Who"),
-    Column("What"),
-    Column("From"),
-    Column("To"),
-    Column("Why"),
-    Column("Outcome"),
-    Column("Revert"),
+    TableColumn("#", "int"),
+    TableColumn("When", hint="UTC"),
+    TableColumn("Who"),
+    TableColumn("What"),
+    TableColumn("From"),
+    TableColumn("To"),
+    TableColumn("Why"),
+    TableColumn("Outcome"),
+    TableColumn("Revert"),
 )
 
 

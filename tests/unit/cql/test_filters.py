@@ -8,9 +8,9 @@ from backend.cql import CqlError, parse_query
 from backend.cql.printer import format_filter
 from backend.model.conditions import (
     TRUE,
-    Call,
     ContinuousQuery,
     Fixed,
+    FunctionPredicate,
     Reference,
     TableName,
     WindowMember,
@@ -92,9 +92,9 @@ def test_filters_are_set_apart_from_the_native_condition(
 
 def test_a_call_is_typed() -> None:
     (call,) = parsed("lookup(dest, homes)").filters
-    assert call == Call("lookup", (Reference("dest"), TableName("homes")))
+    assert call == FunctionPredicate("lookup", (Reference("dest"), TableName("homes")))
     (near,) = parsed("near(seq, 3)").filters
-    assert near == Call("Near", (Reference("seq"), Fixed(3.0)))
+    assert near == FunctionPredicate("Near", (Reference("seq"), Fixed(3.0)))
     (member,) = parsed("dest in (Select address As x From Bad [Rows 2])").filters
     assert member == WindowMember("dest", "Bad", "address", 2)
 

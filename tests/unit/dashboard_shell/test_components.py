@@ -19,7 +19,7 @@ from dashboard.components.kinds import EVENTS
 from dashboard.components.links import jump
 from dashboard.components.panels import twinned
 from dashboard.components.static import NotStatic, static, static_if_possible, tree_of
-from dashboard.components.tables import Cell, Column, table
+from dashboard.components.tables import Cell, TableColumn, table
 from dashboard.components.tiles import live_value, tile, tiles
 from storage.vocabulary.records import Command, Knob
 from tests.unit.dashboard_shell.samples import context
@@ -72,7 +72,7 @@ def test_attributes() -> None:
 
 
 def test_a_table_is_one_static_component_with_sort_keys() -> None:
-    columns = (Column("Name"), Column("Share", "pct"), Column("When"))
+    columns = (TableColumn("Name"), TableColumn("Share", "pct"), TableColumn("When"))
     shown = table("Things", columns, [["a", 0.5, Cell("noon", 12)], ["b", None, None]], total=7)
     tree = as_json(shown)["props"]["tree"]
     assert as_json(shown)["type"] == "Static"
@@ -85,12 +85,12 @@ def test_a_table_is_one_static_component_with_sort_keys() -> None:
 
 
 def test_a_table_with_callback_targets_stays_a_tree_of_components() -> None:
-    shown = table("Things", (Column("Name"),), [[html.Button("x", id="press")]])
+    shown = table("Things", (TableColumn("Name"),), [[html.Button("x", id="press")]])
     assert isinstance(shown, html.Div)
 
 
 def test_rows_carry_their_attributes() -> None:
-    shown = table("Things", (Column("Name"),), [["a"]], [attrs(data_pw_node="asc:a")])
+    shown = table("Things", (TableColumn("Name"),), [["a"]], [attrs(data_pw_node="asc:a")])
     assert '"data-pw-node": "asc:a"' in json.dumps(as_json(shown))
 
 

@@ -12,7 +12,7 @@ from backend.model.schema import Schema
 from backend.workloads.contract import (
     ARROW_TYPES,
     CORRUPT,
-    Misfit,
+    MisfitError,
     arrow_schema,
     fit_rows,
     fit_table,
@@ -101,7 +101,7 @@ def test_values_that_fit(value: Any, type_name: str, fitted: Any) -> None:
     ],
 )
 def test_values_that_do_not_fit(value: Any, type_name: str) -> None:
-    with pytest.raises(Misfit):
+    with pytest.raises(MisfitError):
         fit_value(value, type_name)
 
 
@@ -144,5 +144,5 @@ def test_typed_columns_are_cast_where_no_value_changes() -> None:
 
 
 def test_a_table_without_a_column_is_refused() -> None:
-    with pytest.raises(Misfit, match="the table has no column 'f'"):
+    with pytest.raises(MisfitError, match="the table has no column 'f'"):
         fit_table(pa.table({"i": [1]}), SCHEMA)
