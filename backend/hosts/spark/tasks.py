@@ -152,7 +152,8 @@ class _Taking:
                 failed.add(input)
             following = names[place + 1] if place + 1 < len(names) else ("", False)
             n_waiting = sum(len(table) for _, table in waiting)
-            if n_waiting >= TOGETHER or not self._is_alike(following, input, is_own):
+            is_last = input in failed or not self._is_alike(following, input, is_own)
+            if n_waiting >= TOGETHER or is_last:
                 _take_tables(self._take if is_own else self._show, input, waiting)
                 waiting = []
 
