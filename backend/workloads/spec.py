@@ -16,7 +16,7 @@ from backend.model.functions import Functions
 from backend.model.knobs import KnobRefused, KnobSpec
 from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
-from backend.workloads.files import FILE_FORMATS, beside, check_header, existing_path
+from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
 from backend.workloads.functions import FunctionError, load_functions
 from backend.workloads.tables import (
     LONGEST_NAME,
@@ -25,6 +25,12 @@ from backend.workloads.tables import (
     kind_of,
     name_problem,
     read_toml,
+)
+from backend.workloads.ticks import (
+    DEFAULT_TICK_US,
+    disorder_ticks,
+    tick_us,
+    timestamp_attribute,
 )
 
 __all__ = [
@@ -42,9 +48,8 @@ __all__ = [
 Progress = Callable[[int, int], None]
 RESERVED: Final = frozenset({"query_ids"})
 SINK_FORMATS: Final = ("parquet", "json", "csv")
-#: Microseconds of a tick of a stream that does not say.
-DEFAULT_TICK_US: Final = 1_000_000
-TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
+#: Files a relation can be read from; and any built-in source that ends.
+STORED_FORMATS: Final = ("csv", "json", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +69,10 @@ class SourceSpec:
 class StreamSpec:
     """A stream: its schema contract and source.
 
-    timestamp: the attribute that carries event time, or None for the arrival number.
-    rate: tuples per second, 0 as fast as possible, None when the file does not say.
+    timestamp: the attribute that carries event time, or None for the arrival number. rate: tuples
+    per second, 0 as fast as possible, None when the file does not say. tick_us: microseconds of a
+    tick, where the timestamp is a time; disorder: ticks by which a tuple may be older than one
+    before.
     """
 
     name: str
@@ -73,6 +80,17 @@ class StreamSpec:
     source: SourceSpec
     timestamp: str | None = None
     rate: float | None = None
+    tick_us: int = DEFAULT_TICK_US
+    disorder: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RelationSpec:
+    """A stored relation: its schema contract and where its tuples are."""
+
+    name: str
+    schema: Schema
+    source: SourceSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +104,7 @@ class SinkSpec:
 @dataclass(frozen=True, slots=True)
 class Workload:
     """Everything one workload file says. knobs: overrides already laid over the file's. functions:
-    those queries may call."""
+    those queries may call; relations: stored ones, which they may read."""
 
     name: str
     path: Path
@@ -95,6 +113,7 @@ class Workload:
     knobs: Mapping[str, Any]
     sink: SinkSpec
     functions: Functions = field(default_factory=Functions)
+    relations: tuple[RelationSpec, ...] = ()
 
     @property
     def schemas(self) -> dict[str, Schema]:
@@ -121,11 +140,12 @@ def load_workload(
     """
     path = Path(path)
     document = TomlTable(path, "", read_toml(path))
-    allowed = ("name", "functions", "streams", "queries", "knobs", "sink")
+    allowed = ("name", "functions", "streams", "relations", "queries", "knobs", "sink")
     document.only(allowed, "table or key")
     name = document.text("name") or path.stem
     _check_name(document, "name", name)
     streams = _streams(document.table("streams"))
+    relations = _relations(document.table("relations"), streams)
     functions = _functions(document)
     return Workload(
         name=name,
@@ -135,6 +155,7 @@ def load_workload(
         knobs=_knobs(document.table("knobs"), overrides or {}, tuple(knob_specs)),
         sink=_sink(document.table("sink")),
         functions=functions,
+        relations=relations,
     )
 
 
@@ -170,15 +191,45 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
 
 
 def _stream(name: str, table: TomlTable) -> StreamSpec:
-    table.only(("schema", "source", "timestamp", "rate"))
+    table.only(("schema", "source", "timestamp", "rate", "tick", "disorder"))
+    schema, source = _sourced(table)
+    timestamp = timestamp_attribute(table, schema)
+    if timestamp is None and not {"tick", "disorder"}.isdisjoint(table.values):
+        raise table.refuse("has no timestamp, so tuples are in order: leave out tick and disorder")
+    ticks, disorder = tick_us(table), disorder_ticks(table)
+    return StreamSpec(name, schema, source, timestamp, _rate(table), ticks, disorder)
+
+
+def _sourced(table: TomlTable) -> tuple[Schema, SourceSpec]:
+    """Schema and source of a stream or relation."""
     if "source" not in table.values:
         raise table.refuse('has no source; write source = { format = "csv", path = "…" }')
     source_table = table.table("source", f"{table.where} source")
     source = _source(source_table)
     schema = _schema(table, source)
-    if source.format == "csv":
-        check_header(source_table, source.options, schema)
-    return StreamSpec(name, schema, source, _timestamp(table, schema), _rate(table))
+    check_first_file(source_table, source.format, source.options, schema)
+    return schema, source
+
+
+def _relations(table: TomlTable, streams: Iterable[StreamSpec]) -> tuple[RelationSpec, ...]:
+    taken = {stream.name.lower(): f"stream {stream.name!r}" for stream in streams}
+    found = []
+    for name, value in table.values.items():
+        if not isinstance(value, dict):
+            raise table.refuse(f"{name} must be a table [relations.{name}], not {kind_of(value)}")
+        _check_name(table, "relation", name)
+        twin = taken.setdefault(name.lower(), f"relation {name!r}")
+        if twin != f"relation {name!r}":
+            raise WorkloadError(table.path, f"a relation is called {name!r}, and so is the {twin}")
+        own = table.table(name, f"[relations.{name}]")
+        own.only(("schema", "source"))
+        schema, source = _sourced(own)
+        if source.format not in (*BUILT_IN, *STORED_FORMATS):
+            allowed = listed((*STORED_FORMATS, *BUILT_IN), "and")
+            message = f"format {source.format!r} is none a relation is read from; {allowed} are"
+            raise own.refuse(message)
+        found.append(RelationSpec(name, schema, source))
+    return tuple(found)
 
 
 def _schema(table: TomlTable, source: SourceSpec) -> Schema:
@@ -249,22 +300,6 @@ def _option(table: TomlTable, key: str, value: Any) -> str:
         except TypeError:
             raise table.refuse(f"{key} holds a date; write it as a string") from None
     return str(value)
-
-
-def _timestamp(table: TomlTable, schema: Schema) -> str | None:
-    name = table.text("timestamp")
-    if name is None:
-        return None
-    attribute = schema.find(name)
-    if attribute is None:
-        hint = did_you_mean(name, schema.names) or f"; it has {listed(schema.names, 'and')}"
-        raise table.refuse(f"timestamp: the schema has no column {name!r}{hint}")
-    if attribute.type not in TIMESTAMP_TYPES:
-        allowed = listed(TIMESTAMP_TYPES)
-        raise table.refuse(
-            f"timestamp: {name!r} is a {attribute.type} column; it must be {allowed}"
-        )
-    return attribute.name
 
 
 def _rate(table: TomlTable) -> float | None:

@@ -50,7 +50,7 @@ def _small_job() -> HostJob:
     queries = [ContinuousQuery("q", "S", "", Comparison("a", "<", 1))]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(0, "early drop", constructs.attributes)
-    shipped = shipped_plan(constructs, plan, "resolved", schema)
+    shipped = shipped_plan(constructs, plan, "resolved")
     operator = SelectionOperator(shipped, 1.0, "kernels")
     input = TaskInput(0, schema, None, {"u": operator})
     return HostJob(TaskJob(0, 0, {"S": input}, "", "parquet"))
