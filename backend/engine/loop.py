@@ -244,6 +244,10 @@ class Loop:
         misfits = recorder.misfit_rows(result.inputs)
         news = self._misfits.events(result.batch_id, result.n_misfits, misfits)
         inputs = self._inputs.events(result.inputs)
+        if inputs:
+            paused, after = self._now.registry.paused, result.batch_id + 1
+            ended, events = self._units.inputs_failed(self._inputs.failed, paused, after)
+            decided, inputs = decided.then(ended), [*inputs, *events]
         base = self._record(recorder.batch_row(result, ran), decided, result.batch_id)
         return replace(
             base,
