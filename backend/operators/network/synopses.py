@@ -57,9 +57,14 @@ class Synopsis:
         self.store.take_up()
         return self.plan.n_bytes(self.store.n_tuples) if self.place == 0 else 0
 
+    @property
+    def n_ahead(self) -> int:
+        """Tuples that others have entered and this stub has not come to."""
+        return self.store.hi - self.stub.hi
+
     def enter(self, columns: Sequence[Column64], n: int, own: Sequence[Ints] = ()) -> None:
         """Have n tuples more in the store: what other stubs were first to enter is there."""
-        there = min(n, self.store.hi - self.stub.hi)
+        there = min(n, self.n_ahead)
         if there == n:
             return
         news = slice(there, n)
@@ -67,15 +72,20 @@ class Synopsis:
         self.store.append(rest, n - there, [words[news] for words in own])
 
 
-def synopsis(surroundings: Surroundings, operator: str, port: int = 0) -> Synopsis:
-    """An operator's synopsis, in the layout of the plan. Raises KeyError: it has none there."""
+def synopses(surroundings: Surroundings, operator: str) -> tuple[Synopsis, ...]:
+    """The synopses of an operator, by its inputs, in the layout of the plan."""
     stores = surroundings.regions.scope(STORES)
-    for plan in _adopted(surroundings.plan, stores):
-        for place, stub in enumerate(plan.stubs):
-            if stub.owner == (operator, port):
-                store = Store(stores.scope(plan.id), plan.format, len(plan.stubs))
-                return Synopsis(store, plan, place)
-    raise KeyError(f"{operator}, input {port}: no synopsis in the plan")
+    found = {
+        stub.port: Synopsis(_store(stores, plan), plan, place)
+        for plan in _adopted(surroundings.plan, stores)
+        for place, stub in enumerate(plan.stubs)
+        if stub.operator == operator
+    }
+    return tuple(found[port] for port in sorted(found))
+
+
+def _store(stores: Regions, plan: StorePlan) -> Store:
+    return Store(stores.scope(plan.id), plan.format, len(plan.stubs))
 
 
 def _adopted(plan: NetworkPlan, stores: Regions) -> tuple[StorePlan, ...]:

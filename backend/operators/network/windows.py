@@ -16,7 +16,7 @@ from backend.operators.network.blocks import Block, Ints, empty
 from backend.operators.network.contract import Surroundings
 from backend.operators.network.layouts import OWN_INDEX, reads_directly
 from backend.operators.network.plan import PlannedOperator, WindowOp
-from backend.operators.network.synopses import Synopsis, synopsis
+from backend.operators.network.synopses import Synopsis, synopses
 
 
 class SeqWindow:
@@ -31,7 +31,7 @@ class SeqWindow:
         self._stream = reads_directly(planned, surroundings.plan)
         self._synopsis: Synopsis | None = None
         if self._work.kind != "unbounded":
-            self._synopsis = synopsis(surroundings, planned.id)
+            (self._synopsis,) = synopses(surroundings, planned.id)
 
     @property
     def planned(self) -> PlannedOperator:
@@ -119,10 +119,13 @@ class SeqWindow:
 
     def _arrivals(self, synopsis: Synopsis, numbers: Ints) -> Ints:
         """When the tuples with these numbers arrived."""
+        arrivals: Ints
         if self._stream is None:
-            return synopsis.store.words(numbers, [synopsis.store.format.own + kernels.TAU])[0]
-        first, taus = self._clock.arrived[self._stream.stream]
-        arrivals: Ints = taus[numbers - first]
+            word = synopsis.store.format.own + kernels.TAU
+            arrivals = synopsis.store.words(numbers, [word])[0]
+        else:
+            first, taus = self._clock.arrived[self._stream.stream]
+            arrivals = taus[numbers - first]
         return arrivals
 
     # ------------------------------------------------------------------ partition
