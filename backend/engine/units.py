@@ -18,6 +18,8 @@ from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.job import NetworkJob
 from backend.systems import contract
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
+from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
+from backend.workloads.sysstream import SYSSTREAM
 from storage.resume import LastState
 from storage.vocabulary.records import Entity, Event, Knob, Unit
 
@@ -90,7 +92,10 @@ class RunningUnit:
 
 
 class UnitSet:
-    """All units of a run. Changes are published through ``changes``, once."""
+    """All units of a run. Changes are published through ``changes``, once.
+
+    listening: unit -> the network over SysStream that it ran last, which is for no host.
+    """
 
     def __init__(self, job: RunJob) -> None:
         self._job = job
@@ -100,6 +105,7 @@ class UnitSet:
         self._resting: dict[str, RunningUnit] = {}
         self._last: LastState | None = None
         self._failed: dict[str, str] = {}
+        self.listening: dict[str, NetworkJob] = {}
 
     @property
     def plans(self) -> dict[str, int]:
@@ -147,11 +153,11 @@ class UnitSet:
         made = UnitJob(
             id,
             where.inputs,
-            job.schemas,
+            {**job.schemas, SYSSTREAM: SYS_ARRIVING},
             tuple(q for q in members if q.name not in registry.paused),
             functions=job.functions,
             relations=job.relations,
-            times={name: one.time for name, one in job.inputs.items()},
+            times={name: one.time for name, one in job.inputs.items()} | {SYSSTREAM: SYS_TIME},
             stored=job.stored,
             batch=batch,
             progress=job.progress,
@@ -167,12 +173,15 @@ class UnitSet:
         """What the batch runs."""
         operators: dict[str, dict[str, Operator]] = {name: {} for name in self._job.inputs}
         networks: dict[str, NetworkJob] = {}
+        self.listening = {}
         for id, one in self._units.items():
             one.ran_version = one.unit.plan_version
             work = one.unit.operator(batch_id)
             one.keeps_state = isinstance(work, NetworkJob)
             if not isinstance(work, NetworkJob):
                 operators[one.place.input][id] = work
+            elif SYSSTREAM in work.streams:
+                self.listening[id] = work
             elif work.plan.operators:
                 networks[id] = work
         return BatchPlan(batch_id, operators, networks)
@@ -284,6 +293,13 @@ class UnitSet:
         found, self._gone = self._gone, []
         for one in self._units.values():
             found += one.ledger.changes(one.entities(paused), batch)
+        return found
+
+    def known_entities(self) -> dict[str, Entity]:
+        """All entities of the units as they were last told, by id."""
+        found: dict[str, Entity] = {}
+        for one in self._units.values():
+            found |= one.ledger.known
         return found
 
     def observe(self) -> Observation:
