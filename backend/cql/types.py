@@ -15,8 +15,10 @@ from backend.cql.nodes import (
     Column,
     Literal,
     Located,
+    Logic,
     Negative,
     Node,
+    Not,
     Subquery,
     Table,
     Widened,
@@ -114,6 +116,12 @@ def with_article(type_name: str) -> str:
     return f"{'an' if type_name in ('int', 'any') else 'a'} {type_name}"
 
 
+def has_more_bits(node: Node) -> bool:
+    """Whether it is a constant integer that 64 bits do not hold."""
+    value = node.value if isinstance(node, Literal) else None
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
+
+
 def described(node: Node) -> str:
     """``a is an int attribute``, or of what has no name ``this is an int``."""
     kind = with_article(type_of(node))
@@ -134,3 +142,15 @@ def expressions_in(node: Node) -> Iterator[Node]:
     yield node
     for part in parts_of(node):
         yield from expressions_in(part)
+
+
+def conjuncts(node: Node, negate: bool = False) -> Iterator[tuple[Node, bool]]:
+    """The conditions that all hold exactly when the given one does, or NOT of it; each with whether
+    it is negated itself."""
+    if isinstance(node, Not):
+        yield from conjuncts(node.part, not negate)
+    elif isinstance(node, Logic) and (node.word == "and") != negate:
+        for part in node.parts:
+            yield from conjuncts(part, negate)
+    else:
+        yield node, negate
