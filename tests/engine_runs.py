@@ -70,16 +70,13 @@ class EngineRun:
     ) -> None:
         self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
         functions, stored = functions or Functions(), stored or {}
-        known = {name: one.schema for name, one in stored.items()}
-        queries: dict[str, ContinuousQuery] = {}
-        for name, text in texts.items():
-            queries[name] = read_query(name, text, self.schemas, functions, known, queries)
+        queries = read_all(texts, self.schemas, functions, stored)
         times = timestamps or {}
         inputs = {n: InputJob(n, s, times.get(n, ""), rate=0.0) for n, s in schemas.items()}
         values = {**QUICK, **(knobs or {})}
         self.job = RunJob(
             inputs,
-            tuple(queries.values()),
+            queries,
             {},
             values,
             functions=functions,
@@ -180,6 +177,20 @@ class EngineRun:
         self.reader.close()
         self.commands.close()
         self.writer.close()
+
+
+def read_all(
+    texts: Mapping[str, str],
+    schemas: Mapping[str, Schema],
+    functions: Functions,
+    stored: Mapping[str, StoredRelation],
+) -> tuple[ContinuousQuery, ...]:
+    """Queries, each of which may read those before it."""
+    known = {name: one.schema for name, one in stored.items()}
+    found: dict[str, ContinuousQuery] = {}
+    for name, text in texts.items():
+        found[name] = read_query(name, text, schemas, functions, known, found)
+    return tuple(found.values())
 
 
 def batches(schemas: Mapping[str, Schema], sink: Path | None) -> Batches:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
 from backend.adaptive.words import REFILLED
+from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
@@ -183,10 +184,10 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         """The network of some queries. Raises Refused."""
         plan = compile_queries(
             [one.query for one in queries.values()],
-            implicit_istream=knobs.implicit_istream,
+            implicit_istream=cast(Implicit, knobs.implicit_istream),
             sharing=knobs.sharing,
             since={name: one.since for name, one in queries.items()},
-            ticks=self._tick_us,
+            tick_us=self._tick_us,
         )
         return NetworkLayout.of(self._job.id, plan)
 
