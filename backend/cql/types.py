@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -135,6 +135,26 @@ def parts_of(node: Node) -> Iterator[Node]:
         for inner in value if isinstance(value, tuple) else (value,):
             if isinstance(inner, Located) and part.name != "relation":
                 yield inner  # type: ignore[misc]  # what is located in an expression is one
+
+
+def rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Node:
+    """The expression with some of its parts exchanged; subqueries are not entered.
+
+    change: what stands for a part; None: the part, its own parts exchanged.
+    """
+    found = change(node)
+    if found is not None:
+        return found
+    inside: dict[str, Any] = {}
+    for part in fields(node):
+        value: Any = getattr(node, part.name)
+        if part.name == "relation":
+            continue
+        if isinstance(value, Located):
+            inside[part.name] = rebuilt(value, change)  # type: ignore[arg-type]  # as parts_of
+        elif isinstance(value, tuple) and value and isinstance(value[0], Located):
+            inside[part.name] = tuple(rebuilt(one, change) for one in value)
+    return replace(node, **inside) if inside else node
 
 
 def expressions_in(node: Node) -> Iterator[Node]:
