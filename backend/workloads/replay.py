@@ -79,6 +79,7 @@ class Feeder:
         self._last_ms = 0
         self._files: deque[tuple[int, Path]] = deque()
         self._at_rest = threading.Event()
+        self._is_dry = False  # a source without a known end has nothing more at the moment
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="feeder", daemon=True)
@@ -140,7 +141,8 @@ class Feeder:
 
     def _pause(self, tick: float) -> float:
         """Seconds to wait: the rest of the tick, nothing while racing and not held back."""
-        racing = self._rate() <= 0 and self._room > 0 and not self.finished
+        has_more = not (self.finished or self._is_dry)
+        racing = self._rate() <= 0 and self._room > 0 and has_more
         return 0.0 if racing else max(0.0, tick + self._tick_s - time.monotonic())
 
     @property
@@ -168,9 +170,12 @@ class Feeder:
             self._at_rest.clear()
             if allowed <= 0:
                 return
-            count = min(allowed, self._slice, left)
-            self._write(self.source.slice(position, count))
-            allowed -= count
+            tuples = self.source.slice(position, min(allowed, self._slice, left))
+            self._is_dry = not len(tuples)
+            if self._is_dry:
+                return
+            self._write(tuples)
+            allowed -= len(tuples)
 
     def _place(self) -> tuple[int, int]:
         """Position in the source of the next tuple, and how many tuples there are from it on."""

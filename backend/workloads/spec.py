@@ -16,7 +16,7 @@ from backend.model.functions import Functions
 from backend.model.knobs import KnobRefused, KnobSpec
 from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
-from backend.workloads.files import FILE_FORMATS, beside, check_header, existing_path
+from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
 from backend.workloads.functions import FunctionError, load_functions
 from backend.workloads.queries import read_query
 from backend.workloads.sysstream import SYSSTREAM
@@ -51,7 +51,7 @@ Progress = Callable[[int, int], None]
 RESERVED: Final = frozenset({"query_ids"})
 SINK_FORMATS: Final = ("parquet", "json", "csv")
 #: Files a relation can be read from; and any built-in source that ends.
-STORED_FORMATS: Final = ("csv", "parquet")
+STORED_FORMATS: Final = ("csv", "json", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +211,7 @@ def _sourced(table: TomlTable) -> tuple[Schema, SourceSpec]:
     source_table = table.table("source", f"{table.where} source")
     source = _source(source_table)
     schema = _schema(table, source)
-    if source.format == "csv":
-        check_header(source_table, source.options, schema)
+    check_first_file(source_table, source.format, source.options, schema)
     return schema, source
 
 

@@ -49,6 +49,6 @@ def _small_job() -> TaskJob:
     queries = [ContinuousQuery("q", "S", "", Comparison("a", "<", 1))]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(0, "early drop", constructs.attributes)
-    shipped = shipped_plan(constructs, plan, "resolved", schema)
+    shipped = shipped_plan(constructs, plan, "resolved")
     operator = SelectionOperator(shipped, 1.0, "kernels")
     return TaskJob(0, 0, {"S": TaskInput(0, schema, None, {"u": operator})}, "", "parquet")
