@@ -30,16 +30,28 @@ from typing import TYPE_CHECKING, Final
 from backend.environment import DEV, RUN, Environment, SetupFailed
 from backend.hosts.spark.archive import prepare as prepare_classes
 from backend.hosts.spark.java import JavaMissing
-from backend.ports import DEFAULT_PORT, PortRefused, choose_port
+from backend.options import (
+    DEFAULT_STORE,
+    STATE,
+    add_access,
+    add_bench,
+    add_export,
+    add_extent,
+    add_pipeline,
+    add_recording,
+    add_resume,
+    add_server,
+    add_store,
+)
+from backend.ports import PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
 from bench.experiments.options import add_experiment
+from dashboard.console.command import add_shell
 
 if TYPE_CHECKING:
-    from backend.doctor import Finding
+    from backend.doctor import Diagnosis
 
 ROOT: Final = Path(__file__).resolve().parent
-STATE: Final = ROOT / ".planwatch"
-DEFAULT_STORE: Final = f"sqlite:///{STATE / 'planwatch.db'}"
 #: Set while entering the environment; seen again outside of it, entering did not work.
 ENTERING: Final = "PLANWATCH_ENTERING"
 #: Use the packages of the running Python (a container's, say) instead of an own environment.
@@ -56,6 +68,7 @@ VERBS: Final = {
     "bench": "measure against the peers, all in one run",
     "experiment": "run a paper's experiments again and write a report",
     "export": "copy one run to a file of its own",
+    "shell": "talk to a dashboard in words: register, watch results, turn knobs",
     "doctor": "say what is here, what is missing and what to type",
     "test": "install what the checks need and run them all; with arguments: pytest with these",
 }
@@ -76,98 +89,6 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def add_store(parser: argparse.ArgumentParser) -> None:
-    """The option every verb with a store has."""
-    parser.add_argument(
-        "--store",
-        metavar="URL",
-        default=DEFAULT_STORE,
-        help="file, sqlite:///FILE or postgresql://USER@HOST/NAME (default: %(default)s)",
-    )
-
-
-def add_server(parser: argparse.ArgumentParser) -> None:
-    """Where the page is served."""
-    parser.add_argument(
-        "--port",
-        type=port_number,
-        help=f"port of the page; 0 takes any (default: {DEFAULT_PORT}, or the next free one)",
-    )
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        help="address to listen on; any but this machine's own asks for the token (%(default)s)",
-    )
-
-
-def add_access(parser: argparse.ArgumentParser) -> None:
-    """Who may do what."""
-    parser.add_argument(
-        "--read-only", action="store_true", help="show everything, let nothing be changed"
-    )
-    parser.add_argument(
-        "--allow-host",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="answer to this host name, too (a reverse proxy's); may be given again",
-    )
-
-
-def add_pipeline(parser: argparse.ArgumentParser) -> None:
-    """What runs, and where."""
-    parser.add_argument(
-        "workload",
-        nargs="?",
-        metavar="WORKLOAD.toml",
-        help="your streams and queries, or one of ours: flights (default), drift",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KNOB=VALUE",
-        help="start with this value of a knob; may be given again",
-    )
-    parser.add_argument("--master", metavar="URL", help="Spark master (default: local[2])")
-    parser.add_argument(
-        "--conf",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a setting of Spark's, before ours; may be given again",
-    )
-    parser.add_argument("--packages", metavar="LIST", help="Maven packages for Spark, say Kafka's")
-
-
-def add_extent(parser: argparse.ArgumentParser) -> None:
-    """Where a pipeline begins and ends."""
-    parser.add_argument("--once", action="store_true", help="process what is there, then exit")
-    parser.add_argument("--fresh", action="store_true", help="begin a new run, go on with none")
-
-
-def add_resume(parser: argparse.ArgumentParser) -> None:
-    """A demo begins anew unless told otherwise."""
-    parser.add_argument("--resume", action="store_true", help="go on with the newest run")
-
-
-def add_recording(parser: argparse.ArgumentParser) -> None:
-    """A file to open."""
-    parser.add_argument("file", metavar="FILE", help="a store's file, or one made by 'export'")
-
-
-def add_export(parser: argparse.ArgumentParser) -> None:
-    """Which run goes where."""
-    parser.add_argument("run", metavar="RUN", help="id of the run, or 'latest'")
-    parser.add_argument("file", metavar="FILE", help="the file to make")
-
-
-def add_bench(parser: argparse.ArgumentParser) -> None:
-    """Which comparison."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison (default: all)")
-    parser.add_argument("--full", action="store_true", help="larger ones, where there are")
-
-
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
     "demo": (add_pipeline, add_resume, add_store, add_server),
     "serve": (add_store, add_server, add_access),
@@ -176,16 +97,10 @@ OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]]
     "bench": (add_bench,),
     "experiment": (add_experiment,),
     "export": (add_export, add_store),
+    "shell": (add_shell,),
     "doctor": (add_store, add_server),
     "test": (),
 }
-
-
-def port_number(text: str) -> int:
-    """A port, 0..65535. Raises ArgumentTypeError."""
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; allowed: 0..65535")
-    return int(text)
 
 
 def read_command_line(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -329,9 +244,9 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:
     """A paper's figures again."""
-    from bench.experiments import asc, filters
+    from bench.experiments import asc, filters, scheduling
 
-    chosen = {"asc": asc.main, "filters": filters.main}
+    chosen = {"asc": asc.main, "filters": filters.main, "scheduling": scheduling.main}
     return chosen[options.name](options, STATE)
 
 
@@ -349,6 +264,13 @@ def export(options: argparse.Namespace, rest: list[str]) -> int:
     return 0
 
 
+def shell(options: argparse.Namespace, rest: list[str]) -> int:
+    """A client in words."""
+    from dashboard.console.command import main as run_client
+
+    return run_client(options)
+
+
 def doctor(options: argparse.Namespace, rest: list[str]) -> int:
     """What is here and what is missing."""
     from backend.doctor import examine
@@ -362,18 +284,18 @@ def doctor(options: argparse.Namespace, rest: list[str]) -> int:
     return examine(environment, options.host, options.port, store)
 
 
-def look_at_store(url: str) -> "Finding":
+def look_at_store(url: str) -> "Diagnosis":
     """Whether the store can be opened, and what it holds."""
-    from backend.doctor import Finding
+    from backend.doctor import Diagnosis
     from storage.store import StoreError, StoreMissing, open_reader
 
     try:
         with open_reader(url) as reader:
-            return Finding("store", "ok", f"{url}, {len(reader.runs())} runs")
+            return Diagnosis("store", "ok", f"{url}, {len(reader.runs())} runs")
     except StoreMissing as error:
-        return Finding("store", "note" if url == DEFAULT_STORE else "missing", str(error))
+        return Diagnosis("store", "note" if url == DEFAULT_STORE else "missing", str(error))
     except StoreError as error:
-        return Finding("store", "missing", str(error))
+        return Diagnosis("store", "missing", str(error))
 
 
 def test(options: argparse.Namespace, rest: list[str]) -> int:
@@ -391,6 +313,7 @@ ACTIONS: Final[dict[str, Callable[[argparse.Namespace, list[str]], int]]] = {
     "bench": bench,
     "experiment": experiment,
     "export": export,
+    "shell": shell,
     "doctor": doctor,
     "test": test,
 }

@@ -33,7 +33,7 @@ _SERVER_FOLDERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """One line of the report. state: 'missing' fails it, 'note' does not. step: what to type."""
 
     name: str
@@ -43,7 +43,7 @@ class Finding:
 
 
 def examine(
-    environment: Environment, host: str, port: int | None, store: Iterable[Finding] = ()
+    environment: Environment, host: str, port: int | None, store: Iterable[Diagnosis] = ()
 ) -> int:
     """Print the report; 1 when something is missing that a start needs, else 0.
 
@@ -59,9 +59,9 @@ def examine(
     return 1 if missing else 0
 
 
-def look_around(environment: Environment, host: str, port: int | None) -> Iterator[Finding]:
+def look_around(environment: Environment, host: str, port: int | None) -> Iterator[Diagnosis]:
     """All findings about the machine, in the order a start meets them."""
-    yield Finding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}")
+    yield Diagnosis("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}")
     yield _environment(environment)
     yield _disk(environment)
     yield _java(environment)
@@ -69,61 +69,65 @@ def look_around(environment: Environment, host: str, port: int | None) -> Iterat
     yield from _for_tests(environment)
 
 
-def _environment(environment: Environment) -> Finding:
+def _environment(environment: Environment) -> Diagnosis:
     if environment.is_ready(RUN):
-        return Finding("environment", "ok", f"{environment.folder}, as pinned in {RUN}")
+        return Diagnosis("environment", "ok", f"{environment.folder}, as pinned in {RUN}")
     if find_spec("ensurepip") is None:
         step = f"apt-get install python{sys.version_info.major}.{sys.version_info.minor}-venv"
-        return Finding("environment", "missing", "this Python cannot make one", step)
+        return Diagnosis("environment", "missing", "this Python cannot make one", step)
     what = "out of date" if environment.python.exists() else "not made yet"
-    return Finding("environment", "note", what, "python3 run.py   (makes it first)")
+    return Diagnosis("environment", "note", what, "python3 run.py   (makes it first)")
 
 
-def _disk(environment: Environment) -> Finding:
+def _disk(environment: Environment) -> Diagnosis:
     needed = ROOM_TO_RUN_BYTES if environment.is_ready(RUN) else NEEDED_BYTES
     free = shutil.disk_usage(environment.root).free
     text = f"{free / 1024**3:.1f} GB free at {environment.root}"
     if free >= needed:
-        return Finding("disk", "ok", text)
-    return Finding("disk", "missing", text, f"free {(needed - free) / 1024**3:.1f} GB more")
+        return Diagnosis("disk", "ok", text)
+    return Diagnosis("disk", "missing", text, f"free {(needed - free) / 1024**3:.1f} GB more")
 
 
-def _java(environment: Environment) -> Finding:
+def _java(environment: Environment) -> Diagnosis:
     try:
         found = find_java()
     except JavaMissing as error:
         if environment.is_current:
-            return Finding("Java", "missing", str(error))
-        return Finding("Java", "note", "none on this machine; one comes with the environment")
-    return Finding("Java", "ok", f"{found.version} from {found.source}, {found.home}")
+            return Diagnosis("Java", "missing", str(error))
+        return Diagnosis("Java", "note", "none on this machine; one comes with the environment")
+    return Diagnosis("Java", "ok", f"{found.version} from {found.source}, {found.home}")
 
 
-def _port(host: str, port: int | None) -> Finding:
+def _port(host: str, port: int | None) -> Diagnosis:
     number = DEFAULT_PORT if port is None else port
     try:
         free = bound_port(host, number) is not None
     except (OSError, PortRefused) as error:
-        return Finding("port", "missing", f"{host}:{number}: {error}", "--host and --port")
+        return Diagnosis("port", "missing", f"{host}:{number}: {error}", "--host and --port")
     if free:
-        return Finding("port", "ok", f"{host}:{number} is free")
+        return Diagnosis("port", "ok", f"{host}:{number} is free")
     if port is None:
-        return Finding("port", "note", f"{host}:{number} is taken; the next free one will be used")
-    return Finding("port", "missing", f"{host}:{number} is taken", "--port with another number")
+        return Diagnosis(
+            "port", "note", f"{host}:{number} is taken; the next free one will be used"
+        )
+    return Diagnosis("port", "missing", f"{host}:{number} is taken", "--port with another number")
 
 
-def _for_tests(environment: Environment) -> Iterator[Finding]:
+def _for_tests(environment: Environment) -> Iterator[Diagnosis]:
     """What 'run.py test' needs besides; it installs these itself where it may."""
     ready = environment.is_ready(DEV)
-    yield Finding("test pins", "ok" if ready else "note", "as pinned" if ready else "not installed")
+    yield Diagnosis(
+        "test pins", "ok" if ready else "note", "as pinned" if ready else "not installed"
+    )
     for name, found in (
         ("Chromium", find_chromium()),
         ("PostgreSQL", find_postgres()),
         ("git", find_git()),
     ):
         if found is None:
-            yield Finding(name, "note", "not here; only the tests use it", "python3 run.py test")
+            yield Diagnosis(name, "note", "not here; only the tests use it", "python3 run.py test")
         else:
-            yield Finding(name, "ok", str(found))
+            yield Diagnosis(name, "ok", str(found))
 
 
 def find_chromium() -> Path | None:

@@ -20,7 +20,7 @@ from backend.hosts.contract import InputSource
 from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.jobs import BatchJobs
 from backend.hosts.spark.runner import LOCAL_CHECKPOINTS, TRIGGER
-from backend.hosts.spark.tasks import PATH, Rows, run_task, tag_of
+from backend.hosts.spark.tasks import PATH, RowSource, run_task, tag_of
 from backend.operators.contract import BatchResult
 from backend.workloads.spec import SinkSpec, Workload
 from storage.vocabulary.records import Input, Run
@@ -146,7 +146,7 @@ class WithoutSpark:
         batch_id = len(self.results)
         job = self._batches.job(self._loop.begin_batch(batch_id))
         names = pa.array([file.name for file in sorted(spooled.iterdir())])
-        rows = Rows(spooled, {tag_of(self._name): self._name}, (), False)
+        rows = RowSource(spooled, {tag_of(self._name): self._name}, (), False)
         paths = pa.RecordBatch.from_arrays([names], names=[PATH])
         found = self._batches.merge(job, [run_task(job, rows, 0, [paths])])
         self._batches.publish(job, found)

@@ -125,7 +125,8 @@ def _ours(
     """Planwatch's operator with its decision core; both are timed."""
     functions, settings = built_in(), KnobSettings.defaults(AgreedyKnobs.specs(), knobs)
     query = parse_query("q", text, {STREAM: source.schema}, functions)
-    unit = FilterUnit(UnitJob("q", STREAM, source.schema, (query,), functions), settings)
+    job = UnitJob("q", (STREAM,), {STREAM: source.schema}, (query,), functions)
+    unit = FilterUnit(job, settings)
     unit.start(None)
     spark = OnSpark(session, source.schema, folder)
 

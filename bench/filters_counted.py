@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from backend.model.conditions import TRUE, Call, ContinuousQuery, Reference
+from backend.model.conditions import TRUE, ContinuousQuery, FunctionPredicate, Reference
 from backend.model.filters import BatchFiltered, CostSample
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.knobs import AgreedyKnobs
@@ -111,7 +111,7 @@ def triggers() -> None:
 def _followed(knobs: Mapping[str, Any], seed: int) -> _Totals:
     """The decision core over the counted stream, batch by batch."""
     names = [f"F{x}" for x in range(_CHANGING.n)]
-    calls = tuple(Call(name, (Reference("s"),)) for name in names)
+    calls = tuple(FunctionPredicate(name, (Reference("s"),)) for name in names)
     values = {"profile_prob": PROFILE_PROB, "reject_sample_every": 1000, **knobs}
     settings = KnobSettings.defaults(AgreedyKnobs.specs(), values)
     core = FiltersReOptimizer(ContinuousQuery("q", "S", "", TRUE, calls), settings)

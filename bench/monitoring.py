@@ -84,7 +84,7 @@ def _unit() -> SelectionUnit:
     texts = q1_queries(seed=SEED, stream=STREAM)
     queries = tuple(parse_query(n, text, {STREAM: DRIFT_SCHEMA}) for n, text in texts.items())
     settings = KnobSettings.defaults(AscKnobs.specs(), {})
-    unit = SelectionUnit(UnitJob("asc", STREAM, DRIFT_SCHEMA, queries), settings)
+    unit = SelectionUnit(UnitJob("asc", (STREAM,), {STREAM: DRIFT_SCHEMA}, queries), settings)
     unit.start(None)
     return unit
 

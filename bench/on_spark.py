@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from backend.hosts.batches import Timings, batch_result
 from backend.hosts.contract import InputSource
 from backend.hosts.spark.jobs import BatchJobs
-from backend.hosts.spark.tasks import PATH, Rows, tag_of
+from backend.hosts.spark.tasks import PATH, RowSource, tag_of
 from backend.model.schema import Schema
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.workloads.replay import Feeder
@@ -37,7 +37,7 @@ class OnSpark:
         """One batch. spooled: a folder of tuples; operators: by unit."""
         timings = Timings()
         frame = self._session.read.format("binaryFile").load(str(spooled)).select(PATH)
-        rows = Rows(spooled, {_TAG: STREAM}, (), False)
+        rows = RowSource(spooled, {_TAG: STREAM}, (), False)
         plan = BatchPlan(batch_id, {STREAM: operators})
         found = self._jobs.run(frame, rows, plan, timings)
         return batch_result(batch_id, found, {}, timings)

@@ -27,7 +27,7 @@ from backend.workloads.drift import DRIFT_SCHEMA
 from backend.workloads.sources import ArrowTableSource
 from bench import scale_c
 from bench.on_spark import spool
-from bench.scale_data import Counts, Kernel, Workload, columns_of, drift_tuples, workload
+from bench.scale_data import Counts, Kernel, ScaleData, columns_of, drift_tuples, workload
 from bench.scale_peers import duckdb_counts, polars_counts, spark_counts, timed, write_tuples
 from bench.scale_spark import spark_path_counts
 from bench.timing import take_turns
@@ -70,7 +70,7 @@ def main(share: float = 1.0) -> None:
     _against_c(works, tuples)
 
 
-def _throughput(work: Workload, size: Size, tuples: pa.Table) -> None:
+def _throughput(work: ScaleData, size: Size, tuples: pa.Table) -> None:
     ours = tuples.slice(0, size.n_ours)
     print(f"\nk = {work.k}: {len(work.order)} constructs, {_mib(work):.1f} MiB of bitmaps")
     columns = columns_of(ours, work.order)
@@ -110,7 +110,7 @@ def _runner(kernel: Kernel, columns: Sequence[Any]) -> Callable[[], Counts]:
     return lambda: kernel.run(columns)
 
 
-def _mib(work: Workload) -> float:
+def _mib(work: ScaleData) -> float:
     return work.constructs.bitmap_bytes / 2**20
 
 
@@ -124,7 +124,7 @@ def _line(name: str, n: int, seconds: float, found: Any, expected: Counts) -> No
     print(f"  {name:32} {n:>9} tuples {seconds:8.2f} s {n / seconds:13,.0f} tuples/s", flush=True)
 
 
-def _visits(works: Sequence[Workload]) -> None:
+def _visits(works: Sequence[ScaleData]) -> None:
     """Visits per tuple of every ordering on the sample (stop rule: resolved)."""
     model, rules = CostModel("resolved", 1.0), Rules("resolved", "local", 10)
     print("\nVisits per tuple on the sample")
@@ -138,7 +138,7 @@ def _visits(works: Sequence[Workload]) -> None:
         print(f"  {NAMES[ordering]:28}" + "".join(f"{cell:10.2f}" for cell in cells), flush=True)
 
 
-def _against_c(works: Sequence[Workload], tuples: pa.Table) -> None:
+def _against_c(works: Sequence[ScaleData], tuples: pa.Table) -> None:
     """One thread, regions looked up before: numba, C, and the bytes of bitmaps read a second."""
     in_c = scale_c.compiled()
     memory = scale_c.bandwidth()
@@ -153,7 +153,9 @@ def _against_c(works: Sequence[Workload], tuples: pa.Table) -> None:
                 _one_thread(work, kernel, tuples.slice(0, n), in_c, memory)
 
 
-def _one_thread(work: Workload, kernel: Kernel, tuples: pa.Table, in_c: Any, memory: float) -> None:
+def _one_thread(
+    work: ScaleData, kernel: Kernel, tuples: pa.Table, in_c: Any, memory: float
+) -> None:
     regions = np.empty((len(work.order), len(tuples)), dtype=np.int32)
     for place, column in enumerate(columns_of(tuples, work.order)):
         hit_regions(kernel.searches[place], column, None, regions[place])

@@ -31,7 +31,7 @@ Counts = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Workload:
+class ScaleData:
     """k queries with their constructs, and the order the macro-sequence gives them.
 
     texts: Where clauses. sample: regions intp[T, n], schema order.
@@ -44,7 +44,7 @@ class Workload:
     order: tuple[str, ...]
 
 
-def workload(k: int, tuples: pa.Table) -> Workload:
+def workload(k: int, tuples: pa.Table) -> ScaleData:
     """Queries with the characteristics of query set Q1 of [L12], as many as wanted."""
     streams = {"Drift": DRIFT_SCHEMA}
     found = q1_queries(seed=SEED, k=k)
@@ -54,7 +54,7 @@ def workload(k: int, tuples: pa.Table) -> Workload:
     regions = sample_regions(constructs, sample)
     order = macro_sequence(constructs, regions).order
     texts = tuple(text.split(" Where ", 1)[1] for text in found.values())
-    return Workload(k, texts, constructs, regions, order)
+    return ScaleData(k, texts, constructs, regions, order)
 
 
 def drift_tuples(n: int) -> pa.Table:
@@ -76,7 +76,7 @@ class Kernel:
     kind: str
 
     @classmethod
-    def of(cls, work: Workload, kind: str) -> Kernel:
+    def of(cls, work: ScaleData, kind: str) -> Kernel:
         """The kernel for a workload's order under a kind of plan."""
         constructs = work.constructs.constructs
         searches: list[Any] = [search_of(constructs[a]) for a in work.order]

@@ -24,8 +24,8 @@ from backend.systems.asc.matching import Regions, StopRule
 from backend.systems.asc.monitoring import Monitoring
 from backend.systems.asc.orderings import Ordering, propose
 from backend.systems.asc.ticket import Lottery, ticket_trace
-from backend.systems.asc.trigger import relative_change
 from backend.systems.asc.walk import Walked
+from storage.vocabulary.asc_rule import relative_change
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class ReferenceExecutor:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class CountedTuples:
     """Counts of the tuples begin .. begin + n_tuples - 1.
 
     visits: constructs visited. n_unmatched: tuples that satisfy no query. monitor_visits: look-ups
@@ -115,7 +115,7 @@ class Interval:
         """Mean cost; the interval is never empty."""
         return self.visits / self.n_tuples
 
-    def plus(self, n_tuples: int, done: Executed) -> Interval:
+    def plus(self, n_tuples: int, done: Executed) -> CountedTuples:
         """The interval with more tuples."""
         return replace(
             self,
@@ -138,7 +138,7 @@ class Installed(NamedTuple):
 class Simulated:
     """The run so far: its intervals, the last one perhaps shorter, and the plans installed."""
 
-    intervals: tuple[Interval, ...]
+    intervals: tuple[CountedTuples, ...]
     plans: tuple[Installed, ...]
 
     def visits_per_tuple(self, since: int = 0) -> float | None:
@@ -159,7 +159,7 @@ class Simulated:
         total = micro + sum(i.n_macro for i in self._from(since))
         return micro / total if total else None
 
-    def _from(self, since: int) -> list[Interval]:
+    def _from(self, since: int) -> list[CountedTuples]:
         return [i for i in self.intervals if i.begin >= since]
 
     def _per_tuple(self, since: int, counts: list[int]) -> float | None:
@@ -181,7 +181,7 @@ class Simulation:
         self._shape = PlanShape("ticket" if is_ticket else "early drop", first)
         self._adapts = scenario.strategy is not None and not is_ticket
         self._plans = [Installed(0, self._shape)]
-        self._intervals: list[Interval] = []
+        self._intervals: list[CountedTuples] = []
         self._at = 0
         self._baseline: Executed | None = None
         self._n_baseline = 0
@@ -225,7 +225,7 @@ class Simulation:
 
     def _count(self, n_tuples: int, done: Executed) -> None:
         if self._at % self._scenario.interval_tuples == 0:
-            self._intervals.append(Interval(self._at))
+            self._intervals.append(CountedTuples(self._at))
         self._at += n_tuples
         self._intervals[-1] = self._intervals[-1].plus(n_tuples, done)
         total = zip(self._stretch, done, strict=True)

@@ -18,7 +18,7 @@ from dashboard.api.errors import ApiError, error_body
 from dashboard.api.registry import install, respond
 from dashboard.pages import PAGES
 from dashboard.scripts import ASSETS, Scripts
-from dashboard.security import Guard, Refused, csrf_meta, page_policy, secure_headers
+from dashboard.security import Guard, RequestRefused, csrf_meta, page_policy, secure_headers
 from dashboard.services import Services
 from dashboard.shell import HEADER_PX, NAV_PX, build_shell, register_shell
 from storage.errors import BadRecord, StoreError
@@ -153,8 +153,8 @@ def _guard_requests(server: Flask, guard: Guard) -> None:
 
 
 def _answer_errors(server: Flask) -> None:
-    @server.errorhandler(Refused)
-    def _refused(error: Refused) -> Response:
+    @server.errorhandler(RequestRefused)
+    def _refused(error: RequestRefused) -> Response:
         if error.status == 401 and _is_browser_page():
             return login.to_login()
         response = respond(error_body(error.code, error.message), error.status)

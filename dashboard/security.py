@@ -20,11 +20,10 @@ from dashboard.settings import SESSION_SECONDS, Settings, is_loopback
 
 CSRF_HEADER = "X-CSRF-Token"
 CSRF_META = "csrf-token"
-SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 Level: TypeAlias = Literal["visitor", "reader"]
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is turned away. status: HTTP; code: one word; the message is a sentence."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -65,7 +64,9 @@ class Guard:
         name = _host_name(request.host)
         allowed = self._settings.allowed_hosts
         if self._settings.loopback and not is_loopback(name) and name not in allowed:
-            raise Refused(400, "bad_host", f"This server does not answer to the host name {name}.")
+            raise RequestRefused(
+                400, "bad_host", f"This server does not answer to the host name {name}."
+            )
 
     def check_origin(self, request: Request) -> None:
         """Raise Refused (403) for requests that another site's page sends through a browser."""
@@ -74,15 +75,15 @@ class Guard:
         site = request.headers.get("Sec-Fetch-Site", "none")
         opened = request.method == "GET" and request.headers.get("Sec-Fetch-Mode") == "navigate"
         if site not in ("same-origin", "none") and not opened:
-            raise Refused(403, "cross_site", "Requests from other sites are refused.")
+            raise RequestRefused(403, "cross_site", "Requests from other sites are refused.")
         origin = request.headers.get("Origin")
         if origin is not None and not opened and _host_of(origin) != request.host.lower():
-            raise Refused(403, "cross_site", "Requests from other sites are refused.")
+            raise RequestRefused(403, "cross_site", "Requests from other sites are refused.")
 
     def check_reading(self, request: Request) -> None:
         """Raise Refused (401) when reading needs a token and there is none."""
         if not self.may_read(request):
-            raise Refused(401, "token_needed", "Reading needs the bearer token or a login.")
+            raise RequestRefused(401, "token_needed", "Reading needs the bearer token or a login.")
 
     def may_read(self, request: Request) -> bool:
         """Whether reading is open, or the request carries the token or a login."""
@@ -101,13 +102,13 @@ class Guard:
         elif self.has_csrf(request):
             actor = f"page {request.remote_addr}"
         else:
-            raise Refused(
+            raise RequestRefused(
                 401,
                 "token_needed",
                 f"A change needs 'Authorization: Bearer TOKEN' or the page's {CSRF_HEADER}.",
             )
         if self._settings.why_no_control:
-            raise Refused(403, "read_only", self._settings.why_no_control)
+            raise RequestRefused(403, "read_only", self._settings.why_no_control)
         return actor
 
     def has_bearer(self, request: Request) -> bool:

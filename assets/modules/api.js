@@ -33,28 +33,17 @@ export function apiError(answer) {
 }
 
 const WAIT_MS = 400;
-const PATIENCE_MS = 120000;
+const SOON_MS = 10000; // afterwards it looks less often: a batch may take minutes
 
-/** Follow a command until the engine answered it; onChange(command) once. Returns a stop function. */
+/** Follow a command until the engine answered it; onChange(command) once. */
 export function followCommand(run, id, onChange) {
   const begun = Date.now();
-  let timer = null;
-  let over = false;
   async function look() {
     const answer = await callApi("GET", `/runs/${encodeURIComponent(run)}/commands/${id}`);
-    if (over) return;
     if (answer.ok && answer.body.state !== "requested") {
-      over = true;
       onChange(answer.body);
       refresh(true);
-      return;
-    }
-    const waited = Date.now() - begun;
-    if (waited < PATIENCE_MS) timer = window.setTimeout(look, waited < 10000 ? WAIT_MS : 5 * WAIT_MS);
+    } else window.setTimeout(look, Date.now() - begun < SOON_MS ? WAIT_MS : 5 * WAIT_MS);
   }
-  timer = window.setTimeout(look, WAIT_MS / 2);
-  return () => {
-    over = true;
-    window.clearTimeout(timer);
-  };
+  window.setTimeout(look, WAIT_MS / 2);
 }

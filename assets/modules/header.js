@@ -2,11 +2,13 @@
 import { callApi } from "./api.js";
 import { announce, byId, el, emit, on, setAttr, setText, toast } from "./core.js";
 import { age } from "./format.js";
-import { currentMode, go, known, layOutAgain, moment, refresh, running, shownBatch } from "./moment.js";
+import { currentMode, go, known, layOutAgain, moment, refresh, running } from "./moment.js";
+import { awaitedBatch, paintedBatch } from "./painted.js";
+import { ALIVE, standing } from "./standing.js";
 
 const MODES = { live: "LIVE", frozen: "FROZEN", replay: "REPLAY" };
 const SAID = { live: "Live.", frozen: "Frozen. Nothing moves until you resume.", replay: "Replay of the past." };
-const STOPPED_S = 10;
+const ASK_MS = 5000;
 const TOAST_GAP_MS = 5000;
 let shell = null;
 let said = null;
@@ -25,7 +27,8 @@ export function receive(data) {
   const fresh = !same || known.now === null || data.now >= known.now;
   known.run = run.id || null;
   known.state = run.state || null;
-  if (!same) beat = null;
+  if (!same || run.heartbeat_at > beat) beat = run.heartbeat_at || null;
+  backlog = run.backlog ?? null;
   if (before && !before.run && data.run) layOutAgain();
   if (fresh) Object.assign(known, { now: data.now, time: data.time });
   if (same && currentMode() === "live") announcePlan(before.plans, data.plans);
@@ -75,9 +78,9 @@ export function drawHeader() {
   setAttr(page, "data-mode", mode);
   setText("pw-mode-word", shell.run ? MODES[mode] : "NO RUN");
   setAttr(byId("pw-mode"), "data-mode", shell.run ? mode : "none");
+  drawAge();
   drawState();
   drawRuns();
-  drawPlan();
   drawSince(mode);
   drawNav();
   if (said !== mode && shell.run) {
@@ -85,7 +88,6 @@ export function drawHeader() {
     said = mode;
   }
   document.title = [pageTitle(), shell.run && shell.run.id, shell.run && MODES[mode], "Planwatch"].filter(Boolean).join(" · ");
-  drawAge();
 }
 
 const pageTitle = () => {
@@ -95,9 +97,9 @@ const pageTitle = () => {
 
 function drawState() {
   const node = byId("pw-run-state");
-  const state = known.state || "";
-  setText(node, state);
-  setAttr(node, "data-state", state);
+  setText(node, stands.word);
+  setAttr(node, "data-state", stands.word);
+  setAttr(byId("pw-shell"), "data-standing", stands.word);
   const run = shell.run || {};
   setText("pw-stream", run.id ? `${run.workload} / ${run.stream}` : "");
 }
@@ -107,19 +109,20 @@ function drawRuns() {
   if (!slot) return;
   if (!slot.firstChild) slot.append(el("select", { id: "pw-run", class: "pw-input", "aria-label": "Run" }));
   const picker = slot.firstChild;
-  const key = shell.runs.map((run) => run.id + run.state).join();
+  const stateOf = (run) => (run.id === known.run ? stands.word : run.state);
+  const key = shell.runs.map((run) => run.id + stateOf(run)).join();
   if (picker.dataset.key !== key) {
     picker.dataset.key = key;
-    picker.replaceChildren(...shell.runs.map((run) => el("option", { value: run.id }, `${run.state === "running" ? "● " : ""}${run.label}`)));
+    picker.replaceChildren(...shell.runs.map((run) => el("option", { value: run.id }, `${ALIVE.includes(stateOf(run)) ? "● " : ""}${run.label}`)));
     picker.disabled = shell.runs.length === 0;
   }
   if (shell.run && picker.value !== shell.run.id) picker.value = shell.run.id;
 }
 
 function drawPlan() {
-  const plan = planAt(shownBatch());
+  const plan = planAt(paintedBatch());
   setText("pw-plan", plan ? `Plan ${plan.version}` : "No plan yet");
-  const until = currentMode() === "live" ? Date.now() / 1000 : timeAt(shownBatch());
+  const until = currentMode() === "live" ? Date.now() / 1000 : timeAt(paintedBatch());
   setText("pw-plan-age", plan && until !== null ? `· ${age(until - plan.time)} old` : "");
 }
 
@@ -138,10 +141,12 @@ export function timeAt(batch) {
 function drawSince(mode) {
   const band = byId("pw-since");
   if (!band) return;
-  const behind = known.now !== null && moment.at !== null ? Math.max(0, known.now - moment.at) : 0;
+  const here = paintedBatch();
+  const behind = known.now !== null && here !== null ? Math.max(0, known.now - here) : 0;
   const shown = mode === "frozen" || (mode === "replay" && running());
   band.hidden = !shown;
-  setText("pw-since-text", `batch ${shownBatch() ?? "—"} · ${behind} ${behind === 1 ? "batch" : "batches"} since`);
+  const ahead = awaitedBatch() === null ? "" : ` · loading ${awaitedBatch()} …`;
+  setText("pw-since-text", `batch ${here ?? "—"} · ${behind} ${behind === 1 ? "batch" : "batches"} since${ahead}`);
 }
 
 function drawNav() {
@@ -157,46 +162,50 @@ function drawNav() {
 
 const since = (time) => (typeof time === "number" ? Date.now() / 1000 - time : null);
 let beat = null; // last sign of life of the engine, asked for only when its records stay away
+let backlog = null; // tuples that waited at the newest batch
 let asked = 0;
+let stands = { word: "", words: "", level: "quiet" };
 
 async function askForLife(run) {
-  if (Date.now() - asked < (STOPPED_S / 2) * 1000) return;
+  if (Date.now() - asked < ASK_MS) return;
   asked = Date.now();
   const answer = await callApi("GET", "/runs/" + encodeURIComponent(run));
   if (!answer.ok) return;
-  beat = answer.body.heartbeat_at;
+  beat = answer.body.heartbeat_at || beat;
   if (answer.body.state !== known.state) refresh(true);
 }
 
-/* Once a second and at every delta: how old the newest record is. */
+/** How the run shown stands: see standing.js. */
+export const runStanding = () => stands;
+
+/* Once a second and at every delta: how the run stands, and how old its newest record is. */
 function drawAge() {
   const node = byId("pw-age");
   if (!node || !shell) return;
-  const seconds = since(known.time);
-  const period = Math.max(0.2, shell.period_s || 1);
-  const late = running() && seconds !== null && seconds > Math.max(STOPPED_S, 10 * period);
-  if (late) askForLife(shell.run.id);
-  const idle = late && beat !== null && since(beat) < STOPPED_S;
-  const words = seconds === null ? "no data yet" : `data ${age(seconds)} old`;
-  const ended = shell.run && !running() ? `${known.state} ${age(seconds)} ago` : words;
-  const sign = idle ? "idle · " : late ? "ENGINE STOPPED · " : "";
-  setText(node, sign + ended);
-  setAttr(node, "data-level", staleness(seconds, period, idle));
+  const before = stands.word;
+  const run = shell.run && { state: known.state, batch: known.now, age_s: since(known.time), beat_age_s: since(beat), backlog, period_s: shell.period_s };
+  stands = run ? standing(run) : { word: "", words: "", level: "quiet" };
+  if (run && running() && stands.word !== "running") askForLife(shell.run.id);
+  setText(node, stands.words);
+  setAttr(node, "data-level", stands.level);
+  if (stands.word !== before) {
+    drawState();
+    drawRuns();
+    emit("standing");
+    if (before) refresh("numbers");
+  }
   drawPlan();
-}
-
-function staleness(seconds, period, idle) {
-  if (seconds === null || !running()) return "quiet";
-  if (seconds > 10 * period && !idle) return "red";
-  return seconds > 3 * period ? "amber" : "ok";
 }
 
 on("moment", ({ turned }) => {
   drawHeader();
   if (turned) announce(pageTitle());
 });
+on("painting", drawHeader);
 on("delta", (delta) => {
   known.state = delta.st || known.state;
+  const waiting = ((delta.v || {}).system || {}).backlog_tuples;
+  if (typeof waiting === "number") backlog = waiting;
   if (currentMode() === "frozen" || currentMode() === "replay") drawSince(currentMode());
   drawAge();
 });

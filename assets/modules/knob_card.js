@@ -1,86 +1,71 @@
 /* KnobCard: one knob as a draft that is applied on purpose; a Dash component.
 
    Props: run, knob (a Knob row: name, scope, kind, value, default, unit, help, low, high, scale, choices,
-   version, batch), disabled (why it cannot be turned, or ''), compact. The card requests and never
-   claims: PENDING until the engine says applied at a batch, or refused and why. */
-import { apiError, callApi, followCommand } from "./api.js";
-import { announce, toast } from "./core.js";
+   version, batch), disabled (why it cannot be turned, or ''), compact, pending. The card requests and
+   never claims: it shows what was asked for, PENDING until the engine says applied at a batch, or
+   refused and why. */
+import { on, toast } from "./core.js";
+import { runStanding } from "./header.js";
 import { knobParse, knobPosition, knobProblem, knobRange, knobSlides, knobStep, knobText, knobValue } from "./knob_scale.js";
-import { refresh } from "./moment.js";
-import { h, useEffect, useRef, useState } from "./react.js";
+import { adopt, forget, keyOf, send, turnsOf } from "./knob_turns.js";
+import { currentMode, known } from "./moment.js";
+import { h, useEffect, useState } from "./react.js";
 
-/* The request's life: null, {phase: pending | applied | refused, value, text}. */
-function useRequest(run, { name, scope }, waiting) {
-  const [request, setRequest] = useState(null);
-  const stop = useRef(null);
-  const follow = (id, value) => {
-    stop.current = followCommand(run, id, (command) => {
-      const applied = command.state === "applied";
-      const text = applied ? `applied at batch ${command.applied_batch}` : `refused: ${command.answer}`;
-      setRequest({ phase: command.state, value, text });
-      announce(`${name} ${text}`);
-    });
-  };
+/** A knob with the turns of this tab: row (as the engine last made it), request, queue, and wanted, the
+    value it has or is to have. waiting: a request the store knows of, {id, value}. */
+export function useTurns(run, knob, waiting) {
+  const key = keyOf(run, knob);
+  const [, redraw] = useState(0);
   useEffect(() => {
-    if (waiting) {
-      setRequest({ phase: "pending", value: waiting.value, text: "pending" });
-      follow(waiting.id, waiting.value);
-    }
-    return () => stop.current && stop.current();
-  }, []);
-
-  async function send(value, reason, version) {
-    if (stop.current) stop.current();
-    setRequest({ phase: "pending", value, text: "pending" });
-    const body = { knob: name, scope, value, reason, expected_version: version };
-    const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
-    if (!answer.ok) {
-      setRequest({ phase: "refused", value, text: "refused: " + apiError(answer) });
-      announce(`${name} refused`);
-      return;
-    }
-    refresh(true);
-    follow(answer.body.id, value);
-  }
-  return [request, send, () => setRequest(null)];
+    const again = () => redraw((count) => count + 1);
+    const offs = [on("turns", (changed) => changed === key && again()), on("standing", again)];
+    if (waiting) adopt(run, knob, waiting);
+    return () => {
+      for (const off of offs) off();
+      forget(key);
+    };
+  }, [key]);
+  const { request, queue, row } = turnsOf(key);
+  const own = row !== null && row.version >= knob.version && currentMode() === "live";
+  const open = queue.length ? queue[queue.length - 1] : request && request.phase === "pending" ? request : null;
+  return { key, request, queue, row: own ? row : knob, own, wanted: open ? open.value : own ? row.value : knob.value };
 }
 
-export const useKnobRequest = useRequest; // also of assets/page_whatif.js
-
-/* The draft: text as typed, with the version it was begun on; null follows the engine. */
-function useDraft(knob) {
+/* The draft: text as typed, with the version it was begun on; null follows the knob. */
+function useDraft(row, wanted) {
   const [draft, setDraft] = useState(null);
-  const edit = (text) => setDraft((last) => ({ text: String(text), version: last ? last.version : knob.version }));
-  return { text: draft ? draft.text : String(knob.value), draft, edit, drop: () => setDraft(null) };
+  const edit = (text) => setDraft((last) => ({ text: String(text), version: last ? last.version : row.version }));
+  return { text: draft ? draft.text : String(wanted), draft, edit, drop: () => setDraft(null) };
 }
 
 /* The knob being turned: the request, the draft and its reason, and what can be done with them. */
-function useTurn({ knob, run, disabled, pending }) {
-  const [request, send, forget] = useRequest(run, knob, pending);
-  const { text, draft, edit, drop } = useDraft(knob);
+function useTurn({ knob: served, run, disabled, pending }) {
+  const { key, request, queue, row: knob, own, wanted } = useTurns(run, served, pending);
+  const { text, draft, edit, drop } = useDraft(knob, wanted);
   const [reason, setReason] = useState("");
   const problem = knobProblem(knob, text);
   const value = knobParse(knob, text);
-  const changed = draft !== null && value !== knob.value;
-  const overtaken = changed && draft.version !== knob.version;
+  const changed = draft !== null && value !== wanted;
+  const overtaken = changed && !own && draft.version !== knob.version; // by someone else
   const off = Boolean(disabled);
   const change = (next) => {
-    if (request && request.phase !== "pending") forget();
+    forget(key);
     edit(next);
   };
   const apply = () => {
     if (off || !changed || problem) return;
-    send(value, reason, draft.version);
+    send(run, knob, value, reason, overtaken ? draft.version : knob.version);
     drop();
     setReason("");
   };
   const label = knob.name;
-  return { knob, label, request, text, value, reason, problem, changed, overtaken, off, change, setReason, apply, drop };
+  return { knob, label, request, queue, text, value, reason, problem, changed, overtaken, off, change, setReason, apply, drop };
 }
 
 export function KnobCard(props) {
-  const { knob, disabled, compact } = props;
+  const { disabled, compact } = props;
   const turn = useTurn(props);
+  const { knob } = turn;
   const onKeyDown = (event) => {
     event.stopPropagation();
     if (event.key === "Enter" && event.target.tagName === "INPUT") turn.apply();
@@ -97,7 +82,7 @@ export function KnobCard(props) {
       title: disabled || null,
       onKeyDown,
     },
-    heading(knob, turn.request, compact),
+    heading(turn, compact),
     !compact && h("p", { className: "pw-knob-help" }, knob.help),
     h("div", { className: "pw-knob-control" }, knobSlides(knob) && slider(turn), box(turn), h("span", { className: "pw-knob-unit" }, knob.unit)),
     !compact && foot(knob),
@@ -109,16 +94,31 @@ export function KnobCard(props) {
 
 const warning = (text) => h("p", { className: "pw-knob-note pw-ink-warning" }, text);
 
-function heading(knob, request, compact) {
+function heading({ knob, request, queue }, compact) {
   const set = knob.version > 0 ? `set at batch ${knob.batch}` : "start value";
   return h(
     "header",
     { className: "pw-knob-head" },
     h(compact ? "h4" : "h3", { title: knob.help }, knob.name),
     request
-      ? h("span", { className: `pw-chip pw-chip-${request.phase}`, "data-phase": request.phase, role: "status" }, request.text)
+      ? answerChip(request, queue)
       : !compact && h("span", { className: "pw-knob-since" }, `v${knob.version} · ${set}`)
   );
+}
+
+/** What became of a request, and what waits behind it. */
+export function answerChip(request, queue) {
+  const waits = request.phase === "pending" ? `, ${waitWords()}` : "";
+  const then = queue.map((turn) => `, then ${turn.value}`).join("");
+  return h("span", { className: `pw-chip pw-chip-${request.phase}`, "data-phase": request.phase, role: "status" }, request.text + waits + then);
+}
+
+/* What a request waits for. */
+function waitWords() {
+  const { word } = runStanding();
+  if (word === "working") return `waits for batch ${known.now + 1} to end`;
+  if (word === "stopped") return "but the engine gives no sign of life";
+  return word === "starting" ? "waits for the first batch" : "takes effect at the next batch";
 }
 
 /** The slider of a knob's range with a mark on it: {label, words, mark, title, off, className}. */
@@ -201,20 +201,12 @@ function actions({ knob, reason, setReason, apply, drop, problem, value }) {
 }
 
 
-/* Revert buttons of the audit log: data-pw-revert = JSON {knob, scope, value, version, command}. */
+/* Revert buttons of the audit log: data-pw-revert = JSON {run, knob, scope, value, version, command}. */
 document.addEventListener("click", async function (event) {
   const button = event.target instanceof Element && event.target.closest("[data-pw-revert]");
   if (!button || button.disabled) return;
   const { run, knob, scope, value, version, command } = JSON.parse(button.dataset.pwRevert);
-  button.disabled = true;
-  const body = { knob, scope, value, reason: `revert of #${command}`, expected_version: version };
-  const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
-  button.disabled = false;
-  if (answer.ok) {
-    toast(`Revert of ${knob} to ${value} requested`);
-    followCommand(run, answer.body.id, (done) =>
-      toast(done.state === "applied" ? `${knob} = ${value} applied at batch ${done.applied_batch}` : `Revert refused: ${done.answer}`, null, done.state === "applied" ? "ok" : "error")
-    );
-    refresh(true);
-  } else toast(`Revert refused: ${apiError(answer)}`, null, "error");
+  toast(`Revert of ${knob} to ${value} requested`);
+  const done = await send(run, { name: knob, scope }, value, `revert of #${command}`, version);
+  toast(`${knob} = ${value} ${done.text}`, null, done.phase === "applied" ? "ok" : "error");
 });

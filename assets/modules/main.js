@@ -15,6 +15,7 @@ import { latencies } from "./live.js";
 import { fromLocation, go, known, shownBatch } from "./moment.js";
 import { decisionsFilter, decisionsShow } from "./page_decisions.js";
 import { panelKey } from "./page_keys.js";
+import "./page_monitor.js";
 import "./page_results.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import { timelineClick } from "./page_timeline.js";
@@ -25,7 +26,7 @@ import { Segments } from "./segments.js";
 import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
-import "./tables.js";
+import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {

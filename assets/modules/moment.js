@@ -1,11 +1,12 @@
 /* The moment: what the URL says, what the browser knows is newest, and the store pages read.
 
-   URL: path = page, ?run=&at=&node=&frozen=1&show=&unit=. Every change goes through the URL and Dash's
+   URL: path = page, ?run=&at=&node=&frozen=1&show=&unit=, and &heat=&tables=&span=. Every change goes through the URL and Dash's
    Location, so back, forward, reload and a copied link all mean the same. See dashboard/context.py
    for the store protocol. */
-import { parse, search } from "./address.js";
+import { OWN, parse, search } from "./address.js";
 import { emit } from "./core.js";
 import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
+import { busy, settled } from "./settled.js";
 
 /* How soon after the last one the server is asked again: a small λ must not make it render all day. */
 const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
@@ -13,7 +14,7 @@ const RUNNING = ["starting", "running"];
 
 /** What the URL says, replaced whole by every move.
     @type {import("./address.js").Moment} */
-export let moment = { path: "/", run: null, at: null, node: null, frozen: false, show: null, unit: null };
+export let moment = parse("/", "");
 /* What the shell and the deltas told: the run shown, its newest batch and record time. */
 export const known = { run: null, state: null, now: null, time: null, plan: null, knobs: null };
 let news = 0;
@@ -39,21 +40,23 @@ function data() {
   return { run, at, node, frozen, show, unit, batch, news };
 }
 
-/** Move: {path, run, at, node, frozen, show, unit}; absent fields stay, but show belongs to its page.
-    replace: no new history entry. */
+/** Move: some fields of the moment; absent ones stay, but show and tables belong to their page.
+    replace: no new history entry. Answers whether that changes anything. */
 export function go(changes, replace) {
   const next = Object.assign({}, moment, changes);
   if ("at" in changes && !("frozen" in changes)) next.frozen = false;
-  if (next.path !== moment.path && !("show" in changes)) next.show = null;
+  if (next.path !== moment.path) for (const own of ["show", "tables"]) if (!(own in changes)) next[own] = null;
   if (changes.run && changes.run !== moment.run) {
     next.at = "at" in changes ? changes.at : null;
     next.node = "node" in changes ? changes.node : null;
     next.unit = "unit" in changes ? changes.unit : null;
+    next.span = "span" in changes ? changes.span : null;
   }
   const url = next.path + search(next);
-  if (url === window.location.pathname + window.location.search) return;
+  if (url === window.location.pathname + window.location.search) return false;
   window.history[replace ? "replaceState" : "pushState"]({}, "", url);
   window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+  return true;
 }
 
 export function permalink() {
@@ -81,7 +84,9 @@ export function refresh(what) {
   waiting = window.setTimeout(push, at - Date.now());
 }
 
-function push() {
+/* What is asked while the page still answers would throw that answer away. */
+async function push() {
+  if (busy()) await settled();
   waiting = null;
   if (currentMode() === "frozen") return;
   lastPush = Date.now();
@@ -89,9 +94,11 @@ function push() {
   pushShell();
 }
 
+const pageKey = () => ({ path: moment.path, run: moment.run, theme: window.planwatch.theme.scheme() });
+
 /** Ask the server for the page anew: its run has just begun to exist. */
 export function layOutAgain() {
-  setProps("pw-page-key", { data: { path: moment.path, run: moment.run, again: Date.now() } });
+  setProps("pw-page-key", { data: { ...pageKey(), again: Date.now() } });
 }
 
 /* Without a run there is no stream to tell of one: look now and then. */
@@ -120,9 +127,10 @@ export function fromLocation(path, text) {
   const turned = !first && before.path !== moment.path;
   if (turned) window.scrollTo(0, 0);
   window.queueMicrotask(() => emit("moment", { before, turned }));
+  const seen = first || Object.keys(moment).some((name) => !OWN.includes(name) && moment[name] !== before[name]);
   return [
-    data(),
-    moved ? { path: moment.path, run: moment.run } : noUpdate(),
+    seen ? data() : noUpdate(),
+    moved ? pageKey() : noUpdate(),
     shell ? { run: moment.run, news } : noUpdate(),
   ];
 }
@@ -130,7 +138,7 @@ export function fromLocation(path, text) {
 /* Links and anything else with data-pw-* move the moment without a page load. */
 document.addEventListener("click", function (event) {
   const plain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit]");
+  const target = event.target instanceof Element && event.target.closest("[data-pw-path],[data-pw-at],[data-pw-node],[data-pw-unit],[data-pw-show]");
   if (!target || !plain) return;
   event.preventDefault();
   const wanted = target.dataset;
@@ -139,6 +147,7 @@ document.addEventListener("click", function (event) {
   if (wanted.pwAt !== undefined) changes.at = wanted.pwAt === "now" ? null : Number(wanted.pwAt);
   if (wanted.pwNode !== undefined) changes.node = wanted.pwNode || null;
   if (wanted.pwUnit !== undefined) changes.unit = wanted.pwUnit || null;
+  if (wanted.pwShow !== undefined) changes.show = wanted.pwShow || null;
   if (wanted.pwRun) changes.run = wanted.pwRun;
   go(changes);
 });

@@ -3,8 +3,9 @@
    Props: run, knob (the row of mu), value (the mu tried, null = the knob's), disabled (why it cannot
    be applied now, or ''). Trying costs nothing and is always possible; applying is a request like any
    other turn of a knob, followed until the engine answers. */
-import { knobNumber, knobSlider, useKnobRequest } from "./knob_card.js";
+import { answerChip, knobNumber, knobSlider, useTurns } from "./knob_card.js";
 import { knobParse, knobProblem } from "./knob_scale.js";
+import { send } from "./knob_turns.js";
 import { go } from "./moment.js";
 import { h, useEffect, useRef, useState } from "./react.js";
 
@@ -39,14 +40,14 @@ function useTried({ knob, value, setProps }) {
 const LOOKS = { label: "What if μ were", className: "pw-whatif-slider" };
 
 function Body(props) {
-  const { run, knob, disabled } = props;
-  const { text, mu, change, back } = useTried(props);
-  const [request, send] = useKnobRequest(run, knob, null);
+  const { run, disabled } = props;
+  const { request, queue, row: knob } = useTurns(run, props.knob, null);
+  const { text, mu, change, back } = useTried({ ...props, knob });
   const problem = knobProblem(knob, text);
   const same = mu === Number(knob.value);
   const waiting = request !== null && request.phase === "pending";
-  const apply = () => send(mu, "what-if on the Timeline", knob.version);
-  const chip = request && h("span", { className: `pw-chip pw-chip-${request.phase}`, "data-phase": request.phase, role: "status" }, request.text);
+  const apply = () => send(run, knob, mu, "what-if on the Timeline", knob.version);
+  const chip = request && answerChip(request, queue);
   return h(
     "div",
     { className: "pw-whatif", "data-mu": String(mu), onKeyDown: (event) => event.stopPropagation() },

@@ -2,11 +2,13 @@
 import { el, on, setAttr } from "./core.js";
 import { currentShell, timeAt } from "./header.js";
 import { currentMode, go, known, shownBatch, toggleFreeze } from "./moment.js";
+import { isPainting } from "./painted.js";
 
 const SPEEDS = [1, 2, 5, 10, 25, 50, 100];
-const STEP_MS = 500; // one page refresh at a time
+const STEP_MS = 250;
 let timer = null;
 let clock = null; // recorded time the cursor has reached
+let stepped = 0; // when it did
 let button = null;
 let speed = null;
 
@@ -39,14 +41,19 @@ function play() {
   const ended = shownBatch() >= known.now;
   if (ended) go({ at: data.first });
   clock = timeAt(ended ? data.first : shownBatch());
+  stepped = performance.now();
   timer = window.setInterval(step, STEP_MS);
   draw();
 }
 
+/* The next step waits until the page shows the last one; the time that took counts. */
 function step() {
   const data = currentShell();
   if (!data || currentMode() !== "replay") return pause();
-  clock += (STEP_MS / 1000) * Number(speed.value);
+  if (isPainting()) return undefined;
+  const now = performance.now();
+  clock += ((now - stepped) / 1000) * Number(speed.value);
+  stepped = now;
   const next = batchAt(data.times, clock);
   if (next > shownBatch()) go({ at: Math.min(next, known.now) }, true);
   return next >= known.now ? pause() : undefined;

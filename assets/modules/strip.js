@@ -8,6 +8,7 @@ import { currentShell, timeAt } from "./header.js";
 import { areaPoints, linePoints, scale } from "./paths.js";
 import { pointsOf } from "./points.js";
 import { currentMode, go, known, moment, shownBatch } from "./moment.js";
+import { aim, awaitedBatch, seek } from "./painted.js";
 import { pause, replayControls } from "./replay.js";
 
 const PAD = 8; // half the thumb of the range, so that its centre is on the batch
@@ -46,32 +47,21 @@ function build(strip) {
   new ResizeObserver(() => draw()).observe(track);
 }
 
-let scrubbed = 0;
-let pending = null;
-
 function scrub(batch, moving) {
-  window.clearTimeout(pending);
-  const wait = moving ? Math.max(0, scrubbed + 120 - Date.now()) : 0;
   place(batch);
-  pending = window.setTimeout(() => {
-    scrubbed = Date.now();
-    pause();
-    seek(batch, moving);
-  }, wait);
+  pause();
+  seek(batch, moving);
 }
 
-/** Show a batch; what was frozen stays frozen. */
-export const seek = (at, replace) => go({ at, frozen: moment.frozen }, replace);
-
 export function stepBatch(way) {
-  const shown = shownBatch();
+  const shown = aim();
   if (shown === null) return;
   pause();
   seek(Math.min(known.now, Math.max(range.first, shown + way)));
 }
 
 export function stepAdaptation(way) {
-  const shown = shownBatch();
+  const shown = aim();
   const batches = ((currentShell() || {}).plans || []).slice(1).map((plan) => plan.batch);
   const ahead = way < 0 ? batches.filter((b) => b < shown).pop() : batches.find((b) => b > shown);
   if (ahead === undefined) return announce(way < 0 ? "No earlier adaptation" : "No later adaptation");
@@ -116,7 +106,7 @@ function draw() {
   parts.slider.disabled = empty;
   parts.slider.min = range.first;
   parts.slider.max = range.last;
-  place(shownBatch());
+  place(aim());
 }
 
 function drawCost() {
@@ -183,7 +173,8 @@ function place(batch) {
     if (document.activeElement !== parts.slider || Number(parts.slider.value) !== batch) parts.slider.value = batch;
   }
   const time = shown ? timeAt(batch) : null;
-  setText(parts.batch, shown ? `batch ${show(batch, "int")}` : "");
+  const word = batch === awaitedBatch() ? "loading" : "batch";
+  setText(parts.batch, shown ? `${word} ${show(batch, "int")}` : "");
   setText(parts.time, time === null ? "" : `${clock(time)} UTC`);
   setAttr(parts.slider, "aria-valuetext", shown ? `batch ${batch} of ${range.last}` : "no batches yet");
   parts.now.disabled = moment.at === null;
@@ -199,6 +190,7 @@ on("shell", (data) => {
 });
 
 on("moment", () => parts && draw());
+on("painting", () => parts && place(aim()));
 
 /* New batches: extend while LIVE; in REPLAY only the end of the scale grows; FROZEN stands still. */
 on("delta", (delta) => {

@@ -2,7 +2,8 @@
 
 Every node keeps the token it starts at, for error positions; equality leaves it out. Expressions
 that were looked up (backend.cql.resolve) are of the same types, with Column, Literal and Table in
-place of Name and Constant, and with logical plans in place of statements.
+place of Name and Constant, and with logical plans in place of statements; those of an operator
+network have At in place of Column.
 """
 
 from __future__ import annotations
@@ -52,10 +53,37 @@ class Column(Located):
 
 
 @dataclass(frozen=True, slots=True)
+class At(Located):
+    """An attribute by its place: column number ``index`` of the input, of a type of Spark SQL."""
+
+    index: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Widened(Located):
+    """``operand`` as a value of a wider type: an integer as a double, a date as a timestamp."""
+
+    operand: Node
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Literal(Located):
-    """A constant of the type of what it is compared with, or of its own; None is NULL."""
+    """A constant of the type of what it is compared with, or of its own; None is NULL.
+
+    Equal to those of the same type and value: 1, 1.0 and true are three constants.
+    """
 
     value: int | float | str | bool | date | datetime | None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +207,8 @@ Node: TypeAlias = (
     Name
     | Constant
     | Column
+    | At
+    | Widened
     | Literal
     | Table
     | Arithmetic

@@ -45,7 +45,7 @@ def format_condition(condition: Condition) -> str:
 
 def format_filter(part: Expensive) -> str:
     """A call or a membership in a window as CQL."""
-    if isinstance(part, conditions.Call):
+    if isinstance(part, conditions.FunctionPredicate):
         arguments = ", ".join(_argument(a) for a in part.arguments)
         return f"{'not ' if part.negated else ''}{part.function}({arguments})"
     word = "not in" if part.negated else "in"

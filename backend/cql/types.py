@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from datetime import date, datetime
 from typing import Any, Final
 
 from backend.cql.nodes import (
     Aggregated,
     Arithmetic,
+    At,
     Call,
     Column,
     Literal,
     Located,
+    Logic,
     Negative,
     Node,
+    Not,
     Subquery,
     Table,
+    Widened,
 )
 from backend.model.functions import ANY
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES
@@ -38,14 +42,14 @@ _BY_VALUE: Final[dict[type, str]] = {
 
 def type_of(node: Node) -> str:
     """The type of an expression that was looked up."""
-    if isinstance(node, Column):
+    if isinstance(node, Column | At | Widened):
         return node.type
     if isinstance(node, Literal):
         return _BY_VALUE[type(node.value)]
     if isinstance(node, Arithmetic):
-        return _widest(type_of(node.left), type_of(node.right), node.op == "/")
+        return _arithmetic_type({type_of(node.left), type_of(node.right)}, node.op == "/")
     if isinstance(node, Negative):
-        return type_of(node.operand)
+        return _arithmetic_type({type_of(node.operand)}, False)
     if isinstance(node, Aggregated):
         return _aggregate_type(node)
     if isinstance(node, Subquery):
@@ -55,13 +59,23 @@ def type_of(node: Node) -> str:
     return "table" if isinstance(node, Table) else "boolean"
 
 
-def _widest(left: str, right: str, division: bool) -> str:
-    both = {left, right} - {"null"}
-    if "" in both:
+def _arithmetic_type(operands: set[str], division: bool) -> str:
+    if "" in operands:
         return ""
-    if division or both & FLOAT_TYPES:
-        return "double"
-    return max(both, key=_WIDTHS.index, default="bigint")
+    return "double" if division or operands & FLOAT_TYPES else "bigint"
+
+
+def common_type(left: str, right: str) -> str:
+    """The type that values of both become where they stand in one column; '' where only a run can
+    tell. The types are comparable."""
+    if left == right or right == "null":
+        return left
+    if left == "null" or "" in (left, right):
+        return right if left == "null" else ""
+    if family(left) == "time":
+        return "timestamp"
+    both = {left, right}
+    return "double" if both & FLOAT_TYPES else max(both, key=_WIDTHS.index)
 
 
 def _aggregate_type(node: Aggregated) -> str:
@@ -102,6 +116,12 @@ def with_article(type_name: str) -> str:
     return f"{'an' if type_name in ('int', 'any') else 'a'} {type_name}"
 
 
+def has_more_bits(node: Node) -> bool:
+    """Whether it is a constant integer that 64 bits do not hold."""
+    value = node.value if isinstance(node, Literal) else None
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
+
+
 def described(node: Node) -> str:
     """``a is an int attribute``, or of what has no name ``this is an int``."""
     kind = with_article(type_of(node))
@@ -117,8 +137,40 @@ def parts_of(node: Node) -> Iterator[Node]:
                 yield inner  # type: ignore[misc]  # what is located in an expression is one
 
 
+def rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Node:
+    """The expression with some of its parts exchanged; subqueries are not entered.
+
+    change: what stands for a part; None: the part, its own parts exchanged.
+    """
+    found = change(node)
+    if found is not None:
+        return found
+    inside: dict[str, Any] = {}
+    for part in fields(node):
+        value: Any = getattr(node, part.name)
+        if part.name == "relation":
+            continue
+        if isinstance(value, Located):
+            inside[part.name] = rebuilt(value, change)  # type: ignore[arg-type]  # as parts_of
+        elif isinstance(value, tuple) and value and isinstance(value[0], Located):
+            inside[part.name] = tuple(rebuilt(one, change) for one in value)
+    return replace(node, **inside) if inside else node
+
+
 def expressions_in(node: Node) -> Iterator[Node]:
     """The expression and those within it, each before its parts."""
     yield node
     for part in parts_of(node):
         yield from expressions_in(part)
+
+
+def conjuncts(node: Node, negate: bool = False) -> Iterator[tuple[Node, bool]]:
+    """The conditions that all hold exactly when the given one does, or NOT of it; each with whether
+    it is negated itself."""
+    if isinstance(node, Not):
+        yield from conjuncts(node.part, not negate)
+    elif isinstance(node, Logic) and (node.word == "and") != negate:
+        for part in node.parts:
+            yield from conjuncts(part, negate)
+    else:
+        yield node, negate

@@ -8,22 +8,33 @@ from dataclasses import dataclass, field
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.functions import Functions
 from backend.model.schema import Schema
+from backend.operators.network.job import StreamTime
 from backend.systems.contract import System
 from backend.systems.registry import SYSTEMS
 from backend.workloads.relations import SlidingRelation
+from backend.workloads.stored import StoredRelation
+from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.vocabulary.records import Json
 
 
 @dataclass(frozen=True, slots=True)
 class InputJob:
     """A stream the run reads. timestamp: the attribute that carries its time, or ''. source: facts
-    to show. rate: tuples per second it starts with; None: it is not replayed."""
+    to show. rate: tuples per second it starts with; None: it is not replayed. tick_us, disorder: as
+    in StreamTime."""
 
     name: str
     schema: Schema
     timestamp: str = ""
     source: Mapping[str, Json] = field(default_factory=dict)
     rate: float | None = None
+    tick_us: int = DEFAULT_TICK_US
+    disorder: int = 0
+
+    @property
+    def time(self) -> StreamTime:
+        """How its tuples are put in time."""
+        return StreamTime(self.timestamp or None, self.tick_us, self.disorder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +42,10 @@ class RunJob:
     """A workload as the engine runs it.
 
     knobs: values to start with: name -> value for every scope that has the knob, "scope/name" ->
-    value for one. functions: those queries may call; relations: what windows in them look into.
-    sink: facts to show. asked: knobs whose values were given for this start and come before those
-    a killed run left. progress: told (n, total) as queries are registered. systems: who may run
-    them, asked in this order.
+    value for one. functions: those queries may call; relations: what windows in filters look
+    into; stored: relations by name. sink: facts to show. asked: knobs whose values were given for
+    this start and come before those a killed run left. progress: told (n, total) as queries are
+    registered. systems: who may run them, asked in this order.
     """
 
     inputs: Mapping[str, InputJob]
@@ -46,8 +57,14 @@ class RunJob:
     relations: Mapping[WindowMember, SlidingRelation] = field(default_factory=dict)
     progress: Callable[[int, int], None] | None = None
     systems: tuple[System, ...] = SYSTEMS
+    stored: Mapping[str, StoredRelation] = field(default_factory=dict)
 
     @property
     def schemas(self) -> dict[str, Schema]:
         """Stream -> schema, as parse_query takes them."""
         return {name: one.schema for name, one in self.inputs.items()}
+
+    @property
+    def stored_schemas(self) -> dict[str, Schema]:
+        """Stored relation -> schema, as parse_query takes them."""
+        return {name: one.schema for name, one in self.stored.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend.model.conditions import ContinuousQuery
 from backend.systems.contract import Refusal, Refused, System
@@ -11,11 +11,17 @@ from backend.systems.contract import Refusal, Refused, System
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a query runs: in the unit of ``system`` for ``group``, which reads ``input``."""
+    """Where a query runs: in the unit of ``system`` for ``group``. inputs: the streams it reads."""
 
     system: System
     group: str
-    input: str
+    inputs: tuple[str, ...]
+
+    @property
+    def input(self) -> str:
+        """The one stream of a unit that reads one."""
+        (only,) = self.inputs
+        return only
 
     @property
     def unit_id(self) -> str:
@@ -30,7 +36,7 @@ def place(query: ContinuousQuery, systems: Sequence[System]) -> Place:
     for system in systems:
         claim = system.claim(query)
         if not isinstance(claim, Refusal):
-            return Place(system, claim.group, query.stream)
+            return Place(system, claim.group, query.reads)
         reasons.append(f"{system.title}: {claim.reason}")
     raise Refused("; ".join([f"no system can run query {query.name!r}", *reasons]))
 
@@ -38,10 +44,12 @@ def place(query: ContinuousQuery, systems: Sequence[System]) -> Place:
 def placed(
     queries: Iterable[ContinuousQuery], systems: Sequence[System]
 ) -> dict[str, tuple[Place, tuple[ContinuousQuery, ...]]]:
-    """Unit id -> where it is, and its queries in their order. Raises Refused."""
+    """Unit id -> where it is, with the inputs of all its queries, and these in their order. Raises
+    Refused."""
     found: dict[str, tuple[Place, tuple[ContinuousQuery, ...]]] = {}
     for query in queries:
         where = place(query, systems)
-        _, members = found.get(where.unit_id, (where, ()))
-        found[where.unit_id] = (where, (*members, query))
+        before, members = found.get(where.unit_id, (where, ()))
+        inputs = tuple(dict.fromkeys((*before.inputs, *where.inputs)))
+        found[where.unit_id] = (replace(where, inputs=inputs), (*members, query))
     return found

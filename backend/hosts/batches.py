@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from backend.hosts.contract import InputSource
-from backend.hosts.publish import StreamSink
+from backend.hosts.networks import HostJob, MergedShards, Networks, with_late
+from backend.hosts.publish import FolderSink
 from backend.operators.contract import BatchPlan, BatchResult, InputResult, UnitResult
+from backend.operators.network.shard import Places
+from backend.operators.network.shard_reports import ShardReport
+from backend.operators.parts import sink_schema
 from backend.operators.reports import Merged, TaskReport, merged
-from backend.operators.task import TaskInput, TaskJob
+from backend.operators.task import TaskInput, TaskJob, stream_folder
 from backend.workloads.spec import SinkSpec
 
 #: Seeds what is sampled; results do not depend on it.
 SEED = 1
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a batch came to: by input, and by unit with a network."""
+
+    inputs: Mapping[str, Merged]
+    networks: Mapping[str, MergedShards]
+
+
 class Batches:
     """The batches of a run: what its tasks do, and the sink their results are published to.
 
-    sink: its path is the run's own folder.
+    sink: its path is the run's own folder. places: where networks keep state, None: in memory.
     """
 
-    def __init__(self, inputs: Sequence[InputSource], sink: SinkSpec) -> None:
+    def __init__(
+        self, inputs: Sequence[InputSource], sink: SinkSpec, places: Places | None = None
+    ) -> None:
         self._inputs, self._spec = tuple(inputs), sink
+        self.networks = Networks(inputs, sink, places)
         self._sinks = {
-            one.name: StreamSink(sink.path or "", sink.format, one.name, one.stream.schema)
+            one.name: FolderSink(
+                stream_folder(sink.path, one.name), sink.format, sink_schema(one.stream.schema)
+            )
             for one in inputs
             if sink.path
         }
 
-    def job(self, plan: BatchPlan) -> TaskJob:
+    def job(self, plan: BatchPlan) -> HostJob:
         """What the tasks of a batch have in common."""
         inputs = {
             one.name: TaskInput(
@@ -39,26 +57,33 @@ class Batches:
             )
             for number, one in enumerate(self._inputs)
         }
-        return TaskJob(plan.batch_id, SEED, inputs, self._spec.path or "", self._spec.format)
+        tasks = TaskJob(plan.batch_id, SEED, inputs, self._spec.path or "", self._spec.format)
+        networks = self.networks.tasks(plan.batch_id, plan.networks)
+        return HostJob(tasks, networks, self.networks.places)
 
-    def merge(self, job: TaskJob, told: Sequence[bytes]) -> dict[str, Merged]:
-        """By input what the tasks took from it."""
-        tasks = [TaskReport.unpacked(data) for data in told]
-        return {
+    def merge(self, job: HostJob, told: Sequence[bytes]) -> Found:
+        """What the tasks did. told: packed reports of tasks and of shards, in any order."""
+        reports = [pickle.loads(data) for data in told]
+        tasks = [one for one in reports if isinstance(one, TaskReport)]
+        networks = self.networks.merge([one for one in reports if isinstance(one, ShardReport)])
+        inputs = {
             name: merged(tasks, name, one.schema, one.timestamp, one.operators)
-            for name, one in job.inputs.items()
+            for name, one in job.tasks.inputs.items()
         }
+        return Found(with_late(inputs, networks), networks)
 
-    def publish(self, job: TaskJob, found: Mapping[str, Merged]) -> None:
+    def publish(self, job: HostJob, found: Found) -> None:
         """Put the files of the batch into place, once and for all."""
         for name, sink in self._sinks.items():
-            if job.inputs[name].operators or found[name].parts:
-                sink.publish(job.batch_id, found[name].parts)
+            if job.tasks.inputs[name].operators or found.inputs[name].parts:
+                sink.publish(job.tasks.batch_id, found.inputs[name].parts)
+        self.networks.publish(job, found.networks)
 
     def close(self) -> None:
         """Leave no staging folders behind."""
         for sink in self._sinks.values():
             sink.close()
+        self.networks.close()
 
 
 class Timings:
@@ -82,7 +107,7 @@ class Timings:
 
 def batch_result(
     batch_id: int,
-    found: Mapping[str, Merged],
+    found: Found,
     facts: Mapping[str, Mapping[str, object]],
     timings: Timings,
 ) -> BatchResult:
@@ -90,9 +115,9 @@ def batch_result(
     ended."""
     inputs: dict[str, InputResult] = {
         name: replace(one.result, **facts.get(name, {}))  # type: ignore[arg-type]  # by name
-        for name, one in found.items()
+        for name, one in found.inputs.items()
     }
-    units: dict[str, UnitResult] = {}
-    for one in found.values():
+    units: dict[str, UnitResult] = {unit: one.result for unit, one in found.networks.items()}
+    for one in found.inputs.values():
         units |= one.units
     return BatchResult(batch_id, inputs, units, timings.total_ms, timings.ms)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
-from backend.operators.task import CHUNK_TUPLES, BatchTask
+from backend.hosts.networks import Gathered, HostJob
+from backend.operators.network.homes import MemoryShard, ShardHome
+from backend.operators.network.shard import NetworkTask, Places
+from backend.operators.network.shard_reports import ShardReport
+from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import SinkSpec
 
@@ -18,7 +25,8 @@ class LocalHost:
     """Runs the batches of a run. batch_tuples: of each input in a batch; rates are not kept.
 
     sink: its path is the run's own folder; None: nothing is written. once: inputs that would begin
-    anew at their end do not. first_batch: the id to go on with.
+    anew at their end do not. first_batch: the id to go on with. folder: where networks keep their
+    state, for a run that goes on; None: in memory.
     """
 
     def __init__(
@@ -29,23 +37,24 @@ class LocalHost:
         batch_tuples: int = 10_000,
         once: bool = False,
         first_batch: int = 0,
+        folder: Path | None = None,
     ) -> None:
         self.stopping = threading.Event()
-        self._loop, self._batches = loop, Batches(inputs, sink)
+        places = None
+        if folder is not None:
+            places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
+        self._loop, self._batches = loop, Batches(inputs, sink, places)
         self._cursors = {one.name: _Cursor(one, loop, once) for one in inputs}
         self._batch_tuples, self._next = batch_tuples, first_batch
+        self._shards: dict[tuple[str, int], MemoryShard] = {}
 
     def run(self) -> str:
         """Run to the end of the inputs or a stop; why it ended. Raises InputsFailed."""
         try:
-            while not self._is_over():
-                self._loop.between_batches()
-                self._loop.idle()
-                if not self._is_over():
-                    self._batch(self._next)
-                    self._next += 1
+            while self.step():
+                pass
         finally:
-            self._batches.close()
+            self.close()
         if self._loop.stop_requested.is_set():
             return "stopped by command"
         if self.stopping.is_set():
@@ -55,6 +64,22 @@ class LocalHost:
         if failures and len(failures) == len(self._cursors):
             raise InputsFailed("; ".join(failures))
         return "; ".join(["the stream reached its end", *failures])
+
+    def step(self) -> bool:
+        """Run one batch; False: there was none to run, and will be none."""
+        if self._is_over():
+            return False
+        self._loop.between_batches()
+        self._loop.idle()
+        if self._is_over():
+            return False
+        self._batch(self._next)
+        self._next += 1
+        return True
+
+    def close(self) -> None:
+        """Leave no staging folders behind."""
+        self._batches.close()
 
     def _is_over(self) -> bool:
         if self.stopping.is_set() or self._loop.stop_requested.is_set():
@@ -67,10 +92,8 @@ class LocalHost:
         try:
             job = self._batches.job(plan)
             timings.lap("plan_ms")
-            task = BatchTask(job, 0)
-            for cursor in self._cursors.values():
-                cursor.feed(task, self._batch_tuples)
-            found = self._batches.merge(job, [task.report()])
+            told = self._run(job)
+            found = self._batches.merge(job, told)
             timings.lap("job_ms")
             self._batches.publish(job, found)
             timings.lap("publish_ms")
@@ -79,6 +102,38 @@ class LocalHost:
         except BaseException:
             self._loop.abandon_batch()
             raise
+
+    def _run(self, job: HostJob) -> list[bytes]:
+        """The work of a batch; the reports of its tasks."""
+        task, gathered = BatchTask(job.tasks, 0), Gathered(job)
+
+        def take(input: str, rows: pa.RecordBatch, arrivals: Arrivals) -> None:
+            task.take(input, rows, arrivals)
+            gathered.take(input, rows, arrivals)
+
+        for name, cursor in self._cursors.items():
+            had_failed = bool(cursor.failure)
+            cursor.feed(take, self._batch_tuples)
+            if cursor.failure and not had_failed:
+                task.fail(name, cursor.failure)
+            if cursor.ended:
+                gathered.end(name)
+        self._batches.networks.ended = frozenset(n for n, c in self._cursors.items() if c.ended)
+        return [task.report(), *(one.packed() for one in self._run_networks(job, gathered))]
+
+    def _run_networks(self, job: HostJob, gathered: Gathered) -> list[ShardReport]:
+        return [
+            gathered.run(task, shard, self._home(task, shard))
+            for task in job.networks
+            for shard in range(task.job.n_shards)
+        ]
+
+    def _home(self, task: NetworkTask, shard: int) -> ShardHome:
+        places = self._batches.networks.places
+        if places is not None:
+            return places.shard(task.unit, shard, task.job.n_shards)
+        home = MemoryShard(self._batches.networks.job)
+        return self._shards.setdefault((task.unit, shard), home)
 
 
 class _Cursor:
@@ -102,9 +157,10 @@ class _Cursor:
         loops = not self._once and self._loop.input_knob(self._name, "at_end") == "loop"
         return is_at_end and (n == 0 or not loops)
 
-    def feed(self, task: BatchTask, n_tuples: int) -> None:
-        """Give a task the next tuples."""
-        left = n_tuples
+    def feed(self, take: Callable[[str, pa.RecordBatch, Arrivals], None], n_tuples: int) -> None:
+        """Have the next tuples taken."""
+        most = int(self._loop.input_knob(self._name, "max_batch_tuples"))
+        left = min(n_tuples, most) if most > 0 else n_tuples
         while left > 0 and not self.ended:
             assert self._source is not None
             n = self._source.n_tuples
@@ -114,11 +170,10 @@ class _Cursor:
                 table = self._source.slice(at, count)
             except Exception as error:
                 self.failure = cause(error)
-                task.fail(self._name, self.failure)
                 return
             for rows in table.combine_chunks().to_batches():
                 end = self._position + len(rows)
-                task.take(self._name, rows, np.arange(self._position, end))
+                take(self._name, rows, np.arange(self._position, end))
                 self._position = end
             left -= count
 

@@ -1,7 +1,8 @@
 """The sink, from the driver's side: files of a batch published exactly once.
 
 ``stream=NAME/batch-<id>-<part>`` in the run's own folder, tuples kept aside in ``_misfits`` beside
-them. Readers skip names with an underscore. A batch that comes again replaces what it published.
+them; answers of queries that are more than matches in ``query=NAME/batch-<id>-<part>``. Readers
+skip names with an underscore. A batch that comes again replaces what it published.
 """
 
 from __future__ import annotations
@@ -12,32 +13,31 @@ from typing import Final
 import pyarrow as pa
 from pyarrow import fs
 
-from backend.model.schema import Schema
 from backend.operators.parts import (
     ASIDE,
     MISFITS,
     STAGING,
     file_system,
-    sink_schema,
     writer_for,
 )
-from backend.operators.task import stream_folder
 
 _FILE: Final = fs.FileType.File
 
 
-class StreamSink:
-    """What one stream of a run has in the sink. folder: the run's; format: of its files."""
+class FolderSink:
+    """What one stream, or one query, of a run has in the sink. folder: its own; format: of its
+    files; schema: of their columns."""
 
-    def __init__(self, folder: str, format: str, stream: str, schema: Schema) -> None:
-        self._format, self._schema = format, sink_schema(schema)
-        self._files, self._path = file_system(stream_folder(folder, stream))
+    def __init__(self, folder: str, format: str, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._format = format
+        self._files, self._path = file_system(folder)
         self._seen: set[int] | None = None
 
     def publish(self, batch_id: int, parts: Sequence[str]) -> None:
         """Move the files that tasks told of into place, and drop what else was staged.
 
-        The first batch of a stream has a file even when nothing matched, so that readers find a
+        The first batch has a file even when there is nothing to write, so that readers find a
         schema.
         """
         is_first = self._seen is None
@@ -87,8 +87,8 @@ class StreamSink:
     def _write_empty(self, path: str) -> None:
         self._files.create_dir(self._path, recursive=True)
         hidden = f"{self._path}/{STAGING}-empty"
-        writer = writer_for(self._format, self._files.open_output_stream(hidden), self._schema)
-        writer.write(pa.Table.from_batches([], self._schema))
+        writer = writer_for(self._format, self._files.open_output_stream(hidden), self.schema)
+        writer.write(pa.Table.from_batches([], self.schema))
         writer.close()
         self._files.move(hidden, path)
 

@@ -87,7 +87,7 @@ Argument: TypeAlias = Reference | TableName | Fixed
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionPredicate:
     """``function(arguments)``, or NOT of it; unknown when an attribute it is given is NULL."""
 
     function: str
@@ -110,14 +110,14 @@ class WindowMember:
 
 
 #: Filters that are not compiled to expressions.
-Expensive: TypeAlias = Call | WindowMember
+Expensive: TypeAlias = FunctionPredicate | WindowMember
 
 
 def reads(filter_: Condition | Expensive) -> tuple[str, ...]:
     """The attributes any filter looks at, in order of first mention."""
     if isinstance(filter_, WindowMember):
         return (filter_.attribute,)
-    if isinstance(filter_, Call):
+    if isinstance(filter_, FunctionPredicate):
         named = [a.attribute for a in filter_.arguments if isinstance(a, Reference)]
         return tuple(dict.fromkeys(named))
     return attributes_of(filter_)
@@ -140,3 +140,8 @@ class ContinuousQuery:
     filters: tuple[Expensive, ...] = ()
     plan: Any = None
     streams: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The streams it reads."""
+        return self.streams or (self.stream,)

@@ -19,7 +19,7 @@ from pyarrow import fs
 from backend.model.schema import Schema
 from backend.operators.contract import KeptAside
 from backend.operators.values import json_lines, texts
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 
 STAGING: Final = "_staging"
 MISFITS: Final = "_misfits"
@@ -66,7 +66,7 @@ class Parts:
         self._names: list[str] = []
 
     def add(self, matched: pa.RecordBatch) -> None:
-        """Matched tuples, as ``sink_schema`` has them."""
+        """Rows for the sink, as the schema has them."""
         self._waiting.append(matched)
         if sum(map(len, self._waiting)) >= ROWS_TOGETHER:
             self._write()
@@ -103,7 +103,7 @@ class Parts:
 
 
 class Writer(Protocol):
-    """Writes tables of ``sink_schema`` to an open file."""
+    """Writes tables of one schema to an open file."""
 
     def write(self, table: pa.Table) -> None:
         """Append a table."""
@@ -150,7 +150,7 @@ class _Json:
 
 
 class _Csv:
-    """Names are joined by blanks; the first line names the columns."""
+    """Names of queries are joined by blanks; the first line names the columns."""
 
     def __init__(self, out: pa.NativeFile, schema: pa.Schema) -> None:
         from pyarrow import csv
@@ -167,9 +167,13 @@ class _Csv:
 
 
 def _as_csv(table: pa.Table) -> pa.Table:
-    names = [" ".join(ids) for ids in table.column(QUERY_IDS).to_pylist()]
-    columns: list[Any] = [texts(table.column(name)) for name in table.column_names[:-1]]
-    return pa.table([*columns, pa.array(names, pa.string())], names=table.column_names)
+    columns: list[Any] = [
+        pa.array([" ".join(ids) for ids in column.to_pylist()], pa.string())
+        if name == QUERY_IDS
+        else texts(column)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return pa.table(columns, names=table.column_names)
 
 
 def _encoded(lines: Sequence[str]) -> bytes:

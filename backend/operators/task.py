@@ -24,11 +24,11 @@ from backend.operators.reports import (
     UnitReport,
 )
 from backend.operators.values import json_lines, shown_number
-from backend.workloads.contract import ARROW_TYPES, CORRUPT
+from backend.workloads.contract import CORRUPT, NOT_READ, REASON
+from backend.workloads.text_values import ARROW_TYPES
 
 #: Tuples a task is best given at once.
 CHUNK_TUPLES: Final = 65_536
-_MISFIT: Final = "does not fit the schema"
 
 Arrivals = NDArray[np.int64]
 
@@ -155,29 +155,31 @@ class _InputTask:
 
     def _fitting(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, NDArray[Any] | None]:
         """The tuples that fit, as their schema has them, and which those are (None: all)."""
-        own, corrupt = self._input, rows.column(CORRUPT)
-        bad = corrupt.is_valid() if corrupt.null_count < len(rows) else None
+        own = self._input
         if own.timestamp is not None:
-            stamps = rows.column(own.timestamp)
-            latest = shown_number(stamps)
+            latest = shown_number(rows.column(own.timestamp))
             if latest is not None:
                 before = self._found.latest
                 self._found.latest = latest if before is None else max(before, latest)
-            if stamps.null_count:
-                bad = stamps.is_null() if bad is None else pc.or_(bad, stamps.is_null())
-        tuples = _typed(rows, own.schema)
+        bad, tuples = unfit(rows, own.timestamp), typed(rows, own.schema)
         if bad is None:
             return tuples, None
-        self._set_aside(tuples.filter(bad), corrupt.filter(bad))
+        why = rows.column(REASON).filter(bad) if REASON in rows.schema.names else None
+        self._set_aside(tuples.filter(bad), rows.column(CORRUPT).filter(bad), why)
         fits = pc.invert(bad)
         return tuples.filter(fits), fits.to_numpy(zero_copy_only=False)
 
-    def _set_aside(self, tuples: pa.RecordBatch, raw: pa.Array[Any]) -> None:
+    def _set_aside(
+        self, tuples: pa.RecordBatch, raw: pa.Array[Any], why: pa.Array[Any] | None
+    ) -> None:
         absent = f"{self._input.timestamp} is NULL, and it is the timestamp"
+        reasons = [None] * len(raw) if why is None else why.to_pylist()
         self._keep_aside(
             [
-                KeptAside(line, absent) if text is None else KeptAside(text, _MISFIT)
-                for text, line in zip(raw.to_pylist(), json_lines(tuples), strict=True)
+                KeptAside(line, absent) if text is None else KeptAside(text, reason or NOT_READ)
+                for text, line, reason in zip(
+                    raw.to_pylist(), json_lines(tuples), reasons, strict=True
+                )
             ]
         )
 
@@ -197,7 +199,17 @@ class _InputTask:
         return found
 
 
-def _typed(rows: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
+def unfit(rows: pa.RecordBatch, timestamp: str | None) -> pa.Array[Any] | None:
+    """bool[n]: the tuples that do not fit their schema, or have no timestamp; None: all fit."""
+    corrupt = rows.column(CORRUPT)
+    bad = corrupt.is_valid() if corrupt.null_count < len(rows) else None
+    if timestamp is None or not rows.column(timestamp).null_count:
+        return bad
+    absent = rows.column(timestamp).is_null()
+    return absent if bad is None else pc.or_(bad, absent)
+
+
+def typed(rows: pa.RecordBatch, schema: Schema) -> pa.RecordBatch:
     """The attributes alone, of the types the schema has."""
     columns = []
     for attribute in schema.attributes:

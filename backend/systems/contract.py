@@ -17,7 +17,9 @@ from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.model.schema import Schema
 from backend.operators.contract import Operator, UnitResult
+from backend.operators.network.job import NetworkJob, StreamTime
 from backend.workloads.relations import SlidingRelation
+from backend.workloads.stored import StoredRelation
 from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.records import (
     Decision,
@@ -52,20 +54,35 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class UnitJob:
-    """What a unit is made for. id: qualifies its entities. input: the stream it reads. functions:
-    those its queries may call; relations: what windows in them look into. batch: the first one it
-    runs. clock: seconds since any moment, for what its own work takes and nothing else. progress:
-    told (n, total) as queries are registered."""
+    """What a unit is made for. id: qualifies its entities. inputs: the streams its queries read.
+    schemas: of all streams of the run, which later queries may read; times: how their tuples are
+    put in time. functions: those its queries may call; relations: what windows in filters look
+    into; stored: relations by name. batch: the first one it runs. clock: seconds since any moment,
+    for what its own work takes and nothing else. progress: told (n, total) as queries are
+    registered."""
 
     id: str
-    input: str
-    schema: Schema
+    inputs: tuple[str, ...]
+    schemas: Mapping[str, Schema]
     queries: tuple[ContinuousQuery, ...]
     functions: Functions | None = None
     relations: Mapping[WindowMember, SlidingRelation] = field(default_factory=dict)
+    times: Mapping[str, StreamTime] = field(default_factory=dict)
+    stored: Mapping[str, StoredRelation] = field(default_factory=dict)
     batch: int = 0
     clock: Callable[[], float] = time.perf_counter
     progress: Callable[[int, int], None] | None = None
+
+    @property
+    def input(self) -> str:
+        """The one stream of a unit that reads one."""
+        (only,) = self.inputs
+        return only
+
+    @property
+    def schema(self) -> Schema:
+        """That of the one stream."""
+        return self.schemas[self.input]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +132,7 @@ class UnitState:
 
 
 class Unit(Protocol):
-    """One adaptive part of a run: an instance of a system over one input."""
+    """One adaptive part of a run: an instance of a system over some inputs."""
 
     @property
     def plan_version(self) -> int:
@@ -124,8 +141,9 @@ class Unit(Protocol):
     def start(self, state: UnitState | None) -> Recorded:
         """The first plan, or the one it goes on with."""
 
-    def operator(self, batch_id: int) -> Operator:
-        """What the batch runs; the same object as before while nothing has changed."""
+    def operator(self, batch_id: int) -> Operator | NetworkJob:
+        """What the batch runs: an operator over its one input, or a network that keeps state over
+        several; the same object as before while nothing has changed."""
 
     def executed(self, event: BatchRan) -> Recorded:
         """Decide on a batch."""

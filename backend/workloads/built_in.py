@@ -13,13 +13,15 @@ from backend.workloads.correlated import (
 )
 from backend.workloads.drift import DRIFT_SCHEMA, DriftError, phases_from_json
 from backend.workloads.flights import FLIGHTS_SCHEMA
+from backend.workloads.linear_road import CAR_SCHEMA, AccidentShareError, accidents_from_text
+from backend.workloads.new_york import NEW_YORK
 from backend.workloads.packets import (
     PACKETS_SCHEMA,
     SUSPECTS_SCHEMA,
     PacketsError,
     attacks_from_json,
 )
-from backend.workloads.tables import Table
+from backend.workloads.tables import TomlTable
 
 #: Formats replayed from Python, and the options each takes.
 BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
@@ -29,6 +31,8 @@ BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "packets": ("seed", "attacks", "n_tuples"),
     "suspects": ("seed",),
     "correlated": ("seed", "selectivities", "gamma", "period", "n_tuples"),
+    "cars": ("seed", "n_tuples", "accidents"),
+    **dict.fromkeys(NEW_YORK, ()),
 }
 DEFAULT_SEED: Final = 7
 #: Options that are whole numbers: the least and the greatest, exclusive.
@@ -49,11 +53,13 @@ def built_in_schema(format_name: str, options: Mapping[str, str]) -> Schema | No
         "drift": DRIFT_SCHEMA,
         "packets": PACKETS_SCHEMA,
         "suspects": SUSPECTS_SCHEMA,
+        "cars": CAR_SCHEMA,
+        **NEW_YORK,
     }
     return schemas.get(format_name)
 
 
-def check_options(table: Table, format_name: str, options: Mapping[str, str]) -> None:
+def check_options(table: TomlTable, format_name: str, options: Mapping[str, str]) -> None:
     """Raises WorkloadError when an option of a built-in source cannot be."""
     for name in BUILT_IN[format_name]:
         if name in _WHOLE and name in options:
@@ -62,17 +68,18 @@ def check_options(table: Table, format_name: str, options: Mapping[str, str]) ->
         "drift": ("phases", phases_from_json),
         "packets": ("attacks", attacks_from_json),
         "correlated": ("selectivities", selectivities_from_json),
+        "cars": ("accidents", accidents_from_text),
     }
     if format_name not in checks:
         return
     name, check = checks[format_name]
     try:
         check(options.get(name, "[]" if name == "attacks" else ""))
-    except (DriftError, PacketsError, CorrelatedError) as error:
+    except (DriftError, PacketsError, CorrelatedError, AccidentShareError) as error:
         raise table.refuse(str(error)) from error
 
 
-def _check_whole(table: Table, name: str, text: str) -> None:
+def _check_whole(table: TomlTable, name: str, text: str) -> None:
     low, high = _WHOLE[name]
     if not text.isdecimal() or not low <= int(text) < high:
         raise table.refuse(f"{name} must be a whole number of {low} or more, not {text}")

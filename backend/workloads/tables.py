@@ -81,7 +81,7 @@ def name_problem(name: str) -> str | None:
     return None
 
 
-class Table:
+class TomlTable:
     """One table of the document. ``where`` names it in messages, as in ``[streams.Flights]``."""
 
     def __init__(self, path: Path, where: str, values: Mapping[str, Any]) -> None:
@@ -99,12 +99,12 @@ class Table:
                 hint = did_you_mean(key, allowed) or f"; allowed: {listed(allowed, 'and')}"
                 raise self.refuse(f"has an unknown {what} {key!r}{hint}")
 
-    def table(self, key: str, where: str | None = None) -> Table:
+    def table(self, key: str, where: str | None = None) -> TomlTable:
         """The table under ``key``, empty when absent."""
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             raise self.refuse(f"{key} must be a table, not {kind_of(value)}")
-        return Table(self.path, where or f"[{key}]", value)
+        return TomlTable(self.path, where or f"[{key}]", value)
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The string, or the list of strings, under ``key``; none when absent."""

@@ -12,7 +12,15 @@ from backend.systems.asc.orderings import Ordering
 from bench.experiments.conditions import Conditions, mean
 from bench.experiments.progress import ProgressBar
 from bench.experiments.queries import Q1, Q4, described, ones_std, query_set
-from bench.experiments.results import Claim, FigureResult, Plot, Series, listed, rising, verdict
+from bench.experiments.results import (
+    FigureResult,
+    PaperClaim,
+    Plot,
+    Series,
+    listed,
+    rising,
+    verdict,
+)
 from bench.experiments.running import compare, extremes, simulate
 from bench.experiments.streams import RegionTable, alternating, regions_of, uniform
 from bench.simulate import Simulated
@@ -54,17 +62,17 @@ def l12_figure_8(conditions: Conditions) -> FigureResult:
         ),
     )
     claims = (
-        Claim(
+        PaperClaim(
             "The micro ratio ξ rises with the standard deviation",
             rising(micro),
             f"ξ = {listed(micro)} for std {listed(x, 2)}",
         ),
-        Claim(
+        PaperClaim(
             "The relative cost ω falls with the standard deviation",
             rising([-value for value in cost]),
             f"ω = {listed(cost)}",
         ),
-        Claim(
+        PaperClaim(
             "Micro-arrows make the hybrid-sequence cheaper than the macro-sequence",
             verdict([value < 1 for value in cost]),
             f"ω = {listed(cost)}",
@@ -214,7 +222,7 @@ def _trace(found: _Changing) -> Plot:
     return Plot(title, "tuples", y, "lines", lines, marks)
 
 
-def _claims(found: list[_Changing]) -> tuple[Claim, ...]:
+def _claims(found: list[_Changing]) -> tuple[PaperClaim, ...]:
     after = {mu: mean([c.after(mu) for c in found]) for mu in MUS}
     settled = {mu: mean([c.settled(mu) for c in found]) for mu in MUS}
     monitored = {mu: mean([c.monitored(mu) for c in found]) for mu in MUS}
@@ -225,22 +233,22 @@ def _claims(found: list[_Changing]) -> tuple[Claim, ...]:
 
     adapting = [settled[mu] for mu in MUS if mu != "never"]
     return (
-        Claim(
+        PaperClaim(
             "The cost jumps at each change of the data (by 1 % of the best order's and more)",
             verdict([after[mu] > settled[mu] + _JUMP for mu in MUS if mu != "never"]),
             f"over SEQ best of the stretch right after: {said(after)}; settled: {said(settled)}",
         ),
-        Claim(
+        PaperClaim(
             "Rearranging brings it back near the optimum (within 5 %), and below never rearranging",
             verdict([settled["0"] <= 1.05, settled["0"] < settled["never"]]),
             f"settled {settled['0']:.3f} with μ = 0, {settled['never']:.3f} never",
         ),
-        Claim(
+        PaperClaim(
             "The smaller μ, the nearer to the optimum",
             rising(adapting),
             f"settled: {said(settled)}",
         ),
-        Claim(
+        PaperClaim(
             "The smaller μ, the more work for rearranging",
             rising([-monitored[mu] for mu in MUS]),
             f"look-ups of the monitor per tuple: {said(monitored, 2)};"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from backend.systems.asc.orderings import NAMES
 from bench.experiments.results import Plot, Series
-from bench.experiments.running import Compared
+from bench.experiments.running import ComparedSchemes
 from bench.experiments.streams import Stream, recorded
 from bench.simulate import Scenario
 
@@ -77,13 +77,13 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def relative_means(found: Sequence[Compared], schemes: Sequence[str]) -> dict[str, float]:
+def relative_means(found: Sequence[ComparedSchemes], schemes: Sequence[str]) -> dict[str, float]:
     """Mean over repeats of the visits relative to the best fixed order, by scheme."""
     return {s: mean([c.relative(s) for c in found]) for s in schemes}
 
 
 def bars(
-    title: str, groups: Mapping[str, list[Compared]], schemes: Sequence[str], x_title: str
+    title: str, groups: Mapping[str, list[ComparedSchemes]], schemes: Sequence[str], x_title: str
 ) -> Plot:
     """Visits per tuple, a group of bars an x, a colour a scheme."""
     series = [
@@ -97,7 +97,7 @@ def bars(
     return Plot(title, x_title, "constructs visited per tuple", "bars", tuple(series))
 
 
-def unmatched(groups: Mapping[str, list[Compared]]) -> tuple[str, str]:
+def unmatched(groups: Mapping[str, list[ComparedSchemes]]) -> tuple[str, str]:
     """The row of the set-up that says how many tuples nobody wants (erratum 24)."""
     parts = [
         f"{name} {mean([c.unmatched_prob for c in found]):.2f}" for name, found in groups.items()

@@ -9,15 +9,15 @@ from typing import Final
 import numpy as np
 
 from bench.experiments.conditions import mean
-from bench.experiments.filter_running import INTERVAL, Compared, Ran, Setup, schemes
+from bench.experiments.filter_running import INTERVAL, ComparedFilters, Ran, Setup, schemes
 from bench.experiments.filter_trials import (
     Groups,
-    Trials,
+    TrialSizes,
     likeness,
     lines,
     means,
 )
-from bench.experiments.results import Claim, FigureResult, Plot, Series, listed, verdict
+from bench.experiments.results import FigureResult, PaperClaim, Plot, Series, listed, verdict
 
 #: Fig. 4.19 to 4.21: when selectivities are permuted, and tuples in all.
 CHANGE: Final = 600_000
@@ -42,7 +42,7 @@ NAMES: Final = ["A-Greedy", "Sweep", "Independent"]
 
 
 @lru_cache(maxsize=1)
-def _timelines(trials: Trials) -> Mapping[float, list[Compared]]:
+def _timelines(trials: TrialSizes) -> Mapping[float, list[ComparedFilters]]:
     """Eight filters, permuted once, by p."""
     setup = Setup(SELECTIVITIES, (1,) * 8, period=trials.tuples(CHANGE))
     n_tuples = _length(trials)
@@ -54,11 +54,11 @@ def _timelines(trials: Trials) -> Mapping[float, list[Compared]]:
     return found
 
 
-def _length(trials: Trials) -> int:
+def _length(trials: TrialSizes) -> int:
     return max(trials.tuples(TIMELINE_TUPLES), trials.tuples(CHANGE) + 2 * _RUN * INTERVAL)
 
 
-def _change(trials: Trials) -> int:
+def _change(trials: TrialSizes) -> int:
     """The first interval after the change."""
     return trials.tuples(CHANGE) // INTERVAL
 
@@ -85,13 +85,17 @@ def roughness(run: Ran, change: int) -> float:
     return float(np.max(-np.diff(smooth))) if len(smooth) > 1 else 0.0
 
 
-def _settled(found: Sequence[Compared], name: str, change: int, of: str = "A-Greedy") -> float:
+def _settled(
+    found: Sequence[ComparedFilters], name: str, change: int, of: str = "A-Greedy"
+) -> float:
     """Mean tuples until ``name`` is at the final level of ``of``."""
     ends = [level(c.runs[of], len(c.runs[of].evaluations)) for c in found]
     return mean([settling(c.runs[name], change, end) for c, end in zip(found, ends, strict=True)])
 
 
-def _timeline(trials: Trials, key: str, other: str, claims: tuple[Claim, ...]) -> FigureResult:
+def _timeline(
+    trials: TrialSizes, key: str, other: str, claims: tuple[PaperClaim, ...]
+) -> FigureResult:
     """A-Greedy beside another algorithm, one run each p."""
     by_p, change = _timelines(trials), _change(trials)
     first = max(0, change - _BEFORE // INTERVAL)
@@ -122,21 +126,23 @@ def _timeline(trials: Trials, key: str, other: str, claims: tuple[Claim, ...]) -
     return FigureResult(key, title, setup, tuple(plots), claims, notes)
 
 
-def _faster(trials: Trials, other: str) -> Claim:
+def _faster(trials: TrialSizes, other: str) -> PaperClaim:
     change, numbers, holds = _change(trials), [], []
     for p, found in _timelines(trials).items():
         ours, theirs = (_settled(found, name, change) for name in ("A-Greedy", other))
         holds.append(ours < theirs)
         numbers.append(f"{ours:,.0f} against {theirs:,.0f} tuples at p = {p:g}")
-    return Claim(f"A-Greedy adapts much faster than {other}", verdict(holds), "; ".join(numbers))
+    return PaperClaim(
+        f"A-Greedy adapts much faster than {other}", verdict(holds), "; ".join(numbers)
+    )
 
 
-def figure_19(trials: Trials) -> FigureResult:
+def figure_19(trials: TrialSizes) -> FigureResult:
     """A-Greedy and Sweep."""
     return _timeline(trials, "4.19", "Sweep", (_faster(trials, "Sweep"),))
 
 
-def figure_20(trials: Trials) -> FigureResult:
+def figure_20(trials: TrialSizes) -> FigureResult:
     """A-Greedy and LocalSwaps."""
     change, numbers, holds = _change(trials), [], []
     for p, found in _timelines(trials).items():
@@ -145,7 +151,7 @@ def figure_20(trials: Trials) -> FigureResult:
         )
         holds.append(local < sweep)
         numbers.append(f"{local:,.0f} against {sweep:,.0f} at p = {p:g}")
-    smooth = Claim(
+    smooth = PaperClaim(
         "The cost of LocalSwaps changes more smoothly than Sweep's",
         verdict(holds),
         f"largest fall within 10,000 tuples, per 2,000: {'; '.join(numbers)}",
@@ -153,7 +159,7 @@ def figure_20(trials: Trials) -> FigureResult:
     return _timeline(trials, "4.20", "LocalSwaps", (_faster(trials, "LocalSwaps"), smooth))
 
 
-def figure_21(trials: Trials) -> FigureResult:
+def figure_21(trials: TrialSizes) -> FigureResult:
     """A-Greedy and Independent."""
     by_p, change = _timelines(trials), _change(trials)
     quick, worse, times, levels = [], [], [], []
@@ -171,8 +177,8 @@ def figure_21(trials: Trials) -> FigureResult:
             worse.append(pair[0] > pair[1])
             levels.append(f"{pair[0]:,.0f} against {pair[1]:,.0f} {when}, p = {p:g}")
     claims = (
-        Claim("Independent adapts quickly, too", verdict(quick), "; ".join(times)),
-        Claim(
+        PaperClaim("Independent adapts quickly, too", verdict(quick), "; ".join(times)),
+        PaperClaim(
             "Its order is worse than A-Greedy's before and after the change",
             verdict(worse),
             f"per 2,000 tuples: {'; '.join(levels)}",
@@ -189,7 +195,7 @@ def changing(price: int, period: int) -> Setup:
     return Setup(SELECTIVITIES, (1,) * 4 + (price,) * 4, period=period)
 
 
-def _by_period(trials: Trials, p: float) -> Groups:
+def _by_period(trials: TrialSizes, p: float) -> Groups:
     chosen = [schemes(p)[name] for name in NAMES]
     setups = {str(x): changing(10, trials.tuples(x)) for x in PERIODS}
     n_tuples = trials.tuples(WORKLOAD)
@@ -205,7 +211,7 @@ def _percent(values: Sequence[float]) -> str:
     return listed([100 * v for v in values], 1) + " %"
 
 
-def figure_22(trials: Trials) -> FigureResult:
+def figure_22(trials: TrialSizes) -> FigureResult:
     """The cost of a workload by the period of permutations."""
     by_p = {p: _by_period(trials, p) for p in PROBABILITIES}
     plots, claims = [], []
@@ -216,18 +222,18 @@ def figure_22(trials: Trials) -> FigureResult:
             means(groups, lambda c: c.total("Sweep") / c.total("Independent") - 1),
         )
         claims += [
-            Claim(
+            PaperClaim(
                 f"Under fast change A-Greedy and Independent beat Sweep (p = {p:g})",
                 verdict([gaps[0] > 0, others[0] > 0]),
                 f"Sweep dearer by {_percent([gaps[0]])} and {_percent([others[0]])}"
                 f" at {PERIODS[0]:,} tuples",
             ),
-            Claim(
+            PaperClaim(
                 f"The advantage diminishes as change gets slower (p = {p:g})",
                 verdict([gaps[-1] < max(gaps), others[-1] < max(others)]),
                 f"Sweep dearer than A-Greedy by {_percent(gaps)} for {listed(PERIODS, 0)} tuples",
             ),
-            Claim(
+            PaperClaim(
                 f"At a change each million tuples Sweep is ahead (p = {p:g})",
                 verdict([gaps[-1] < 0]),
                 f"Sweep dearer by {_percent([gaps[-1]])}",
@@ -247,20 +253,22 @@ def _rows() -> tuple[tuple[str, str], ...]:
 
 
 def _costs(title: str, groups: Groups, x_title: str, log: bool = False) -> Plot:
-    def value(c: Compared, name: str) -> float:
+    def value(c: ComparedFilters, name: str) -> float:
         return c.total(name)
 
     found = lines(title, groups, ["Optimal", *NAMES], x_title, "probes per tuple", value)
     return found._replace(log_x=log)
 
 
-def _by_price(trials: Trials, key: str, period: int, p: float) -> Groups:
+def _by_price(trials: TrialSizes, key: str, period: int, p: float) -> Groups:
     chosen = [schemes(p)[name] for name in NAMES]
     setups = {str(c): changing(c, trials.tuples(period)) for c in PRICES}
     return trials.run(f"{key}, p = {p:g}", setups, chosen, trials.tuples(WORKLOAD), 0)
 
 
-def _priced(trials: Trials, key: str, period: int) -> tuple[Mapping[float, Groups], FigureResult]:
+def _priced(
+    trials: TrialSizes, key: str, period: int
+) -> tuple[Mapping[float, Groups], FigureResult]:
     """By the cost of the dear filters; the claims are still to come."""
     by_p = {p: _by_price(trials, f"Fig. {key}", period, p) for p in PROBABILITIES}
     plots = tuple(
@@ -273,14 +281,14 @@ def _priced(trials: Trials, key: str, period: int) -> tuple[Mapping[float, Group
     return by_p, FigureResult(key, title, setup, plots, ())
 
 
-def figure_23(trials: Trials) -> FigureResult:
+def figure_23(trials: TrialSizes) -> FigureResult:
     """A change each 100 000 tuples."""
     by_p, result = _priced(trials, "4.23", 100_000)
     claims = []
     for p, groups in by_p.items():
         gaps = _ahead(groups)
         claims.append(
-            Claim(
+            PaperClaim(
                 f"A-Greedy stays ahead of Sweep, the more so the dearer filters are (p = {p:g})",
                 verdict([min(gaps) > 0, gaps[-1] > gaps[0]]),
                 f"Sweep dearer by {_percent(gaps)} for c = {listed(PRICES, 0)}",
@@ -289,14 +297,14 @@ def figure_23(trials: Trials) -> FigureResult:
     return result._replace(claims=tuple(claims))
 
 
-def figure_24(trials: Trials) -> FigureResult:
+def figure_24(trials: TrialSizes) -> FigureResult:
     """A change each million tuples."""
     by_p, result = _priced(trials, "4.24", 1_000_000)
     claims = []
     for p, groups in by_p.items():
         gaps = _ahead(groups)
         claims.append(
-            Claim(
+            PaperClaim(
                 f"Sweep is ahead, the more so the dearer filters are (p = {p:g})",
                 verdict([max(gaps) < 0, gaps[-1] < gaps[0]]),
                 f"Sweep dearer by {_percent(gaps)} for c = {listed(PRICES, 0)}",

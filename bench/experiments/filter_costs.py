@@ -10,7 +10,7 @@ from bench.experiments.filter_stable import FILTERS
 from bench.experiments.filter_trials import (
     NEAR,
     Groups,
-    Trials,
+    TrialSizes,
     breakdown,
     cases,
     default_p,
@@ -19,7 +19,15 @@ from bench.experiments.filter_trials import (
     means,
     rates,
 )
-from bench.experiments.results import Claim, FigureResult, Plot, Series, listed, rising, verdict
+from bench.experiments.results import (
+    FigureResult,
+    PaperClaim,
+    Plot,
+    Series,
+    listed,
+    rising,
+    verdict,
+)
 
 #: p of Fig. 4.15 to 4.18.
 HIGH_P: Final = 0.05
@@ -36,7 +44,7 @@ def unequal(price: int, period: int = 0) -> Setup:
     return Setup((0.5,) * 8, (1,) * 4 + (price,) * 4, period=period)
 
 
-def table_2(trials: Trials) -> FigureResult:
+def table_2(trials: TrialSizes) -> FigureResult:
     """Shares of A-Greedy's evaluations."""
     ours: dict[tuple[int, float], float] = {}
     for p in (0.01, HIGH_P):
@@ -54,12 +62,12 @@ def table_2(trials: Trials) -> FigureResult:
     near = [abs(ours[key] - share) <= _ALIKE * share for key, share in THESIS.items()]
     pairs = [f"{100 * ours[k]:.2f} ({100 * v:.2f})" for k, v in THESIS.items()]
     claims = (
-        Claim(
+        PaperClaim(
             "Creating profile tuples takes 0.88, 4.17, 2.92 and 13.34 % of the time",
             verdict(near),
             f"{', '.join(pairs)} % of the evaluations (of the time in the thesis)",
         ),
-        Claim(
+        PaperClaim(
             "It grows with n and with p",
             verdict(
                 [ours[8, p] > ours[3, p] for p in (0.01, HIGH_P)]
@@ -79,13 +87,13 @@ def table_2(trials: Trials) -> FigureResult:
 
 
 @lru_cache(maxsize=1)
-def _by_filters(trials: Trials) -> Groups:
+def _by_filters(trials: TrialSizes) -> Groups:
     setups = {str(n): Setup.alike(n) for n in FILTERS}
     return trials.stable("Fig. 4.15, 4.16", setups, list(schemes(HIGH_P).values()))
 
 
 @lru_cache(maxsize=1)
-def _by_price(trials: Trials) -> Groups:
+def _by_price(trials: TrialSizes) -> Groups:
     setups = {str(price): unequal(price) for price in PRICES}
     return trials.stable("Fig. 4.17, 4.18", setups, list(schemes(HIGH_P).values()))
 
@@ -109,11 +117,11 @@ def _processing(groups: Groups, name: str) -> list[float]:
     return means(groups, lambda c: c.runs[name].processing / c.optimal)
 
 
-def figure_15(trials: Trials) -> FigureResult:
+def figure_15(trials: TrialSizes) -> FigureResult:
     """All algorithms at p = 0.05, 2 to 10 filters."""
     groups = _by_filters(trials)
     claims = tuple(
-        Claim(
+        PaperClaim(
             f"{name} is faster than A-Greedy, the more so the more filters",
             rising(_over(groups, "A-Greedy", name)),
             f"by {_percent(_over(groups, 'A-Greedy', name))} for n = 2..10",
@@ -125,7 +133,7 @@ def figure_15(trials: Trials) -> FigureResult:
     return FigureResult("4.15", "Fig. 4.15 — all algorithms", setup, (plot,), claims)
 
 
-def figure_16(trials: Trials) -> FigureResult:
+def figure_16(trials: TrialSizes) -> FigureResult:
     """What of Fig. 4.15 is overhead."""
     groups = _by_filters(trials)
     names = ["A-Greedy", "Sweep", "LocalSwaps"]
@@ -137,13 +145,13 @@ def figure_16(trials: Trials) -> FigureResult:
     shares = {n: _overheads(groups, n) for n in names}
     said = "; ".join(f"{n} {_percent(found)}" for n, found in shares.items())
     claims = (
-        Claim(
+        PaperClaim(
             f"Optimal, A-Greedy, Sweep and LocalSwaps process tuples alike (within {NEAR:.0%})",
             verdict(near),
             f"{sum(near)} of {len(near)} runs; at most, on average: "
             + ", ".join(f"{n} {v:.3f} × Optimal" for n, v in most.items()),
         ),
-        Claim(
+        PaperClaim(
             "The overhead of A-Greedy grows with n, that of Sweep and LocalSwaps does not",
             verdict(
                 [rising(shares["A-Greedy"]) == "reproduced"]
@@ -157,25 +165,25 @@ def figure_16(trials: Trials) -> FigureResult:
     return FigureResult("4.16", "Fig. 4.16 — breakdown of Fig. 4.15", setup, plots, claims)
 
 
-def figure_17(trials: Trials) -> FigureResult:
+def figure_17(trials: TrialSizes) -> FigureResult:
     """Four filters of cost 1, four of cost c."""
     groups = _by_price(trials)
     dear = {c: found for c, found in groups.items() if int(c) >= 50}
     names = ("Sweep", "LocalSwaps")
     missed = _processing(dear, "LocalSwaps")
     claims = (
-        Claim(
+        PaperClaim(
             "Sweep and LocalSwaps are faster than A-Greedy, by their lower overhead",
             verdict([v > 0 for n in names for v in _over(groups, "A-Greedy", n)]),
             "; ".join(f"{n} by {_percent(_over(groups, 'A-Greedy', n))}" for n in names)
             + " for c = 1, 10, 50, 100",
         ),
-        Claim(
+        PaperClaim(
             "LocalSwaps does not find the optimal order for c = 50 and 100",
             verdict([ratio > 1 + NEAR for ratio in missed]),
             f"processing {listed(missed)} × Optimal",
         ),
-        Claim(
+        PaperClaim(
             "So Sweep is faster than LocalSwaps there",
             verdict([v > 0 for v in _over(dear, "LocalSwaps", "Sweep")]),
             f"by {_percent(_over(dear, 'LocalSwaps', 'Sweep'))}",
@@ -193,13 +201,13 @@ def figure_17(trials: Trials) -> FigureResult:
     return FigureResult("4.17", "Fig. 4.17 — filters of unequal cost", setup, (plot,), claims)
 
 
-def figure_18(trials: Trials) -> FigureResult:
+def figure_18(trials: TrialSizes) -> FigureResult:
     """What of Fig. 4.17 is overhead."""
     groups = _by_price(trials)
     shares = {n: _overheads(groups, n) for n in NAMES}
     said = "; ".join(f"{n} {_percent(found)}" for n, found in shares.items())
     claims = (
-        Claim(
+        PaperClaim(
             "The overhead of A-Greedy grows with c, to about 25 % at c = 100",
             verdict(
                 [
@@ -209,7 +217,7 @@ def figure_18(trials: Trials) -> FigureResult:
             ),
             f"shares of the profile for c = 1, 10, 50, 100: {said}",
         ),
-        Claim(
+        PaperClaim(
             "That of LocalSwaps is a little lower than Sweep's",
             verdict([a < b for a, b in zip(shares["LocalSwaps"], shares["Sweep"], strict=True)]),
             said,

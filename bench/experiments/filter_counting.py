@@ -28,7 +28,7 @@ N_COUNTS: Final = 7
 _SEEN, _HEAD, _HELD, _TURN, _STAGE = range(5)
 
 
-class Rules(NamedTuple):
+class CountingRules(NamedTuple):
     """alpha: numerator, denominator. window, stage, least: profile tuples (least: to act on).
     interval: tuples a row of the counts."""
 
@@ -52,7 +52,7 @@ class State(NamedTuple):
     at: Whole
 
 
-def begin(rules: Rules, order: Whole, costs: Whole) -> State:
+def begin(rules: CountingRules, order: Whole, costs: Whole) -> State:
     """An empty window under the first order."""
     n = len(order)
     v, ring = np.zeros((n, n), dtype=np.int64), np.zeros(rules.window, dtype=np.uint64)
@@ -61,7 +61,7 @@ def begin(rules: Rules, order: Whole, costs: Whole) -> State:
 
 @kernel
 def run_filters(
-    masks: Masks, profiled: NDArray[np.bool_], rules: Rules, state: State, counts: Whole
+    masks: Masks, profiled: NDArray[np.bool_], rules: CountingRules, state: State, counts: Whole
 ) -> None:
     """Run tuples and add to counts, int64[intervals, N_COUNTS]; dropped ones in ``profiled`` are
     profiled."""
@@ -97,7 +97,7 @@ def _bit(one: int) -> np.uint64:
 
 @kernel
 def _probe(
-    mask: np.uint64, place: int, rules: Rules, state: State, counts: Whole, row: int
+    mask: np.uint64, place: int, rules: CountingRules, state: State, counts: Whole, row: int
 ) -> np.uint64:
     """Ask filters behind the one at ``place``, which drops the tuple; the drops known then."""
     known = _bit(state.order[place])
@@ -121,7 +121,7 @@ def _swept(state: State) -> int:
 
 
 @kernel
-def _slide(known: np.uint64, rules: Rules, state: State) -> None:
+def _slide(known: np.uint64, rules: CountingRules, state: State) -> None:
     """The window one profile tuple on, and V with it."""
     if state.at[_HELD] == rules.window:
         oldest = state.at[_HEAD]
@@ -147,7 +147,7 @@ def _tally(known: np.uint64, change: int, state: State) -> None:
 
 
 @kernel
-def _rebuild(rules: Rules, state: State) -> None:
+def _rebuild(rules: CountingRules, state: State) -> None:
     """V from the window."""
     n = len(state.order)
     for row in range(n):
@@ -158,7 +158,7 @@ def _rebuild(rules: Rules, state: State) -> None:
 
 
 @kernel
-def _empty(rules: Rules, state: State) -> None:
+def _empty(rules: CountingRules, state: State) -> None:
     state.at[_HEAD] = state.at[_HELD] = 0
     _rebuild(rules, state)
 
@@ -174,7 +174,7 @@ def _below(row: int, own: int, other: int, above: int, below: int, state: State)
 
 
 @kernel
-def _check(rules: Rules, state: State) -> int:
+def _check(rules: CountingRules, state: State) -> int:
     """One look at the invariant after a profile tuple; 1 when an order was adopted."""
     least = rules.least
     if rules.algorithm == SWEEP:
@@ -192,7 +192,7 @@ def _check(rules: Rules, state: State) -> int:
 
 
 @kernel
-def _violated(rules: Rules, state: State) -> int:
+def _violated(rules: CountingRules, state: State) -> int:
     """The smallest position the Greedy Invariant does not hold at; -1 when it holds."""
     n = len(state.order)
     for i in range(n):
@@ -203,7 +203,7 @@ def _violated(rules: Rules, state: State) -> int:
 
 
 @kernel
-def _greedy(rules: Rules, state: State) -> int:
+def _greedy(rules: CountingRules, state: State) -> int:
     """A-Greedy: correct until no violation is left (Fig. 4.7, looped)."""
     position = _violated(rules, state)
     if position < 0:
@@ -218,7 +218,7 @@ def _greedy(rules: Rules, state: State) -> int:
 
 
 @kernel
-def _correct(position: int, rules: Rules, state: State) -> None:
+def _correct(position: int, rules: CountingRules, state: State) -> None:
     """Fig. 4.7, with exchanges."""
     last = row = position
     while row <= last:
@@ -233,7 +233,7 @@ def _correct(position: int, rules: Rules, state: State) -> None:
 
 
 @kernel
-def _count_row(row: int, rules: Rules, state: State) -> None:
+def _count_row(row: int, rules: CountingRules, state: State) -> None:
     """Row ``row`` of V by one scan of the window."""
     before = np.uint64(0)
     for place in range(row):
@@ -258,7 +258,7 @@ def _exchange(one: int, other: int, last: int, state: State) -> None:
 
 
 @kernel
-def _rank(rules: Rules, state: State) -> int:
+def _rank(rules: CountingRules, state: State) -> int:
     """Independent: sort by unconditional drops per cost when two filters violate that order."""
     n, is_violated = len(state.order), False
     for i in range(n):
@@ -277,7 +277,7 @@ def _rank(rules: Rules, state: State) -> int:
 
 
 @kernel
-def _sweep(acts: bool, rules: Rules, state: State) -> int:
+def _sweep(acts: bool, rules: CountingRules, state: State) -> int:
     """Sweep: move the profiled filter to the smallest violated position; count the stage."""
     source = _swept(state)
     state.at[_STAGE] += 1
@@ -296,7 +296,7 @@ def _sweep(acts: bool, rules: Rules, state: State) -> int:
 
 
 @kernel
-def _swap_neighbours(rules: Rules, state: State) -> int:
+def _swap_neighbours(rules: CountingRules, state: State) -> int:
     """LocalSwaps: exchange the first pair of neighbours that violates."""
     for i in range(len(state.order) - 1):
         if _below(i, i, i + 1, rules.alpha_above, rules.alpha_below, state):

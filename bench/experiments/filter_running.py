@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from backend.workloads.correlated import BLOCK_TUPLES, CorrelatedSource
 from bench.experiments import filter_counting as kernels
-from bench.experiments.filter_counting import Masks, Rules, Whole, begin, run_filters
+from bench.experiments.filter_counting import CountingRules, Masks, Whole, begin, run_filters
 
 #: Table 4.1, and the least sample, which the thesis does not state.
 ALPHA: Final = (9, 10)
@@ -111,7 +111,7 @@ class Ran(NamedTuple):
         return float(counted) / (self.n_tuples - self.since)
 
 
-class Compared(NamedTuple):
+class ComparedFilters(NamedTuple):
     """Schemes over the same tuples. optimal: cost per tuple of the best order on the counted
     tuples, by search of all orders; of a stream that changes, of the best order of each period."""
 
@@ -150,7 +150,7 @@ def run_scheme(
     first = rng.permutation(setup.n).astype(np.int64)
     profiled = rng.random(len(masks)) < scheme.profile_prob
     above, below = ALPHA
-    rules = Rules(scheme.algorithm, above, below, scheme.window, least, STAGE, INTERVAL)
+    rules = CountingRules(scheme.algorithm, above, below, scheme.window, least, STAGE, INTERVAL)
     state = begin(rules, first, np.array(setup.costs, dtype=np.int64))
     n_intervals = -(-len(masks) // INTERVAL)
     counts = np.zeros((n_intervals, kernels.N_COUNTS), dtype=np.int64)
@@ -189,9 +189,9 @@ def compare(
     seed: int,
     n_tuples: int,
     since: int = 0,
-) -> Compared:
+) -> ComparedFilters:
     """All schemes over the same tuples; those before ``since`` are run, but not counted."""
     masks = masks_of(setup.selectivities, setup.gamma, setup.period, seed, n_tuples)
     runs = {s.name: run_scheme(s, setup, masks, seed, since) for s in chosen}
     start = since // INTERVAL * INTERVAL
-    return Compared(runs, optimal_cost(setup, masks, start))
+    return ComparedFilters(runs, optimal_cost(setup, masks, start))

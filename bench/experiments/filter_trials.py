@@ -13,7 +13,7 @@ from bench.experiments.filter_running import (
     PROFILE_PROB,
     STAGE,
     WINDOW,
-    Compared,
+    ComparedFilters,
     Scheme,
     Setup,
     compare,
@@ -27,10 +27,10 @@ STABLE_TUPLES: Final = 800_000
 #: "The same", "optimal": at most this much dearer.
 NEAR: Final = 0.05
 #: Repeats of one set-up, by the x of a figure.
-Groups = Mapping[str, list[Compared]]
+Groups = Mapping[str, list[ComparedFilters]]
 
 
-class Trials(NamedTuple):
+class TrialSizes(NamedTuple):
     """scale: of the numbers of tuples, 1 is full size. repeats: streams, draws and first orders a
     point is the mean of."""
 
@@ -48,7 +48,7 @@ class Trials(NamedTuple):
 
     def stable(
         self, key: str, setups: Mapping[str, Setup], chosen: Sequence[Scheme]
-    ) -> dict[str, list[Compared]]:
+    ) -> dict[str, list[ComparedFilters]]:
         """Every set-up under every scheme, after convergence."""
         n_tuples = self.tuples(STABLE_TUPLES)
         return self.run(key, setups, chosen, n_tuples, _warm_up(n_tuples))
@@ -60,10 +60,10 @@ class Trials(NamedTuple):
         chosen: Sequence[Scheme],
         n_tuples: int,
         since: int,
-    ) -> dict[str, list[Compared]]:
+    ) -> dict[str, list[ComparedFilters]]:
         """Every set-up with every seed under every scheme."""
         bar = ProgressBar(key, n_tuples * self.repeats * len(setups))
-        groups: dict[str, list[Compared]] = {name: [] for name in setups}
+        groups: dict[str, list[ComparedFilters]] = {name: [] for name in setups}
         for seed in self.seeds():
             for name, setup in setups.items():
                 bar.begin(f"{name}, seed {seed}")
@@ -111,7 +111,7 @@ def likeness(gamma: int = GAMMA) -> tuple[str, str]:
 
 def rates(title: str, groups: Groups, names: Sequence[str], x_title: str) -> Plot:
     """Tuples per thousand probes, a line a scheme."""
-    return lines(title, groups, names, x_title, "tuples per 1,000 probes", Compared.rate)
+    return lines(title, groups, names, x_title, "tuples per 1,000 probes", ComparedFilters.rate)
 
 
 def lines(
@@ -120,7 +120,7 @@ def lines(
     names: Sequence[str],
     x_title: str,
     y_title: str,
-    value: Callable[[Compared, str], float],
+    value: Callable[[ComparedFilters, str], float],
 ) -> Plot:
     """Means over the repeats, a line a scheme; the x are numbers."""
     x = tuple(float(name) for name in groups)
@@ -134,10 +134,10 @@ def lines(
 def breakdown(title: str, groups: Groups, names: Sequence[str], x_title: str) -> tuple[Plot, Plot]:
     """Cost per tuple, regular and of the profile, a line a scheme."""
 
-    def processing(c: Compared, name: str) -> float:
+    def processing(c: ComparedFilters, name: str) -> float:
         return c.optimal if name == "Optimal" else c.runs[name].processing
 
-    def profiling(c: Compared, name: str) -> float:
+    def profiling(c: ComparedFilters, name: str) -> float:
         return c.runs[name].profiling
 
     y = "probes per tuple"
@@ -147,11 +147,11 @@ def breakdown(title: str, groups: Groups, names: Sequence[str], x_title: str) ->
     )
 
 
-def means(groups: Groups, value: Callable[[Compared], float]) -> list[float]:
+def means(groups: Groups, value: Callable[[ComparedFilters], float]) -> list[float]:
     """Means over the repeats, by x."""
     return [mean([value(c) for c in found]) for found in groups.values()]
 
 
-def cases(groups: Groups, holds: Callable[[Compared], bool]) -> list[bool]:
+def cases(groups: Groups, holds: Callable[[ComparedFilters], bool]) -> list[bool]:
     """Whether it holds, run by run."""
     return [holds(c) for found in groups.values() for c in found]

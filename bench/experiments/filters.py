@@ -9,10 +9,10 @@ from typing import Final
 
 from bench.experiments import filter_changing, filter_costs, filter_stable
 from bench.experiments.command import write
-from bench.experiments.filter_trials import Trials
+from bench.experiments.filter_trials import TrialSizes
 from bench.experiments.results import FigureResult
 
-FIGURES: Final[Mapping[str, Callable[[Trials], FigureResult]]] = {
+FIGURES: Final[Mapping[str, Callable[[TrialSizes], FigureResult]]] = {
     "4.11": filter_stable.figure_11,
     "4.12": filter_stable.figure_12,
     "4.13": filter_stable.figure_13,
@@ -34,5 +34,5 @@ TITLE: Final = "Pipelined filters: the thesis's experiments again"
 
 def main(options: argparse.Namespace, state: Path) -> int:
     """Run what the command line asks for and write the report; 2 when it cannot be done."""
-    trials = Trials(options.scale, options.seed, options.repeats or 5)
+    trials = TrialSizes(options.scale, options.seed, options.repeats or 5)
     return write(options, FIGURES, trials, TITLE, state / "experiment-filters.html")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from backend.model.conditions import Op
 from bench.experiments.conditions import Conditions
 from bench.experiments.progress import ProgressBar
-from bench.experiments.results import Claim, FigureResult, Plot, Series, listed, verdict
+from bench.experiments.results import FigureResult, PaperClaim, Plot, Series, listed, verdict
 from bench.peers import BLOCK, N_VALUES, predicates_of
 from bench.peers_build import PEERS, Search
 
@@ -37,8 +37,8 @@ def l07_figure_4(conditions: Conditions) -> FigureResult:
         for i in range(len(COUNTS))
     ]
     claims = (
-        Claim("The linked list is slowest", verdict(worst), _told(times)),
-        Claim(
+        PaperClaim("The linked list is slowest", verdict(worst), _told(times)),
+        PaperClaim(
             "Grouped filter, red-black tree and ASC do not clearly differ (within a factor of 2)",
             verdict([factor <= _ALIKE for factor in spread]),
             f"slowest over fastest {listed(spread, 1)} for {listed(COUNTS, 0)} predicates",
@@ -56,13 +56,13 @@ def l07_figure_5(conditions: Conditions) -> FigureResult:
     worst = [times[RED_BLACK][i] == max(times[name][i] for name in OF_THE_PAPER) for i in n]
     ahead = [times[GROUPED][i] / times[ASC][i] for i in n]
     claims = (
-        Claim("ASC is fastest", verdict(best), _told(times)),
-        Claim(
+        PaperClaim("ASC is fastest", verdict(best), _told(times)),
+        PaperClaim(
             "It is by far faster than the grouped filter (more than twice)",
             verdict([factor > _ALIKE for factor in ahead]),
             f"{listed(ahead, 1)} times for {listed(COUNTS, 0)} predicates",
         ),
-        Claim("The red-black tree is slowest", verdict(worst), _told(times)),
+        PaperClaim("The red-black tree is slowest", verdict(worst), _told(times)),
     )
     title = "2007 Fig. 5 — inequality predicates"
     return FigureResult("2007-5", title, setup, (_plot(title, times),), claims, _NOTES)

@@ -29,7 +29,7 @@ class Plot(NamedTuple):
     log_x: bool = False
 
 
-class Claim(NamedTuple):
+class PaperClaim(NamedTuple):
     """A sentence of the paper, whether our runs bear it out, and our number with its unit."""
 
     text: str
@@ -44,7 +44,7 @@ class FigureResult(NamedTuple):
     title: str
     setup: tuple[tuple[str, str], ...]
     plots: tuple[Plot, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[PaperClaim, ...]
     notes: tuple[str, ...] = ()
 
 

@@ -72,7 +72,7 @@ class Extremes(NamedTuple):
     best_order: tuple[str, ...]
 
 
-class Compared(NamedTuple):
+class ComparedSchemes(NamedTuple):
     """Schemes over the tuples from ``since`` on. runs: by scheme."""
 
     runs: dict[str, Simulated]
@@ -137,7 +137,7 @@ def compare(
     schemes: Sequence[Ordering],
     scenario: Scenario,
     advance: Callable[[int], None],
-) -> Compared:
+) -> ComparedSchemes:
     """All schemes over the same tuples. The intervals in which the first plan is still being
     monitored for, tau_tuples a construct, are not counted, for any of them."""
     warm_up = scenario.tau_tuples * (len(constructs.attributes) - 1)
@@ -147,4 +147,4 @@ def compare(
     for scheme in schemes:
         runs[scheme] = simulate(constructs, regions, replace(scenario, strategy=scheme), advance)
     counted = regions[since:]
-    return Compared(runs, extremes(constructs, counted), since, len(counted))
+    return ComparedSchemes(runs, extremes(constructs, counted), since, len(counted))

@@ -19,8 +19,16 @@ from bench.experiments.queries import (
     described,
     query_set,
 )
-from bench.experiments.results import Claim, FigureResult, Plot, Series, listed, rising, verdict
-from bench.experiments.running import Compared, compare, simulate
+from bench.experiments.results import (
+    FigureResult,
+    PaperClaim,
+    Plot,
+    Series,
+    listed,
+    rising,
+    verdict,
+)
+from bench.experiments.running import ComparedSchemes, compare, simulate
 from bench.experiments.streams import Stream, bell, pulse, regions_of, uniform
 
 #: A query set and a stream, both made from a seed.
@@ -33,11 +41,11 @@ OURS_2007: Final[list[Ordering]] = ["macs", "sas", "macssas", "ticket"]
 
 def _run(
     conditions: Conditions, key: str, cases: Mapping[str, Case], schemes: list[Ordering]
-) -> dict[str, list[Compared]]:
+) -> dict[str, list[ComparedSchemes]]:
     """Every case with every seed under every scheme."""
     streams = {name: make(conditions.seed).n_tuples for name, (_, make) in cases.items()}
     bar = ProgressBar(key, sum(streams.values()) * conditions.repeats * len(schemes))
-    groups: dict[str, list[Compared]] = {}
+    groups: dict[str, list[ComparedSchemes]] = {}
     for name, (shape, make) in cases.items():
         bar.begin(name)
         groups[name] = []
@@ -60,11 +68,11 @@ def _sizes(conditions: Conditions, cases: Mapping[str, Case]) -> list[tuple[str,
     return rows
 
 
-def _cheaper(groups: Mapping[str, list[Compared]], one: str, other: str) -> list[bool]:
+def _cheaper(groups: Mapping[str, list[ComparedSchemes]], one: str, other: str) -> list[bool]:
     return [c.visits(one) < c.visits(other) for found in groups.values() for c in found]
 
 
-def _told(groups: Mapping[str, list[Compared]], *schemes: str) -> str:
+def _told(groups: Mapping[str, list[ComparedSchemes]], *schemes: str) -> str:
     """Costs relative to the best fixed order, case by case."""
     told = []
     for name, found in groups.items():
@@ -87,17 +95,17 @@ def l12_figure_6(conditions: Conditions) -> FigureResult:
     near = [c.relative(s) <= 1 + NEAR for f in groups.values() for c in f for s in OURS_2012[:2]]
     wins = _cheaper(later, "hybrid", "best")
     claims = (
-        Claim(
+        PaperClaim(
             "Macro and Hybrid are cheaper than Ticket on D1, D2 and D3",
             verdict(_cheaper(groups, "macro", "ticket") + _cheaper(groups, "hybrid", "ticket")),
             _told(groups, "macro", "hybrid", "ticket"),
         ),
-        Claim(
+        PaperClaim(
             f"Macro and Hybrid are near SEQ best (within {NEAR:.0%})",
             verdict(near),
             f"{sum(near)} of {len(near)} runs; {_told(groups, 'macro', 'hybrid')}",
         ),
-        Claim(
+        PaperClaim(
             "Hybrid is cheaper than SEQ best on D2 and D3",
             verdict(wins),
             f"{sum(wins)} of {len(wins)} runs; {_told(later, 'hybrid')}",
@@ -124,22 +132,22 @@ def l12_figure_7(conditions: Conditions) -> FigureResult:
 
     wins = [mean([c.relative("hybrid") for c in found]) < 1 for found in groups.values()]
     claims = (
-        Claim(
+        PaperClaim(
             "Macro and Hybrid are cheaper than Ticket for every number of p-attributes",
             verdict(_cheaper(groups, "macro", "ticket") + _cheaper(groups, "hybrid", "ticket")),
             _told(groups, "macro", "hybrid", "ticket"),
         ),
-        Claim(
+        PaperClaim(
             "The gap between Ticket and SEQ best grows with the p-attributes",
             rising(gaps("ticket")),
             f"{listed(gaps('ticket'), 2)} visits/tuple",
         ),
-        Claim(
+        PaperClaim(
             "The gap between SEQ worst and SEQ best grows with the p-attributes",
             rising(gaps("worst")),
             f"{listed(gaps('worst'), 2)} visits/tuple",
         ),
-        Claim(
+        PaperClaim(
             "Hybrid is cheaper than SEQ best for every number of p-attributes",
             verdict(wins),
             f"{sum(wins)} of {len(wins)} sets on average; {_told(groups, 'hybrid')}",
@@ -169,7 +177,7 @@ def l07_figure_6(conditions: Conditions) -> FigureResult:
     uniform_gain, *others = gains.values()
     claims = (
         *_claims_2007(groups),
-        Claim(
+        PaperClaim(
             "MACSSAS gains more over Ticket on D2 and D3 than on D1",
             verdict([gain > uniform_gain for gain in others]),
             f"saved of Ticket's visits: {listed(list(gains.values()))} on {', '.join(gains)}",
@@ -186,19 +194,19 @@ def l07_figure_6(conditions: Conditions) -> FigureResult:
     return FigureResult("2007-6", title, setup, (plot,), claims, notes)
 
 
-def _claims_2007(groups: Mapping[str, list[Compared]]) -> tuple[Claim, ...]:
+def _claims_2007(groups: Mapping[str, list[ComparedSchemes]]) -> tuple[PaperClaim, ...]:
     near = [c.relative("macssas") <= 1 + NEAR for found in groups.values() for c in found]
     cheaper = {s: _cheaper(groups, s, "ticket") for s in OURS_2007[:3]}
     return (
         *(
-            Claim(
+            PaperClaim(
                 f"{s.upper()} is cheaper than Ticket",
                 verdict(cases),
                 f"{sum(cases)} of {len(cases)} runs; {_told(groups, s, 'ticket')}",
             )
             for s, cases in cheaper.items()
         ),
-        Claim(
+        PaperClaim(
             f"MACSSAS is nearest to the best order (within {NEAR:.0%})",
             verdict(near),
             _told(groups, *OURS_2007[:3]),
@@ -234,12 +242,12 @@ def l07_figure_8(conditions: Conditions) -> FigureResult:
     )
     plot = Plot("Pruning", "p-attributes", "constructs visited per tuple", "bars", series)
     claims = (
-        Claim(
+        PaperClaim(
             "Immediate pruning is cheaper than delayed pruning",
             verdict([gap > 0 for gap in gaps]),
             f"{listed(immediate, 2)} visits/tuple of {', '.join(names)}",
         ),
-        Claim(
+        PaperClaim(
             "The gap grows with the p-attributes", rising(gaps), f"{listed(gaps, 2)} visits/tuple"
         ),
     )

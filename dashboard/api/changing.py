@@ -12,7 +12,7 @@ from dashboard.api.common import find_live_run, query_names
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.knob_check import check_value
 from dashboard.api.params import Param
-from dashboard.api.registry import Call, Reply
+from dashboard.api.registry import ApiCall, Reply
 from storage.vocabulary.records import Command, Knob, Run
 
 LONGEST_REASON: Final = 500
@@ -43,7 +43,7 @@ class QueryRequest:
     reason: str = ""
 
 
-def turn_knob(call: Call) -> Reply:
+def turn_knob(call: ApiCall) -> Reply:
     """Request a knob value."""
     asked: KnobRequest = call.body
     run = find_live_run(call)
@@ -80,7 +80,7 @@ def _check_version(knob: Knob, expected: int | None) -> None:
         )
 
 
-def add_query(call: Call) -> Reply:
+def add_query(call: ApiCall) -> Reply:
     """Request a new query."""
     asked: QueryRequest = call.body
     run = find_live_run(call)
@@ -100,34 +100,34 @@ def add_query(call: Call) -> Reply:
     return _request(call, run, "query_add", {"name": asked.name, "text": text}, asked.reason)
 
 
-def remove_query(call: Call) -> Reply:
+def remove_query(call: ApiCall) -> Reply:
     """Request the removal of the query in the path."""
     return _change_query(call, "query_remove", call.path["name"])
 
 
-def remove_named_query(call: Call) -> Reply:
+def remove_named_query(call: ApiCall) -> Reply:
     """Request the removal of the query in the parameter ``name``."""
     return _change_query(call, "query_remove", call.query["name"])
 
 
-def pause_query(call: Call) -> Reply:
+def pause_query(call: ApiCall) -> Reply:
     """Request that a query is paused."""
     return _change_query(call, "query_pause", call.path["name"])
 
 
-def resume_query(call: Call) -> Reply:
+def resume_query(call: ApiCall) -> Reply:
     """Request that a paused query goes on."""
     return _change_query(call, "query_resume", call.path["name"])
 
 
-def _change_query(call: Call, kind: str, name: str) -> Reply:
+def _change_query(call: ApiCall, kind: str, name: str) -> Reply:
     run = find_live_run(call)
     if name not in _names(call, run):
         raise missing("query", name[:80], f"See /api/v1/runs/{run.id}/queries.")
     return _request(call, run, kind, {"name": name}, call.query["reason"])
 
 
-def _names(call: Call, run: Run) -> set[str]:
+def _names(call: ApiCall, run: Run) -> set[str]:
     """Names of the registered queries, with what is requested but not yet answered."""
     names = query_names(call, run.id)
     for command in reversed(call.services.reader.commands(run.id)):
@@ -139,7 +139,7 @@ def _names(call: Call, run: Run) -> set[str]:
 
 
 def _request(
-    call: Call,
+    call: ApiCall,
     run: Run,
     kind: str,
     payload: Mapping[str, Any],

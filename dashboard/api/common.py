@@ -8,7 +8,7 @@ from typing import Any, Final, get_type_hints
 from dashboard.api.encode import plain
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.params import Param
-from dashboard.api.registry import Call
+from dashboard.api.registry import ApiCall
 from storage.vocabulary.records import Run
 
 RUNNING: Final = ("starting", "running")
@@ -26,7 +26,7 @@ def limit(default: int, highest: int) -> Param:
     return Param("limit", "integer", words, default=default, low=1, high=highest)
 
 
-def find_run(call: Call) -> Run:
+def find_run(call: ApiCall) -> Run:
     """The run the path names. Raises ApiError (404)."""
     run = call.services.reader.run(call.path["run_id"])
     if run is None:
@@ -34,7 +34,7 @@ def find_run(call: Call) -> Run:
     return run
 
 
-def find_live_run(call: Call) -> Run:
+def find_live_run(call: ApiCall) -> Run:
     """The run the path names, if it can still be changed. Raises ApiError (404, 409)."""
     run = find_run(call)
     if run.state not in RUNNING:
@@ -43,7 +43,7 @@ def find_live_run(call: Call) -> Run:
     return run
 
 
-def query_names(call: Call, run_id: str) -> set[str]:
+def query_names(call: ApiCall, run_id: str) -> set[str]:
     """Names of the queries registered now."""
     entities = call.services.reader.entities(run_id)
     return {entity.name for entity in entities if entity.kind == "query"}

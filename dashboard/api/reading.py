@@ -7,7 +7,7 @@ from typing import Any
 
 from dashboard.api.common import find_run, flat, flat_type, query_names, read_number
 from dashboard.api.errors import ApiError, missing
-from dashboard.api.registry import Call
+from dashboard.api.registry import ApiCall
 from dashboard.views.events import names
 from storage.rows import DecisionEntry, SeriesData, StoredMisfit, StoredResult
 from storage.vocabulary.kinds import InputState
@@ -93,12 +93,12 @@ class SeriesAnswer:
     points: tuple[Point, ...]
 
 
-def runs(call: Call) -> list[dict[str, Any]]:
+def runs(call: ApiCall) -> list[dict[str, Any]]:
     """All runs, newest first."""
     return [_run(one) for one in call.services.reader.runs()]
 
 
-def run(call: Call) -> dict[str, Any]:
+def run(call: ApiCall) -> dict[str, Any]:
     """One run."""
     return _run(find_run(call))
 
@@ -108,35 +108,35 @@ def _run(one: Run) -> dict[str, Any]:
     return flat(one, stream=one.streams, schema=schema)
 
 
-def inputs(call: Call) -> list[dict[str, Any]]:
+def inputs(call: ApiCall) -> list[dict[str, Any]]:
     """The streams the run reads."""
     found = call.services.reader.inputs(find_run(call).id)
     return [flat(one.input, state=one.state, note=one.note) for one in found]
 
 
-def units(call: Call) -> tuple[Unit, ...]:
+def units(call: ApiCall) -> tuple[Unit, ...]:
     """Units alive at a batch."""
     return call.services.reader.units(find_run(call).id, call.query["at"])
 
 
-def entities(call: Call) -> tuple[Entity, ...]:
+def entities(call: ApiCall) -> tuple[Entity, ...]:
     """Entities alive at a batch."""
     return call.services.reader.entities(find_run(call).id, call.query["at"])
 
 
-def queries(call: Call) -> list[Entity]:
+def queries(call: ApiCall) -> list[Entity]:
     """Registered queries at a batch."""
     return [entity for entity in entities(call) if entity.kind == "query"]
 
 
-def plans(call: Call) -> list[PlanVersion]:
+def plans(call: ApiCall) -> list[PlanVersion]:
     """Plan versions, newest last; ``order`` holds attribute names here."""
     query = call.query
     found = call.services.reader.plans(find_run(call).id, query["until"], query["unit"])
     return [replace(plan, order=tuple(names(plan))) for plan in found]
 
 
-def decisions(call: Call) -> list[dict[str, Any]]:
+def decisions(call: ApiCall) -> list[dict[str, Any]]:
     """Stored decisions, newest last."""
     verdict = call.query["verdict"]
     found = call.services.reader.decisions(
@@ -150,7 +150,7 @@ def decisions(call: Call) -> list[dict[str, Any]]:
     return [_decision(entry) for entry in reversed(found)]
 
 
-def decision(call: Call) -> dict[str, Any]:
+def decision(call: ApiCall) -> dict[str, Any]:
     """One stored decision."""
     seq = read_number(call.path["seq"], "decision")
     entry = call.services.reader.decision(find_run(call).id, seq, call.query["unit"])
@@ -164,18 +164,18 @@ def _decision(entry: DecisionEntry) -> dict[str, Any]:
     return flat(entry.decision, time=entry.time, outcome=entry.outcome)
 
 
-def knobs(call: Call) -> tuple[Knob, ...]:
+def knobs(call: ApiCall) -> tuple[Knob, ...]:
     """Knobs and their values at a batch."""
     return call.services.reader.knobs(find_run(call).id, call.query["at"])
 
 
-def commands(call: Call) -> list[Command]:
+def commands(call: ApiCall) -> list[Command]:
     """Commands with their answers, newest last."""
     found = call.services.reader.commands(find_run(call).id, call.query["limit"])
     return list(reversed(found))
 
 
-def command(call: Call) -> Command:
+def command(call: ApiCall) -> Command:
     """One command with its answer."""
     number = read_number(call.path["number"], "command")
     found = call.services.reader.command(find_run(call).id, number)
@@ -184,7 +184,7 @@ def command(call: Call) -> Command:
     return found
 
 
-def samples(call: Call) -> SeriesAnswer:
+def samples(call: ApiCall) -> SeriesAnswer:
     """One property of one entity over time."""
     query = call.query
     series = call.services.reader.series(
@@ -210,12 +210,12 @@ def _series(series: SeriesData) -> SeriesAnswer:
     return SeriesAnswer(series.entity, series.property, series.unit, series.thinned, points)
 
 
-def matrices(call: Call) -> tuple[str, ...]:
+def matrices(call: ApiCall) -> tuple[str, ...]:
     """Names of the run's matrices."""
     return call.services.reader.matrices(find_run(call).id, call.query["unit"])
 
 
-def matrix(call: Call) -> dict[str, Any]:
+def matrix(call: ApiCall) -> dict[str, Any]:
     """A matrix as of a batch."""
     name, query = call.path["name"], call.query
     found = call.services.reader.matrix(find_run(call).id, name, query["at"], query["unit"])
@@ -224,7 +224,7 @@ def matrix(call: Call) -> dict[str, Any]:
     return flat(found.matrix, batch=found.batch, time=found.time)
 
 
-def results(call: Call) -> list[StoredResult]:
+def results(call: ApiCall) -> list[StoredResult]:
     """Recently matched tuples, newest last."""
     reader, query = call.services.reader, call.query["query"]
     run_id = find_run(call).id
@@ -234,7 +234,7 @@ def results(call: Call) -> list[StoredResult]:
     return list(reversed(found))
 
 
-def misfits(call: Call) -> list[StoredMisfit]:
+def misfits(call: ApiCall) -> list[StoredMisfit]:
     """Tuples kept aside, newest last."""
     found = call.services.reader.misfits(
         find_run(call).id, call.query["limit"], call.query["until"]
@@ -242,7 +242,7 @@ def misfits(call: Call) -> list[StoredMisfit]:
     return list(reversed(found))
 
 
-def events(call: Call) -> list[dict[str, Any]]:
+def events(call: ApiCall) -> list[dict[str, Any]]:
     """Events, newest last."""
     _check_range(call)
     kind = call.query["kind"]
@@ -257,7 +257,7 @@ def events(call: Call) -> list[dict[str, Any]]:
     return [flat(item.event, id=item.id, batch=item.batch, time=item.time) for item in found]
 
 
-def batches(call: Call) -> list[dict[str, Any]]:
+def batches(call: ApiCall) -> list[dict[str, Any]]:
     """Executed batches, newest last."""
     _check_range(call)
     query = call.query
@@ -267,7 +267,7 @@ def batches(call: Call) -> list[dict[str, Any]]:
     return [flat(one, plan_version=next(iter(one.plans.values()), None)) for one in found]
 
 
-def _check_range(call: Call) -> None:
+def _check_range(call: ApiCall) -> None:
     since, until = call.query["since"], call.query["until"]
     if since is not None and until is not None and since > until:
         message = f"since = {since} is after until = {until}."

@@ -20,7 +20,7 @@ JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiCall:
     """One call of a handler: checked path names, query parameters and body.
 
     actor: who asks for a change ('page 127.0.0.1', 'api 10.0.0.2'), '' when reading.
@@ -42,7 +42,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Handler: TypeAlias = Callable[[Call], Any]
+Handler: TypeAlias = Callable[[ApiCall], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _view(route: Route, services: Services, guard: Guard) -> Callable[..., Respo
         check_text(path)
         query = read_query(route.params, request.args)
         body = read_body(route.body, request) if route.body else None
-        answer = route.handler(Call(services, path, query, body, actor))
+        answer = route.handler(ApiCall(services, path, query, body, actor))
         return respond(answer, route.status)
 
     return view

@@ -10,7 +10,7 @@ from dashboard.api.changing import NAME, REASON, KnobRequest, QueryRequest
 from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
 from dashboard.api.params import Param
-from dashboard.api.registry import Call, Handler, Method, Route
+from dashboard.api.registry import ApiCall, Handler, Method, Route
 from dashboard.openapi import build_document
 from storage.rows import StoredMisfit, StoredResult
 from storage.vocabulary.records import Command, Entity, Knob, PlanVersion, Unit
@@ -45,7 +45,7 @@ def document() -> dict[str, Any]:
     return build_document(ROUTES, API_VERSION)
 
 
-def _openapi(call: Call) -> dict[str, Any]:
+def _openapi(call: ApiCall) -> dict[str, Any]:
     return document()
 
 

@@ -9,7 +9,7 @@ from flask import Response, g, request
 
 from dashboard.api import metrics
 from dashboard.api.errors import ApiError, missing
-from dashboard.api.registry import Call, Reply
+from dashboard.api.registry import ApiCall, Reply
 from dashboard.deltas import Delta
 from dashboard.live import RETRY_AFTER_S, HubFull, UnknownRunError
 from dashboard.security import CSRF_HEADER, Guard
@@ -34,7 +34,7 @@ class CsrfToken:
     header: str
 
 
-def healthz(call: Call) -> Reply:
+def healthz(call: ApiCall) -> Reply:
     """200 while the store can be read, else 503."""
     try:
         call.services.reader.cursor()
@@ -43,13 +43,13 @@ def healthz(call: Call) -> Reply:
     return Reply(Health("ok", call.services.live.n_clients))
 
 
-def prometheus(call: Call) -> Response:
+def prometheus(call: ApiCall) -> Response:
     """Metrics in the Prometheus text format."""
     text = metrics.render(call.services)
     return Response(text, content_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def csrf(call: Call) -> CsrfToken:
+def csrf(call: ApiCall) -> CsrfToken:
     """A CSRF token bound to the session cookie, which is set when there is none."""
     guard = Guard(call.services.settings)
     session = guard.session(request)
@@ -58,7 +58,7 @@ def csrf(call: Call) -> CsrfToken:
     return CsrfToken(guard.csrf_token(session), CSRF_HEADER)
 
 
-def live(call: Call) -> Response:
+def live(call: ApiCall) -> Response:
     """The stream of a run's deltas."""
     hub, run_id = call.services.live, call.query["run"]
     try:
@@ -78,7 +78,7 @@ def live(call: Call) -> Response:
     return response
 
 
-def _last_seen(call: Call) -> int | None:
+def _last_seen(call: ApiCall) -> int | None:
     """The cursor the client saw last: of a reconnecting EventSource, or the parameter's."""
     header = request.headers.get("Last-Event-ID", "")
     if header.isascii() and header.isdigit() and len(header) < 19:
@@ -87,7 +87,7 @@ def _last_seen(call: Call) -> int | None:
     return since
 
 
-def live_poll(call: Call) -> list[Delta]:
+def live_poll(call: ApiCall) -> list[Delta]:
     """What happened after a cursor, as at most one delta."""
     try:
         return call.services.live.since(call.query["run"], call.query["since"])

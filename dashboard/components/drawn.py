@@ -53,7 +53,7 @@ class Segments(Drawn):
         )
 
 
-class PlanGraph(Drawn):
+class PlanDrawing(Drawn):
     """The plan as cards and edges; see modules/plan_graph.js.
 
     plan: dashboard.views.plan.graph_plan. values: of one batch, by entity; a number for what has a

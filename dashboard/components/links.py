@@ -19,9 +19,11 @@ def jump_data(
     at: int | str | None = None,
     node: str | None = None,
     unit: str | None = None,
+    show: str | None = None,
 ) -> dict[str, Any]:
     """data-pw-* attributes for a jump. at='now' returns to now; node='' unpins."""
     fields = {"data-pw-path": path, "data-pw-at": at, "data-pw-node": node, "data-pw-unit": unit}
+    fields["data-pw-show"] = show
     return {key: str(value) for key, value in fields.items() if value is not None}
 
 
@@ -32,13 +34,17 @@ def jump(
     at: int | str | None = None,
     node: str | None = None,
     unit: str | None = None,
+    show: str | None = None,
     **attributes: Any,
 ) -> Component:
-    """A link to a page and/or batch and/or node and/or unit at the moment of ``context``."""
+    """A link to a page and/or batch and/or node and/or unit at the moment of ``context``. show:
+    what the page is narrowed to; '' = nothing."""
     changes = moved(at, node, unit)
+    if show is not None:
+        changes["show"] = show or None
     href = context.href(path or "", **changes) or "?"
     attributes.setdefault("className", "pw-link")
-    return html.A(children, href=href, **jump_data(path, at, node, unit), **attributes)
+    return html.A(children, href=href, **jump_data(path, at, node, unit, show), **attributes)
 
 
 def moved(at: int | str | None, node: str | None, unit: str | None) -> dict[str, Any]:

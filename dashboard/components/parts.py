@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from dash import Output, html
 
-from dashboard.components.static import Static, tree_of
+from dashboard.components.static import StaticTree, tree_of
 
 PROPERTY: Final = "tree"
 
 
-def part(name: str, content: Any, className: str = "") -> Static:
+def part(name: str, content: Any, className: str = "") -> StaticTree:
     """The part called ``name`` with its first content (html and own drawings only)."""
-    return Static(part_tree(name, content, className), id=name)
+    return StaticTree(part_tree(name, content, className), id=name)
 
 
 def part_tree(name: str, content: Any, className: str = "") -> Any:

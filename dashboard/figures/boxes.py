@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dashboard.figures.theme import Palette
-from dashboard.views.thrash import Loop
+from dashboard.views.thrash import FlipLoop
 
 
 def stamps(times: Sequence[float]) -> list[str]:
@@ -21,7 +21,7 @@ def stamp(time: float) -> str:
     return moment.replace("+00:00", "Z")
 
 
-def loop_boxes(loops: Sequence[Loop], colours: Palette) -> list[dict[str, Any]]:
+def loop_boxes(loops: Sequence[FlipLoop], colours: Palette) -> list[dict[str, Any]]:
     """A dashed box from the first to the last flip of each loop, over all panels."""
     line = {"color": colours.orange, "width": 1.4, "dash": "dash"}
     return [
@@ -42,7 +42,7 @@ def loop_boxes(loops: Sequence[Loop], colours: Palette) -> list[dict[str, Any]]:
     ]
 
 
-def loop_numbers(loops: Sequence[Loop], y: float, colours: Palette) -> list[dict[str, Any]]:
+def loop_numbers(loops: Sequence[FlipLoop], y: float, colours: Palette) -> list[dict[str, Any]]:
     """The number of each loop at the top of the lanes; y: share of the plot area."""
     return [
         {

@@ -9,7 +9,7 @@ import math
 from typing import Any, Final
 
 from dashboard.components.formats import show
-from dashboard.views.hybrid import Arrow, Construct, HybridView, Region, Way
+from dashboard.views.hybrid import Arrow, HybridColumn, HybridView, Region, Way
 
 HEAD_PX: Final = 30
 CELL_PX: Final = 19
@@ -84,7 +84,7 @@ def _top(head: int, row: int) -> int:
     return head + HEAD_PX + 6 + row * (CELL_PX + GAP_PX)
 
 
-def _head(one: Construct, left: int, top: int, width: int, place: int) -> dict[str, Any]:
+def _head(one: HybridColumn, left: int, top: int, width: int, place: int) -> dict[str, Any]:
     return {
         "x": left,
         "y": top,
@@ -96,7 +96,7 @@ def _head(one: Construct, left: int, top: int, width: int, place: int) -> dict[s
 
 
 def _cell(
-    one: Construct, region: Region, left: int, top: int, width: int, most: float
+    one: HybridColumn, region: Region, left: int, top: int, width: int, most: float
 ) -> dict[str, Any]:
     share = region.hit_prob or 0.0
     opacity = MOST_OPACITY * math.sqrt(share / most) if most else 0.0

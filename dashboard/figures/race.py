@@ -7,7 +7,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from dashboard.figures.theme import Palette, palette, template
-from dashboard.views.race import Lane, RaceView
+from dashboard.views.race import RaceLane, RaceView
 
 HEIGHT: Final = 300
 #: algorithm -> colour of the palette, dash, sign of a change
@@ -44,7 +44,7 @@ def draw_race(view: RaceView, theme: str | None = None) -> go.Figure:
     return figure
 
 
-def _traces(lane: Lane, colours: Palette) -> list[go.Scatter]:
+def _traces(lane: RaceLane, colours: Palette) -> list[go.Scatter]:
     colour, dash, symbol = STYLES.get(lane.algorithm, ("muted", "solid", "circle"))
     ink = getattr(colours, colour)
     name = f"{lane.algorithm} (in force)" if lane.in_force else lane.algorithm

@@ -16,8 +16,8 @@ import plotly.graph_objects as go
 from dashboard.components.kinds import EVENTS, event_kind
 from dashboard.figures.boxes import loop_boxes, loop_numbers, stamp, stamps
 from dashboard.figures.theme import Palette, palette, template
-from dashboard.views.thrash import Loop
-from dashboard.views.timeline import LANES, Band, Marker, Panel, TimelineView, Trace
+from dashboard.views.thrash import FlipLoop
+from dashboard.views.timeline import LANES, Band, Marker, TimelinePanel, TimelineTrace, TimelineView
 
 PANEL_PX: Final = 86
 LANE_PX: Final = 22
@@ -53,7 +53,7 @@ _COLOURS: Final = {
 
 
 def draw_timeline(
-    view: TimelineView, theme: str | None = None, loops: Sequence[Loop] = ()
+    view: TimelineView, theme: str | None = None, loops: Sequence[FlipLoop] = ()
 ) -> go.Figure:
     """The whole figure, loops boxed; its height follows the number of panels."""
     colours = palette(theme)
@@ -63,18 +63,18 @@ def draw_timeline(
     notes: list[dict[str, Any]] = []
     for place, panel in enumerate(view.panels):
         axis = "y" if place == 0 else f"y{place + 1}"
-        domain = _domain(place, len(view.panels), height)
+        domain = _domain(place, height)
         figure.add_traces(_panel_traces(panel, axis, colours))
         axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
         notes.append(_title(panel, domain, colours, place == 0))
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
     figure.add_traces(_lane_traces(view.markers, lane_axis, colours))
-    axes["yaxis" + lane_axis[1:]] = _lane_axis(height, view, colours)
+    axes["yaxis" + lane_axis[1:]] = _lane_axis(height, colours)
     figure.update_layout(
         template=template(theme),
         height=height,
         margin={"l": 104, "r": 18, "t": TOP_PX, "b": BOTTOM_PX},
-        xaxis=_time_axis(view, lane_axis, colours),
+        xaxis=_time_axis(lane_axis, colours),
         hovermode="x unified",
         hoversubplots="axis",
         annotations=[*notes, *loop_numbers(loops, _lanes_top(height), colours)],
@@ -100,7 +100,7 @@ def _clock(view: TimelineView) -> dict[str, Any]:
     return {"batches": spot.batches, "times": stamps(spot.times)}
 
 
-def _panel_traces(panel: Panel, axis: str, colours: Palette) -> list[go.Scatter]:
+def _panel_traces(panel: TimelinePanel, axis: str, colours: Palette) -> list[go.Scatter]:
     colour = getattr(colours, _COLOURS[panel.key])
     traces: list[go.Scatter] = []
     if panel.band is not None:
@@ -116,7 +116,7 @@ def _panel_traces(panel: Panel, axis: str, colours: Palette) -> list[go.Scatter]
 
 
 def _line(
-    trace: Trace, panel: Panel, axis: str, line: dict[str, Any], opacity: float
+    trace: TimelineTrace, panel: TimelinePanel, axis: str, line: dict[str, Any], opacity: float
 ) -> go.Scatter:
     return go.Scatter(
         x=stamps(trace.times),
@@ -132,7 +132,7 @@ def _line(
     )
 
 
-def _band_traces(band: Band, panel: Panel, axis: str, colours: Palette) -> list[go.Scatter]:
+def _band_traces(band: Band, panel: TimelinePanel, axis: str, colours: Palette) -> list[go.Scatter]:
     common: dict[str, Any] = {"x": stamps(band.times), "yaxis": axis, "mode": "lines"}
     edge = {**common, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
     live = f"{band.entity}|{band.property}"
@@ -156,7 +156,7 @@ def _band_traces(band: Band, panel: Panel, axis: str, colours: Palette) -> list[
     ]
 
 
-def _live(trace: Trace) -> dict[str, Any]:
+def _live(trace: TimelineTrace) -> dict[str, Any]:
     """How the trace grows: by a point of every batch, or by the newest value of a delta."""
     if trace.property in BY_BATCH:
         return {"pts": trace.property}
@@ -168,7 +168,7 @@ def _edge(band: Band, sign: int) -> dict[str, Any]:
     return {"band": f"{band.entity}|{band.property}", "edge": sign, "mu": band.mu}
 
 
-def _envelope(trace: Trace, axis: str, colour: str) -> list[go.Scatter]:
+def _envelope(trace: TimelineTrace, axis: str, colour: str) -> list[go.Scatter]:
     edge: dict[str, Any] = {
         "x": stamps(trace.times),
         "yaxis": axis,
@@ -213,14 +213,14 @@ def _marker_words(marker: Marker) -> str:
     return words if len(words) <= MARKER_WORDS else words[: MARKER_WORDS - 1] + "…"
 
 
-def _domain(place: int, n_panels: int, height: int) -> tuple[float, float]:
+def _domain(place: int, height: int) -> tuple[float, float]:
     """The panel's share of the plot area, top one first."""
     inner = height - TOP_PX - BOTTOM_PX
     top = inner - place * (PANEL_PX + GAP_PX)
     return ((top - PANEL_PX) / inner, top / inner)
 
 
-def _value_axis(panel: Panel, domain: tuple[float, float]) -> dict[str, Any]:
+def _value_axis(panel: TimelinePanel, domain: tuple[float, float]) -> dict[str, Any]:
     return {
         "domain": list(domain),
         "anchor": "x",
@@ -237,7 +237,7 @@ def _lanes_top(height: int) -> float:
     return len(LANES) * LANE_PX / (height - TOP_PX - BOTTOM_PX)
 
 
-def _lane_axis(height: int, view: TimelineView, colours: Palette) -> dict[str, Any]:
+def _lane_axis(height: int, colours: Palette) -> dict[str, Any]:
     return {
         "domain": [0, _lanes_top(height)],
         "range": [len(LANES) - 0.5, -0.5],
@@ -251,7 +251,7 @@ def _lane_axis(height: int, view: TimelineView, colours: Palette) -> dict[str, A
     }
 
 
-def _time_axis(view: TimelineView, lowest: str, colours: Palette) -> dict[str, Any]:
+def _time_axis(lowest: str, colours: Palette) -> dict[str, Any]:
     return {
         "type": "date",
         "anchor": lowest,
@@ -272,7 +272,7 @@ def _time_axis(view: TimelineView, lowest: str, colours: Palette) -> dict[str, A
 
 
 def _title(
-    panel: Panel, domain: tuple[float, float], colours: Palette, first: bool
+    panel: TimelinePanel, domain: tuple[float, float], colours: Palette, first: bool
 ) -> dict[str, Any]:
     colour = getattr(colours, _COLOURS[panel.key])
     words = [f"<b>{panel.title}</b> ({panel.unit})"]
@@ -309,7 +309,7 @@ def _cursor(view: TimelineView, colours: Palette) -> list[dict[str, Any]]:
     return [{"type": "line", "name": "cursor", **edges, "line": line, "layer": "below"}]
 
 
-def _hover(panel: Panel) -> str:
+def _hover(panel: TimelinePanel) -> str:
     """The value with its unit; shares have none."""
     number = {"f3": ".3f", "f2": ".2f", "si": ".3~s", "ms": ",.0f"}.get(panel.form, "")
     unit = "" if panel.form == "f3" else f" {panel.unit}"

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dashboard.figures.boxes import stamps
 from dashboard.figures.theme import Palette, palette, template
 from dashboard.views.ghost import APPEARS, COMMON, VANISHES, effect, plan_words
-from dashboard.views.whatif import Step
+from dashboard.views.whatif import GhostStep
 
 HEIGHT: Final = 260
 _LANES_TOP: Final = 0.36
@@ -23,7 +23,7 @@ MARKS: Final = {
 }
 
 
-def draw_ghost(steps: Sequence[Step], mu: float | None, theme: str | None = None) -> go.Figure:
+def draw_ghost(steps: Sequence[GhostStep], mu: float | None, theme: str | None = None) -> go.Figure:
     """Both lines and the three lanes; steps: one an evaluation, oldest first."""
     colours = palette(theme)
     x = stamps([step.trial.time for step in steps])
@@ -43,7 +43,7 @@ def draw_ghost(steps: Sequence[Step], mu: float | None, theme: str | None = None
     return figure
 
 
-def _line(steps: Sequence[Step], x: list[str], ghost: bool, colours: Palette) -> go.Scatter:
+def _line(steps: Sequence[GhostStep], x: list[str], ghost: bool, colours: Palette) -> go.Scatter:
     dashed = {"color": colours.orange, "width": 2.2, "dash": "dash", "shape": "vh"}
     solid = {"color": colours.blue, "width": 2, "shape": "vh"}
     return go.Scatter(
@@ -57,7 +57,7 @@ def _line(steps: Sequence[Step], x: list[str], ghost: bool, colours: Palette) ->
     )
 
 
-def _lane(steps: Sequence[Step], name: str, place: int, colours: Palette) -> go.Scatter:
+def _lane(steps: Sequence[GhostStep], name: str, place: int, colours: Palette) -> go.Scatter:
     words, symbol, ink = MARKS[name]
     mine = [step for step in steps if effect(step) == name]
     colour = getattr(colours, ink)
@@ -79,7 +79,7 @@ def _edge(symbol: str, colour: str) -> dict[str, Any]:
     return {"width": 2.4 if symbol == "x-thin" else 0, "color": colour}
 
 
-def _hover(step: Step, words: str) -> str:
+def _hover(step: GhostStep, words: str) -> str:
     plans = f"recorded {plan_words(step.real_plan)}<br>ghost {plan_words(step.after)}"
     return f"batch {step.trial.batch}: {words}<br>{plans}"
 

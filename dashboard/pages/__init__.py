@@ -40,6 +40,15 @@ TIMELINE: Final = Page(
     missing=_START.format("timeline appears"),
     steady=True,
 )
+MONITOR: Final = Page(
+    path="/monitor",
+    title="Monitor",
+    label="Monitor",
+    icon="M3 4h18v12H3zM8 20h8M12 16v4M6 12l3-4 3 3 3-5 3 4",
+    key="g",
+    missing=_START.format("graphs appear"),
+    steady=True,
+)
 DECISIONS: Final = Page(
     path="/decisions",
     title="Decisions",
@@ -69,6 +78,15 @@ RESULTS: Final = Page(
     nothing="This run registered no query.",
     columns="pw-results",
 )
-PAGES: Final[tuple[Page, ...]] = (RUNS, plan.PAGE, MATRIX, TIMELINE, DECISIONS, KNOBS, RESULTS)
+PAGES: Final[tuple[Page, ...]] = (
+    RUNS,
+    plan.PAGE,
+    MATRIX,
+    TIMELINE,
+    MONITOR,
+    DECISIONS,
+    KNOBS,
+    RESULTS,
+)
 
 __all__ = ["PAGES", "Page"]

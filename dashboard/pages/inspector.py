@@ -11,14 +11,13 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.links import jump
-from dashboard.components.tables import Cell, Column, table
-from dashboard.components.tiles import live_value
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, live
 from dashboard.context import Context
 from dashboard.panels.knob_cards import draw_cards, is_locked
 from dashboard.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.inspector import STEP_WORDS, Inspector, Property, Reason, build_inspector
+from dashboard.views.inspector import STEP_WORDS, Inspector, PropertyLine, Reason, build_inspector
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
@@ -58,7 +57,7 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     if view.history is not None:
         parts.append(_history(reader, context, view))
     if view.properties:
-        parts.append(_properties(view.properties))
+        parts.append(_properties(context, view.properties))
     if entity == SYSTEM or book.role(entity) in STEP_WORDS:
         parts += _why(context, view.reasons)
     knobs = _knobs(reader, context)
@@ -119,31 +118,33 @@ def _history(reader: Reader, context: Context, view: Inspector) -> Component:
     )
 
 
-_COLUMNS: Final = (Column("Property"), Column("Value", "f2"), Column("Unit"))
+_COLUMNS: Final = (TableColumn("Property"), TableColumn("Value", "f2"), TableColumn("Unit"))
 
 
-def _properties(properties: list[Property]) -> Component:
-    rows = [_row(item) for item in properties]
-    return table("Properties at this moment", _COLUMNS, rows, className="pw-properties")
+def _properties(context: Context, properties: list[PropertyLine]) -> Component:
+    rows = [_row(context, item) for item in properties]
+    return RowTable("Properties at this moment", _COLUMNS, rows, className="pw-properties")
 
 
-def _row(item: Property) -> list[Any]:
+def _unit(context: Context, item: PropertyLine) -> CellData:
+    """The unit, behind a link that draws the property on the Monitor page."""
+    return {
+        "text": "∿",
+        "jump": jump_to(context, "/monitor", show=item.live),
+        "parts": [[item.unit, ""]],
+        "title": f"Watch {item.name.replace('_', ' ')} on the Monitor page",
+    }
+
+
+def _row(context: Context, item: PropertyLine) -> list[CellData]:
     """Facts without a unit may take its place: they are words."""
-    if item.live or item.unit:
-        return [_name(item), _value(item), item.unit]
-    words = Cell(str(item.value), attributes={"className": "pw-static", "colSpan": 2})
-    return [_name(item), words]
-
-
-def _name(item: Property) -> Component:
-    return html.Span(item.name, title=item.meaning or None)
-
-
-def _value(item: Property) -> Any:
-    if not item.live:
-        return Cell(str(item.value), attributes={"className": "pw-static"})
-    entity, _, name = item.live.partition("|")
-    return Cell(live_value(entity, name, item.value, item.form), sort=item.value)
+    name: CellData = {"text": item.name, "title": item.meaning}
+    if item.live:
+        entity, _, of_it = item.live.partition("|")
+        number = live(entity, of_it, item.value, item.form)
+        return [name, number, _unit(context, item)]
+    words = {"text": str(item.value), "mark": "pw-static"}
+    return [name, words, item.unit] if item.unit else [name, {**words, "span": 2}]
 
 
 def _why(context: Context, reasons: list[Reason]) -> list[Component]:

@@ -11,21 +11,20 @@ from dash.exceptions import PreventUpdate
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.attributes import attrs
-from dashboard.components.drawn import HistoryChart, PlanGraph
+from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.formats import Format
 from dashboard.components.links import jump
 from dashboard.components.panels import panel, twinned
+from dashboard.components.rows import CellData, RowTable, TableColumn, live
 from dashboard.components.states import empty
 from dashboard.components.static import static
-from dashboard.components.tables import Cell, Column, table
-from dashboard.components.tiles import live_value
 from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.inspector import draw_inspector, inspector_key
 from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views.book import SYSTEM
-from dashboard.views.plan import Step
+from dashboard.views.plan import PlanStep
 from storage.reader import Reader
 from storage.rows import SeriesData
 from storage.vocabulary.records import Batch, Entity, PlanVersion
@@ -102,8 +101,10 @@ def layout(context: Context, services: Services) -> Component:
         [
             html.Div(
                 [
-                    twinned("Plan", _graph(context, facts), steps, note=headline),
-                    twinned("Recent batches", charts, recent),
+                    twinned(
+                        "Plan", _graph(context, facts), steps, note=headline, id="pw-plan-twin"
+                    ),
+                    twinned("Recent batches", charts, recent, id="pw-recent-twin"),
                 ],
                 className="pw-plan-left",
             ),
@@ -172,7 +173,7 @@ def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
 
 
 def _graph(context: Context, facts: Facts) -> Component:
-    return PlanGraph(GRAPH, *_graph_properties(context, facts))
+    return PlanDrawing(GRAPH, *_graph_properties(context, facts))
 
 
 def _headline(context: Context, facts: Facts) -> Any:
@@ -204,28 +205,28 @@ def _chart(chart: Chart, facts: Facts) -> Component:
 
 
 _STEP_COLUMNS: Final = (
-    Column("#", "int", hint="place in the order of the plan"),
-    Column("drop probability", "pct", hint="P(dropped | reached)"),
-    Column("reached", "int", "tuples", "tuples of the batch that visited it"),
-    Column("dropped here", "pct", hint="share of the batch's tuples dropped here"),
-    Column("alive after", "pct", hint="share of the batch's tuples alive after it"),
+    TableColumn("#", "int", hint="place in the order of the plan"),
+    TableColumn("drop probability", "pct", hint="P(dropped | reached)"),
+    TableColumn("reached", "int", "tuples", "tuples of the batch that visited it"),
+    TableColumn("dropped here", "pct", hint="share of the batch's tuples dropped here"),
+    TableColumn("alive after", "pct", hint="share of the batch's tuples alive after it"),
 )
-_QUEUE: Final = Column("queue", "int", "tuples")
+_QUEUE: Final = TableColumn("queue", "int", "tuples")
 _CONSTRUCT_COLUMNS: Final = (
-    Column("Construct"),
+    TableColumn("Construct"),
     *_STEP_COLUMNS,
-    Column("visits", "pct", hint="share of all visits"),
+    TableColumn("visits", "pct", hint="share of all visits"),
     _QUEUE,
-    Column("regions", "int"),
-    Column("queries", "int"),
+    TableColumn("regions", "int"),
+    TableColumn("queries", "int"),
 )
 _FILTER_COLUMNS: Final = (
-    Column("Filter"),
+    TableColumn("Filter"),
     *_STEP_COLUMNS,
-    Column("share of cost", "pct", hint="share of all time spent on filters"),
+    TableColumn("share of cost", "pct", hint="share of all time spent on filters"),
     _QUEUE,
-    Column("cost", "f3", "us", "of one tuple"),
-    Column("kind"),
+    TableColumn("cost", "f3", "us", "of one tuple"),
+    TableColumn("kind"),
 )
 
 
@@ -247,16 +248,16 @@ def _steps_table(facts: Facts, plan: PlanVersion, unit: str) -> Component:
     what = "Filters" if filters else "Constructs"
     columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
     words = f"{what} of the plan, in its order"
-    return table(f"{unit}: {words}" if unit else words, columns, cells, marks)
+    return RowTable(f"{unit}: {words}" if unit else words, columns, cells, attributes=marks)
 
 
 _PART_COLUMNS: Final = (
-    Column("Part"),
-    Column("kind"),
-    Column("what"),
-    Column("reached", "int", "tuples", "tuples of the batch that visited it"),
-    Column("reads"),
-    Column("read by"),
+    TableColumn("Part"),
+    TableColumn("kind"),
+    TableColumn("what"),
+    TableColumn("reached", "int", "tuples", "tuples of the batch that visited it"),
+    TableColumn("reads"),
+    TableColumn("read by"),
 )
 
 
@@ -265,12 +266,12 @@ def _parts_table(facts: Facts) -> list[Component]:
     parts = [] if facts.plan is None else views.other_parts(facts.plan)
     if not parts:
         return []
-    rows = [
+    rows: list[list[CellData]] = [
         [
             node.name,
             node.word,
             node.note or "",
-            _live(
+            live(
                 node.id,
                 "reached_tuples",
                 facts.values.get(node.id, {}).get("reached_tuples"),
@@ -282,44 +283,40 @@ def _parts_table(facts: Facts) -> list[Component]:
         for node, before, after in parts
     ]
     marks = [attrs(data_pw_node=node.id) for node, _, _ in parts]
-    return [table("Other parts of the plan", _PART_COLUMNS, rows, marks)]
+    return [RowTable("Other parts of the plan", _PART_COLUMNS, rows, attributes=marks)]
 
 
-def _step_cells(row: Step) -> list[Any]:
+def _step_cells(row: PlanStep) -> list[CellData]:
     return [
         row.attribute,
         row.position,
-        _live(row.entity, "drop_prob", row.drop, "pct"),
-        _live(row.entity, "reached_tuples", row.reached, "int"),
+        live(row.entity, "drop_prob", row.drop, "pct"),
+        live(row.entity, "reached_tuples", row.reached, "int"),
         row.dropped,
-        _live(row.entity, "survival_prob", row.survival, "pct"),
+        live(row.entity, "survival_prob", row.survival, "pct"),
         row.visits,
         row.queue,
     ]
 
 
-def _sizes(row: Step) -> list[Any]:
+def _sizes(row: PlanStep) -> list[CellData]:
     return [row.n_regions, row.n_queries]
 
 
-def _filter_cells(row: Step) -> list[Any]:
+def _filter_cells(row: PlanStep) -> list[CellData]:
     where = "comparison" if row.native else "function"
-    return [_live(row.entity, "cost_us", row.cost, "f3"), where]
-
-
-def _live(entity: str, name: str, value: float | None, form: Format) -> Cell:
-    return Cell(live_value(entity, name, value, form), sort=-1.0 if value is None else value)
+    return [live(row.entity, "cost_us", row.cost, "f3"), where]
 
 
 _BATCH_COLUMNS: Final = (
-    Column("Batch", "int"),
-    Column("tuples", "int"),
-    Column("matched", "int"),
-    Column("misfits", "int"),
-    Column("batch time", "ms"),
-    Column("visits per tuple", "f2"),
-    Column("plan", "int"),
-    Column("stream time"),
+    TableColumn("Batch", "int"),
+    TableColumn("tuples", "int"),
+    TableColumn("matched", "int"),
+    TableColumn("misfits", "int"),
+    TableColumn("batch time", "ms"),
+    TableColumn("visits per tuple", "f2"),
+    TableColumn("plan", "int"),
+    TableColumn("stream time"),
 )
 
 
@@ -338,7 +335,7 @@ def _recent_table(facts: Facts) -> Component:
         ]
         for batch in reversed(facts.batches)
     ]
-    return table(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
+    return RowTable(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
 
 
 def _versions(batch: Batch) -> int | str | None:

@@ -40,7 +40,7 @@ class RunFacts:
     decided: bool = False
 
 
-class Scope(NamedTuple):
+class PanelScope(NamedTuple):
     """What a panel is about. unit: id of the unit shown, '' = the run as a whole. units: all of the
     run. values: of the panel's own inputs, none when the page is laid out."""
 
@@ -118,13 +118,13 @@ class Panel(Generic[V]):
     title: '' for one that draws its own cards. twin: False without a table. chart: what a screen
     reader calls its plotly figure, '' without one. side: it stands in the narrow column. controls:
     laid out once, not drawn again. inputs: properties of the controls, told to build as
-    ``Scope.values``. sets: properties of the controls that draw gives. knobs: names of knobs whose
-    cards stand below, under the heading knobs_title. register: further callbacks, once.
+    ``PanelScope.values``. sets: properties of the controls that draw gives. knobs: names of knobs
+    whose cards stand below, under the heading knobs_title. register: further callbacks, once.
     """
 
     name: str
     page: str
-    build: Callable[[Reader, Context, Scope], V | None]
+    build: Callable[[Reader, Context, PanelScope], V | None]
     draw: Callable[[V, Sheet], Drawing]
     applies: Callable[[RunFacts], bool] = always
     news: tuple[News, ...] = ("run", "plans")

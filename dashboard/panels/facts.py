@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dashboard.context import Context
-from dashboard.panels.contract import Panel, RunFacts, Scope
+from dashboard.panels.contract import Panel, PanelScope, RunFacts
 from dashboard.views.book import Book
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
@@ -13,13 +13,13 @@ from storage.vocabulary.records import Knob
 
 def scope_of(
     panel: Panel[Any], context: Context, reader: Reader, values: tuple[Any, ...] = ()
-) -> Scope:
+) -> PanelScope:
     """What a panel is about at the moment: the unit of the URL, else the first, if it is about
     one."""
     units = reader.units(context.run_id, context.batch) if context.run is not None else ()
     ids = [unit.id for unit in units]
     first = context.moment.unit if context.moment.unit in ids else next(iter(ids), "")
-    return Scope(first if panel.unit else "", units, values)
+    return PanelScope(first if panel.unit else "", units, values)
 
 
 def read_facts(context: Context, reader: Reader, unit: str = "") -> RunFacts:
@@ -35,7 +35,7 @@ def read_facts(context: Context, reader: Reader, unit: str = "") -> RunFacts:
     )
 
 
-def knobs_of(reader: Reader, run: str, at: int | None, scope: Scope) -> dict[str, Knob]:
+def knobs_of(reader: Reader, run: str, at: int | None, scope: PanelScope) -> dict[str, Knob]:
     """Knobs by name: the engine's and those of the unit shown, or of all when none is."""
     found = reader.knobs(run, at)
     return {k.name: k for k in found if not scope.unit or k.scope in (scope.unit, "")}

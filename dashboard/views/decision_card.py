@@ -23,8 +23,8 @@ from dashboard.views.decision_costs import (
 from dashboard.views.decisions import (
     DecisionCard,
     Inequality,
+    MacroStepLine,
     OrderView,
-    Step,
     cost_unit,
     inequality_words,
     metric_words,
@@ -198,7 +198,7 @@ def _saving(detail: Mapping[str, Any]) -> str:
     return f"predicted saving {show(mean, 'f3')} per tuple{between}, n = {n} sampled tuples"
 
 
-def _steps(detail: Mapping[str, Any]) -> list[Step]:
+def _steps(detail: Mapping[str, Any]) -> list[MacroStepLine]:
     steps = detail.get("steps")
     if not isinstance(steps, list):
         return []
@@ -209,10 +209,10 @@ def _steps(detail: Mapping[str, Any]) -> list[Step]:
     ]
 
 
-def _step(number: int, step: Mapping[str, Any]) -> Step:
+def _step(number: int, step: Mapping[str, Any]) -> MacroStepLine:
     phase = str(step.get("phase", ""))
     rows = [one for one in step.get("candidates") or () if isinstance(one, Mapping)]
-    return Step(
+    return MacroStepLine(
         number=number,
         phase=phase,
         metric=_METRICS.get(phase, phase),

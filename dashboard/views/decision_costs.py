@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dashboard.components.formats import show
-from dashboard.views.decisions import MIN_SAMPLES, Cost, Measured
+from dashboard.views.decisions import MIN_SAMPLES, CostBar, Measured
 from storage.vocabulary.records import Decision, DecisionOutcome
 
 _PREDICTED: Final = ", predicted"
 
 
-def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[Cost]:
+def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[CostBar]:
     """Every plan that was costed (in force, new order, no early drop), or what the record has."""
     plans = [plan for plan in detail.get("plans") or () if isinstance(plan, Mapping)]
     if plans:
@@ -20,19 +20,19 @@ def predicted_costs(decision: Decision, detail: Mapping[str, Any]) -> list[Cost]
     basis = f"on {show(decision.n_sample, 'int')} sampled tuples"
     pairs = (("old order", decision.predicted_old), ("new order", decision.predicted_new))
     return [
-        Cost(label + _PREDICTED, _enough(value, decision.n_sample, "not predicted"), basis, True)
+        CostBar(label + _PREDICTED, _enough(value, decision.n_sample, "not predicted"), basis, True)
         for label, value in pairs
         if value is not None or decision.new is not None
     ]
 
 
-def measured_costs(outcome: DecisionOutcome | None) -> list[Cost]:
+def measured_costs(outcome: DecisionOutcome | None) -> list[CostBar]:
     """What the new order cost, and both orders on the same sampled tuples."""
     if outcome is None:
         waiting = Measured(None, "not measured yet")
         return [
-            Cost("new order, measured", waiting, "", False),
-            Cost("old order, same tuples", waiting, "", True),
+            CostBar("new order, measured", waiting, "", False),
+            CostBar("old order, same tuples", waiting, "", True),
         ]
     basis = _sampled("estimated", outcome.n_sample)
     actual = _enough(outcome.actual_new, outcome.n, "not measured")
@@ -40,9 +40,9 @@ def measured_costs(outcome: DecisionOutcome | None) -> list[Cost]:
     same_old = _enough(outcome.counterfactual_old, outcome.n_sample, "not measured")
     counted = f"measured on {show(outcome.n, 'int')} tuples"
     return [
-        Cost("new order, measured", actual, counted, False),
-        Cost("new order, same tuples", same_new, basis, True),
-        Cost("old order, same tuples", same_old, basis, True),
+        CostBar("new order, measured", actual, counted, False),
+        CostBar("new order, same tuples", same_new, basis, True),
+        CostBar("old order, same tuples", same_old, basis, True),
     ]
 
 
@@ -67,11 +67,11 @@ def number_of(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and value == value else None
 
 
-def _planned(plan: Mapping[str, Any]) -> Cost:
+def _planned(plan: Mapping[str, Any]) -> CostBar:
     given = plan.get("cost")
     cost: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     n = int(number_of(cost.get("n")) or 0)
-    return Cost(
+    return CostBar(
         label=_name(plan) + _PREDICTED,
         cost=_enough(number_of(cost.get("mean")), n, "not predicted"),
         basis=f"on {show(n, 'int')} sampled tuples",

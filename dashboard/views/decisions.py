@@ -31,7 +31,7 @@ class Measured(NamedTuple):
     reason: str = ""
 
 
-class DecisionRow(NamedTuple):
+class DecisionLine(NamedTuple):
     """One line of the list. saved: cost saved (lost if negative) per 1 000 tuples, estimated, in
     ``unit``: visits or µs."""
 
@@ -49,7 +49,7 @@ class DecisionRow(NamedTuple):
 class DecisionList(NamedTuple):
     """Rows newest first. evaluated counts all evaluations of the run, stored or not."""
 
-    rows: list[DecisionRow]
+    rows: list[DecisionLine]
     shown: int
     stored: int
     evaluated: int
@@ -83,7 +83,7 @@ class OrderView(NamedTuple):
     version: int | None
 
 
-class Cost(NamedTuple):
+class CostBar(NamedTuple):
     """One bar of the cost comparison, in the card's unit. basis: what it was obtained from.
 
     interval: 95 % confidence interval, None = not given. chosen: the plan that won.
@@ -97,7 +97,7 @@ class Cost(NamedTuple):
     chosen: bool = False
 
 
-class Step(NamedTuple):
+class MacroStepLine(NamedTuple):
     """One step of the macro-sequence: candidates with their s or d (None = unknown), the winner."""
 
     number: int
@@ -130,11 +130,11 @@ class DecisionCard(NamedTuple):
     saving: str
     old: OrderView | None
     new: OrderView | None
-    costs: list[Cost]
+    costs: list[CostBar]
     unit: str
     saved: Measured
     saved_words: str
-    steps: list[Step]
+    steps: list[MacroStepLine]
     cover_prefix: list[str]
     knob_version: int
     knobs: list[tuple[str, str, str]]
@@ -195,10 +195,10 @@ def pick(entries: Sequence[DecisionEntry], wanted: int | None, at_plan: int | No
     return known[0] if known else None
 
 
-def _row(entry: DecisionEntry) -> DecisionRow:
+def _row(entry: DecisionEntry) -> DecisionLine:
     decision = entry.decision
     told = verdict(decision.verdict)
-    return DecisionRow(
+    return DecisionLine(
         seq=decision.seq,
         batch=decision.batch,
         time=entry.time,

@@ -38,7 +38,7 @@ class Card(NamedTuple):
     rank: float | None
 
 
-class Check(NamedTuple):
+class CheckView(NamedTuple):
     """The check V was looked at for. move: (from, to) positions of the implied move, None without.
 
     pair: the recorded numbers of the deciding pair; empty for records without one. tested: the
@@ -55,7 +55,7 @@ class Check(NamedTuple):
     predicted: tuple[float | None, float | None]
 
 
-class Near(NamedTuple):
+class NearPair(NamedTuple):
     """A pair near to a violation. rise: of the challenger's drop probability; None: none does."""
 
     challenger: str
@@ -78,8 +78,8 @@ class FiltersView(NamedTuple):
     rows: list[list[float | None]]
     reached: list[float | None]
     violated: list[tuple[int, int, int]]
-    near: list[Near]
-    check: Check | None
+    near: list[NearPair]
+    check: CheckView | None
     batches: tuple[int, int] | None
 
     @property
@@ -192,7 +192,7 @@ def shown_of(value: str | None) -> Cells:
     return cast(Cells, value) if value in get_args(Cells) else "drop"
 
 
-def near_words(near: Near) -> str:
+def near_words(near: NearPair) -> str:
     """'known overtakes table if its drop probability rises by 0.060'."""
     pair = f"{near.challenger} overtakes {near.incumbent}"
     if near.rise is None:
@@ -245,9 +245,9 @@ def _violated(detail: Mapping[str, Any], n: int) -> list[tuple[int, int, int]]:
     return found
 
 
-def _near(detail: Mapping[str, Any]) -> list[Near]:
+def _near(detail: Mapping[str, Any]) -> list[NearPair]:
     return [
-        Near(
+        NearPair(
             str(one.get("challenger", "")),
             str(one.get("filter", "")),
             int(one.get("position", 0)),
@@ -257,13 +257,13 @@ def _near(detail: Mapping[str, Any]) -> list[Near]:
     ]
 
 
-def _check(decision: Decision, detail: Mapping[str, Any], order: Sequence[str]) -> Check:
+def _check(decision: Decision, detail: Mapping[str, Any], order: Sequence[str]) -> CheckView:
     given = detail.get("pair")
     pair: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     move = None
     if pair.get("violated") and pair.get("filter") in order and pair.get("challenger") in order:
         move = (order.index(pair["challenger"]), order.index(pair["filter"]))
-    return Check(
+    return CheckView(
         seq=decision.seq,
         batch=decision.batch,
         verdict=decision.verdict,

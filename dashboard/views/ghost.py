@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from dashboard.views.regret import Z_95
-from dashboard.views.whatif import Plan, Step
+from dashboard.views.whatif import GhostStep, Plan
 
 REBUILT: Final = ("switched", "kept")
 COMMON, VANISHES, APPEARS = "common", "vanishes", "appears"
@@ -16,7 +16,7 @@ COMMON, VANISHES, APPEARS = "common", "vanishes", "appears"
 FEWEST: Final = 5
 
 
-class Interval(NamedTuple):
+class MeanInterval(NamedTuple):
     """A weighted mean with its 95 % confidence interval."""
 
     mean: float
@@ -24,7 +24,7 @@ class Interval(NamedTuple):
     high: float
 
 
-class Totals(NamedTuple):
+class GhostTotals(NamedTuple):
     """One run: rearrangements, plans built (rearranged or kept), visits per tuple (None: thin)."""
 
     switched: int
@@ -32,7 +32,7 @@ class Totals(NamedTuple):
     visits: float | None
 
 
-class Comparison(NamedTuple):
+class GhostComparison(NamedTuple):
     """The ghost run beside the recorded one.
 
     saved: visits per tuple the ghost saves (negative: costs), with a 95 % interval over the
@@ -40,9 +40,9 @@ class Comparison(NamedTuple):
     the record does not tell enough about. vanish, appear, common: rearrangements.
     """
 
-    real: Totals
-    ghost: Totals
-    saved: Interval | None
+    real: GhostTotals
+    ghost: GhostTotals
+    saved: MeanInterval | None
     n: int
     n_tuples: int
     n_unknown: int
@@ -51,7 +51,7 @@ class Comparison(NamedTuple):
     common: int
 
 
-def compare(steps: Sequence[Step], min_samples: int) -> Comparison:
+def compare(steps: Sequence[GhostStep], min_samples: int) -> GhostComparison:
     """Sum up both runs. min_samples: fewer sampled tuples give no number."""
     known = [s for s in steps if s.real_cost is not None and s.ghost_cost is not None]
     n = sum(s.trial.n for s in known)
@@ -62,9 +62,9 @@ def compare(steps: Sequence[Step], min_samples: int) -> Comparison:
     ghost = sum(b * w for _, b, w in pairs) / n_tuples if enough else None
     effects = Counter(effect(step) for step in steps)
     common, vanish, appear = effects[COMMON], effects[VANISHES], effects[APPEARS]
-    return Comparison(
-        real=Totals(common + vanish, sum(s.real in REBUILT for s in steps), real),
-        ghost=Totals(common + appear, sum(s.ghost in REBUILT for s in steps), ghost),
+    return GhostComparison(
+        real=GhostTotals(common + vanish, sum(s.real in REBUILT for s in steps), real),
+        ghost=GhostTotals(common + appear, sum(s.ghost in REBUILT for s in steps), ghost),
         saved=_interval([(a - b, w) for a, b, w in pairs]) if enough else None,
         n=n,
         n_tuples=n_tuples,
@@ -75,7 +75,7 @@ def compare(steps: Sequence[Step], min_samples: int) -> Comparison:
     )
 
 
-def effect(step: Step) -> str | None:
+def effect(step: GhostStep) -> str | None:
     """What becomes of a rearrangement in the ghost run: COMMON, VANISHES or APPEARS; None where
     neither run has one."""
     effects = {(True, True): COMMON, (True, False): VANISHES, (False, True): APPEARS}
@@ -88,7 +88,7 @@ def plan_words(plan: Plan) -> str:
     return order if plan.kind == "early drop" else f"{plan.kind}: {order}"
 
 
-def _interval(weighted: Sequence[tuple[float, float]]) -> Interval | None:
+def _interval(weighted: Sequence[tuple[float, float]]) -> MeanInterval | None:
     """Mean of (value, weight) and its interval, the values being independent; None for few."""
     total = sum(weight for _, weight in weighted)
     if len(weighted) < FEWEST or total <= 0:
@@ -97,4 +97,4 @@ def _interval(weighted: Sequence[tuple[float, float]]) -> Interval | None:
     spread = math.sqrt(sum((weight * (value - mean)) ** 2 for value, weight in weighted)) / total
     n = len(weighted)
     half = Z_95 * spread * math.sqrt(n / (n - 1))
-    return Interval(mean, mean - half, mean + half)
+    return MeanInterval(mean, mean - half, mean + half)

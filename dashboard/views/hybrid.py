@@ -44,7 +44,7 @@ class Region(NamedTuple):
     hit_prob: float | None
 
 
-class Construct(NamedTuple):
+class HybridColumn(NamedTuple):
     """A column: one attribute selection construct with its regions in natural order.
 
     n_regions: those there are, drawn or not.
@@ -58,7 +58,7 @@ class Construct(NamedTuple):
 class HybridView(NamedTuple):
     """Constructs in macro order and their micro-arrows; n sampled tuples behind the shares."""
 
-    constructs: list[Construct]
+    constructs: list[HybridColumn]
     arrows: list[Arrow]
     n: int
 
@@ -122,7 +122,7 @@ def build_hybrid(matrix: Matrix, keep: Collection[tuple[str, int]] = ()) -> Hybr
     ]
     wanted = {(arrow.source, arrow.row) for arrow in arrows} | set(keep)
     constructs = [
-        Construct(attribute, _regions(attribute, mine, wanted), len(mine))
+        HybridColumn(attribute, _regions(attribute, mine, wanted), len(mine))
         for attribute, mine in by_attribute.items()
     ]
     return HybridView(constructs, arrows, matrix.n)

@@ -9,7 +9,7 @@ from storage.rows import StoredInput
 from storage.vocabulary.records import InputBatch, Unit
 
 
-class InputRow(NamedTuple):
+class InputLine(NamedTuple):
     """An input at a batch. tuples, misfits, backlog: of that batch, None = unknown. note: why it is
     in its state."""
 
@@ -23,7 +23,7 @@ class InputRow(NamedTuple):
     stream_time: str
 
 
-class UnitRow(NamedTuple):
+class UnitLine(NamedTuple):
     """A unit: its system, what it reads, how many queries it serves."""
 
     id: str
@@ -35,7 +35,7 @@ class UnitRow(NamedTuple):
 
 def input_rows(
     inputs: Sequence[StoredInput], counts: Mapping[str, InputBatch], now: bool = True
-) -> list[InputRow]:
+) -> list[InputLine]:
     """The inputs in the workload's order. counts: by input, of the batch shown. now: that batch is
     the newest, so that the latest state counts."""
     rows = []
@@ -45,7 +45,7 @@ def input_rows(
         if not now and batch is not None:
             state, note = batch.state, batch.note
         rows.append(
-            InputRow(
+            InputLine(
                 name=one.input.name,
                 state=state,
                 note=note,
@@ -59,10 +59,10 @@ def input_rows(
     return rows
 
 
-def unit_rows(units: Sequence[Unit]) -> list[UnitRow]:
+def unit_rows(units: Sequence[Unit]) -> list[UnitLine]:
     """The units as a table lists them."""
     return [
-        UnitRow(unit.id, unit.title, unit.system, ", ".join(unit.inputs), len(unit.queries))
+        UnitLine(unit.id, unit.title, unit.system, ", ".join(unit.inputs), len(unit.queries))
         for unit in units
     ]
 

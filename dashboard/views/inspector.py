@@ -9,7 +9,7 @@ from dashboard.components.formats import Format, show
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.decision_card import order_names
 from dashboard.views.numbers import form_of, known, shown_unit
-from dashboard.views.plan import Step, Values
+from dashboard.views.plan import PlanStep, Values
 from storage.rows import DecisionEntry
 from storage.vocabulary import registry
 from storage.vocabulary.records import Decision, Entity
@@ -36,7 +36,7 @@ _HISTORY: Final = {
 _STATIC_UNITS: Final = {"bitmap_bytes": "bytes"}
 
 
-class Property(NamedTuple):
+class PropertyLine(NamedTuple):
     """One row: name, value, how to write it, unit, meaning; live: 'entity|property' or ''."""
 
     name: str
@@ -64,7 +64,7 @@ class Inspector(NamedTuple):
     title: str
     kind: str
     summary: str
-    properties: list[Property]
+    properties: list[PropertyLine]
     reasons: list[Reason]
     history: tuple[str, Format, str] | None
 
@@ -73,7 +73,7 @@ def build_inspector(
     entity: str,
     book: Book,
     values: Values,
-    rows: Sequence[Step],
+    rows: Sequence[PlanStep],
     decisions: Sequence[DecisionEntry],
 ) -> Inspector:
     """The inspector of an entity at a moment; an unknown one says so in its summary."""
@@ -93,7 +93,7 @@ def build_inspector(
     )
 
 
-def summarise(entity: str, role: str, step: Step | None, values: Values, n_steps: int) -> str:
+def summarise(entity: str, role: str, step: PlanStep | None, values: Values, n_steps: int) -> str:
     """One sentence about the entity now."""
     system, word = values.get(SYSTEM, {}), STEP_WORDS.get(role, "operator")
     if step is not None:
@@ -159,12 +159,14 @@ def _measured(entity: str, role: str, values: Values) -> tuple[str, list[str]]:
     return entity, names
 
 
-def _measured_property(owner: str, name: str, values: Values) -> Property:
+def _measured_property(owner: str, name: str, values: Values) -> PropertyLine:
     value = values.get(owner, {}).get(name)
     form, unit = _written(name)
     known_as = registry.KNOWN.properties.get(name)
     meaning = known_as.meaning if known_as else ""
-    return Property(name, value if known(value) else None, form, unit, meaning, f"{owner}|{name}")
+    return PropertyLine(
+        name, value if known(value) else None, form, unit, meaning, f"{owner}|{name}"
+    )
 
 
 def _written(name: str) -> tuple[Format, str]:
@@ -173,11 +175,11 @@ def _written(name: str) -> tuple[Format, str]:
     return form_of(unit), shown_unit(unit)
 
 
-def _static(found: Entity | None) -> list[Property]:
+def _static(found: Entity | None) -> list[PropertyLine]:
     if found is None:
         return []
     return [
-        Property(name, _plain(value), "text", _STATIC_UNITS.get(name, ""), "", "")
+        PropertyLine(name, _plain(value), "text", _STATIC_UNITS.get(name, ""), "", "")
         for name, value in found.properties.items()
         if value not in (None, "", [], {})
     ]

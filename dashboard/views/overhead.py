@@ -21,7 +21,7 @@ SHARES: Final = {
 LEAST_PROB: Final = 1e-4
 
 
-class Overhead(NamedTuple):
+class OverheadView(NamedTuple):
     """shares: (property, words, share). adapting: all but the tuples. prob: p in force, the knob's
     or the boosted one; break_even: the p at which adapting costs what it saves. None: not known."""
 
@@ -33,12 +33,12 @@ class Overhead(NamedTuple):
     verdict: str
 
 
-def build_overhead(values: Mapping[str, float | None], knob: Knob | None) -> Overhead:
+def build_overhead(values: Mapping[str, float | None], knob: Knob | None) -> OverheadView:
     """values: of the profile monitor at the moment. knob: profile_prob."""
     tuples = values.get("share_tuples")
     prob, even = values.get("profile_prob_used"), values.get("break_even_prob")
     base = float(knob.value) if knob is not None else None
-    return Overhead(
+    return OverheadView(
         shares=[(name, words, values.get(name)) for name, words in SHARES.items()],
         adapting=None if tuples is None else 1 - tuples,
         prob=prob,

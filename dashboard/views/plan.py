@@ -25,7 +25,7 @@ _SPARKS: Final[Mapping[Card, str]] = {
 }
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One row of the table twin: a construct or filter (``word``) in the order of the plan.
 
     reached: tuples of the batch. survival, drop: as published. dropped: share of the batch's
@@ -232,7 +232,7 @@ def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
     ]
 
 
-def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[Step]:
+def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[PlanStep]:
     """The steps of a plan in order, with their numbers at the batch of ``values``."""
     nodes = sorted(
         (node for node in plan_nodes(plan) if node.position), key=lambda node: node.position or 0
@@ -240,14 +240,14 @@ def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> 
     paid = [_paid(values.get(node.id, {})) for node in nodes]
     total = sum(number for number in paid if number is not None)
     queues = {edge["target"]: edge.get("queue") for edge in plan.graph.get("edges", [])}
-    rows: list[Step] = []
+    rows: list[PlanStep] = []
     alive: float | None = 1.0
     for node, visits in zip(nodes, paid, strict=True):
         own = values.get(node.id, {})
         after = own.get("survival_prob")
         facts = entities[node.id].properties if node.id in entities else {}
         rows.append(
-            Step(
+            PlanStep(
                 position=node.position or 0,
                 entity=node.id,
                 attribute=node.name,

@@ -19,7 +19,7 @@ SAME: Final = 5e-4
 PROPERTIES: Final = (COST, SAMPLED, CHANGES)
 
 
-class Reading(NamedTuple):
+class RaceReading(NamedTuple):
     """One reading of a racer. tuples: of the stream so far; cost: us for 2 000 tuples; n: profile
     tuples behind it; changed: the order has changed since the reading before."""
 
@@ -30,12 +30,12 @@ class Reading(NamedTuple):
     changed: bool
 
 
-class Lane(NamedTuple):
+class RaceLane(NamedTuple):
     """One algorithm. mean: of its readings since the race began; order: now, [] = not recorded."""
 
     algorithm: str
     in_force: bool
-    readings: list[Reading]
+    readings: list[RaceReading]
     mean: float | None
     changes: int
     order: list[str]
@@ -44,7 +44,7 @@ class Lane(NamedTuple):
 class RaceView(NamedTuple):
     """lanes: in the engine's order. cheapest: those of the least mean, as far as there is one."""
 
-    lanes: list[Lane]
+    lanes: list[RaceLane]
     cheapest: frozenset[str] = frozenset()
 
 
@@ -76,21 +76,21 @@ def _lane(
     tuples: Mapping[int, float],
     matrix: Matrix | None,
     start: int,
-) -> Lane:
+) -> RaceLane:
     costs = _by_batch(series.get((entity.id, COST)))
     sampled = _by_batch(series.get((entity.id, SAMPLED)))
     changes = _by_batch(series.get((entity.id, CHANGES)))
-    readings: list[Reading] = []
+    readings: list[RaceReading] = []
     before = 0.0
     for batch, cost in costs.items():
         now = changes.get(batch, before)
         at = tuples.get(batch)
         if at is not None and batch >= start:
             n = sampled.get(batch)
-            readings.append(Reading(batch, at, cost, n, now > before))
+            readings.append(RaceReading(batch, at, cost, n, now > before))
         before = now
     values = [reading.cost for reading in readings]
-    return Lane(
+    return RaceLane(
         algorithm=entity.name,
         in_force=bool(entity.properties.get("in_force")),
         readings=readings,

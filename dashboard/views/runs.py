@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from dashboard.components.formats import age, show
+from dashboard.components.formats import show
+from dashboard.views.standing import ALIVE, Standing, standing
 from storage.vocabulary.records import Run
-
-ACTIVE: Final = ("starting", "running")
-SILENT_AFTER_S: Final = 10.0
 
 _ENDINGS: Final = {
     "interrupted": "The engine stopped without saying goodbye (killed, or the machine went down).",
@@ -18,7 +16,8 @@ _ENDINGS: Final = {
 
 
 class RunNumbers(NamedTuple):
-    """Newest numbers of a run; None = not recorded. last_time: time of its newest record."""
+    """Newest numbers of a run; None = not recorded. last_time: time of its newest record.
+    backlog: tuples waiting then. period_s: between two batches lately."""
 
     tuples_total: float | None = None
     matched_total: float | None = None
@@ -29,19 +28,21 @@ class RunNumbers(NamedTuple):
     n_switches: int | None = None
     last_batch: int | None = None
     last_time: float | None = None
+    backlog: float | None = None
+    period_s: float = 1.0
 
 
-class RunRow(NamedTuple):
+class RunLine(NamedTuple):
     """One line of the table. tuples_per_s: of the last batch while active, else the run's mean.
 
-    unmatched_prob: share of all tuples that satisfied no query. age_s: since the newest record,
-    None when the run is over. need: what wants attention, '' when nothing does.
+    state: how it stands. unmatched_prob: share of all tuples that satisfied no query. age_s: since
+    the newest record, None when the run is over. need: what wants attention, '' when nothing does.
     """
 
     id: str
     workload: str
     stream: str
-    state: str
+    state: Standing
     started_at: float
     duration_s: float | None
     tuples: float | None
@@ -60,7 +61,7 @@ class RunRow(NamedTuple):
 class RunsView(NamedTuple):
     """Rows newest first; the counts make the headline."""
 
-    rows: list[RunRow]
+    rows: list[RunLine]
     n_active: int
     n_needing: int
 
@@ -70,6 +71,7 @@ def numbers_of(
     plan_version: int | None,
     n_switches: int | None,
     last: tuple[int, float] | None,
+    period_s: float = 1.0,
 ) -> RunNumbers:
     """The numbers from the newest values of `system`; last: (batch, time) of the newest record."""
     visits = latest.get("visits_window")
@@ -83,6 +85,8 @@ def numbers_of(
         n_switches=n_switches,
         last_batch=last[0] if last else None,
         last_time=last[1] if last else None,
+        backlog=latest.get("backlog_tuples"),
+        period_s=period_s,
     )
 
 
@@ -92,7 +96,7 @@ def build_runs(runs: Sequence[Run], numbers: Mapping[str, RunNumbers], now: floa
     rows = [_row(run, numbers.get(run.id, RunNumbers()), now) for run in ordered]
     return RunsView(
         rows=rows,
-        n_active=sum(row.state in ACTIVE for row in rows),
+        n_active=sum(row.state.word in ALIVE for row in rows),
         n_needing=sum(bool(row.need) for row in rows),
     )
 
@@ -110,18 +114,19 @@ def headline(view: RunsView) -> str:
     return f"{running}; {needs}"
 
 
-def _row(run: Run, numbers: RunNumbers, now: float) -> RunRow:
-    active = run.state in ACTIVE
+def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
+    active = run.state in ("starting", "running")
     newest = numbers.last_time or run.heartbeat_at
     end = now if active else (run.ended_at or newest)
     age_s = max(0.0, now - newest) if active and newest is not None else None
-    need, severity = _need(run, numbers, age_s)
+    stands = _standing(run, numbers, now)
+    need, severity = _need(run, stands, numbers)
     duration = None if end is None else max(0.0, end - run.started_at)
-    return RunRow(
+    return RunLine(
         id=run.id,
         workload=run.workload,
         stream=run.streams,
-        state=run.state,
+        state=stands,
         started_at=run.started_at,
         duration_s=duration,
         tuples=numbers.tuples_total,
@@ -138,12 +143,21 @@ def _row(run: Run, numbers: RunNumbers, now: float) -> RunRow:
     )
 
 
-def _need(run: Run, numbers: RunNumbers, age_s: float | None) -> tuple[str, str]:
+def _standing(run: Run, numbers: RunNumbers, now: float) -> Standing:
+    beat = run.heartbeat_at or run.started_at
+    silent = now - (run.ended_at or beat)
+    recorded = None if numbers.last_time is None else now - numbers.last_time
+    return standing(
+        run.state, numbers.last_batch, recorded, silent, numbers.backlog, numbers.period_s
+    )
+
+
+def _need(run: Run, stands: Standing, numbers: RunNumbers) -> tuple[str, str]:
     if run.state in _ENDINGS:
         severity = "error" if run.state == "failed" else "warning"
         return (run.note or _ENDINGS[run.state], severity)
-    if run.state == "running" and age_s is not None and age_s > SILENT_AFTER_S:
-        return (f"No record for {age(age_s)}: the engine may be stuck or gone.", "warning")
+    if stands.word == "stopped":
+        return ("The engine was killed, or hangs: it gives no sign of life.", "error")
     if run.state == "starting":
         return (run.note or "Starting: no batch yet.", "info")
     if numbers.misfits_total:

@@ -24,11 +24,11 @@ QUIET_KINDS: Final = ("held back",)
 class Snapshot:
     """Everything modules/header.js and strip.js draw, as JSON.
 
-    run: {id, workload, stream, state, note}. runs: {id, label, state}, newest first. first, now:
-    batches. time: Unix s of the newest record. period_s: between two batches lately. plans: oldest
-    first. cost: [batch, visits per tuple]. times: [batch, Unix s]. events: {b, kind, title}. kinds:
-    of those events -> (sign, word, rank). pages: paths with records. left_out: events the strip
-    leaves out.
+    run: {id, workload, stream, state, note, heartbeat_at, backlog}. runs: {id, label, state},
+    newest first. first, now: batches. time: Unix s of the newest record. period_s: between two
+    batches lately. plans: oldest first. cost: [batch, visits per tuple]. times: [batch,
+    Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). pages: paths
+    with records. left_out: events the strip leaves out.
     """
 
     run: dict[str, Any] | None
@@ -55,10 +55,12 @@ def build_snapshot(
     pages: Sequence[str],
     streams: str = "",
     titles: Mapping[str, str] | None = None,
+    backlog: float | None = None,
 ) -> Snapshot:
     """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
 
-    streams: what it reads, in words. titles: of its units, where there are several.
+    streams: what it reads, in words. titles: of its units, where there are several. backlog:
+    tuples that waited at the newest batch.
     """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
     if context.run is None:
@@ -72,6 +74,8 @@ def build_snapshot(
             "stream": streams or context.run.streams,
             "state": context.run.state,
             "note": context.run.note,
+            "heartbeat_at": context.run.heartbeat_at or context.run.started_at,
+            "backlog": backlog,
         },
         runs=choices,
         first=times[0][0] if times else context.now,

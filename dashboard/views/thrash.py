@@ -48,7 +48,7 @@ class Flip(NamedTuple):
     why: str
 
 
-class Loop(NamedTuple):
+class FlipLoop(NamedTuple):
     """Flips oldest first. since, until: Unix s of the first and the last of them.
 
     route: what each plan has where it first differs from the one before, 'A → B → A'. mu: all
@@ -66,7 +66,7 @@ class Loop(NamedTuple):
     unit: str = "visits"
 
 
-class Step(NamedTuple):
+class FlipStep(NamedTuple):
     """A plan version with the tuples filtered before it took effect (None = unknown)."""
 
     plan: PlanVersion
@@ -78,7 +78,7 @@ def find_loops(
     tuples_before: Callable[[int], int | None],
     decisions: Mapping[int, DecisionEntry],
     window: int,
-) -> list[Loop]:
+) -> list[FlipLoop]:
     """The loops among the plan versions, oldest first.
 
     tuples_before: how many tuples the run had filtered before a batch. decisions: by seq, those
@@ -98,7 +98,7 @@ def find_loops(
 
 def _changes(
     plans: Sequence[PlanVersion], tuples_before: Callable[[int], int | None]
-) -> list[Step]:
+) -> list[FlipStep]:
     """The versions that differ from the one before."""
     ordered = sorted(plans, key=lambda plan: plan.version)
     kept = [
@@ -106,14 +106,14 @@ def _changes(
         for place, plan in enumerate(ordered)
         if place == 0 or _state(plan) != _state(ordered[place - 1])
     ]
-    return [Step(plan, tuples_before(plan.batch)) for plan in kept]
+    return [FlipStep(plan, tuples_before(plan.batch)) for plan in kept]
 
 
 def _state(plan: PlanVersion) -> tuple[str, tuple[str, ...]]:
     return plan.kind, plan.order
 
 
-def _left_at(steps: Sequence[Step], here: int, window: int) -> int | None:
+def _left_at(steps: Sequence[FlipStep], here: int, window: int) -> int | None:
     """The step that left the plan of step ``here``, when it did so within the window."""
     for place in range(here - 2, -1, -1):
         away = _between(steps[place + 1], steps[here])
@@ -124,19 +124,19 @@ def _left_at(steps: Sequence[Step], here: int, window: int) -> int | None:
     return None
 
 
-def _between(one: Step, other: Step) -> int | None:
+def _between(one: FlipStep, other: FlipStep) -> int | None:
     return None if one.tuples is None or other.tuples is None else other.tuples - one.tuples
 
 
 def _loop(
-    steps: Sequence[Step], first: int, last: int, decisions: Mapping[int, DecisionEntry]
-) -> Loop:
+    steps: Sequence[FlipStep], first: int, last: int, decisions: Mapping[int, DecisionEntry]
+) -> FlipLoop:
     places = range(first, last + 1)
     flips = [_flip(steps, place, place == first, decisions) for place in places]
     changes = [flip.change for flip in flips]
     waits = [flip.waited for flip in flips[1:]]
     costs = [flip.cost for flip in flips]
-    return Loop(
+    return FlipLoop(
         flips=flips,
         since=flips[0].time,
         until=flips[-1].time,
@@ -163,7 +163,7 @@ def _largest(values: Sequence[_Number | None]) -> _Number | None:
 
 
 def _flip(
-    steps: Sequence[Step],
+    steps: Sequence[FlipStep],
     place: int,
     begins: bool,
     decisions: Mapping[int, DecisionEntry],
@@ -190,7 +190,7 @@ def _flip(
     )
 
 
-def _brought(steps: Sequence[Step], place: int, other: int) -> str:
+def _brought(steps: Sequence[FlipStep], place: int, other: int) -> str:
     """What a plan has at the first place where its order differs from that of another step."""
     plan = steps[place].plan
     pairs = zip(names(plan), names(steps[other].plan), strict=False)

@@ -18,7 +18,7 @@ from dashboard.views.book import SYSTEM
 from storage.rows import SeriesData, StoredEvent
 
 
-class Trace(NamedTuple):
+class TimelineTrace(NamedTuple):
     """One line. property: of ``entity``, the engine or a unit.
 
     low/high: envelope, [] when every batch is drawn.
@@ -51,7 +51,7 @@ class Band(NamedTuple):
     entity: str = SYSTEM
 
 
-class Panel(NamedTuple):
+class TimelinePanel(NamedTuple):
     """One panel: spot values, optionally the running window and the baseline with its band."""
 
     key: str
@@ -59,8 +59,8 @@ class Panel(NamedTuple):
     short: str
     unit: str
     form: Format
-    spot: Trace
-    window: Trace | None
+    spot: TimelineTrace
+    window: TimelineTrace | None
     band: Band | None
     note: str
 
@@ -86,7 +86,7 @@ class Marker(NamedTuple):
 class TimelineView(NamedTuple):
     """Panels top to bottom, then lanes with their markers. cursor: time of the batch shown."""
 
-    panels: list[Panel]
+    panels: list[TimelinePanel]
     markers: list[Marker]
     cursor: float | None
     first: float | None
@@ -235,11 +235,11 @@ def _panel(
     mu_steps: Sequence[tuple[int, float]],
     trigger: str | None,
     window_tuples: int | None,
-) -> Panel:
+) -> TimelinePanel:
     window, baseline = series.get(spec.window), series.get(spec.baseline)
     size = show(window_tuples, "int") if window_tuples else "\u03bb"
     decides = bool(spec.trigger) and trigger in (spec.trigger, "either")
-    return Panel(
+    return TimelinePanel(
         key=spec.key,
         title=spec.title,
         short=spec.short,
@@ -252,8 +252,8 @@ def _panel(
     )
 
 
-def _trace(name: str, words: str, data: SeriesData) -> Trace:
-    return Trace(
+def _trace(name: str, words: str, data: SeriesData) -> TimelineTrace:
+    return TimelineTrace(
         property=name,
         name=words,
         batches=data.batch.tolist(),

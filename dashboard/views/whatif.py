@@ -2,28 +2,34 @@
 
 Every evaluation left a trial in the detail of a decision (docs/introspection.md): what was read,
 what the last orders cost on its sampled tuples and the plan a rebuild would have given. A ghost run
-starts where the record does and goes from trial to trial by the engine's own rule (eq. 5 on what
-the ghost's plan would have shown, cool-down, sample size, then the contest of plans). Under the
-recorded μ it repeats the record. A rule implemented twice: a test holds it to the engine's.
+starts where the record does and goes from trial to trial by the engine's own rule
+(storage/vocabulary/asc_rule.py): eq. 5 on what the ghost's plan would have shown, cool-down, sample
+size, then the contest of plans. Under the recorded μ it repeats the record.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from storage.rows import DecisionEntry
+from storage.vocabulary.asc_rule import (
+    EARLY,
+    NO_DROP,
+    best_plan,
+    contenders,
+    decisive,
+    must_leave,
+    rejection,
+    relative_change,
+    rivals,
+)
 from storage.vocabulary.records import Json
 
 #: Kind of an evaluation that the trigger called for; others happen whatever μ is.
 TRIGGERED: Final = "rearrangement"
-EARLY: Final = "early drop"
-NO_DROP: Final = "no early drop"
-#: Costs this close (relative) are a tie.
-_TIE: Final = 1e-9
 
 
 class Plan(NamedTuple):
@@ -39,17 +45,17 @@ class Plan(NamedTuple):
         return cls(str(name[0]), tuple(name[1]), str(name[2]))
 
 
-class Cost(NamedTuple):
+class SampledCost(NamedTuple):
     """Of a plan on the sample: constructs visited under early drop, and what they cost."""
 
     visits: float
     cost: float
 
 
-class Contest(NamedTuple):
+class RecordedContest(NamedTuple):
     """The plans that met in the engine, the one it chose, and the baselines it took from it."""
 
-    plans: dict[Plan, Cost]
+    plans: dict[Plan, SampledCost]
     best: Plan
     visits_init: float
     d_init: float
@@ -86,12 +92,12 @@ class Trial(NamedTuple):
     min_gain: float
     ordering: str
     candidate: Plan | None
-    plans: dict[Plan, Cost]
+    plans: dict[Plan, SampledCost]
     d_init: float | None
     no_drop_cost: float | None
-    contest: Contest | None
+    contest: RecordedContest | None
 
-    def cost(self, plan: Plan) -> Cost | None:
+    def cost(self, plan: Plan) -> SampledCost | None:
         """Of a plan on the sample: as it was compared, else by how much it differs from the plan
         in force; None when it was not costed."""
         if self.contest is not None and plan in self.contest.plans:
@@ -100,17 +106,19 @@ class Trial(NamedTuple):
         if order is None:
             return None
         if plan.kind == NO_DROP:
-            return None if self.no_drop_cost is None else Cost(order.visits, self.no_drop_cost)
+            return (
+                None if self.no_drop_cost is None else SampledCost(order.visits, self.no_drop_cost)
+            )
         anchor = self.contest.plans.get(self.running) if self.contest else None
         here = self.plans.get(self.running)
         if anchor is None or here is None or self.running.kind == NO_DROP:
             return order
-        return Cost(
+        return SampledCost(
             order.visits + anchor.visits - here.visits, order.cost + anchor.cost - here.cost
         )
 
 
-class Ghost(NamedTuple):
+class GhostState(NamedTuple):
     """The state of the ghost run. switched_at: tuples seen at its last switch, None = never."""
 
     plan: Plan
@@ -119,7 +127,7 @@ class Ghost(NamedTuple):
     switched_at: int | None
 
 
-class Step(NamedTuple):
+class GhostStep(NamedTuple):
     """One evaluation of both runs.
 
     real, ghost: verdicts ('unknown': the record does not tell); real_plan, ghost_plan: in force
@@ -151,10 +159,10 @@ def read_trials(entries: Iterable[DecisionEntry]) -> list[Trial]:
     return found
 
 
-def redecide(trials: Sequence[Trial], mu: float | None) -> list[Step]:
+def redecide(trials: Sequence[Trial], mu: float | None) -> list[GhostStep]:
     """The ghost run with this μ throughout; None: with the recorded ones."""
-    steps: list[Step] = []
-    ghost: Ghost | None = None
+    steps: list[GhostStep] = []
+    ghost: GhostState | None = None
     before = 0
     for trial in trials:
         if ghost is None or trial.fresh:
@@ -162,7 +170,7 @@ def redecide(trials: Sequence[Trial], mu: float | None) -> list[Step]:
         verdict, after = _decide(ghost, trial, trial.mu if mu is None else mu)
         real, mine = _cost_of(trial, trial.running), _cost_of(trial, ghost.plan)
         steps.append(
-            Step(
+            GhostStep(
                 trial,
                 trial.verdict,
                 verdict,
@@ -178,14 +186,14 @@ def redecide(trials: Sequence[Trial], mu: float | None) -> list[Step]:
     return steps
 
 
-def _recorded(trial: Trial) -> Ghost:
+def _recorded(trial: Trial) -> GhostState:
     since = trial.since_switch
-    return Ghost(
+    return GhostState(
         trial.running, trial.built_by, trial.init, None if since is None else trial.at - since
     )
 
 
-def _decide(ghost: Ghost, trial: Trial, mu: float) -> tuple[str, Ghost]:
+def _decide(ghost: GhostState, trial: Trial, mu: float) -> tuple[str, GhostState]:
     """The verdict on the ghost's plan, and the ghost after it."""
     if trial.kind != TRIGGERED:
         return _rebuild(ghost, trial)
@@ -193,16 +201,10 @@ def _decide(ghost: Ghost, trial: Trial, mu: float) -> tuple[str, Ghost]:
     if visits is None and trial.visits is not None:
         return "unknown", ghost
     change = _change(ghost.init, visits, trial)
-    if change is None:
-        return "thin", ghost
-    if change < mu:
-        return "below_threshold", ghost
-    waited = None if ghost.switched_at is None else trial.at - ghost.switched_at
-    if waited is not None and waited < trial.cooldown_tuples:
-        return "cooldown", ghost
-    if trial.n_sample < trial.min_samples:
-        return "thin", ghost
-    return _rebuild(ghost, trial)
+    at = ghost.switched_at
+    cools_down = at is not None and trial.at - at < trial.cooldown_tuples
+    rejected = rejection(change, mu, cools_down, trial.n_sample, trial.min_samples)
+    return (rejected, ghost) if rejected else _rebuild(ghost, trial)
 
 
 def _visits_now(plan: Plan, trial: Trial) -> float | None:
@@ -216,7 +218,7 @@ def _visits_now(plan: Plan, trial: Trial) -> float | None:
     return trial.visits + mine.visits - running.visits
 
 
-def _row(plan: Plan, trial: Trial) -> Cost | None:
+def _row(plan: Plan, trial: Trial) -> SampledCost | None:
     return trial.plans.get(Plan(EARLY, plan.order) if plan.kind == NO_DROP else plan)
 
 
@@ -224,49 +226,29 @@ def _change(init: tuple[float, float] | None, visits: float | None, trial: Trial
     """The left side of eq. 5 as the trigger knob has it; None when it is unknown."""
     if init is None:
         return None
-    changes = {
-        "dropping ratio": None if trial.d is None else _relative(trial.d, init[0]),
-        "visits": None if visits is None else _relative(visits, init[1]),
-    }
-    if trial.trigger in changes:
-        return changes[trial.trigger]
-    known = [change for change in changes.values() if change is not None]
-    return max(known) if len(known) == len(changes) else None
+    return decisive(
+        trial.trigger,
+        None if visits is None else relative_change(visits, init[1]),
+        None if trial.d is None else relative_change(trial.d, init[0]),
+        float,
+    )
 
 
-def _relative(now: float, init: float) -> float:
-    """|now - init| / init; from zero: 0 when nothing changed, else unbounded."""
-    if init == 0:
-        return 0.0 if now == 0 else math.inf
-    return abs(now - init) / init
-
-
-def _rebuild(ghost: Ghost, trial: Trial) -> tuple[str, Ghost]:
+def _rebuild(ghost: GhostState, trial: Trial) -> tuple[str, GhostState]:
     """The candidate and 'no early drop' meet the ghost's plan on the sample."""
     candidate = trial.candidate
     if candidate is None:
         return "unknown", ghost
-    branch_free = ghost.plan.kind == NO_DROP
-    contenders = [candidate]
-    if not branch_free:
-        contenders.append(Plan(NO_DROP, candidate.order))
-    elif candidate.kind == EARLY:
-        contenders.append(Plan(EARLY, ghost.plan.order))
-    must_leave = ghost.built_by != trial.ordering and not branch_free
-    rivals = [plan for plan in dict.fromkeys(contenders) if plan != ghost.plan]
-    stays = not must_leave or ghost.plan in contenders
-    found = {plan: trial.cost(plan) for plan in [ghost.plan, *rivals]}
+    contending = contenders(ghost.plan, candidate, Plan)
+    found = {plan: trial.cost(plan) for plan in [ghost.plan, *rivals(ghost.plan, contending)]}
     costs = {plan: cost.cost for plan, cost in found.items() if cost is not None}
     if len(costs) < len(found):
         return "unknown", ghost
-    best = min([*([ghost.plan] if stays else []), *rivals], key=lambda plan: costs[plan])
-    if not must_leave and best != ghost.plan:
-        new, old = costs[best], costs[ghost.plan]
-        if math.isclose(new, old, rel_tol=_TIE) or new > old * (1 - trial.min_gain):
-            best = ghost.plan
+    leaves = must_leave(ghost.plan, ghost.built_by, trial.ordering)
+    best, _ = best_plan(ghost.plan, contending, costs, leaves, trial.min_gain)
     switched = best != ghost.plan
     at = trial.at if switched else ghost.switched_at
-    after = Ghost(best, trial.ordering, _baselines(best, trial), at)
+    after = GhostState(best, trial.ordering, _baselines(best, trial), at)
     return ("switched" if switched else "kept"), after
 
 
@@ -287,12 +269,12 @@ def _cost_of(trial: Trial, plan: Plan) -> float | None:
 
 
 def _trial(row: Mapping[str, Any], time: float) -> Trial:
-    plans = {Plan.of(one): Cost(one[3], one[4]) for one in row.get("plans", ())}
+    plans = {Plan.of(one): SampledCost(one[3], one[4]) for one in row.get("plans", ())}
     met = row.get("contest")
     contest = None
     if met is not None:
-        costs = {Plan.of(one): Cost(one[3], one[4]) for one in met["plans"]}
-        contest = Contest(costs, Plan.of(met["best"]), met["visits_init"], met["d_init"])
+        costs = {Plan.of(one): SampledCost(one[3], one[4]) for one in met["plans"]}
+        contest = RecordedContest(costs, Plan.of(met["best"]), met["visits_init"], met["d_init"])
     given = {name: row[name] for name in _PLAIN}
     candidate, init = row["candidate"], row["init"]
     return Trial(

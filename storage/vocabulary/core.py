@@ -68,7 +68,9 @@ CORE: Final = Vocabulary(
         "drop_prob": Property(
             "prob", ("operator",), "P(dropped given reached); selectivity is 1 - it"
         ),
-        "size_tuples": Property("tuples", ("queue",), "tuples waiting in it"),
+        "size_tuples": Property(
+            "tuples", ("queue", "synopsis", "store"), "tuples waiting in it, or kept in it"
+        ),
         "flow_tuples": Property("tuples", ("queue",), "tuples handed over by it in the batch"),
         "matched_tuples": Property(
             "tuples",

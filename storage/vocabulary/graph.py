@@ -7,7 +7,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, Final
+
+#: Roles of nodes that do not work on tuples.
+NO_OPERATORS: Final = ("source", "output", "synopsis", "stub", "store", "cache", "index")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class PlanNode:
 
 @dataclass(frozen=True, slots=True)
 class PlanEdge:
-    """Tuples go from ``source`` to input number ``port`` of ``target`` through ``queue``."""
+    """Tuples go from ``source`` to input number ``port`` of ``target`` through ``queue``; without a
+    queue, ``target`` looks into ``source``, which is a synopsis or a store."""
 
     source: str
     target: str
@@ -69,9 +73,9 @@ class PlanGraph:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Ids of the operators in topological order, sources and outputs left out."""
-        ends = {node.id for node in self.nodes if node.role in ("source", "output")}
-        return tuple(id for id in self.topological() if id not in ends)
+        """Ids of the operators in topological order; sources, outputs and state are left out."""
+        others = {node.id for node in self.nodes if node.role in NO_OPERATORS}
+        return tuple(id for id in self.topological() if id not in others)
 
     @property
     def digest(self) -> str:

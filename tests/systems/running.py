@@ -20,9 +20,10 @@ from backend.model.functions import Function, Functions, Parameter
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, UnitResult
+from backend.operators.network.job import NetworkJob
 from backend.systems.contract import BatchRan, Observation, Recorded, System, Unit, UnitJob
 from backend.systems.registry import SYSTEMS
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 from tests.systems.toy.system import TOY
 
 SCHEMA = Schema.parse("a int, b int, c string")
@@ -101,8 +102,8 @@ class Bench:
         clock = ticking()
         job = UnitJob(
             self.id,
-            "S",
-            SCHEMA,
+            ("S",),
+            {"S": SCHEMA},
             tuple(queries),
             FUNCTIONS,
             batch=self.batch,
@@ -151,6 +152,7 @@ def executed(unit: Unit, batch_id: int, rows: Tuples) -> UnitResult:
     }
     draws = np.random.default_rng(batch_id).integers(1 << 32, size=len(rows), dtype=np.uint32)
     operator = unit.operator(batch_id)
+    assert not isinstance(operator, NetworkJob)
     work = operator.open(batch_id, 0)
     emitted = work.take(Chunk(pa.RecordBatch.from_pydict(columns), draws))
     matched = Counter(name for names in emitted.query_ids.to_pylist() for name in names)

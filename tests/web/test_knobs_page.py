@@ -8,6 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from storage.commands import open_command_writer
 from tests.web.conftest import OpenPage, until
 from tests.web.recorded_parts import KNOBS
 from tests.web.site import Site
@@ -70,14 +71,75 @@ def test_a_turn_is_pending_then_applied_and_audited(open_page: OpenPage, site: S
     expect(page.locator("#pw-audit tbody tr").first).to_contain_text("revert of #")
 
 
+_SLOW_PAGE = """() => {
+  const ask = window.fetch;
+  window.fetch = async (...wanted) => {
+    const slow = String(wanted[0].url || wanted[0]).includes("_dash-update-component");
+    if (slow) await new Promise((done) => setTimeout(done, 3000));
+    return ask(...wanted);
+  };
+}"""
+
+
+def test_the_new_value_is_shown_from_the_click_on(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/knobs")
+    mu = card_of(page, "mu")
+    page.evaluate(_SLOW_PAGE)
+    box, chip = mu.get_by_label("mu", exact=True), mu.locator(".pw-chip")
+    for value in ("0.35", "0.25"):  # the second while the page does not have the first yet
+        box.fill(value)
+        mu.get_by_role("button", name=f"Apply {value}").click()
+        expect(chip).to_have_attribute("data-phase", "pending")
+        expect(box).to_have_value(value)
+        page.wait_for_timeout(300)
+        site.feed()
+        expect(chip).to_contain_text(f"applied at batch {site.recording.next_batch - 1}")
+        assert box.input_value() == mu.get_attribute("data-value") == value
+
+
+def test_turns_are_asked_in_their_order(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/knobs")
+    mu = card_of(page, "mu")
+    box, chip = mu.get_by_label("mu", exact=True), mu.locator(".pw-chip")
+    for value in ("0.41", "0.42", "0.43"):
+        box.fill(value)
+        mu.get_by_role("button", name=f"Apply {value}").click()
+    expect(chip).to_contain_text("then 0.42, then 0.43")
+    expect(box).to_have_value("0.43")
+    expect(mu).not_to_contain_text("someone else")
+    with site.feeding(0.3):
+        expect(mu).to_have_attribute("data-value", "0.43")
+    asked = sorted(site.reader.commands("r2"), key=lambda command: command.id)[-3:]
+    assert [command.payload["value"] for command in asked] == [0.41, 0.42, 0.43]
+    assert {command.state for command in asked} == {"applied"}
+
+
+def test_a_turn_behind_one_that_someone_overtook_is_not_asked(
+    open_page: OpenPage, site: Site
+) -> None:
+    page = open_page("/knobs")
+    mu = card_of(page, "mu")
+    box = mu.get_by_label("mu", exact=True)
+    for value in ("0.51", "0.52"):
+        box.fill(value)
+        mu.get_by_role("button", name=f"Apply {value}").click()
+    page.wait_for_timeout(300)
+    with open_command_writer(str(site.path)) as writer:
+        writer.append_command("r2", "knob", {"knob": "mu", "value": 0.9}, "ana", "", time.time())
+    site.feed()
+    expect(mu.locator(".pw-chip")).to_contain_text("0.52 was not requested, it is 0.9 now")
+    expect(box).to_have_value("0.9")
+
+
 def test_out_of_range_cannot_be_applied(open_page: OpenPage) -> None:
     page = open_page("/knobs")
     mu = card_of(page, "mu")
+    before = mu.get_attribute("data-value")
     mu.get_by_label("mu", exact=True).fill("99")
     expect(mu).to_contain_text("at most 10")
     expect(mu.get_by_role("button", name=re.compile("^Apply"))).to_be_disabled()
     mu.get_by_role("button", name="Discard").click()
-    expect(mu.get_by_label("mu", exact=True)).to_have_value("0.1")
+    expect(mu.get_by_label("mu", exact=True)).to_have_value(before or "")
 
 
 def test_a_gesture_on_the_slider_is_a_draft_not_a_request(open_page: OpenPage, site: Site) -> None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, Page
 
 from dashboard.components.formats import Format, age, clock, show
 from dashboard.scripts import ASSETS
+from dashboard.views.standing import standing
 from tests.web.conftest import OpenPage
 
 pytestmark = pytest.mark.web
@@ -108,6 +109,16 @@ class TestFormat:
         assert ask("format", "all.map(m.shortNumber)", all=numbers) == short
 
 
+def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
+    states = ("starting", "running", "ended", "failed")
+    ages = (None, 0.5, 4.0, 9.0, 45.0, 700.0)
+    names = ("state", "batch", "age_s", "beat_age_s", "backlog", "period_s")
+    cases = list(product(states, (None, 1234), ages, ages, (None, 0, 90), (0.0, 1.0, 20.0)))
+    runs = [dict(zip(names, case, strict=True)) for case in cases]
+    told = ask("standing", "all.map((one) => Object.values(m.standing(one)))", all=runs)
+    assert told == [list(standing(*case)) for case in cases]
+
+
 @pytest.mark.parametrize(
     ("search", "expected"),
     [
@@ -115,13 +126,18 @@ class TestFormat:
         ("?at=-3&frozen=1", {}),
         ("?at=1e3&node=asc%3Ax&show=b%26c", {"node": "asc:x", "show": "b&c"}),
         ("?unit=u1&node=7", {"node": "7", "unit": "u1"}),
+        (
+            "?heat=visits&span=15m&tables=audit",
+            {"heat": "visits", "span": "15m", "tables": "audit"},
+        ),
         ("", {}),
     ],
 )
 def test_an_address_is_a_moment_and_back(
     ask: Ask, search: str, expected: dict[str, object]
 ) -> None:
-    empty = {"run": None, "at": None, "node": None, "frozen": False, "show": None, "unit": None}
+    names = ("run", "at", "node", "show", "unit", "heat", "tables", "span")
+    empty = {**dict.fromkeys(names), "frozen": False}
     moment = ask("address", "m.parse('/plan', text)", text=search)
     assert moment == {"path": "/plan", **empty, **expected}
     again = ask("address", "m.parse('/plan', m.search(moment))", moment=moment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -129,7 +130,7 @@ def test_pages_by_keys_keep_run_and_moment(open_page: OpenPage) -> None:
 def test_the_run_picker_changes_the_run(open_page: OpenPage) -> None:
     page = ready(open_page("/plan?run=r1&at=110&node=asc:month"))
     page.get_by_label("Run", exact=True).select_option("r2")
-    expect(page.locator("#pw-run-state")).to_have_text("running")
+    expect(page.locator("#pw-run-state")).not_to_have_text("ended")
     assert page.url.endswith("/plan?run=r2")
 
 
@@ -179,6 +180,30 @@ def test_a_dead_engine_is_called_stopped(open_page: OpenPage) -> None:
     shown = page.locator("#pw-age")
     expect(shown).to_contain_text("ENGINE STOPPED")
     expect(shown).to_have_attribute("data-level", "red")
+    expect(page.locator("#pw-run-state")).to_have_text("stopped")
+    stalled = page.locator("#pw-run option", has_text=STALLED)
+    expect(stalled).not_to_contain_text("●")
+    page.locator(".pw-brand").click()
+    expect(page.locator(f"tr[data-run={STALLED}]")).to_contain_text("stopped")
+    expect(page.locator(f"tr[data-run={STALLED}]")).not_to_contain_text("running")
+
+
+def test_one_long_batch_is_not_idle(open_page: OpenPage, site: Site) -> None:
+    page = ready(open_page("/plan"))
+    site.feed()
+    state = page.locator("#pw-run-state")
+    expect(state).to_have_text("running")
+    for _ in range(8):  # the engine lives on, and no batch ends
+        site.writer.heartbeat("r2", time.time())
+        page.wait_for_timeout(1000)
+    expect(state).to_have_text("working")
+    batch = site.recording.next_batch
+    expect(page.locator("#pw-age")).to_contain_text(f"batch {batch} running")
+    site.writer.heartbeat("r2", time.time())
+    page.locator(".pw-brand").click()
+    row = page.locator("tr[data-run=r2]")
+    expect(row).to_contain_text("working")
+    expect(row).to_contain_text(f"batch {batch} running")
 
 
 _NO_STREAM = """() => {

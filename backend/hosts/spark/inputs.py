@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from backend.hosts.contract import InputSource, cause
 from backend.hosts.spark.sources import native
-from backend.hosts.spark.tasks import PATH, STREAM, Rows, tag_of
+from backend.hosts.spark.tasks import PATH, STREAM, RowSource, tag_of
 from backend.workloads.replay import AHEAD_TUPLES, SLICE_TUPLES
 from backend.workloads.spec import WorkloadError
 
@@ -45,7 +45,7 @@ class Inputs:
         frames = [_paths(session, spool, n_files)] if replayed else []
         is_tagged = len(opened) + len(frames) > 1
         frames += [_tagged(name, f) if is_tagged else f for name, f in opened.items()]
-        self.rows = Rows(spool, {tag_of(n): n for n in replayed}, tuple(opened), is_tagged)
+        self.rows = RowSource(spool, {tag_of(n): n for n in replayed}, tuple(opened), is_tagged)
         self.frame: DataFrame | None = None
         if frames:
             self.frame = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from backend.hosts.networks import HostJob
 from backend.hosts.spark.parcel import Shipping
 from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.tasks import TOLD, Rows, work_of
+from backend.hosts.spark.tasks import TOLD, RowSource, work_of
 from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import SelectionPlan
 from backend.model.schema import Schema
@@ -34,7 +35,7 @@ def warm_workers(session: SparkSession) -> threading.Thread:
 def _match_one(session: SparkSession) -> None:
     try:
         shipping = Shipping(session)
-        work = work_of(shipping.parcel(_small_job()), Rows(Path(), {}, ("S",), False))
+        work = work_of(shipping.parcel(_small_job()), RowSource(Path(), {}, ("S",), False))
         one = session.sql(f"SELECT 1 AS a, CAST(NULL AS string) AS {CORRUPT}").coalesce(1)
         one.mapInArrow(work, f"{TOLD} binary").collect()
         shipping.close()
@@ -44,11 +45,12 @@ def _match_one(session: SparkSession) -> None:
         log.info("workers start with the first batch: %s", type(error).__name__)
 
 
-def _small_job() -> TaskJob:
+def _small_job() -> HostJob:
     schema = Schema.parse("a int")
     queries = [ContinuousQuery("q", "S", "", Comparison("a", "<", 1))]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(0, "early drop", constructs.attributes)
-    shipped = shipped_plan(constructs, plan, "resolved", schema)
+    shipped = shipped_plan(constructs, plan, "resolved")
     operator = SelectionOperator(shipped, 1.0, "kernels")
-    return TaskJob(0, 0, {"S": TaskInput(0, schema, None, {"u": operator})}, "", "parquet")
+    input = TaskInput(0, schema, None, {"u": operator})
+    return HostJob(TaskJob(0, 0, {"S": input}, "", "parquet"))

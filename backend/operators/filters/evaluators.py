@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from backend.model.conditions import Call, Fixed, Reference, WindowMember
+from backend.model.conditions import Fixed, FunctionPredicate, Reference, WindowMember
 from backend.model.filters import DROPPED, PASSED, Filter
 from backend.model.functions import Function, Functions
 from backend.workloads.relations import SlidingRelation, WindowIndex
@@ -178,7 +178,7 @@ def make_evaluator(
     if isinstance(condition, WindowMember):
         relation = relations[condition]
         return WindowEvaluator(relation, condition.attribute, condition.negated)
-    assert isinstance(condition, Call)
+    assert isinstance(condition, FunctionPredicate)
     function: Function = functions.functions[condition.function]
     named: list[str | None] = []
     fixed: list[Any] = []

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from backend.model.conditions import Call, TableName, WindowMember
+from backend.model.conditions import FunctionPredicate, TableName, WindowMember
 from backend.model.filters import (
     DROPPED,
     PASSED,
@@ -62,7 +62,7 @@ class PipelineOperator:
 
     def __post_init__(self) -> None:
         """What no filter needs is not sent to workers."""
-        calls = [f.condition for f in self.filters if isinstance(f.condition, Call)]
+        calls = [f.condition for f in self.filters if isinstance(f.condition, FunctionPredicate)]
         tables = {a.table for c in calls for a in c.arguments if isinstance(a, TableName)}
         called, own = {call.function for call in calls}, self.functions
         needed = Functions(
@@ -249,7 +249,7 @@ class _Profile:
 
 
 def _evaluator(filter_: Filter, operator: PipelineOperator) -> Evaluator:
-    if isinstance(filter_.condition, Call | WindowMember):
+    if isinstance(filter_.condition, FunctionPredicate | WindowMember):
         return make_evaluator(filter_, operator.functions, operator.relations)
     return NativeEvaluator(filter_.condition)
 

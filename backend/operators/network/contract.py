@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from backend.model.functions import Functions
 from backend.operators.network.blocks import Block, Ints
 from backend.operators.network.plan import NetworkPlan, PlannedOperator
 from backend.operators.network.regions import Regions
@@ -20,9 +21,10 @@ from backend.operators.network.strings import Strings
 
 @dataclass
 class Clock:
-    """What a batch says of time. begin: the first tick there is. arrived: stream -> the number of
-    the first tuple of the batch in it, and the timestamps of all its tuples in all shards: windows
-    [Rows n] count those of other shards, too."""
+    """What a batch says of time. begin: its first tick, where operators that are new begin; of the
+    first batch the first tick there is. arrived: stream -> the number of the first tuple of the
+    batch in it, and the timestamps of all its tuples in all shards: windows [Rows n] count those of
+    other shards, too."""
 
     begin: int = 0
     arrived: dict[str, tuple[int, Ints]] = field(default_factory=dict)
@@ -30,14 +32,16 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What operators of a shard share. regions: of the shard. relations: stored ones, all their
-    columns, each a block of elements at the first tick."""
+    """What operators of a shard share. regions: of the shard, with a scope for each operator, named
+    by its id. relations: id of a RelationInput -> its tuples in this shard, with its columns.
+    functions: those that expressions call."""
 
     plan: NetworkPlan
     regions: Regions
     strings: Strings
     clock: Clock
     relations: Mapping[str, Block] = field(default_factory=dict)
+    functions: Functions = field(default_factory=Functions)
 
 
 class NetworkOperator(Protocol):

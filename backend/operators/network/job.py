@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
+from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.operators.network.plan import NetworkPlan
 
@@ -30,12 +31,16 @@ class StreamTime:
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """Which operator runs next, in a batch. chains: operator id -> (slope, chain number) for
-    'greedy' and 'chain', as last measured. capacity: queue (see ``queue_id``) -> the most elements
+    'greedy' and 'chain', as last measured. costs: operator id -> what an element takes it, in any
+    unit (absent: 1); work: what a tuple that comes in costs in all, in that unit; 0: unknown, then
+    queues are emptied at every instant. capacity: queue (see ``queue_id``) -> the most elements
     it may hold before its producer waits; absent: without limit. load: the share of the processor's
     time that the arrivals of a batch take, > 1 lets queues grow."""
 
     policy: Policy = "fifo"
     slopes: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    costs: Mapping[str, float] = field(default_factory=dict)
+    work: float = 0.0
     capacity: Mapping[str, int] = field(default_factory=dict)
     load: float = 0.9
     block_tuples: int = 4096
@@ -44,12 +49,14 @@ class Schedule:
 @dataclass(frozen=True, slots=True)
 class NetworkJob:
     """A unit's network for one batch; can be pickled. streams: how each input's tuples are put in
-    time; schemas: of inputs. relations: stored relations by name, all their columns."""
+    time; schemas: of inputs. relations: stored relations by name, all their columns. functions:
+    those that queries may call."""
 
     plan: NetworkPlan
     schemas: Mapping[str, Schema]
     streams: Mapping[str, StreamTime]
     relations: Mapping[str, pa.Table] = field(default_factory=dict)
+    functions: Functions = field(default_factory=Functions)
     schedule: Schedule = Schedule()
     n_shards: int = 1
 

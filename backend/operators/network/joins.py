@@ -1,10 +1,161 @@
-"""Stand-in."""
+"""binary-join and mjoin: every element joins with the synopses of the other inputs (card A5).
 
-from backend.operators.network.frame import OperatorFrame
+The inputs are merged by τ. ⟨s,τ,±⟩ of one probes the others in the order of its pipeline; for each
+combination s·t that is found ⟨s·t,τ,±⟩ goes out; then s is added to, or taken from, the synopsis
+of its own input. NULL equals nothing; integers are compared with floating-point numbers as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from backend.operators.network import join_kernel, store_kernels
+from backend.operators.network.blocks import Block, Ints, Signs, concat, empty
+from backend.operators.network.contract import Surroundings
+from backend.operators.network.expressions import compile_expression
+from backend.operators.network.join_tables import JoinTables
+from backend.operators.network.layouts import OWN_INDEX
+from backend.operators.network.plan import JoinOp, PlannedOperator
+from backend.operators.network.synopses import Synopsis, synopses
 
 
-class WindowJoin(OperatorFrame):
-    """Stand-in."""
+class WindowJoin:
+    """A join of two or more inputs. Raises ValueError: the operator is none, or has too few."""
 
-    def run(self, inputs, heartbeat):  # type: ignore
-        raise NotImplementedError
+    def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
+        n = len(planned.inputs)
+        if not isinstance(planned.work, JoinOp) or n < 2:
+            what = type(planned.work).__name__
+            raise ValueError(f"{planned.id}: {what} of {n} inputs is not a join of two or more")
+        self._planned = planned
+        self._synopses = synopses(surroundings, planned.id)
+        self._tables = JoinTables(planned, surroundings.plan, self._synopses)
+        self._counts = np.zeros((n, n - 1, 3), np.int64)
+        self._residual = None
+        if planned.work.residual is not None:
+            self._residual = compile_expression(
+                planned.work.residual, planned.fields, surroundings.strings, surroundings.functions
+            )
+
+    @property
+    def planned(self) -> PlannedOperator:
+        return self._planned
+
+    @property
+    def n_tuples(self) -> int:
+        """Tuples of all inputs."""
+        return sum(one.n_tuples for one in self._synopses)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(one.n_bytes for one in self._synopses)
+
+    @property
+    def counts(self) -> Ints:
+        """int64[n, n-1, 3]: of the elements of each input at each step of its pipeline, how often
+        it was probed, the matches, and the tuples that were there to match; since it was made."""
+        return self._counts
+
+    def counters(self) -> Mapping[str, float]:
+        """Probes and matches in all and by the input that was probed; join selectivities: the
+        share of the pairs of tuples that match."""
+        by_input = np.zeros((len(self._synopses), 3), np.int64)
+        np.add.at(by_input, self._tables.steps[:, :, join_kernel.TARGET], self._counts)
+        found: dict[str, float] = {}
+        for name, (probes, matches, pairs) in [
+            ("", by_input.sum(axis=0)),
+            *((f"_{port}", row) for port, row in enumerate(by_input)),
+        ]:
+            found |= {f"probes{name}": float(probes), f"matches{name}": float(matches)}
+            if pairs:
+                found[f"join_selectivity{name}"] = float(matches / pairs)
+        return found
+
+    def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
+        """The combinations that the elements add and take away."""
+        if not any(len(block) for block in inputs):
+            return empty(self._planned.fields)
+        seqs = np.concatenate([self._enter(port, block) for port, block in enumerate(inputs)])
+        tau = np.concatenate([block.tau for block in inputs])
+        signs = np.concatenate([block.sign for block in inputs])
+        ports = np.repeat(np.arange(len(inputs)), [len(block) for block in inputs])
+        order = np.argsort(tau, kind="stable")
+        found = self._probe(ports[order], seqs[order], signs[order])
+        blocks = [self._block(tau[order[e]], signs[order[e]], places) for e, places in found]
+        return concat(blocks)
+
+    def _enter(self, port: int, block: Block) -> Ints:
+        """Have the tuples of elements in the store; returns the number of each one's."""
+        one = self._synopses[port]
+        one.store.take_up()
+        if one.plan.kind == "bag":
+            return self._enter_bag(port, one, block)
+        comes = block.sign > 0
+        n_come = np.cumsum(comes)
+        n = int(n_come[-1]) if len(block) else 0
+        if n > one.n_ahead:
+            news = block.columns if n == len(block) else block.take(comes).columns
+            one.enter(news, n)
+        stub = one.stub
+        return np.where(comes, stub.hi + n_come - 1, stub.lo + np.arange(len(block)) - n_come)
+
+    def _enter_bag(self, port: int, one: Synopsis, block: Block) -> Ints:
+        """As elements leave a bag in any order, those with sign - are looked for in it; to be
+        compared they lie in the store for a moment, behind all others."""
+        store, n, n_come = one.store, len(block), int(np.count_nonzero(block.sign > 0))
+        store.compact(one.stub)
+        order = np.argsort(-block.sign, kind="stable")
+        first = one.stub.hi
+        store.append(block.take(order).columns, n)
+        store.hi = first + n_come
+        seqs = np.empty(n, np.int64)
+        seqs[order] = np.arange(first, first + n)
+        format, index, lo = store.format, store.index(OWN_INDEX), one.stub.lo
+        ring = store.rows, format.width, format.nulls, format.own, store.mask
+        chains = index.head, index.next, np.arange(len(format.types))
+        span = np.array([max(int(index.linked[0]), lo), first])
+        store_kernels.link_groups(*ring, *chains, span)
+        done = store_kernels.take_away(*ring, *chains, lo, seqs, block.sign)
+        if done < n:
+            raise ValueError(
+                f"{self._planned.id}, input {port}: an element takes away what is not there"
+            )
+        index.linked[0] = store.hi
+        return seqs
+
+    def _probe(self, ports: Ints, seqs: Ints, signs: Signs) -> Iterator[tuple[Ints, Ints]]:
+        """Runs of results: the element of each, and the tuple of each input."""
+        for one in self._synopses:
+            one.store.take_up()
+        tables, n, n_elements = self._tables, len(self._synopses), len(ports)
+        stubs = [one.stub for one in self._synopses]
+        progress = np.array([[stub.lo, stub.hi, stub.n_gone] for stub in stubs])
+        at = tables.addresses()
+        join_kernel.link_all(at.inputs, tables.keys, at.indexes, progress)
+        values, cursor, chosen = (np.zeros(size, np.int64) for size in (tables.n_groups, n, n))
+        fixed = at.inputs, tables.keys, at.indexes, tables.steps, progress, ports, seqs, signs
+        scratch = values, cursor, chosen, np.zeros((n - 1, 2), np.int64), self._counts
+        done, room = 0, 2 * n_elements
+        while done < n_elements:
+            out, elements = np.empty((n, room), np.int64), np.empty(room, np.int64)
+            begin = done
+            done, n_out = join_kernel.probe(*fixed, begin, *scratch, out, elements)
+            yield elements[:n_out], out[:, :n_out]
+            room = room if done > begin else 4 * room
+        for stub, (lo, hi, n_gone) in zip(stubs, progress.tolist(), strict=True):
+            stub.move(lo, hi, hi, n_gone)
+
+    def _block(self, tau: Ints, signs: Signs, places: Ints) -> Block:
+        """Results, those that the residual condition is true for."""
+        columns = [
+            column
+            for one, seqs in zip(self._synopses, places, strict=True)
+            for column in one.store.columns(seqs, one.columns)
+        ]
+        block = Block(tau, signs, tuple(columns))
+        if self._residual is None or not len(block):
+            return block
+        found = self._residual(block)
+        return block.take((found.values != 0) & found.is_valid)

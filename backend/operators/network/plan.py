@@ -1,7 +1,7 @@
 """The plan of an operator network as plain data: operators, their inputs, what they answer.
 
 The operators are those of the thesis (table 2.1) and what reads streams and stored relations.
-Expressions name columns of an operator's input by place (``At``).
+Expressions are those of backend.cql.nodes; they name columns of an operator's input by place (At).
 """
 
 from __future__ import annotations
@@ -10,16 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from backend.cql.nodes import Located, Node
+from backend.cql.nodes import At as At
+from backend.cql.nodes import Node
 from backend.model.schema import Attribute
-
-
-@dataclass(frozen=True, slots=True)
-class At(Located):
-    """In an expression: column number ``index`` of the input, of a type of Spark SQL."""
-
-    index: int
-    type: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +35,14 @@ class RelationInput:
 class SelectOp:
     """select: the elements for which the condition is true."""
 
-    condition: Node | At
+    condition: Node
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectOp:
     """project: one column for each expression; duplicates stay."""
 
-    expressions: tuple[Node | At, ...]
+    expressions: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ class JoinOp:
     """
 
     equal: tuple[tuple[tuple[int, int], ...], ...] = ()
-    residual: Node | At | None = None
+    residual: Node | None = None
     orders: tuple[tuple[int, ...], ...] = ()
 
 

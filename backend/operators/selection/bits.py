@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -15,27 +16,33 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Without numba's reference counts (no kernel makes an array): they are atomic, and cost more than
 #: the work between them.
 _OPTIONS: Final[Any] = {"nogil": True, "cache": True, "_nrt": False}
-#: Of all modules here: see ``kernel``.
-_DIGEST: Final = hashlib.sha256(
-    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-).hexdigest()[:12]
+
+
+@cache
+def _digest(folder: Path) -> str:
+    """Of all modules of a package: see ``kernel``."""
+    texts = (path.read_bytes() for path in sorted(folder.glob("*.py")))
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
+
+
+def _named(function: Function) -> Function:
+    function.__qualname__ += f"_{_digest(Path(function.__code__.co_filename).parent)}"
+    return function
 
 
 def kernel(function: Function) -> Function:
     """Compile at the first call; later processes find the machine code beside the module.
 
     numba's cache looks at that module's file alone, and would keep a helper that changed in
-    another: the name it files the code under therefore changes with every module here.
+    another: the name it files the code under therefore changes with every module of the package.
     """
-    function.__qualname__ = f"{function.__qualname__}_{_DIGEST}"
-    return cast("Function", njit(**_OPTIONS)(function))
+    return cast("Function", njit(**_OPTIONS)(_named(function)))
 
 
 def inlined(function: Function) -> Function:
     """A helper that becomes part of the kernels that call it. numba leaves longer ones as calls,
     which pass every array in seven arguments and take longer than the work they are for."""
-    function.__qualname__ = f"{function.__qualname__}_{_DIGEST}"
-    return cast("Function", njit(**_OPTIONS, forceinline=True)(function))
+    return cast("Function", njit(**_OPTIONS, forceinline=True)(_named(function)))
 
 
 def _trailing_zeros(context: Any, word: Any) -> Any:

@@ -36,7 +36,7 @@ class Count(NamedTuple):
         return self.dropped / self.evaluated if self.evaluated else 0.0
 
 
-class Change(NamedTuple):
+class DropProbChange(NamedTuple):
     """A filter whose drop probability moved: before, now, and by how many standard errors."""
 
     filter: str
@@ -57,12 +57,14 @@ class ChangeDetector:
         self._reference.clear()
         self._recent.clear()
 
-    def add(self, evaluated: Mapping[str, int], dropped: Mapping[str, int]) -> Change | None:
+    def add(
+        self, evaluated: Mapping[str, int], dropped: Mapping[str, int]
+    ) -> DropProbChange | None:
         """Take in a batch; the greatest change found, None when there is none.
 
         After a change everything is forgotten.
         """
-        found: list[Change] = []
+        found: list[DropProbChange] = []
         for name, n in evaluated.items():
             before = self._recent.get(name, Count(0, 0))
             now = Count(before.evaluated + n, before.dropped + dropped.get(name, 0))
@@ -74,7 +76,7 @@ class ChangeDetector:
         self.reset()
         return max(found, key=lambda change: abs(change.z))
 
-    def _compare(self, name: str, now: Count) -> list[Change]:
+    def _compare(self, name: str, now: Count) -> list[DropProbChange]:
         """Against the reference, which then takes the recent counts in."""
         past = self._reference.setdefault(name, deque(maxlen=REFERENCE_BATCHES))
         reference = Count(sum(c.evaluated for c in past), sum(c.dropped for c in past))
@@ -83,7 +85,7 @@ class ChangeDetector:
         z = two_shares(reference, now)
         if abs(z) < Z or abs(now.share - reference.share) < LEAST_CHANGE:
             return []
-        return [Change(name, reference.share, now.share, z)]
+        return [DropProbChange(name, reference.share, now.share, z)]
 
 
 def two_shares(first: Count, second: Count) -> float:

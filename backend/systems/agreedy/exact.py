@@ -87,7 +87,7 @@ def violated_pairs(
     ]
 
 
-class Interval(NamedTuple):
+class RankInterval(NamedTuple):
     """A two-sided confidence interval of a difference of ranks, in drops per microsecond."""
 
     difference: float
@@ -104,7 +104,7 @@ def rank_difference(
     costs: tuple[Picoseconds, Picoseconds],
     n: int,
     confidence: float,
-) -> Interval | None:
+) -> RankInterval | None:
     """How much the rank of ``other`` is above that of ``own`` on the same n tuples, normal theory.
 
     own, other, both: of the n tuples, those the filters drop, and those both drop. Per tuple the
@@ -118,4 +118,4 @@ def rank_difference(
     squares = other * per_other**2 + own * per_own**2 - 2 * both * per_own * per_other
     error = math.sqrt(max(0.0, squares / n - mean**2) / n)
     half = quantile(confidence) * error
-    return Interval(mean, mean - half, mean + half, confidence, n)
+    return RankInterval(mean, mean - half, mean + half, confidence, n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend.adaptive.words import arrows, significant
-from backend.systems.agreedy.changes import Change
+from backend.systems.agreedy.changes import DropProbChange
 from backend.systems.agreedy.exact import PS_PER_US
 from backend.systems.agreedy.findings import Finding
 from backend.systems.agreedy.knobs import Rule
@@ -37,7 +37,7 @@ def cost_sentence(old_us: float | None, new_us: float | None, order: Sequence[st
     return f"{said}, predicted at {significant(new_us)} us per tuple against {significant(old_us)}"
 
 
-def change_words(change: Change) -> str:
+def change_words(change: DropProbChange) -> str:
     """``sig_a drops 12 % of what reaches it, 88 % before``."""
     now, before = f"{100 * change.now:.0f} %", f"{100 * change.before:.0f} %"
     return f"{change.filter} drops {now} of what reaches it, {before} before"

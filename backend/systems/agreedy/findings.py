@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from backend.systems.agreedy.exact import (
     Counts,
-    Interval,
     Pair,
     Picoseconds,
+    RankInterval,
     rank,
     rank_difference,
     ranks_below,
@@ -54,7 +54,7 @@ class Finding(NamedTuple):
     both: int
     costs: tuple[Picoseconds, Picoseconds]
     n_row: int
-    interval: Interval | None
+    interval: RankInterval | None
     is_violated: bool
     violated: tuple[tuple[int, int, int], ...] = ()
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from backend.cql.printer import format_condition, format_filter
 from backend.model.conditions import (
     And,
-    Call,
     Condition,
     ContinuousQuery,
+    FunctionPredicate,
     attributes_of,
 )
 from backend.model.filters import Filter, FilterKind
@@ -27,8 +27,12 @@ def pipeline_of(query: ContinuousQuery) -> tuple[Filter, ...]:
         for part in _native_parts(query.condition)
     ]
     for part in query.filters:
-        name = part.function if isinstance(part, Call) else f"{part.attribute}_in_{part.stream}"
-        kind: FilterKind = "function" if isinstance(part, Call) else "window"
+        name = (
+            part.function
+            if isinstance(part, FunctionPredicate)
+            else f"{part.attribute}_in_{part.stream}"
+        )
+        kind: FilterKind = "function" if isinstance(part, FunctionPredicate) else "window"
         found.append(Filter(_unique(name, taken), format_filter(part), kind, part))
     return tuple(found)
 

@@ -288,7 +288,7 @@ class Optimal(Policy):
         return found or greedy_order(s.columns, s.costs, view.order, view.n_native)
 
 
-class Static(Policy):
+class StaticOrder(Policy):
     """Keeps the order; A-Greedy's checks go on, so that one sees what it costs."""
 
     name = "static"
@@ -305,7 +305,8 @@ class Static(Policy):
 
 
 _POLICIES: Final = {
-    policy.name: policy for policy in (AGreedy, Sweep, Independent, LocalSwaps, Optimal, Static)
+    policy.name: policy
+    for policy in (AGreedy, Sweep, Independent, LocalSwaps, Optimal, StaticOrder)
 }
 
 

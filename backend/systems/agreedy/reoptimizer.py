@@ -25,7 +25,7 @@ from backend.model.filters import (
     Probing,
 )
 from backend.model.knobs import KnobSettings
-from backend.systems.agreedy.changes import Boost, Change, ChangeDetector
+from backend.systems.agreedy.changes import Boost, ChangeDetector, DropProbChange
 from backend.systems.agreedy.checks import Check, examine, order_gap
 from backend.systems.agreedy.costing import tuple_costs
 from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
@@ -274,7 +274,7 @@ class FiltersReOptimizer:
             return []
         return self._follow_up.end(event.batch_id)
 
-    def _on_change(self, change: Change | None) -> list[FilterInstruction]:
+    def _on_change(self, change: DropProbChange | None) -> list[FilterInstruction]:
         """The stream changed: say so, and profile more if that is the policy."""
         if change is None:
             return []

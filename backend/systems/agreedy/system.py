@@ -24,6 +24,11 @@ class Agreedy:
     knobs: tuple[KnobSpec, ...] = AgreedyKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
+        if query.plan is not None:
+            return Refusal(
+                f"query {query.name!r} does more than select tuples of one stream, "
+                "and A-Greedy orders the filters of those that do no more"
+            )
         if not query.filters:
             return Refusal(
                 f"query {query.name!r} neither calls functions nor looks into a window, "

@@ -58,7 +58,7 @@ class _Constants:
         self.sorted[:] = [constant if c == constant else c for c in self.sorted]
 
 
-class Column:
+class TiledConstruct:
     """The construct of one attribute as slots come and go; a change touches one tile.
 
     n_users: queries with a condition on the attribute.

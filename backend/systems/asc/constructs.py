@@ -12,7 +12,7 @@ import numpy as np
 
 from backend.model.conditions import Constant, ContinuousQuery
 from backend.model.schema import Schema
-from backend.systems.asc.columns import Column, widened
+from backend.systems.asc.columns import TiledConstruct, widened
 from backend.systems.asc.construct import Construct, Words
 from backend.systems.asc.construct_set import ConstructSet
 from backend.systems.asc.interning import WORD_BITS
@@ -68,7 +68,7 @@ class ConstructStore:
         self._unconditional: dict[str, None] = {}
         self._free: list[int] = []
         self._resting: list[int] = []
-        self._columns = {a.name: Column(a) for a in schema.attributes}
+        self._columns = {a.name: TiledConstruct(a) for a in schema.attributes}
         self._n_words = 1
         self._live: Words = np.zeros(1, dtype=np.uint64)
         self._made: ConstructSet | None = None
@@ -223,7 +223,7 @@ class ConstructStore:
             column.add_constants(found)
             column.fill(ranges.get(attribute, {}))
 
-    def _used(self) -> Iterable[tuple[str, Column]]:
+    def _used(self) -> Iterable[tuple[str, TiledConstruct]]:
         return ((name, column) for name, column in self._columns.items() if column.n_users)
 
 

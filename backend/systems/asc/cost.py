@@ -21,9 +21,8 @@ from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.matching import Regions, StopRule, Trace, trace
 from backend.systems.asc.ticket import Lottery, ticket_trace
 from backend.systems.asc.walk import Routed, walk_plan
+from storage.vocabulary.asc_rule import best_plan, rivals
 
-#: Means this close (relative) are a tie: rounding must not change a plan.
-_TIE: Final = 1e-9
 #: Words of a bitmap -> price of a branch-free visit. Where an order with early drop takes as long
 #: as no early drop takes, visits per tuple over the number of constructs: measured in the kernels
 #: (docs/performance.md, The chosen plan).
@@ -186,41 +185,26 @@ def choose_plan(
     """
     if not len(regions):
         raise ValueError("no plan can be chosen from an empty sample")
-    rivals = [s for s in dict.fromkeys(contest.contenders) if s != contest.incumbent]
-    shapes = list(dict.fromkeys([contest.incumbent, *rivals, *contest.references]))
+    incumbent, against = contest.incumbent, rivals(contest.incumbent, contest.contenders)
+    shapes = list(dict.fromkeys([incumbent, *against, *contest.references]))
     routes = {s: route(constructs, regions, s, model.stop_rule) for s in shapes}
     costs = {s: tuple_costs(routes[s], s, model) for s in shapes}
     plans = {s: _plan_cost(s, routes[s], costs[s]) for s in shapes}
-    best, withheld = _best(contest, rivals, plans)
+    values = {s: plan.cost.value for s, plan in plans.items()}
+    best, withheld = best_plan(
+        incumbent, contest.contenders, values, contest.must_leave, contest.min_gain
+    )
     return PlanChoice(
         plans=tuple(plans.values()),
-        n_contenders=len(rivals),
+        n_contenders=len(against),
         best=plans[best],
-        saving=mean_of(costs[contest.incumbent] - costs[best]),
+        saving=mean_of(costs[incumbent] - costs[best]),
         visits_init=float(routes[best].visits.mean()),
         d_init=routes[best].n_unmatched / len(regions),
         withheld=plans[withheld] if withheld else None,
         min_gain=contest.min_gain,
-        asked_for=contest.must_leave and best != contest.incumbent,
+        asked_for=contest.must_leave and best != incumbent,
     )
-
-
-def _best(
-    contest: Contest, rivals: Sequence[PlanShape], plans: Mapping[PlanShape, PlanCost]
-) -> tuple[PlanShape, PlanShape | None]:
-    """The plan to run, and the cheaper one not worth the change if there is one."""
-    incumbent = contest.incumbent
-    stays = not contest.must_leave or incumbent in contest.contenders
-    options = [*([incumbent] if stays else []), *rivals]
-    best = min(options, key=lambda shape: plans[shape].cost.value)
-    old, new = plans[incumbent].cost.value, plans[best].cost.value
-    if best == incumbent or contest.must_leave:
-        return best, None
-    if math.isclose(new, old, rel_tol=_TIE):
-        return incumbent, None
-    if new > old * (1 - contest.min_gain):
-        return incumbent, best
-    return best, None
 
 
 def _plan_cost(shape: PlanShape, found: Trace | Routed, costs: NDArray[np.float64]) -> PlanCost:

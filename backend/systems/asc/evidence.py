@@ -12,7 +12,7 @@ from backend.systems.asc.hybrid import ArrowDecision, HybridSequence
 from backend.systems.asc.macro import MacroStep
 from backend.systems.asc.rearrange import Rearrangement
 from backend.systems.asc.trigger import DROPPING, VISITS
-from backend.systems.asc.watch import Moment
+from backend.systems.asc.watch import EvaluationMoment
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision
 
@@ -28,7 +28,7 @@ _METRICS: Final = {"visits": VISITS, "dropping ratio": DROPPING, "either": VISIT
 
 
 def decision_record(
-    moment: Moment,
+    moment: EvaluationMoment,
     verdict: Verdict,
     explanation: str,
     detail: Mapping[str, Any],
@@ -71,7 +71,7 @@ def _plan_of(shape: PlanShape, version: int | None) -> dict[str, Any]:
     return plan_detail(version, shape.kind, shape.order, **n_arrows)
 
 
-def choice_detail(moment: Moment, found: Rearrangement) -> dict[str, Any]:
+def choice_detail(moment: EvaluationMoment, found: Rearrangement) -> dict[str, Any]:
     """Plans compared, the saving with its interval, and how the candidate was built."""
     choice, proposal, model = found.choice, found.proposal, moment.model
     detail: dict[str, Any] = {

@@ -9,7 +9,7 @@ from backend.systems.asc.cost import PlanChoice, PlanCost, PlanShape
 from backend.systems.asc.orderings import NAMES
 from backend.systems.asc.rearrange import UNTRIGGERED, Rearrangement
 from backend.systems.asc.trigger import VISITS, Watched
-from backend.systems.asc.watch import Moment
+from backend.systems.asc.watch import EvaluationMoment
 
 
 def plan_text(shape: PlanShape) -> str:
@@ -24,7 +24,7 @@ def plan_text(shape: PlanShape) -> str:
     return arrows(shape.order)
 
 
-def change_sentence(moment: Moment, watched: Watched) -> str:
+def change_sentence(moment: EvaluationMoment, watched: Watched) -> str:
     """``visits per tuple rose from 2.31 to 3.10 (+34 % ≥ μ = 10 %) over 5 000 tuples``."""
     mu, n_tuples = moment.knobs.mu, moment.reading.n_tuples if moment.reading else 0
     now, init = watched.now, watched.init
@@ -42,7 +42,7 @@ def change_sentence(moment: Moment, watched: Watched) -> str:
     return f"{said}, as its order would need with early drop"
 
 
-def rearrangement_sentence(moment: Moment, found: Rearrangement) -> str:
+def rearrangement_sentence(moment: EvaluationMoment, found: Rearrangement) -> str:
     """Why plans were compared, and which won."""
     knobs, kind, watched = moment.knobs, moment.kind, moment.watched
     said = choice_sentence(found.choice, moment.model.no_drop_visit_cost)

@@ -90,15 +90,6 @@ class HybridSequence:
         )
 
 
-def hybrid_sequence(
-    constructs: ConstructSet, regions: Regions, order: Sequence[str], rules: Rules
-) -> HybridSequence:
-    """The hybrid-sequence of ONE sample, regions intp[T, n], for all levels."""
-    return hybrid_sequence_by_period(
-        constructs, [regions] * (len(constructs.attributes) - 1), order, rules
-    )
-
-
 def hybrid_sequence_by_period(
     constructs: ConstructSet, periods: Sequence[Regions], order: Sequence[str], rules: Rules
 ) -> HybridSequence:
@@ -110,7 +101,7 @@ def hybrid_sequence_by_period(
     needed = len(constructs.attributes) - 1
     if len(periods) < needed:
         raise ValueError(f"{len(periods)} periods given; {needed} are needed (one a level)")
-    build = _Construction(constructs, tuple(order), rules)
+    build = _HybridConstruction(constructs, tuple(order), rules)
     for level in range(1, needed + 1):
         build.level(level, periods[level - 1])
     return HybridSequence(tuple(order), tuple(build.decisions), len(build.thin))
@@ -142,7 +133,7 @@ class _Region(NamedTuple):
     macro_dead: int
 
 
-class _Construction:
+class _HybridConstruction:
     """The decisions so far, and the walk of the sample they are taken on."""
 
     def __init__(self, constructs: ConstructSet, order: tuple[str, ...], rules: Rules) -> None:

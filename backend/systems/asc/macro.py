@@ -105,7 +105,7 @@ def macro_sequence_by_period(constructs: ConstructSet, periods: Sequence[Regions
     needed = len(constructs.attributes) - 1
     if len(periods) < needed:
         raise ValueError(f"{len(periods)} periods given; {needed} are needed (one a step)")
-    build = _Construction(constructs)
+    build = _MacroConstruction(constructs)
     while len(build.left) > 1:
         build.step(periods[len(build.order)])
     if build.left:
@@ -113,7 +113,7 @@ def macro_sequence_by_period(constructs: ConstructSet, periods: Sequence[Regions
     return MacroSequence(tuple(build.order), tuple(build.steps))
 
 
-class _Construction:
+class _MacroConstruction:
     """The growing prefix ρ and what is known so far."""
 
     def __init__(self, constructs: ConstructSet) -> None:

@@ -14,7 +14,8 @@ from backend.systems.asc.cost import (
 )
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES, Ordering, ProposedPlan, propose
-from backend.systems.asc.watch import Moment
+from backend.systems.asc.watch import EvaluationMoment
+from storage.vocabulary.asc_rule import contenders, must_leave
 
 #: Kinds of evaluation that need no trigger, and how their explanations begin.
 UNTRIGGERED: Final = {
@@ -37,7 +38,7 @@ class Rearrangement:
     n_periods: int
 
 
-def rearrange(moment: Moment, periods: Sequence[Regions]) -> Rearrangement:
+def rearrange(moment: EvaluationMoment, periods: Sequence[Regions]) -> Rearrangement:
     """Build the plan the ``ordering`` knob names and choose. Raises ValueError for no sample.
 
     The plan is built from the sample plans are compared on unless there are ``periods``, one a
@@ -60,22 +61,16 @@ def contest(
     runs unopposed. A plan another ordering has built leaves for the one asked for.
     """
     ordering, shape = proposal.ordering, proposal.shape
-    is_branch_free = incumbent.kind == "no early drop"
     is_baseline = ordering in BASELINES
     if shape.kind == "ticket" and incumbent.kind == "ticket":
         shape = incumbent
-    contenders = [shape]
-    if not is_baseline and not is_branch_free:
-        contenders.append(PlanShape("no early drop", shape.order))
-    if is_branch_free and shape.kind == "early drop" and not is_baseline:
-        contenders.append(PlanShape("early drop", incumbent.order))
     plain = PlanShape("early drop", shape.order)
     return Contest(
         incumbent=incumbent,
-        contenders=tuple(contenders),
+        contenders=(shape,) if is_baseline else contenders(incumbent, shape, PlanShape),
         references=(plain,) if shape.kind != "early drop" else (),
         min_gain=min_gain,
-        must_leave=is_baseline or (built_by != ordering and not is_branch_free),
+        must_leave=is_baseline or must_leave(incumbent, built_by, ordering),
     )
 
 

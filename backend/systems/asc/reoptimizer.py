@@ -48,7 +48,8 @@ from backend.systems.asc.rearrange import normalised, rearrange
 from backend.systems.asc.regret import RegretLedger
 from backend.systems.asc.trials import Trials
 from backend.systems.asc.trigger import Baseline, Reading
-from backend.systems.asc.watch import Moment, SelectionMonitor, Watch
+from backend.systems.asc.watch import EvaluationMoment, SelectionMonitor, Watch
+from storage.vocabulary.asc_rule import rejection
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import DecisionOutcome
 
@@ -215,18 +216,18 @@ class SelectionReOptimizer:
         knobs, watch = self.knobs, self._watch
         reading = watch.reading(self._plan, knobs)
         watched = reading.decisive(knobs.trigger)
-        have, need = len(watch.profile), knobs.least_samples
-        if watched is None:
-            return self._reject(batch_id, reading, "thin", too_thin(have, need, SAMPLED))
-        if watched.change < knobs.mu:
-            return self._reject(batch_id, reading, "below_threshold", "plan kept")
-        if watch.cooldown.holds(knobs.cooldown_tuples):
+        change = watched.change if watched else None
+        cools_down, sample = watch.cooldown.holds(knobs.cooldown_tuples), watch.sample(knobs)[0]
+        verdict = rejection(change, knobs.mu, cools_down, len(sample), knobs.least_samples)
+        if verdict is None:
+            return self._call_for("rearrangement", batch_id, reading)
+        why = too_thin(len(watch.profile), knobs.least_samples, SAMPLED)
+        if verdict == "below_threshold":
+            why = "plan kept"
+        elif verdict == "cooldown":
             spell = f"{count(watch.cooldown.waited or 0)} of {count(knobs.cooldown_tuples)}"
-            rest = f"not acted on, only {spell} cool-down tuples have passed since the last switch"
-            return self._reject(batch_id, reading, "cooldown", rest)
-        if len(watch.sample(knobs)[0]) < need:
-            return self._reject(batch_id, reading, "thin", too_thin(have, need, SAMPLED))
-        return self._call_for("rearrangement", batch_id, reading)
+            why = f"not acted on, only {spell} cool-down tuples have passed since the last switch"
+        return self._reject(batch_id, reading, verdict, why)
 
     def _reject(
         self, batch_id: int, reading: Reading, verdict: Verdict, why: str
@@ -245,10 +246,10 @@ class SelectionReOptimizer:
         said = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
         return [decision_record(moment, verdict, said, detail)]
 
-    def _moment(self, kind: str, batch_id: int, reading: Reading | None) -> Moment:
+    def _moment(self, kind: str, batch_id: int, reading: Reading | None) -> EvaluationMoment:
         """One more evaluation, before anything changes."""
         sample, source = self._watch.sample(self.knobs)
-        return Moment(
+        return EvaluationMoment(
             seq=self._evaluations.count(),
             batch_id=batch_id,
             kind=kind,
@@ -290,7 +291,7 @@ class SelectionReOptimizer:
         self._watch.baseline = Baseline(choice.d_init, choice.visits_init)
         return [*ended, decision, *adopted]
 
-    def _switch(self, moment: Moment, best: PlanCost, reason: str) -> AdoptPlan:
+    def _switch(self, moment: EvaluationMoment, best: PlanCost, reason: str) -> AdoptPlan:
         self._settle()
         self._ledger.switched(moment.shape)
         self._plan = best.shape.versioned(self._plan.version + 1)

@@ -24,6 +24,11 @@ class Asc:
     knobs: tuple[KnobSpec, ...] = AscKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
+        if query.plan is not None:
+            return Refusal(
+                f"query {query.name!r} does more than select tuples of one stream, "
+                "and attribute selection constructs do no more"
+            )
         if query.filters:
             return Refusal(
                 f"query {query.name!r} calls functions or looks into a window, "

@@ -22,7 +22,7 @@ from backend.systems.asc.lattice import thinned
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions
 from backend.systems.asc.orderings import BASELINES
-from backend.systems.asc.watch import Moment
+from backend.systems.asc.watch import EvaluationMoment
 
 #: Orders of the run that are costed with a trial, and the sampled tuples that is done on, at most.
 MOST_ORDERS: Final = 16
@@ -65,7 +65,7 @@ class Trials:
         found, self._open = self._open, []
         return {"trials": found} if found else {}
 
-    def rejected(self, moment: Moment, verdict: str) -> None:
+    def rejected(self, moment: EvaluationMoment, verdict: str) -> None:
         """Note an evaluation at which nothing was built."""
         if self._skips(moment):
             return
@@ -78,7 +78,7 @@ class Trials:
             row |= {"candidate": self._candidate(table), **table.json()}
         self._keep(row)
 
-    def rebuilt(self, moment: Moment, proposed: PlanShape, choice: PlanChoice) -> None:
+    def rebuilt(self, moment: EvaluationMoment, proposed: PlanShape, choice: PlanChoice) -> None:
         """Note an evaluation at which ``proposed`` was built and met the plan in force."""
         if self._skips(moment):
             return
@@ -98,19 +98,19 @@ class Trials:
         head = {**self._head(moment), "verdict": verdict, "candidate": _name(proposed)}
         self._keep({**head, **table.json(), "contest": contest})
 
-    def _skips(self, moment: Moment) -> bool:
+    def _skips(self, moment: EvaluationMoment) -> bool:
         """Whether no trial is made, and the next one has to begin anew."""
         knobs = moment.knobs
         skips = not knobs.what_if or knobs.by_period or knobs.ordering in BASELINES
         self._is_fresh = self._is_fresh or skips
         return skips
 
-    def _earn(self, moment: Moment) -> None:
+    def _earn(self, moment: EvaluationMoment) -> None:
         earned = min(_STEPS_PER_TUPLE * (moment.watch.n_seen - self._at), _MOST_STEPS)
         self._credit = min(self._credit + earned, max(_MOST_STEPS, _build_steps(moment)))
         self._at = moment.watch.n_seen
 
-    def _head(self, moment: Moment) -> dict[str, Json]:
+    def _head(self, moment: EvaluationMoment) -> dict[str, Json]:
         knobs, reading, base = moment.knobs, moment.reading, moment.watch.baseline
         visits, dropping = (reading.visits, reading.dropping) if reading else (None, None)
         fresh, self._is_fresh = self._is_fresh, False
@@ -188,7 +188,7 @@ class Trials:
 class _Table:
     """Plans with what they cost on the sample of one trial."""
 
-    def __init__(self, moment: Moment) -> None:
+    def __init__(self, moment: EvaluationMoment) -> None:
         self.moment = moment
         most = _WORDS // (MOST_ORDERS * moment.constructs.n_words)
         self.sample = thinned(moment.sample, max(MOST_TUPLES // 4, min(MOST_TUPLES, most)))
@@ -245,7 +245,7 @@ class _Table:
 
 
 def _followed(
-    moment: Moment, sample: Regions, orders: Sequence[tuple[str, ...]]
+    moment: EvaluationMoment, sample: Regions, orders: Sequence[tuple[str, ...]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """float64[K], float64[K]: visits per tuple and their cost under K orders, all at once; and the
     share of the sample that satisfies no query."""
@@ -289,7 +289,7 @@ def _name(shape: PlanShape) -> list[Json]:
     return [shape.kind, list(shape.order), hashlib.sha256(found.encode()).hexdigest()[:8]]
 
 
-def _build_steps(moment: Moment) -> int:
+def _build_steps(moment: EvaluationMoment) -> int:
     """What building a macro-sequence on the sample of a trial takes."""
     n, words = len(moment.constructs.attributes), moment.constructs.n_words
     return n * (n + 1) // 2 * (min(len(moment.sample), MOST_TUPLES) * words + _BUILD_STEPS)

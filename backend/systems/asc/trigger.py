@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from storage.vocabulary.asc_rule import decisive, relative_change
+
 VISITS: Final = "visits per tuple"
 DROPPING: Final = "tuple dropping ratio"
 
@@ -19,13 +21,6 @@ class Baseline(NamedTuple):
 
     d_init: float
     visits_init: float
-
-
-def relative_change(now: float, init: float) -> float:
-    """|now - init| / init (eq. 5); with init = 0: 0 if now = 0, else +inf (erratum 17)."""
-    if init == 0:
-        return 0.0 if now == 0 else math.inf
-    return abs(now - init) / init
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +56,8 @@ class Reading:
     dropping: Watched | None
 
     def decisive(self, trigger: str) -> Watched | None:
-        """The quantity the ``trigger`` knob makes decide; None when it is unknown.
-
-        'either': the one that has changed more (visits on a tie).
-        """
-        if trigger == "visits":
-            return self.visits
-        if trigger == "dropping ratio":
-            return self.dropping
-        known = [w for w in (self.visits, self.dropping) if w is not None]
-        return max(known, key=lambda w: w.change) if len(known) == 2 else None
+        """The quantity the ``trigger`` knob makes decide; None when it is unknown."""
+        return decisive(trigger, self.visits, self.dropping, lambda w: w.change)
 
     def detail(self) -> dict[str, Any]:
         """Both inequalities' numbers, for the decision record."""

@@ -125,7 +125,7 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class EvaluationMoment:
     """The state of the core at an evaluation: the trigger read, or a plan to be built without it.
 
     plan, built_by: in force until now. watch: with the baseline and the clocks as they were then.

@@ -11,25 +11,25 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import state_badge
 from dashboard.components.links import jump
 from dashboard.context import Context
-from dashboard.panels.agreedy.view import Shown, build
+from dashboard.panels.agreedy.view import MatrixShown, build
 from dashboard.panels.common.decision_card import pair_table
 from dashboard.panels.contract import Drawing, Panel, Sheet, has_matrix
-from dashboard.views.filters import VIEW, Check, Near, digits, near_words
+from dashboard.views.filters import VIEW, CheckView, NearPair, digits, near_words
 
 _NEVER: Final = "{n} of the pairs looked at cannot turn over, whatever the challenger drops."
 
 
-def draw_check(shown: Shown, sheet: Sheet) -> Drawing:
+def draw_check(shown: MatrixShown, sheet: Sheet) -> Drawing:
     """The check behind the matrix shown."""
     return Drawing(_check(shown.view.check if shown.view else None, sheet.context))
 
 
-def draw_near(shown: Shown, sheet: Sheet) -> Drawing:
+def draw_near(shown: MatrixShown, sheet: Sheet) -> Drawing:
     """The pairs that are nearest to a violation."""
     return Drawing(_near(shown.view.near if shown.view else []), note="by the rise it takes")
 
 
-def _check(check: Check | None, context: Context) -> list[Component]:
+def _check(check: CheckView | None, context: Context) -> list[Component]:
     if check is None:
         return [html.P("No check is recorded for this moment.", className="pw-dim")]
     link = jump(context, f"decision {check.seq}", "/decisions", at=check.batch, node=str(check.seq))
@@ -40,7 +40,7 @@ def _check(check: Check | None, context: Context) -> list[Component]:
     return [head, pair_table(check.pair), tested, *_predicted(check)]
 
 
-def _predicted(check: Check) -> list[Component]:
+def _predicted(check: CheckView) -> list[Component]:
     old, new = check.predicted
     if new is None:
         return []
@@ -48,7 +48,7 @@ def _predicted(check: Check) -> list[Component]:
     return [html.P(words, className="pw-dim")]
 
 
-def _near(near: list[Near]) -> list[Component]:
+def _near(near: list[NearPair]) -> list[Component]:
     if not near:
         words = "No pair is recorded: nothing was compared at this moment."
         return [html.P(words, className="pw-dim")]
@@ -59,14 +59,14 @@ def _near(near: list[Near]) -> list[Component]:
     return [*listed, html.P(_NEVER.format(n=never), className="pw-dim")] if never else listed
 
 
-def _bar(near: Near) -> Component:
+def _bar(near: NearPair) -> Component:
     """The longer, the nearer."""
     width = max(0.0, 1.0 - (near.rise or 0.0))
     fill = html.I(style={"width": f"{100 * width:.0f}%"})
     return html.Div(fill, className="pw-bar", **attrs(aria_hidden=True))
 
 
-def _beside(name: str, title: str, draw: Any) -> Panel[Shown]:
+def _beside(name: str, title: str, draw: Any) -> Panel[MatrixShown]:
     return Panel(
         name=name,
         page="/matrix",

@@ -12,10 +12,10 @@ from dashboard.components.filters import ShareBar
 from dashboard.components.formats import show
 from dashboard.components.tiles import live_value, tile, tiles
 from dashboard.context import Context
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_role
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
 from dashboard.views.book import Book
-from dashboard.views.overhead import Overhead, build_overhead, place
+from dashboard.views.overhead import OverheadView, build_overhead, place
 from storage.reader import Reader
 
 KNOB: Final = "profile_prob"
@@ -24,12 +24,12 @@ KNOB: Final = "profile_prob"
 class Meter(NamedTuple):
     """The meter at a batch. profile: the entity whose numbers these are."""
 
-    overhead: Overhead
+    overhead: OverheadView
     profile: str
     batch: int | None
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> Meter:
+def build(reader: Reader, context: Context, scope: PanelScope) -> Meter:
     """The meter at the moment."""
     run, at = context.run_id, context.batch
     knob = knobs_of(reader, run, at, scope).get(KNOB)
@@ -68,7 +68,7 @@ def _words(meter: Meter) -> list[Component]:
     return [shown, _scale(found), html.P(found.verdict)]
 
 
-def _scale(found: Overhead) -> Component:
+def _scale(found: OverheadView) -> Component:
     """Both p on one logarithmic scale; purely visual, the tiles say the same."""
     marks = []
     for name, value in (("now", found.prob), ("even", found.break_even)):

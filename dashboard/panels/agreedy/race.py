@@ -7,11 +7,10 @@ from typing import Final
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.figures.race import HEIGHT, draw_race
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_role
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.race import MATRIX, PROPERTIES, RaceView, build_race
 from storage.reader import Reader
@@ -19,7 +18,7 @@ from storage.reader import Reader
 MAX_POINTS: Final = 1000
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> RaceView:
+def build(reader: Reader, context: Context, scope: PanelScope) -> RaceView:
     """The race as of the moment; without one the panel says what turning the knob does."""
     run, at = context.run_id, context.batch
     found = Book(reader.entities(run, at), scope.unit).of("race")
@@ -55,10 +54,10 @@ def _standings(view: RaceView) -> Component:
         )
         return html.P(words, className="pw-dim")
     columns = (
-        Column("Algorithm"),
-        Column("mean cost", "int", "µs for 2 000 tuples", "over the readings of this race"),
-        Column("new orders", "int"),
-        Column("its order now"),
+        TableColumn("Algorithm"),
+        TableColumn("mean cost", "int", "µs for 2 000 tuples", "over the readings of this race"),
+        TableColumn("new orders", "int"),
+        TableColumn("its order now"),
     )
     rows: list[list[CellData]] = []
     for lane in view.lanes:
@@ -72,8 +71,8 @@ def _standings(view: RaceView) -> Component:
 def _table(view: RaceView) -> Component:
     batches = sorted({r.batch for lane in view.lanes for r in lane.readings}, reverse=True)[:200]
     columns = (
-        Column("Batch", "int"),
-        *(Column(lane.algorithm, "int", "µs") for lane in view.lanes),
+        TableColumn("Batch", "int"),
+        *(TableColumn(lane.algorithm, "int", "µs") for lane in view.lanes),
     )
     by_lane = [{r.batch: r for r in lane.readings} for lane in view.lanes]
     rows: list[list[CellData]] = []

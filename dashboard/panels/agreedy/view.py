@@ -10,10 +10,9 @@ from dash.development.base_component import Component
 from dashboard.components.drawn import Segments
 from dashboard.components.filters import Scrubber, ViewMatrix
 from dashboard.components.formats import Format, show
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_matrix
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.services import Services
 from dashboard.views.book import Book
 from dashboard.views.filters import (
@@ -38,7 +37,7 @@ LOOK_BACK: Final = 600
 WIDE_TABLE: Final = 30
 
 
-class Shown(NamedTuple):
+class MatrixShown(NamedTuple):
     """The matrix view as of a moment, None = nothing recorded yet; what its cells show; the batches
     the scrubber goes over: at, now, and the first ones of the plans."""
 
@@ -49,7 +48,7 @@ class Shown(NamedTuple):
     plans: list[int]
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> Shown:
+def build(reader: Reader, context: Context, scope: PanelScope) -> MatrixShown:
     """The matrix view as of the moment, and the check of its batch."""
     run, at = context.run_id, context.batch
     shown = shown_of(scope.values[0] if scope.values else None)
@@ -60,7 +59,7 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown:
     name = view_name(views, query)
     stored = reader.matrix(run, name, at, scope.only) if name else None
     if stored is None:
-        return Shown(None, shown, at, context.now, plans)
+        return MatrixShown(None, shown, at, context.now, plans)
     found = reader.decisions(run, until=stored.batch, limit=1, unit=scope.only)
     decision = found[0].decision if found and found[0].decision.batch == stored.batch else None
     sampled = reader.series(
@@ -72,10 +71,10 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown:
     )
     batches = window_batches(sampled, stored.matrix.n)
     view = build_view(stored.matrix, stored.batch, book, decision, batches, query)
-    return Shown(view, shown, at, context.now, plans)
+    return MatrixShown(view, shown, at, context.now, plans)
 
 
-def draw(shown: Shown, sheet: Sheet) -> Drawing:
+def draw(shown: MatrixShown, sheet: Sheet) -> Drawing:
     """V with the order above it, and the scrubber below."""
     view = shown.view
     data = None if view is None else component_data(view, shown.cells)
@@ -131,9 +130,11 @@ def _table(view: FiltersView | None, shown: Cells) -> Component:
         return _long_table(view)
     form: Format = "int" if shown == "counts" else "f3"
     columns = (
-        Column("Row"),
-        Column("reached", "int", "tuples", "profile tuples that pass the filters before the row"),
-        *(Column(f"{place}. {name}", form) for place, name in enumerate(view.order, start=1)),
+        TableColumn("Row"),
+        TableColumn(
+            "reached", "int", "tuples", "profile tuples that pass the filters before the row"
+        ),
+        *(TableColumn(f"{place}. {name}", form) for place, name in enumerate(view.order, start=1)),
     )
     marked = {(row, column) for row, _, column in view.violated}
     rows: list[list[CellData]] = []
@@ -152,12 +153,12 @@ def _marked(cell: float | None, violated: bool) -> CellData:
 def _long_table(view: FiltersView) -> Component:
     """One row a filter, for orders that are too long for a column each."""
     columns = (
-        Column("Filter"),
-        Column("reached", "int", "tuples"),
-        Column("drop probability", "f3"),
-        Column("cost", "f3", "us"),
-        Column("drops per us", "f3"),
-        Column("violated pairs", "int"),
+        TableColumn("Filter"),
+        TableColumn("reached", "int", "tuples"),
+        TableColumn("drop probability", "f3"),
+        TableColumn("cost", "f3", "us"),
+        TableColumn("drops per us", "f3"),
+        TableColumn("violated pairs", "int"),
     )
     counts = [
         sum(position == place for _, position, _ in view.violated)

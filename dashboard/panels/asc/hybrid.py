@@ -13,12 +13,11 @@ from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import show
 from dashboard.components.links import jump
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.tiles import live_value, tile, tiles
 from dashboard.context import Context
 from dashboard.figures.hybrid import lay_out
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_matrix
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.book import Book
 from dashboard.views.hybrid import (
     ARROWS,
@@ -61,7 +60,7 @@ class HybridPart(NamedTuple):
     system: str
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> HybridPart | None:
+def build(reader: Reader, context: Context, scope: PanelScope) -> HybridPart | None:
     """The hybrid view at the moment; the pinned node may name a sampled tuple to follow."""
     run = context.run_id
     plan = reader.plan_at(run, context.batch, scope.only)
@@ -164,12 +163,12 @@ def _chip(way: Way, followed: Way | None, context: Context) -> Component:
 
 def _steps(way: Way) -> Component:
     columns = (
-        Column("Step", "int"),
-        Column("Construct"),
-        Column("Value"),
-        Column("Region"),
-        Column("Led there by"),
-        Column("Queries left", "int", "", "ones in the tuple's GRB after the visit"),
+        TableColumn("Step", "int"),
+        TableColumn("Construct"),
+        TableColumn("Value"),
+        TableColumn("Region"),
+        TableColumn("Led there by"),
+        TableColumn("Queries left", "int", "", "ones in the tuple's GRB after the visit"),
     )
     most = max((step.left for step in way.steps), default=0)
     rows: list[list[CellData]] = [
@@ -200,13 +199,13 @@ def _end(way: Way) -> list[Any]:
 
 def _table(view: HybridView) -> Component:
     columns = (
-        Column("From"),
-        Column("Region"),
-        Column("To"),
-        Column("Support", "int", "sampled tuples", "tuples the arrow was decided on"),
-        Column("Gain", "f3", "", "by how much it beat the macro-arrow"),
-        Column("Visited by", "pct"),
-        Column("Taken by", "pct"),
+        TableColumn("From"),
+        TableColumn("Region"),
+        TableColumn("To"),
+        TableColumn("Support", "int", "sampled tuples", "tuples the arrow was decided on"),
+        TableColumn("Gain", "f3", "", "by how much it beat the macro-arrow"),
+        TableColumn("Visited by", "pct"),
+        TableColumn("Taken by", "pct"),
     )
     rows: list[list[CellData]] = [
         [

@@ -8,11 +8,10 @@ from dash.development.base_component import Component
 
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
-from dashboard.components.rows import CellData, RowTable, jump_to
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.regret import HEIGHT, draw_regret
-from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet, has_role
+from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.views.book import Book, by_property
 from dashboard.views.regret import LINES, PROPERTIES, RegretView, build_regret
 from storage.reader import Reader
@@ -21,7 +20,7 @@ MAX_POINTS: Final = 1000
 MAX_ROWS: Final = 200
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> RegretView | None:
+def build(reader: Reader, context: Context, scope: PanelScope) -> RegretView | None:
     """The ledger; while frozen, only what was known at the frozen moment."""
     until = context.batch if context.mode == "frozen" else None
     keys = Book(reader.entities(context.run_id, until), scope.unit).owners(PROPERTIES)
@@ -47,12 +46,12 @@ def _note(view: RegretView) -> list[Any]:
 
 def _table(view: RegretView, context: Context) -> Component:
     columns = (
-        Column("Batch", "int"),
-        Column("Time", "text", "UTC"),
-        *(Column(words.capitalize(), "f3", "visits/tuple") for words in LINES.values()),
-        Column("Saved", "si", "visits", "against the first order, since the run began"),
-        Column("95 % from", "si", "visits"),
-        Column("95 % to", "si", "visits"),
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        *(TableColumn(words.capitalize(), "f3", "visits/tuple") for words in LINES.values()),
+        TableColumn("Saved", "si", "visits", "against the first order, since the run began"),
+        TableColumn("95 % from", "si", "visits"),
+        TableColumn("95 % to", "si", "visits"),
     )
     entries = view.entries
     rows: list[list[CellData]] = [

@@ -10,8 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
 from dashboard.components.links import jump
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.figures.matrix import (
     draw_regions,
@@ -19,7 +18,7 @@ from dashboard.figures.matrix import (
     regions_height,
     selectivity_height,
 )
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_matrix
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.book import Book
 from dashboard.views.matrix import (
     REGIONS,
@@ -46,7 +45,7 @@ class Selectivities(NamedTuple):
     chosen: str | None
 
 
-class Regions(NamedTuple):
+class RegionsShown(NamedTuple):
     """The constructs one can pick, and the regions of the chosen one as of a batch."""
 
     choices: list[ConstructChoice]
@@ -56,7 +55,7 @@ class Regions(NamedTuple):
 
 
 def _choose(
-    reader: Reader, context: Context, scope: Scope
+    reader: Reader, context: Context, scope: PanelScope
 ) -> tuple[Book, list[ConstructChoice], str | None]:
     """The construct to show is the pinned one, else the plan's first."""
     book = Book(reader.entities(context.run_id, context.batch), scope.unit)
@@ -65,7 +64,7 @@ def _choose(
     return book, choices, pick(choices, context.moment.node)
 
 
-def build_selectivities(reader: Reader, context: Context, scope: Scope) -> Selectivities:
+def build_selectivities(reader: Reader, context: Context, scope: PanelScope) -> Selectivities:
     """The selectivities as of the moment."""
     book, _, chosen = _choose(reader, context, scope)
     stored = reader.matrix(context.run_id, SELECTIVITY, context.batch, scope.only)
@@ -75,16 +74,16 @@ def build_selectivities(reader: Reader, context: Context, scope: Scope) -> Selec
     return Selectivities(view, stored.batch, chosen)
 
 
-def build_chosen_regions(reader: Reader, context: Context, scope: Scope) -> Regions:
+def build_chosen_regions(reader: Reader, context: Context, scope: PanelScope) -> RegionsShown:
     """The regions as of the moment."""
     book, choices, chosen = _choose(reader, context, scope)
     name = regions_name(chosen) if chosen else None
     run, at = context.run_id, context.batch
     stored = reader.matrix(run, name, at, scope.only) if name else None
     if stored is None:
-        return Regions(choices, chosen, None, None)
+        return RegionsShown(choices, chosen, None, None)
     view = build_regions(stored.matrix, chosen or "", query_columns(book.values()))
-    return Regions(choices, chosen, view, stored.batch)
+    return RegionsShown(choices, chosen, view, stored.batch)
 
 
 def draw_selectivities(shown: Selectivities, sheet: Sheet) -> Drawing:
@@ -101,7 +100,7 @@ def draw_selectivities(shown: Selectivities, sheet: Sheet) -> Drawing:
     return Drawing(figure=figure, height=selectivity_height(view), table=table, note=note)
 
 
-def draw_chosen_regions(shown: Regions, sheet: Sheet) -> Drawing:
+def draw_chosen_regions(shown: RegionsShown, sheet: Sheet) -> Drawing:
     """The bitmap of the chosen construct under the constructs to pick from."""
     links = [_chip(one, sheet.context, one.attribute == shown.chosen) for one in shown.choices]
     label = attrs(aria_label="Constructs in plan order")
@@ -135,10 +134,10 @@ def _chip(choice: ConstructChoice, context: Context, here: bool) -> Component:
 
 def _regions_table(view: RegionsView) -> Component:
     columns = (
-        Column("Region"),
-        Column("Hit share", "pct"),
-        Column("Possible", "int", "queries", "queries a value of this region does not refute"),
-        *(Column(query.name, "int", "", query.text) for query in view.queries),
+        TableColumn("Region"),
+        TableColumn("Hit share", "pct"),
+        TableColumn("Possible", "int", "queries", "queries a value of this region does not refute"),
+        *(TableColumn(query.name, "int", "", query.text) for query in view.queries),
     )
     rows: list[list[CellData]] = [
         [
@@ -155,9 +154,12 @@ def _regions_table(view: RegionsView) -> Component:
 
 def _selectivity_table(view: SelectivityView) -> Component:
     columns = (
-        Column("Query"),
-        *(Column(f"{place}. {name}", "f3") for place, name in enumerate(view.attributes, start=1)),
-        Column("CQL"),
+        TableColumn("Query"),
+        *(
+            TableColumn(f"{place}. {name}", "f3")
+            for place, name in enumerate(view.attributes, start=1)
+        ),
+        TableColumn("CQL"),
     )
     rows: list[list[CellData]] = [
         [query.name, *(row[place] for row in view.values), query.text]

@@ -12,17 +12,16 @@ from dash.development.base_component import Component
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
 from dashboard.components.formats import clock, show
-from dashboard.components.rows import CellData, RowTable, jump_to, known
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.context import Context
 from dashboard.figures.whatif import HEIGHT, draw_ghost
 from dashboard.panels.common.timeline import clicks
-from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet, has_role
+from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
 from dashboard.views.decisions import MIN_SAMPLES
-from dashboard.views.ghost import APPEARS, COMMON, VANISHES, Comparison, compare, effect
-from dashboard.views.whatif import Step, Trial, read_trials, redecide
+from dashboard.views.ghost import APPEARS, COMMON, VANISHES, GhostComparison, compare, effect
+from dashboard.views.whatif import GhostStep, Trial, read_trials, redecide
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
@@ -50,16 +49,16 @@ class MuGhost(Drawn):
         super().__init__(id=id, run="", knob=None, value=value, disabled="")
 
 
-class Ghost(NamedTuple):
+class GhostRun(NamedTuple):
     """The recorded run decided again. knob: μ in force; mu: the one tried."""
 
     knob: Knob
     mu: float
-    steps: list[Step]
-    compared: Comparison
+    steps: list[GhostStep]
+    compared: GhostComparison
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> Ghost | None:
+def build(reader: Reader, context: Context, scope: PanelScope) -> GhostRun | None:
     """The ghost run; while frozen, of what was known at the frozen moment. The μ tried is in the
     URL: ``show=0.3``."""
     run = context.run_id
@@ -72,10 +71,10 @@ def build(reader: Reader, context: Context, scope: Scope) -> Ghost | None:
     tried = _number(context.moment.show)
     mu = float(knob.value) if tried is None else tried
     steps = redecide(trials, mu)
-    return Ghost(knob, mu, steps, compare(steps, MIN_SAMPLES))
+    return GhostRun(knob, mu, steps, compare(steps, MIN_SAMPLES))
 
 
-def draw(ghost: Ghost, sheet: Sheet) -> Drawing:
+def draw(ghost: GhostRun, sheet: Sheet) -> Drawing:
     """Both runs over time and in numbers."""
     return Drawing(
         body=_numbers(ghost.compared, ghost.mu, ghost.steps),
@@ -105,12 +104,12 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def _numbers(compared: Comparison, mu: float, steps: list[Step]) -> list[Component]:
+def _numbers(compared: GhostComparison, mu: float, steps: list[GhostStep]) -> list[Component]:
     """Both runs side by side, and what that rests on."""
     here = f"at μ = {mu:g}"
     thin = f"not enough samples (n={show(compared.n, 'int')} < {MIN_SAMPLES})"
     real, ghost = compared.real, compared.ghost
-    columns = (Column("Run"), *(_COLUMNS))
+    columns = (TableColumn("Run"), *(_COLUMNS))
     rows: list[list[CellData]] = [
         ["as recorded", known(real.visits, thin), "", real.switched, real.rebuilt],
         [here, known(ghost.visits, thin), _saved(compared), ghost.switched, ghost.rebuilt],
@@ -123,14 +122,16 @@ def _numbers(compared: Comparison, mu: float, steps: list[Step]) -> list[Compone
 
 
 _COLUMNS: Final = (
-    Column("Visits per tuple", "f3", "", "on the sampled tuples of each evaluation"),
-    Column("Saved", None, "visits/tuple", "with its 95 % interval over the evaluations"),
-    Column("Rearrangements", "int"),
-    Column("Plans built", "int", "", "rearrangements and plans that were built and not adopted"),
+    TableColumn("Visits per tuple", "f3", "", "on the sampled tuples of each evaluation"),
+    TableColumn("Saved", None, "visits/tuple", "with its 95 % interval over the evaluations"),
+    TableColumn("Rearrangements", "int"),
+    TableColumn(
+        "Plans built", "int", "", "rearrangements and plans that were built and not adopted"
+    ),
 )
 
 
-def _saved(compared: Comparison) -> str:
+def _saved(compared: GhostComparison) -> str:
     saved = compared.saved
     if saved is None:
         return ""
@@ -140,7 +141,7 @@ def _saved(compared: Comparison) -> str:
     return f"{saved.mean:+.3f} ({low} … {high})".replace("-", "−")
 
 
-def _evidence(compared: Comparison, thin: str, steps: list[Step]) -> Component:
+def _evidence(compared: GhostComparison, thin: str, steps: list[GhostStep]) -> Component:
     if compared.ghost.visits is None:
         return html.P(thin, className="pw-whatif-words")
     marks = (
@@ -157,24 +158,24 @@ def _evidence(compared: Comparison, thin: str, steps: list[Step]) -> Component:
     return html.P(" · ".join(parts), className="pw-whatif-words", role="status")
 
 
-def _table(steps: list[Step], context: Context) -> Component:
+def _table(steps: list[GhostStep], context: Context) -> Component:
     columns = (
-        Column("Batch", "int"),
-        Column("Time", "text", "UTC"),
-        Column("Effect"),
-        Column("As recorded"),
-        Column("Ghost"),
-        Column("Recorded", "f3", "visits/tuple"),
-        Column("Ghost", "f3", "visits/tuple"),
-        Column("n", "int", "sampled"),
-        Column("Why"),
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        TableColumn("Effect"),
+        TableColumn("As recorded"),
+        TableColumn("Ghost"),
+        TableColumn("Recorded", "f3", "visits/tuple"),
+        TableColumn("Ghost", "f3", "visits/tuple"),
+        TableColumn("n", "int", "sampled"),
+        TableColumn("Why"),
     )
     rows = [_row(step, context) for step in reversed(steps[-MAX_ROWS:])]
     words = "Evaluations of both runs, newest first; costs are estimates on the sampled tuples"
     return RowTable(words, columns, rows, total=len(steps))
 
 
-def _row(step: Step, context: Context) -> list[CellData]:
+def _row(step: GhostStep, context: Context) -> list[CellData]:
     trial = step.trial
     link = jump_to(context, "/decisions", at=trial.batch, node=str(trial.seq))
     why = "the plan was not costed on this sample"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dashboard.panels.common import decisions, inputs, knobs, loops, results, runs, timeline
+from dashboard.panels.common import (
+    decisions,
+    inputs,
+    knobs,
+    loops,
+    monitor,
+    results,
+    runs,
+    timeline,
+)
 from dashboard.panels.contract import Panel
 
 PANELS: Final[tuple[Panel[Any], ...]] = (
@@ -12,6 +21,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     inputs.PANEL,
     timeline.PANEL,
     loops.PANEL,
+    monitor.PANEL,
     *decisions.PANELS,
     *knobs.PANELS,
     *results.PANELS,

@@ -13,11 +13,17 @@ from dashboard.components.badges import badge
 from dashboard.components.formats import show, stamp
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.views.decision_costs import number_of
-from dashboard.views.decisions import Cost, DecisionCard, Inequality, Measured, OrderView, Step
+from dashboard.views.decisions import (
+    CostBar,
+    DecisionCard,
+    Inequality,
+    MacroStepLine,
+    Measured,
+    OrderView,
+)
 from dashboard.views.filters import digits
 from dashboard.views.orders import OrderItem
 
@@ -170,7 +176,7 @@ def _costs(card: DecisionCard) -> list[Component]:
     return [bars, html.P(card.saving, className="pw-dim")] if card.saving else [bars]
 
 
-def _cost(cost: Cost, top: float) -> Component:
+def _cost(cost: CostBar, top: float) -> Component:
     value = cost.cost.value
     kind = "estimated" if cost.estimated else "measured"
     fill = html.I(
@@ -191,7 +197,7 @@ def _cost(cost: Cost, top: float) -> Component:
     )
 
 
-def _whisker(cost: Cost, top: float) -> Component:
+def _whisker(cost: CostBar, top: float) -> Component:
     """The 95 % interval as a line over the end of the bar."""
     if cost.interval is None or cost.cost.value is None or top <= 0:
         return html.I(hidden=True)
@@ -200,7 +206,7 @@ def _whisker(cost: Cost, top: float) -> Component:
     return html.I(className="pw-cost-whisker", style=place)
 
 
-def _basis(cost: Cost) -> str:
+def _basis(cost: CostBar) -> str:
     if cost.cost.value is None:
         return cost.cost.reason
     if cost.interval is None or cost.interval[0] == cost.interval[1]:
@@ -239,11 +245,11 @@ def _fold(title: str, body: Component) -> Component:
 
 def _steps(card: DecisionCard) -> Component:
     columns = (
-        Column("Step", "int"),
-        Column("Phase"),
-        Column("Measured"),
-        Column("Winner"),
-        Column(
+        TableColumn("Step", "int"),
+        TableColumn("Phase"),
+        TableColumn("Measured"),
+        TableColumn("Winner"),
+        TableColumn(
             "Candidates", None, "", "each with its conditional selectivity s or dropping ratio d"
         ),
     )
@@ -260,7 +266,7 @@ def _steps(card: DecisionCard) -> Component:
     )
 
 
-def _scores(step: Step) -> CellData:
+def _scores(step: MacroStepLine) -> CellData:
     """All candidates with their scores, the winner first."""
     ranked = sorted(step.candidates, key=lambda pair: pair[0] != step.winner)
     parts = [
@@ -271,7 +277,7 @@ def _scores(step: Step) -> CellData:
 
 
 def _knobs(card: DecisionCard) -> Component:
-    columns = (Column("Knob"), Column("Value"), Column("Unit"))
+    columns = (TableColumn("Knob"), TableColumn("Value"), TableColumn("Unit"))
     return RowTable(
         "Knob values in force at this batch", columns, [list(knob) for knob in card.knobs]
     )
@@ -279,7 +285,7 @@ def _knobs(card: DecisionCard) -> Component:
 
 def _further(card: DecisionCard) -> Component:
     return RowTable(
-        "As recorded", (Column("Name"), Column("Value")), [list(p) for p in card.further]
+        "As recorded", (TableColumn("Name"), TableColumn("Value")), [list(p) for p in card.further]
     )
 
 

@@ -16,15 +16,15 @@ from dashboard.components.rows import DecisionLinks, jump_to
 from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.panels.common.decision_card import draw_card
-from dashboard.panels.contract import Drawing, News, Panel, RunFacts, Scope, Sheet
+from dashboard.panels.contract import Drawing, News, Panel, PanelScope, RunFacts, Sheet
 from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
 from dashboard.views.decision_card import build_card
 from dashboard.views.decisions import (
     FILTERS,
     DecisionCard,
+    DecisionLine,
     DecisionList,
-    DecisionRow,
     build_list,
     count_words,
     pick,
@@ -42,7 +42,7 @@ _WORDS: Final = {
 }
 
 
-class Shown(NamedTuple):
+class DecisionsShown(NamedTuple):
     """The list at a moment, the one shown beside it, and the one the URL asks for."""
 
     decisions: DecisionList
@@ -53,11 +53,11 @@ class Shown(NamedTuple):
 class ShownCard(NamedTuple):
     """The evaluation shown, None without one."""
 
-    shown: Shown
+    shown: DecisionsShown
     card: DecisionCard | None
 
 
-def build_shown(reader: Reader, context: Context, scope: Scope) -> Shown:
+def build_shown(reader: Reader, context: Context, scope: PanelScope) -> DecisionsShown:
     """The list at the moment; the filter is in the URL: ``show=switched``."""
     run, chosen = context.run_id, context.moment.show or "all"
     verdicts = FILTERS.get(chosen) or None
@@ -69,10 +69,10 @@ def build_shown(reader: Reader, context: Context, scope: Scope) -> Shown:
     at_plan = plan.decision if plan is not None and context.moment.at is not None else None
     wanted = wanted_decision(context.moment.node, scope.values[0] if scope.values else None)
     seq = pick(entries, wanted, at_plan)
-    return Shown(build_list(entries, counts, chosen), seq, wanted)
+    return DecisionsShown(build_list(entries, counts, chosen), seq, wanted)
 
 
-def build_shown_card(reader: Reader, context: Context, scope: Scope) -> ShownCard:
+def build_shown_card(reader: Reader, context: Context, scope: PanelScope) -> ShownCard:
     """The evaluation beside the list, with the knobs in force at its batch."""
     shown, run = build_shown(reader, context, scope), context.run_id
     entry = reader.decision(run, shown.seq, scope.only) if shown.seq is not None else None
@@ -90,7 +90,7 @@ def wanted_decision(node: str | None, search: str | None) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def draw_shown(shown: Shown, sheet: Sheet) -> Drawing:
+def draw_shown(shown: DecisionsShown, sheet: Sheet) -> Drawing:
     """How many there are, and a link for each."""
     return Drawing(_list(shown, sheet.context))
 
@@ -153,7 +153,7 @@ def _filter(chosen: str) -> Component:
     return Segments(FILTER, "Show", chosen if chosen in FILTERS else "all", choices)
 
 
-def _list(shown: Shown, context: Context) -> Component:
+def _list(shown: DecisionsShown, context: Context) -> Component:
     view = shown.decisions
     words = html.P(count_words(view), className="pw-dim pw-decisions-count", role="status")
     if not view.rows:
@@ -169,7 +169,7 @@ def _nothing(view: DecisionList) -> Component:
     return empty("Nothing to show", words)
 
 
-def _item(row: DecisionRow, context: Context, here: bool) -> dict[str, Any]:
+def _item(row: DecisionLine, context: Context, here: bool) -> dict[str, Any]:
     saved = ""
     if row.saved.value is not None:
         verb = "saved" if row.saved.value >= 0 else "lost"
@@ -189,7 +189,7 @@ def _item(row: DecisionRow, context: Context, here: bool) -> dict[str, Any]:
     }
 
 
-def _no_card(shown: Shown) -> Component:
+def _no_card(shown: DecisionsShown) -> Component:
     if shown.wanted is not None:
         text = f"Evaluation {shown.wanted} is not stored: rejected ones are sampled."
         return empty("No such decision", text)

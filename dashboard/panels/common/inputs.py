@@ -7,35 +7,39 @@ from typing import Final, NamedTuple
 from dash import html
 
 from dashboard.components.kinds import tone_of
-from dashboard.components.rows import CellData, RowTable, jump_to, known
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.context import Context
-from dashboard.panels.contract import Drawing, Panel, RunFacts, Scope, Sheet
-from dashboard.views.inputs import InputRow, UnitRow, input_rows, unit_rows
+from dashboard.panels.contract import Drawing, Panel, PanelScope, RunFacts, Sheet
+from dashboard.views.inputs import InputLine, UnitLine, input_rows, unit_rows
 from storage.reader import Reader
 from storage.vocabulary.records import InputBatch
 
 _INPUTS: Final = (
-    Column("Input"),
-    Column("State"),
-    Column("Tuples", "int", "", "in the batch shown"),
-    Column("Misfits", "int", "", "kept aside in the batch shown"),
-    Column("Backlog", "int", "tuples", "arrived and waiting for a batch"),
-    Column("Stream time"),
-    Column("Attributes", "int"),
-    Column("Note"),
+    TableColumn("Input"),
+    TableColumn("State"),
+    TableColumn("Tuples", "int", "", "in the batch shown"),
+    TableColumn("Misfits", "int", "", "kept aside in the batch shown"),
+    TableColumn("Backlog", "int", "tuples", "arrived and waiting for a batch"),
+    TableColumn("Stream time"),
+    TableColumn("Attributes", "int"),
+    TableColumn("Note"),
 )
-_UNITS: Final = (Column("Unit"), Column("System"), Column("Reads"), Column("Queries", "int"))
+_UNITS: Final = (
+    TableColumn("Unit"),
+    TableColumn("System"),
+    TableColumn("Reads"),
+    TableColumn("Queries", "int"),
+)
 
 
-class Parts(NamedTuple):
+class InputsShown(NamedTuple):
     """Inputs and units of the run shown."""
 
-    inputs: list[InputRow]
-    units: list[UnitRow]
+    inputs: list[InputLine]
+    units: list[UnitLine]
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> Parts | None:
+def build(reader: Reader, context: Context, scope: PanelScope) -> InputsShown | None:
     """The parts of the run of the moment."""
     run, at = context.run_id, context.batch
     if context.run is None:
@@ -46,10 +50,10 @@ def build(reader: Reader, context: Context, scope: Scope) -> Parts | None:
         found = reader.input_batches(run, one.input.name, until=at, limit=1)
         counts |= {stored.counts.input: stored.counts for stored in found}
     rows = input_rows(inputs, counts, context.batch == context.now)
-    return Parts(rows, unit_rows(scope.units))
+    return InputsShown(rows, unit_rows(scope.units))
 
 
-def draw(parts: Parts, sheet: Sheet) -> Drawing:
+def draw(parts: InputsShown, sheet: Sheet) -> Drawing:
     """Two tables."""
     rows = [_input(row) for row in parts.inputs]
     tables = [RowTable("Inputs", _INPUTS, rows, keys=[row.name for row in parts.inputs])]
@@ -59,7 +63,7 @@ def draw(parts: Parts, sheet: Sheet) -> Drawing:
     return Drawing(html.Div(tables, className="pw-twin-tables"), note=sheet.context.run_id)
 
 
-def _input(row: InputRow) -> list[CellData]:
+def _input(row: InputLine) -> list[CellData]:
     missing = "no batch yet"
     return [
         row.name,
@@ -73,7 +77,7 @@ def _input(row: InputRow) -> list[CellData]:
     ]
 
 
-def _unit(row: UnitRow, context: Context) -> list[CellData]:
+def _unit(row: UnitLine, context: Context) -> list[CellData]:
     link = jump_to(context, "/decisions", unit=row.id)
     return [{"text": row.title, "jump": link}, row.system, row.inputs, row.n_queries]
 

@@ -10,13 +10,12 @@ from dash.development.base_component import Component
 
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
-from dashboard.components.rows import CellData, RowTable, jump_to, known
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.context import Context
-from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet
+from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
 from dashboard.views.book import SYSTEM
-from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, Loop, find_loops
+from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, FlipLoop, find_loops
 from storage.reader import Reader
 from storage.rows import DecisionEntry
 
@@ -25,7 +24,7 @@ MAX_PLANS: Final = 200
 TOTAL: Final = "tuples_total"
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> list[Loop] | None:
+def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop] | None:
     """The loops; while frozen, only what was known at the frozen moment."""
     run = context.run_id
     until = context.batch if context.mode == "frozen" else None
@@ -44,13 +43,13 @@ def build(reader: Reader, context: Context, scope: Scope) -> list[Loop] | None:
     return find_loops(plans, total, _by_seq(entries), window) or None
 
 
-def draw(loops: list[Loop], sheet: Sheet) -> Drawing:
+def draw(loops: list[FlipLoop], sheet: Sheet) -> Drawing:
     """Each loop with its flips, newest first."""
     note = "the plan came back to one it had left; numbers are estimates"
     return Drawing([_loop(i, one, sheet.context) for i, one in _numbered(loops)], note=note)
 
 
-def _numbered(loops: list[Loop]) -> list[tuple[int, Loop]]:
+def _numbered(loops: list[FlipLoop]) -> list[tuple[int, FlipLoop]]:
     """Newest first, each with its number on the timeline."""
     return list(enumerate(loops, start=1))[::-1]
 
@@ -70,7 +69,7 @@ def _total(reader: Reader, run: str, batch: int) -> int | None:
     return None if value is None or value != value else int(value)
 
 
-def _loop(number: int, loop: Loop, context: Context) -> Component:
+def _loop(number: int, loop: FlipLoop, context: Context) -> Component:
     head: list[Any] = [
         badge(f"↻ {number}", "warning"),
         html.B(f" {loop.route} "),
@@ -82,7 +81,7 @@ def _loop(number: int, loop: Loop, context: Context) -> Component:
     )
 
 
-def _cost_words(loop: Loop) -> str:
+def _cost_words(loop: FlipLoop) -> str:
     flips = f"{len(loop.flips)} flips"
     if loop.cost is None:
         return f"{flips}; what they cost together is not known"
@@ -90,7 +89,7 @@ def _cost_words(loop: Loop) -> str:
     return f"{flips} that together {verb} {show(abs(loop.cost), 'si')} {loop.unit}"
 
 
-def _advice(loop: Loop) -> str:
+def _advice(loop: FlipLoop) -> str:
     ways = []
     if loop.mu is not None:
         ways.append(f"a μ above {loop.mu:.3g}")
@@ -102,18 +101,18 @@ def _advice(loop: Loop) -> str:
     return f"{words[0].upper()}{words[1:]} would have avoided it (estimated from the record)."
 
 
-def _flips(loop: Loop, context: Context) -> Component:
+def _flips(loop: FlipLoop, context: Context) -> Component:
     columns = (
-        Column("Batch", "int"),
-        Column("Time", "text", "UTC"),
-        Column("Plan", "int"),
-        Column("Change", "f3", "", "left side of the trigger's inequality"),
-        Column("μ", "f3", "", "right side of the trigger's inequality"),
-        Column("Since last flip", "int", "tuples"),
-        Column("In force for", "int", "tuples"),
-        Column("Cost", "si", loop.unit, "against the plan it replaced, while it was in force"),
-        Column("n", "int", "sampled"),
-        Column("Why"),
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        TableColumn("Plan", "int"),
+        TableColumn("Change", "f3", "", "left side of the trigger's inequality"),
+        TableColumn("μ", "f3", "", "right side of the trigger's inequality"),
+        TableColumn("Since last flip", "int", "tuples"),
+        TableColumn("In force for", "int", "tuples"),
+        TableColumn("Cost", "si", loop.unit, "against the plan it replaced, while it was in force"),
+        TableColumn("n", "int", "sampled"),
+        TableColumn("Why"),
     )
     words = f"Flips of {loop.route}; negative cost = saved"
     return RowTable(words, columns, [_flip(flip, context) for flip in loop.flips])

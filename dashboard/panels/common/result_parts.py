@@ -17,9 +17,8 @@ from dashboard.components.formats import clock, show
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
 from dashboard.components.panels import panel
-from dashboard.components.rows import CellData, RowTable, jump_to, known
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
-from dashboard.components.tables import Column
 from dashboard.context import Context
 from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView, listed
 
@@ -28,13 +27,13 @@ FILTER: Final = "pw-query-filter"
 SHOWN_REQUESTS: Final = 6
 _NO_BATCH: Final = "no batch yet"
 _NOT_TOLD: Final = "not among the queries recorded with this batch"
-_MISFIT_COLUMNS: Final = (Column("Raw text"), Column("What does not fit"))
+_MISFIT_COLUMNS: Final = (TableColumn("Raw text"), TableColumn("What does not fit"))
 _COLUMNS: Final = (
-    Column("Query"),
-    Column("State"),
-    Column("Matches", "int", "", "tuples that satisfied the query since the run began"),
-    Column("Share", "pct", "", "of all tuples so far"),
-    Column("Last batch", "int", "", "matches in the batch shown"),
+    TableColumn("Query"),
+    TableColumn("State"),
+    TableColumn("Matches", "int", "", "tuples that satisfied the query since the run began"),
+    TableColumn("Share", "pct", "", "of all tuples so far"),
+    TableColumn("Last batch", "int", "", "matches in the batch shown"),
 )
 
 
@@ -148,7 +147,7 @@ def draw_misfits(view: ResultsView) -> Component:
     rows: list[list[CellData]] = [
         [one.batch, one.input, {"text": one.raw, "code": True}, one.error] for one in view.misfits
     ]
-    columns = [Column("Batch", "int"), Column("Stream"), *_MISFIT_COLUMNS]
+    columns = [TableColumn("Batch", "int"), TableColumn("Stream"), *_MISFIT_COLUMNS]
     if len(view.streams) < 2:
         columns, rows = [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows]
     return RowTable(f"The last {len(rows)} of {count}", columns, rows)
@@ -224,9 +223,9 @@ def _tuples(view: TuplesView) -> Component:
         return html.P("No tuple has matched it up to this moment.", className="pw-dim")
     kinds = zip(view.columns, view.numeric, strict=True)
     columns = [
-        Column("Batch", "int"),
-        *(Column(name, "text" if number else None) for name, number in kinds),
-        Column("Also satisfies"),
+        TableColumn("Batch", "int"),
+        *(TableColumn(name, "text" if number else None) for name, number in kinds),
+        TableColumn("Also satisfies"),
     ]
     rows: list[list[CellData]] = [
         [batch, *(_value(*pair) for pair in zip(cells, view.numeric, strict=True)), ", ".join(also)]

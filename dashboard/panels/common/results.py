@@ -20,7 +20,7 @@ from dashboard.panels.common.result_parts import (
     draw_register,
     draw_requests,
 )
-from dashboard.panels.contract import Drawing, Panel, RunFacts, Scope, Sheet
+from dashboard.panels.contract import Drawing, Panel, PanelScope, RunFacts, Sheet
 from dashboard.services import Services
 from dashboard.views.book import Book
 from dashboard.views.results import (
@@ -37,7 +37,7 @@ N_MISFITS: Final = 20
 N_COMMANDS: Final = 100
 
 
-class Shown(NamedTuple):
+class ResultsShown(NamedTuple):
     """The queries at a moment, the one shown, and its last tuples. words: of the filter."""
 
     results: ResultsView
@@ -46,7 +46,7 @@ class Shown(NamedTuple):
     words: str = ""
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> Shown | None:
+def build(reader: Reader, context: Context, scope: PanelScope) -> ResultsShown | None:
     """The page at the moment, the query shown, and its last tuples."""
     run, batch = context.run, context.batch
     if run is None:
@@ -65,12 +65,12 @@ def build(reader: Reader, context: Context, scope: Scope) -> Shown | None:
     node = context.moment.node or ""
     shown = pick(view, node, node in book or node.replace(".", "").isdigit())
     if shown is None:
-        return Shown(view, None, None, words)
+        return ResultsShown(view, None, None, words)
     found = reader.results(run.id, shown, N_TUPLES, batch)
     schemas = {one.name: one.schema for one in run.inputs}
     stream = found[0].input if found else ""
     schema = schemas.get(stream, next(iter(schemas.values()), []))
-    return Shown(view, shown, build_tuples(shown, found, schema), words)
+    return ResultsShown(view, shown, build_tuples(shown, found, schema), words)
 
 
 _OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
@@ -89,26 +89,26 @@ def why_not(sheet: Sheet) -> str:
     return "" if context.mode == "live" else "Showing the past: jump to now (.) to change queries."
 
 
-def draw_list(shown: Shown, sheet: Sheet) -> Drawing:
+def draw_list(shown: ResultsShown, sheet: Sheet) -> Drawing:
     """The queries, most matches first."""
     body = draw_queries(shown.results, sheet.context, shown.query, shown.words)
     marked = html.Div(body, **attrs(data_why_not=why_not(sheet)))
     return Drawing(marked, note=_headline(shown.results))
 
 
-def draw_chosen(shown: Shown, sheet: Sheet) -> Drawing:
+def draw_chosen(shown: ResultsShown, sheet: Sheet) -> Drawing:
     """The chosen query: text, actions, last tuples."""
     row = next((one for one in shown.results.queries if one.name == shown.query), None)
     return Drawing(draw_query(row, shown.tuples, sheet.context, why_not(sheet)))
 
 
-def draw_asked(shown: Shown, sheet: Sheet) -> Drawing:
+def draw_asked(shown: ResultsShown, sheet: Sheet) -> Drawing:
     """The button of the form, and what became of the last requests."""
     note = "it joins the plan at the next batch"
     return Drawing(draw_requests(shown.results, why_not(sheet)), note=note)
 
 
-def draw_aside(shown: Shown, sheet: Sheet) -> Drawing:
+def draw_aside(shown: ResultsShown, sheet: Sheet) -> Drawing:
     """Tuples kept aside."""
     note = "tuples that do not fit the schema of the stream, kept aside"
     return Drawing(draw_misfits(shown.results), note=note)
@@ -131,7 +131,9 @@ def _applies(facts: RunFacts) -> bool:
     return facts.running or "query" in facts.roles
 
 
-def _panel(name: str, title: str, draw: Callable[[Shown, Sheet], Drawing], **more: Any) -> Any:
+def _panel(
+    name: str, title: str, draw: Callable[[ResultsShown, Sheet], Drawing], **more: Any
+) -> Any:
     return Panel(
         name=name,
         page="/results",
@@ -146,7 +148,7 @@ def _panel(name: str, title: str, draw: Callable[[Shown, Sheet], Drawing], **mor
     )
 
 
-PANELS: Final[tuple[Panel[Shown], ...]] = (
+PANELS: Final[tuple[Panel[ResultsShown], ...]] = (
     _panel(
         "queries",
         "Queries",

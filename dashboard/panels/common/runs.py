@@ -11,42 +11,46 @@ from dash.development.base_component import Component
 from dashboard.components.formats import age, clock, stamp
 from dashboard.components.kinds import tone_of
 from dashboard.components.panels import panel
-from dashboard.components.rows import CellData, RowTable, jump_to, known
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
-from dashboard.components.tables import Column
-from dashboard.context import Context
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet
+from dashboard.context import RUNNING, Context
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
-from dashboard.views.runs import RunNumbers, RunRow, RunsView, build_runs, headline, numbers_of
+from dashboard.views.runs import RunLine, RunNumbers, RunsView, build_runs, headline, numbers_of
+from dashboard.views.shell import period
 from storage.reader import Reader
+from storage.vocabulary.records import Run
 
 _SIGNS: Final = {
     "starting": "◌",
     "running": "▶",
+    "working": "▶",
+    "idle": "◇",
+    "stopped": "✖",
     "ended": "■",
     "interrupted": "‖",
     "failed": "✖",
 }
 _COLUMNS: Final = (
-    Column("Run"),
-    Column("State"),
-    Column("Started", "text", "UTC"),
-    Column("Tuples", "int"),
-    Column("Rate", "si", "tuples/s", "last batch while running, mean of the run after it"),
-    Column("Unmatched", "pct", "", "share of all tuples that satisfied no query"),
-    Column("Visits", "f2", "per tuple", "constructs visited per tuple, running window"),
-    Column("Plan", "int", "", "version in force"),
-    Column("Switches", "int", "", "rearrangements so far"),
-    Column("Misfits", "int", "", "tuples kept aside because they do not fit the schema"),
-    Column("Last record", "text", "", "age of the newest record while the run lasts"),
-    Column("Needs"),
+    TableColumn("Run"),
+    TableColumn("State"),
+    TableColumn("Started", "text", "UTC"),
+    TableColumn("Tuples", "int"),
+    TableColumn("Rate", "si", "tuples/s", "last batch while running, mean of the run after it"),
+    TableColumn("Unmatched", "pct", "", "share of all tuples that satisfied no query"),
+    TableColumn("Visits", "f2", "per tuple", "constructs visited per tuple, running window"),
+    TableColumn("Plan", "int", "", "version in force"),
+    TableColumn("Switches", "int", "", "rearrangements so far"),
+    TableColumn("Misfits", "int", "", "tuples kept aside because they do not fit the schema"),
+    TableColumn("Last record", "text", "", "age of the newest record while the run lasts"),
+    TableColumn("Needs"),
 )
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> RunsView:
+def build(reader: Reader, context: Context, scope: PanelScope) -> RunsView:
     """All runs of the store, now."""
     runs = reader.runs()
-    numbers = {run.id: _numbers(reader, run.id) for run in runs}
+    numbers = {run.id: _numbers(reader, run) for run in runs}
     return build_runs(runs, numbers, time.time())
 
 
@@ -66,7 +70,8 @@ def draw(view: RunsView, sheet: Sheet) -> Drawing:
 PANEL: Final = Panel(name="runs", page="/", build=build, draw=draw, beats=True)
 
 
-def _numbers(reader: Reader, run_id: str) -> RunNumbers:
+def _numbers(reader: Reader, run: Run) -> RunNumbers:
+    run_id = run.id
     latest = reader.values(run_id).get(SYSTEM, {})
     plans = reader.plans(run_id)
     batch = reader.last_batch(run_id)
@@ -74,10 +79,12 @@ def _numbers(reader: Reader, run_id: str) -> RunNumbers:
     last = (batch, newest.time) if batch is not None and newest is not None else None
     counts = reader.decision_counts(run_id)
     version = plans[-1].version if plans else None
-    return numbers_of(latest, version, counts.by_verdict.get("switched", 0), last)
+    recent = reader.batches(run_id, limit=21) if run.state in RUNNING else ()
+    pace = period([(one.id or 0, one.time) for one in recent])
+    return numbers_of(latest, version, counts.by_verdict.get("switched", 0), last, pace)
 
 
-def _cells(row: RunRow, context: Context) -> list[CellData]:
+def _cells(row: RunLine, context: Context) -> list[CellData]:
     link = jump_to(context, "/plan", at="now", run=row.id)
     return [
         {"text": row.id, "jump": link, "sub": f"{row.workload} / {row.stream}"},
@@ -92,18 +99,19 @@ def _cells(row: RunRow, context: Context) -> list[CellData]:
         known(row.misfits, "no batch yet"),
         {"text": age(row.age_s), "sort": row.age_s}
         if row.age_s is not None
-        else known(None, f"over: it is {row.state}"),
+        else known(None, f"over: it is {row.state.word}"),
         _need(row),
     ]
 
 
-def _state(row: RunRow) -> CellData:
-    sign = _SIGNS.get(row.state, "●")
-    badges = [[f"{sign} {row.state}", tone_of(row.state)]]
-    return {"badges": badges, "sort": row.state}
+def _state(row: RunLine) -> CellData:
+    word, words, _ = row.state
+    badges = [[f"{_SIGNS.get(word, '●')} {word}", tone_of(word)]]
+    doing = words if word in ("working", "idle") else ""
+    return {"badges": badges, "sub": doing, "sort": word, "title": words}
 
 
-def _started(row: RunRow) -> CellData:
+def _started(row: RunLine) -> CellData:
     lasted = f"lasted {age(row.duration_s)}" if row.mean_rate else f"{age(row.duration_s)} ago"
     return {
         "text": clock(row.started_at),
@@ -113,7 +121,7 @@ def _started(row: RunRow) -> CellData:
     }
 
 
-def _need(row: RunRow) -> CellData:
+def _need(row: RunLine) -> CellData:
     if not row.need:
         return ""
     sign = {"error": "✖ ", "warning": "⚠ "}.get(row.severity, "")
@@ -121,7 +129,7 @@ def _need(row: RunRow) -> CellData:
     return {"parts": [words], "sort": row.severity}
 
 
-def _opens(row: RunRow, here: bool) -> dict[str, Any]:
+def _opens(row: RunLine, here: bool) -> dict[str, Any]:
     current = {"aria-current": "true"} if here else {}
     target = {"data-pw-path": "/plan", "data-pw-run": row.id, "data-pw-at": "now"}
     return {"className": "pw-opens", "data-run": row.id, **target, **current}

@@ -10,17 +10,16 @@ from dash.development.base_component import Component
 from dashboard.components.formats import clock, show
 from dashboard.components.keys import clientside
 from dashboard.components.kinds import event_kind
-from dashboard.components.rows import CellData, RowTable, jump_to
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.panels.common import loops
-from dashboard.panels.contract import HISTORY, Drawing, Panel, Scope, Sheet
+from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
 from dashboard.views.book import Book, by_property
 from dashboard.views.events import of_unit, titled
-from dashboard.views.thrash import Loop
+from dashboard.views.thrash import FlipLoop
 from dashboard.views.timeline import (
     Marker,
     TimelineView,
@@ -41,10 +40,10 @@ class WholeRun(NamedTuple):
     """The timeline and the loops among its plans."""
 
     view: TimelineView
-    loops: list[Loop]
+    loops: list[FlipLoop]
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> WholeRun:
+def build(reader: Reader, context: Context, scope: PanelScope) -> WholeRun:
     """The whole recorded history; while frozen, only what was known at the frozen moment."""
     run = context.run_id
     until = context.batch if context.mode == "frozen" else None
@@ -66,7 +65,7 @@ def build(reader: Reader, context: Context, scope: Scope) -> WholeRun:
     return WholeRun(view, loops.build(reader, context, scope) or [])
 
 
-def _events_of(reader: Reader, run: str, until: int | None, scope: Scope) -> list[StoredEvent]:
+def _events_of(reader: Reader, run: str, until: int | None, scope: PanelScope) -> list[StoredEvent]:
     """Events of all units; those of another unit than the one shown are named after it."""
     found = titled(reader.events(run, until=until, limit=MAX_EVENTS), reader.plans(run, until))
     return [
@@ -93,12 +92,12 @@ def draw(shown: WholeRun, sheet: Sheet) -> Drawing:
 
 def _events(view: TimelineView, context: Context) -> Component:
     columns = (
-        Column("Batch", "int"),
-        Column("Time", "text", "UTC"),
-        Column("Kind"),
-        Column("What happened"),
-        Column("Detail"),
-        Column("More"),
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        TableColumn("Kind"),
+        TableColumn("What happened"),
+        TableColumn("Detail"),
+        TableColumn("More"),
     )
     rows = [_event(marker, context) for marker in reversed(view.markers)]
     return RowTable("Events, newest first", columns, rows, className="pw-timeline-events")
@@ -125,9 +124,9 @@ def _event(marker: Marker, context: Context) -> list[CellData]:
 def _numbers(view: TimelineView, context: Context) -> Component:
     numbers = build_numbers(view)
     columns = [
-        Column("Batch", "int"),
-        Column("Time", "text", "UTC"),
-        *(Column(words, form, unit) for _, words, unit, form in numbers.columns),
+        TableColumn("Batch", "int"),
+        TableColumn("Time", "text", "UTC"),
+        *(TableColumn(words, form, unit) for _, words, unit, form in numbers.columns),
     ]
     rows: list[list[CellData]] = [
         [

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import Column
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
-from dashboard.panels.contract import Drawing, Panel, Scope, Sheet, has_matrix
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from storage.reader import Reader
 from storage.vocabulary.records import Matrix
 
-COLUMNS: Final = (Column("batch"), Column("share", "f3"))
+COLUMNS: Final = (TableColumn("batch"), TableColumn("share", "f3"))
 
 
-def build(reader: Reader, context: Context, scope: Scope) -> Matrix | None:
+def build(reader: Reader, context: Context, scope: PanelScope) -> Matrix | None:
     """The matrix at the moment."""
     found = reader.matrix(context.run_id, "shares", context.batch, scope.only)
     return None if found is None else found.matrix

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.model.conditions import And, Call, Comparison, Condition, ContinuousQuery, Reference
+from backend.model.conditions import (
+    And,
+    Comparison,
+    Condition,
+    ContinuousQuery,
+    FunctionPredicate,
+    Reference,
+)
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import (
     AdoptFilters,
@@ -29,7 +36,7 @@ Drops = NDArray[np.bool_]
 def query_of(n: int, n_native: int = 0, name: str = "q") -> ContinuousQuery:
     """Filters F1..Fn: calls of functions of these names; the first n_native compare a1, a2, …"""
     parts: list[Condition] = [Comparison(f"a{i}", ">", 0) for i in range(1, n_native + 1)]
-    calls = tuple(Call(f"F{i}", (Reference("s"),)) for i in range(n_native + 1, n + 1))
+    calls = tuple(FunctionPredicate(f"F{i}", (Reference("s"),)) for i in range(n_native + 1, n + 1))
     return ContinuousQuery(name, "S", "", And(tuple(parts)), calls)
 
 

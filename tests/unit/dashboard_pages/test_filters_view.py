@@ -17,7 +17,7 @@ from dashboard.views.decision_card import build_card
 from dashboard.views.decisions import build_list
 from dashboard.views.filters import (
     FiltersView,
-    Near,
+    NearPair,
     build_view,
     cells,
     component_data,
@@ -143,11 +143,11 @@ def test_a_removed_filter_is_gone_from_the_next_view(reader: Reader) -> None:
 
 
 def test_near_violations_are_told_in_words() -> None:
-    assert near_words(Near("F3", "F1", 1, 0.06)) == (
+    assert near_words(NearPair("F3", "F1", 1, 0.06)) == (
         "F3 overtakes F1 if its drop probability rises by 0.060"
     )
-    assert near_words(Near("F3", "F1", 1, 0.0)) == "F3 outranks F1 already"
-    assert "whatever" in near_words(Near("F3", "F1", 1, None))
+    assert near_words(NearPair("F3", "F1", 1, 0.0)) == "F3 outranks F1 already"
+    assert "whatever" in near_words(NearPair("F3", "F1", 1, None))
 
 
 def test_a_hundred_filters_and_records_with_gaps() -> None:

@@ -17,7 +17,7 @@ from dashboard.live import Hub
 from dashboard.pages import DECISIONS, PAGES
 from dashboard.panels.common import timeline
 from dashboard.panels.common.decisions import wanted_decision
-from dashboard.panels.contract import Scope
+from dashboard.panels.contract import PanelScope
 from dashboard.panels.facts import read_facts
 from dashboard.services import Services
 from dashboard.settings import Settings
@@ -81,7 +81,7 @@ def test_a_replayed_timeline_is_whole_with_a_cursor_and_a_frozen_one_ends_there(
 ) -> None:
     replayed = contexts.resolve(recorded.reader, Moment(run="r1", at=40))
     frozen = contexts.resolve(recorded.reader, Moment(run="r2", at=40, frozen=True))
-    built = [timeline.build(recorded.reader, at, Scope()) for at in (replayed, frozen)]
+    built = [timeline.build(recorded.reader, at, PanelScope()) for at in (replayed, frozen)]
     whole, held = (one.view for one in built)
     assert whole.panels[0].spot.batches[-1] == 79
     assert whole.cursor == recorded.reader.batches("r1", 40, 40)[0].time

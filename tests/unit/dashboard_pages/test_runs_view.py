@@ -55,8 +55,13 @@ def test_unknown_numbers_stay_unknown() -> None:
         (a_run(state="failed", note="disk full"), RunNumbers(), "disk full", "error"),
         (a_run(state="failed"), RunNumbers(), "no message", "error"),
         (a_run(state="interrupted"), RunNumbers(), "without saying goodbye", "warning"),
-        (a_run(state="starting", note="Spark starts"), RunNumbers(), "Spark starts", "info"),
-        (a_run(), RunNumbers(last_time=980.0), "No record for 20 s", "warning"),
+        (
+            a_run(state="starting", started=980.0, note="Spark starts"),
+            RunNumbers(),
+            "Spark starts",
+            "info",
+        ),
+        (a_run(), RunNumbers(last_time=980.0), "no sign of life", "error"),
         (a_run(), RunNumbers(last_time=999.0, misfits_total=3.0), "3 tuples kept aside", "warning"),
         (a_run(state="ended"), RunNumbers(), "", ""),
     ],
@@ -72,5 +77,7 @@ def test_the_headline_counts() -> None:
     assert headline(build_runs([], {}, NOW)) == "No run yet"
     quiet = build_runs([a_run(state="ended")], {}, NOW)
     assert headline(quiet) == "Nothing is running; nothing needs you"
-    busy = build_runs([a_run("a"), a_run("b"), a_run("c", state="failed")], {}, NOW)
+    busy = build_runs(
+        [a_run("a", started=995.0), a_run("b", started=996.0), a_run("c", "failed")], {}, NOW
+    )
     assert headline(busy) == "2 runs are running; 1 needs attention"

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.figures.boxes import loop_boxes, loop_numbers
 from dashboard.figures.theme import palette
-from dashboard.views.thrash import Loop, find_loops
+from dashboard.views.thrash import FlipLoop, find_loops
 from storage.rows import DecisionEntry
 from storage.vocabulary.records import Decision, DecisionOutcome, PlanVersion
 
@@ -35,7 +35,7 @@ def an_entry(seq: int, lhs: float, new: float, old: float, n_sample: int = 100) 
     return DecisionEntry(decision, 0.0, outcome)
 
 
-def loops_of(orders: str, window: int = 10_000, *entries: DecisionEntry) -> list[Loop]:
+def loops_of(orders: str, window: int = 10_000, *entries: DecisionEntry) -> list[FlipLoop]:
     known = {entry.decision.seq: entry for entry in entries}
     return find_loops(plans_of(orders), lambda batch: 100 * batch, known, window)
 

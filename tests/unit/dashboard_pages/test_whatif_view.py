@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from dashboard.views.ghost import FEWEST, compare
-from dashboard.views.whatif import Cost, Plan, Step, Trial, read_trials, redecide
+from dashboard.views.whatif import GhostStep, Plan, SampledCost, Trial, read_trials, redecide
 from storage.rows import DecisionEntry
 from tests.unit.asc.stream import Stream, a_filters, b_filters, settings, tuples
 
@@ -47,7 +47,7 @@ def drifting(**knobs: object) -> Stream:
     return stream
 
 
-def last_plan(steps: list[Step]) -> Plan:
+def last_plan(steps: list[GhostStep]) -> Plan:
     return steps[-1].after
 
 
@@ -127,7 +127,7 @@ def test_an_unknown_plan_is_said_to_be_unknown() -> None:
     assert compare(steps, 30).n_unknown > 0
 
 
-def _known_only(trial: Trial) -> dict[Plan, Cost]:
+def _known_only(trial: Trial) -> dict[Plan, SampledCost]:
     return {plan: cost for plan, cost in trial.plans.items() if plan == trial.running}
 
 

@@ -15,7 +15,7 @@ from bench.experiments.command import chosen, run_figures
 from bench.experiments.conditions import Conditions
 from bench.experiments.progress import ProgressBar
 from bench.experiments.report import html
-from bench.experiments.results import Claim, FigureResult, Plot, Series, rising, verdict
+from bench.experiments.results import FigureResult, PaperClaim, Plot, Series, rising, verdict
 from bench.experiments.streams import CensusUnreadable, recorded
 
 
@@ -73,7 +73,7 @@ def test_the_report_needs_no_network() -> None:
         "Cost", "tuples", "visits", "lines", (Series("a<b", (1.0, 2.0), (3.0, 4.5)),), (1,)
     )
     bars = Plot("Bars", "data", "visits", "bars", (Series("macro", ("D1",), (3.25,)),))
-    claim = Claim("Macro < Ticket", "partly", "1.003")
+    claim = PaperClaim("Macro < Ticket", "partly", "1.003")
     result = FigureResult("2012-6", "A figure", (("scale", "0.1"),), (lines, bars), (claim,))
     text = html("Report", [result], ["Elsewhere."])
     assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=", text)

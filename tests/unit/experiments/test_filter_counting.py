@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.model.conditions import TRUE, Call, ContinuousQuery, Reference
+from backend.model.conditions import TRUE, ContinuousQuery, FunctionPredicate, Reference
 from backend.model.filters import BatchFiltered, CostSample
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
 from bench.counted import run_counted
 from bench.experiments import filter_counting as kernels
-from bench.experiments.filter_counting import Rules, begin, run_filters
+from bench.experiments.filter_counting import CountingRules, begin, run_filters
 from tests.unit.agreedy.stream import settings
 
 N, T, CHANGE = 5, 500, 250
@@ -42,7 +42,7 @@ def by_the_core(algorithm: int, drops: NDArray[np.bool_], profiled: NDArray[np.b
     """(evaluated, cost, probed, probe cost, profiled, emitted, switched), and the last order; each
     batch is one tuple."""
     names = [f"F{x}" for x in range(N)]
-    calls = tuple(Call(names[x], (Reference("s"),)) for x in FIRST)
+    calls = tuple(FunctionPredicate(names[x], (Reference("s"),)) for x in FIRST)
     knobs = settings(window_tuples=60, min_samples=20, alpha=0.9, **KNOBS[algorithm])
     core = FiltersReOptimizer(ContinuousQuery("q", "S", "", TRUE, calls), knobs)
     prices = {name: [CostSample(1, COSTS[x])] for x, name in enumerate(names)}
@@ -82,7 +82,7 @@ def by_the_core(algorithm: int, drops: NDArray[np.bool_], profiled: NDArray[np.b
 def test_the_compiled_algorithms_decide_as_the_core(algorithm: int) -> None:
     drops = drops_of(algorithm)
     profiled = np.random.default_rng(7).random(T) < 0.4
-    rules = Rules(algorithm, 9, 10, 60, 20, 30, 100)
+    rules = CountingRules(algorithm, 9, 10, 60, 20, 30, 100)
     state = begin(rules, np.array(FIRST), np.array(COSTS))
     counts = np.zeros((T // 100, kernels.N_COUNTS), dtype=np.int64)
     masks = (drops * (1 << np.arange(N))).sum(axis=1).astype(np.uint64)

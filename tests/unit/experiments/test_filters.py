@@ -22,11 +22,11 @@ from bench.experiments.filter_running import (
     optimal_cost,
     schemes,
 )
-from bench.experiments.filter_trials import Trials
+from bench.experiments.filter_trials import TrialSizes
 from tests.oracles import filters as oracle
 
 SETUP = Setup((0.3, 0.5, 0.6, 0.4), (1, 5, 1, 2), gamma=2, period=1000)
-TINY = Trials(0.005, 1, 1)
+TINY = TrialSizes(0.005, 1, 1)
 
 
 def test_masks_hold_the_drops_of_the_stream() -> None:

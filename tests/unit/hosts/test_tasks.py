@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from backend.hosts.spark.tasks import Rows, run_task, tag_in, tag_of
+from backend.hosts.networks import HostJob
+from backend.hosts.spark.tasks import RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
 from backend.operators.reports import TaskReport
 from backend.operators.task import TaskInput, TaskJob
@@ -20,9 +21,9 @@ from backend.workloads.sources import MemorySource
 A, B = Schema.parse("id int"), Schema.parse("name string")
 
 
-def job() -> TaskJob:
+def job() -> HostJob:
     inputs = {"A": TaskInput(0, A, None, {}), "B b": TaskInput(1, B, None, {})}
-    return TaskJob(3, 1, inputs, "", "parquet")
+    return HostJob(TaskJob(3, 1, inputs, "", "parquet"))
 
 
 def feed(spool: Path, name: str, source: MemorySource, slice_tuples: int) -> None:
@@ -38,19 +39,20 @@ def feed(spool: Path, name: str, source: MemorySource, slice_tuples: int) -> Non
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Rows:
+def rows(tmp_path: Path) -> RowSource:
     feed(tmp_path, "A", MemorySource([[k] for k in range(95)] + [["x"]] * 5, A), 7)
     feed(tmp_path, "B b", MemorySource([["n"]] * 40, B), 10)
-    return Rows(tmp_path, {tag_of(name): name for name in ("A", "B b")}, (), False)
+    return RowSource(tmp_path, {tag_of(name): name for name in ("A", "B b")}, (), False)
 
 
-def paths(rows: Rows) -> list[str]:
+def paths(rows: RowSource) -> list[str]:
     return [f"file:{path}" for path in sorted(rows.spool.iterdir(), reverse=True)]
 
 
-def told(rows: Rows, found: list[str]) -> TaskReport:
+def told(rows: RowSource, found: list[str]) -> TaskReport:
     batches = [pa.record_batch({"path": found[:5]}), pa.record_batch({"path": found[5:]})]
-    report = TaskReport.unpacked(run_task(job(), rows, 2, batches))
+    (packed,) = run_task(job(), rows, 2, batches)
+    report = TaskReport.unpacked(packed)
     assert report.partition == 2
     return report
 
@@ -61,7 +63,7 @@ def test_names_of_spool_files_tell_the_stream() -> None:
     assert len({tag_of(name) for name in ("a b", "a_b", "a-b", "a-20-b")}) == 4
 
 
-def test_files_of_several_streams(rows: Rows) -> None:
+def test_files_of_several_streams(rows: RowSource) -> None:
     report = told(rows, paths(rows))
     a, b = report.inputs["A"], report.inputs["B b"]
     assert (a.n_rows, a.n_misfits, a.through) == (100, 5, 100)
@@ -70,7 +72,7 @@ def test_files_of_several_streams(rows: Rows) -> None:
 
 
 @pytest.mark.parametrize("damage", ["torn", "gone", "other"])
-def test_a_file_that_cannot_be_read_ends_its_stream_alone(rows: Rows, damage: str) -> None:
+def test_a_file_that_cannot_be_read_ends_its_stream_alone(rows: RowSource, damage: str) -> None:
     found = paths(rows)
     path = rows.spool / f"{tag_of('A')}000000000021.parquet"
     if damage == "torn":
@@ -94,8 +96,9 @@ def test_tuples_of_several_streams() -> None:
     )
     batch = batch.set_column(2, "A", batch.column("A").cast(_struct(A)))
     batch = batch.set_column(3, "B b", batch.column("B b").cast(_struct(B)))
-    rows = Rows(Path(), {}, ("A", "B b"), True)
-    report = TaskReport.unpacked(run_task(job(), rows, 0, [batch]))
+    rows = RowSource(Path(), {}, ("A", "B b"), True)
+    (packed,) = run_task(job(), rows, 0, [batch])
+    report = TaskReport.unpacked(packed)
     assert [(one.n_rows, one.n_misfits) for one in report.inputs.values()] == [(2, 1), (1, 0)]
 
 

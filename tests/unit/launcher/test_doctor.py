@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from backend import doctor
-from backend.doctor import Finding, examine, find_chromium, find_postgres, look_around
+from backend.doctor import Diagnosis, examine, find_chromium, find_postgres, look_around
 from backend.environment import DEV, RUN, Environment
 
 
@@ -21,7 +21,7 @@ def environment(tmp_path: Path) -> Environment:
     return Environment(tmp_path)
 
 
-def found(environment: Environment, name: str, port: int | None = 0) -> Finding:
+def found(environment: Environment, name: str, port: int | None = 0) -> Diagnosis:
     """The finding of this name."""
     findings = {finding.name: finding for finding in look_around(environment, "127.0.0.1", port)}
     return findings[name]
@@ -40,7 +40,7 @@ def test_a_bare_machine_lacks_nothing(
 def test_what_is_missing_fails_it_and_is_named(
     environment: Environment, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lost = Finding("store", "missing", "written by a later version", "update")
+    lost = Diagnosis("store", "missing", "written by a later version", "update")
     assert examine(environment, "127.0.0.1", 0, [lost]) == 1
     assert capsys.readouterr().out.endswith("Missing: store.\n")
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.model.conditions import Call, Fixed, Reference, TableName, WindowMember
+from backend.model.conditions import Fixed, FunctionPredicate, Reference, TableName, WindowMember
 from backend.model.filters import Filter, ProbeRule, Probing
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
@@ -52,7 +52,8 @@ def ran(
     """Codes emitted, codes kept aside with their errors, and counts; of two chunks."""
     functions = Functions({f"F{x}": scalar(x) for x in order})
     filters = tuple(
-        Filter(f"F{x}", "", "function", Call(f"F{x}", (Reference("code"),))) for x in order
+        Filter(f"F{x}", "", "function", FunctionPredicate(f"F{x}", (Reference("code"),)))
+        for x in order
     )
     schema = Schema.parse("code string")
     operator = PipelineOperator("q", schema, filters, functions, {}, probing, 0.5)
@@ -142,7 +143,9 @@ TUPLES = pa.RecordBatch.from_pydict(
 )
 
 
-def asked(condition: Call | WindowMember, rows: Sequence[int] = (0, 1, 2, 3)) -> tuple[Any, Any]:
+def asked(
+    condition: FunctionPredicate | WindowMember, rows: Sequence[int] = (0, 1, 2, 3)
+) -> tuple[Any, Any]:
     source = MemorySource([["8.8.8.8"], ["home"], ["x"], [None]], Schema.parse("v string"))
     relations = {}
     if isinstance(condition, WindowMember):
@@ -160,20 +163,24 @@ PASS, DROP, RAISE = 0, 1, 2
     ("condition", "values", "errors"),
     [
         (
-            Call("lookup", (Reference("a"), TableName("homes"))),
+            FunctionPredicate("lookup", (Reference("a"), TableName("homes"))),
             [PASS, DROP, DROP, RAISE],
             {3: "ValueError: 'home' is no IPv4 address"},
         ),
         (
-            Call("lookup", (Reference("a"), TableName("homes")), negated=True),
+            FunctionPredicate("lookup", (Reference("a"), TableName("homes")), negated=True),
             [DROP, DROP, PASS, RAISE],
             {3: "ValueError: 'home' is no IPv4 address"},
         ),
-        (Call("probe", (Reference("k"), Fixed(3))), [PASS, DROP, DROP, PASS], {}),
-        (Call("probe", (Reference("k"), Fixed(3)), True), [DROP, PASS, DROP, DROP], {}),
-        (Call("always", ()), [PASS] * 4, {}),
+        (FunctionPredicate("probe", (Reference("k"), Fixed(3))), [PASS, DROP, DROP, PASS], {}),
         (
-            Call("half", (Reference("x"),)),
+            FunctionPredicate("probe", (Reference("k"), Fixed(3)), True),
+            [DROP, PASS, DROP, DROP],
+            {},
+        ),
+        (FunctionPredicate("always", ()), [PASS] * 4, {}),
+        (
+            FunctionPredicate("half", (Reference("x"),)),
             [RAISE, RAISE, DROP, RAISE],
             {
                 0: "TypeError: it returned 0.5; expected True, False or None",
@@ -182,7 +189,7 @@ PASS, DROP, RAISE = 0, 1, 2
             },
         ),
         (
-            Call("short", (Reference("x"),)),
+            FunctionPredicate("short", (Reference("x"),)),
             [PASS, PASS, DROP, PASS],
             {},
         ),
@@ -191,7 +198,9 @@ PASS, DROP, RAISE = 0, 1, 2
         (WindowMember("a", "T", "v", 3, True), [PASS, DROP, DROP, DROP], {}),
     ],
 )
-def test_evaluators(condition: Call | WindowMember, values: list[int], errors: Any) -> None:
+def test_evaluators(
+    condition: FunctionPredicate | WindowMember, values: list[int], errors: Any
+) -> None:
     assert asked(condition) == (values, errors)
 
 
@@ -216,7 +225,7 @@ def test_a_window_is_indexed_anew_only_for_what_is_not_covered() -> None:
 
 def test_a_whole_column_function_that_raises_is_asked_tuple_by_tuple() -> None:
     with np.errstate(divide="raise"):
-        values, errors = asked(Call("inverse", (Reference("x"),)))
+        values, errors = asked(FunctionPredicate("inverse", (Reference("x"),)))
     assert values == [PASS, RAISE, DROP, DROP]
     assert list(errors) == [1]
     assert "FloatingPointError" in errors[1]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.cql import parse_query
-from backend.model.conditions import Call, Comparison, Condition, WindowMember
+from backend.model.conditions import Comparison, Condition, FunctionPredicate, WindowMember
 from backend.model.filters import DROPPED, PASSED, Filter, Probing
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
@@ -115,7 +115,7 @@ def tuples(n: int, seed: int) -> list[dict[str, Any]]:
 def drops(filter_: Filter, row: dict[str, Any]) -> bool:
     """By the definition; what raises drops nothing."""
     condition = filter_.condition
-    if isinstance(condition, Call):
+    if isinstance(condition, FunctionPredicate):
         value = row["i" if filter_.name == "fragile" else "s"]
         if value is None:
             return True

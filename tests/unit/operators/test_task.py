@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.hosts.publish import StreamSink
+from backend.hosts.publish import FolderSink
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
 from backend.operators.draws import draws, seed_of
 from backend.operators.parts import Parts, sink_schema
 from backend.operators.reports import RECENT_TUPLES, Merged, TaskReport, merged
-from backend.operators.task import BatchTask, TaskInput, TaskJob, together
+from backend.operators.task import BatchTask, TaskInput, TaskJob, stream_folder, together
 from backend.operators.values import json_lines, moment_text, python_values, shown_number
 from backend.workloads.contract import arrow_schema
 
@@ -113,7 +113,7 @@ def test_a_batch_that_comes_again_replaces_what_it_published(tmp_path: Path) -> 
         found = (tmp_path / "stream=S").rglob("*")
         return sorted(str(p.relative_to(tmp_path / "stream=S")) for p in found if p.is_file())
 
-    sink = StreamSink(str(tmp_path), "parquet", "S", SCHEMA)
+    sink = FolderSink(stream_folder(str(tmp_path), "S"), "parquet", sink_schema(SCHEMA))
     sink.publish(0, ran(2, str(tmp_path)).parts)
     assert files() == [
         "_misfits/batch-00000000-00000.json",
@@ -123,7 +123,7 @@ def test_a_batch_that_comes_again_replaces_what_it_published(tmp_path: Path) -> 
     lost = Parts(f"{tmp_path}/stream=S", "parquet", sink_schema(SCHEMA), 0, 1)
     lost.add(pa.RecordBatch.from_pylist([], sink_schema(SCHEMA)))
     lost.close()  # of an attempt that failed: staged, and never told of
-    again = StreamSink(str(tmp_path), "parquet", "S", SCHEMA)
+    again = FolderSink(stream_folder(str(tmp_path), "S"), "parquet", sink_schema(SCHEMA))
     again.publish(0, ran(1, str(tmp_path)).parts)
     again.publish(1, ())
     again.close()

@@ -1,0 +1,233 @@
+"""The networks of a batch: tasks of their shards, and what their reports come to."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+
+from backend.hosts.contract import InputSource
+from backend.hosts.publish import FolderSink
+from backend.operators.contract import InputResult, UnitResult
+from backend.operators.network.arrow import answer_schema
+from backend.operators.network.homes import ShardHome
+from backend.operators.network.input_manager import Arrived
+from backend.operators.network.job import NetworkJob, Schedule
+from backend.operators.network.shard import (
+    NetworkTask,
+    Places,
+    answer_fields,
+    query_folder,
+    run_shard,
+)
+from backend.operators.network.shard_reports import ShardReport, merged_network
+from backend.operators.reports import MISFITS_SHOWN, Merged
+from backend.operators.task import Arrivals, TaskJob, typed, unfit
+from backend.workloads.spec import SinkSpec
+
+#: A stream may be so many tuples ahead of the slowest that a network reads together with it.
+AHEAD_OF_OTHERS: Final = 20_000
+
+
+@dataclass(frozen=True)
+class HostJob:
+    """What the tasks of a batch have in common: those of units without state, those of networks.
+    places: where state is kept; None: in memory."""
+
+    tasks: TaskJob
+    networks: tuple[NetworkTask, ...] = ()
+    places: Places | None = None
+
+    @property
+    def n_shards(self) -> int:
+        """Of the network with most."""
+        return max((one.job.n_shards for one in self.networks), default=0)
+
+    @property
+    def streams(self) -> frozenset[str]:
+        """Those that networks read."""
+        return frozenset(name for one in self.networks for name in one.job.streams)
+
+
+class Gathered:
+    """The tuples of a batch as shards take them: all that fit, by input, in order of arrival."""
+
+    def __init__(self, job: HostJob) -> None:
+        self._job = job
+        self.arrived: dict[str, list[Arrived]] = {name: [] for name in job.streams}
+        self._ended: set[str] = set()
+
+    def take(self, input: str, rows: pa.RecordBatch, arrivals: Arrivals | None = None) -> None:
+        """Tuples of an input; columns and numbers as ``BatchTask.take`` has them."""
+        if input not in self.arrived or not len(rows):
+            return
+        own = self._job.tasks.inputs[input]
+        bad, tuples = unfit(rows, own.timestamp), typed(rows, own.schema)
+        self._ended.discard(input)
+        if bad is not None:
+            fits = ~bad.to_numpy(zero_copy_only=False)
+            tuples = tuples.filter(pa.array(fits))
+            arrivals = None if arrivals is None else arrivals[fits]
+        self.arrived[input].append(Arrived(pa.Table.from_batches([tuples]), arrivals))
+
+    def end(self, input: str) -> None:
+        """An input gives no more tuples after these."""
+        self._ended.add(input)
+
+    def ended(self, before: Collection[str]) -> frozenset[str]:
+        """Inputs that have given their last tuple. before: those that had before the batch."""
+        again = {name for name, chunks in self.arrived.items() if chunks}
+        return frozenset(self._ended | (set(before) - again))
+
+    def run(self, task: NetworkTask, shard: int, home: ShardHome) -> ShardReport:
+        """A shard's part of the batch."""
+        arrived = {name: self.arrived[name] for name in task.job.streams}
+        return run_shard(task, shard, home, arrived, self.ended(task.ended))
+
+
+@dataclass(frozen=True)
+class MergedShards:
+    """What the shards of a unit did. parts: query -> files to publish; late_parts: stream -> files
+    of late tuples; slowest: streams that time waits for."""
+
+    result: UnitResult
+    parts: Mapping[str, tuple[str, ...]]
+    late_parts: Mapping[str, tuple[str, ...]]
+    slowest: frozenset[str]
+    ended: frozenset[str]
+
+
+class Networks:
+    """The networks of a run. inputs: of the run; sink: its path is the run's own folder; places:
+    where state is kept, None: in memory."""
+
+    def __init__(
+        self, inputs: Sequence[InputSource], sink: SinkSpec, places: Places | None
+    ) -> None:
+        self.places, self._sink = places, sink
+        self._lengths = {one.name: one.replay for one in inputs}
+        self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
+        self._jobs: dict[str, NetworkJob] = {}
+        self._sinks: dict[str, FolderSink] = {}
+        #: Inputs that have given their last tuple.
+        self.ended: frozenset[str] = frozenset()
+
+    def tasks(self, batch_id: int, networks: Mapping[str, NetworkJob]) -> tuple[NetworkTask, ...]:
+        """What the shards of a batch do."""
+        self._known = {unit: known for unit, known in self._known.items() if unit in networks}
+        self._jobs = {known[2]: self._jobs[known[2]] for known in self._known.values()}
+        folder, format = self._sink.path or "", self._sink.format
+        return tuple(
+            NetworkTask(unit, batch_id, *self._versioned(unit, asked), self.ended, folder, format)
+            for unit, asked in networks.items()
+        )
+
+    def job(self, version: str) -> NetworkJob:
+        """A job of this batch or of the one before."""
+        return self._jobs[version]
+
+    def _versioned(self, unit: str, asked: NetworkJob) -> tuple[NetworkJob, str]:
+        """The job, knowing how long its streams are, and what tells it from others."""
+        known = self._known.get(unit)
+        if known is not None and known[0] is asked:
+            return known[1], known[2]
+        streams = {
+            name: replace(time, n_tuples=self._length(name)) for name, time in asked.streams.items()
+        }
+        job = replace(asked, streams=streams)
+        lasting = replace(job, schedule=Schedule())
+        if known is not None and lasting == replace(known[1], schedule=Schedule()):
+            version = known[2]
+        else:
+            version = hashlib.sha256(pickle.dumps(lasting, protocol=5)).hexdigest()[:16]
+            self._jobs[version] = lasting
+            if self.places is not None:
+                self.places.log_of(unit).keep_job(version, lasting)
+        self._known[unit] = (asked, job, version)
+        return job, version
+
+    def _length(self, stream: str) -> int | None:
+        replay = self._lengths.get(stream)
+        return None if replay is None else replay.n_tuples
+
+    def merge(self, told: Sequence[ShardReport]) -> dict[str, MergedShards]:
+        """By unit what its shards did."""
+        by_unit: dict[str, list[ShardReport]] = {}
+        for one in sorted(told, key=lambda one: one.shard):
+            by_unit.setdefault(one.unit, []).append(one)
+        return {unit: _merged(reports) for unit, reports in by_unit.items()}
+
+    def publish(self, job: HostJob, found: Mapping[str, MergedShards]) -> None:
+        """Put the files of answers into place, once and for all."""
+        if not self._sink.path:
+            return
+        for task in job.networks:
+            for query in task.job.plan.answers:
+                sink = self._sink_of(task, query)
+                sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
+
+    def _sink_of(self, task: NetworkTask, query: str) -> FolderSink:
+        schema = answer_schema(answer_fields(task.job.plan, query))
+        known = self._sinks.get(query)
+        if known is None or known.schema != schema:
+            folder = query_folder(self._sink.path or "", query)
+            self._sinks[query] = known = FolderSink(folder, self._sink.format, schema)
+        return known
+
+    def close(self) -> None:
+        """Leave no staging folders behind."""
+        for sink in self._sinks.values():
+            sink.close()
+
+
+def with_late(
+    inputs: Mapping[str, Merged], networks: Mapping[str, MergedShards]
+) -> dict[str, Merged]:
+    """What was taken from inputs, late tuples kept aside. Where several units read a stream, the
+    tuples late for them are mostly the same: those of the unit with most are told."""
+    found = dict(inputs)
+    for name, one in inputs.items():
+        units = [unit for unit in networks.values() if unit.result.report.n_late.get(name)]
+        if units:
+            most = max(units, key=lambda unit: int(unit.result.report.n_late[name]))
+            result = _with_misfits(one.result, most.result.report.n_late[name], most, name)
+            parts = (*one.parts, *most.late_parts.get(name, ()))
+            found[name] = one._replace(result=result, parts=parts)
+    return found
+
+
+def _with_misfits(result: InputResult, n_late: int, unit: MergedShards, name: str) -> InputResult:
+    misfits = (*result.misfits, *unit.result.report.late.get(name, ()))
+    return replace(
+        result,
+        n_tuples=result.n_tuples - n_late,
+        n_misfits=result.n_misfits + n_late,
+        misfits=misfits[:MISFITS_SHOWN],
+    )
+
+
+def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
+    """Tuples that may come from streams which are ahead of others, before these have caught up."""
+    found: dict[str, int] = {}
+    for unit in networks.values():
+        for name, n_pending in unit.result.report.pending.items():
+            if name not in unit.slowest and len(unit.result.report.pending) > 1:
+                room = max(0, AHEAD_OF_OTHERS - n_pending)
+                found[name] = min(room, found.get(name, room))
+    return found
+
+
+def _merged(reports: Sequence[ShardReport]) -> MergedShards:
+    report = merged_network([one.network for one in reports])
+    parts: dict[str, tuple[str, ...]] = {}
+    for one in reports:
+        for query, names in one.parts.items():
+            parts[query] = (*parts.get(query, ()), *names)
+    first = reports[0]
+    matched = {query: n for query, n in report.answers.items() if n}
+    result = UnitResult(first.n_tuples, sum(matched.values()), matched, report)
+    return MergedShards(result, parts, first.late_parts, first.slowest, first.ended)

@@ -1,0 +1,254 @@
+"""Evaluations of columns, put together: comparisons, SQL's three-valued logic, LIKE, functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import repeat
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from backend.operators.filters.evaluators import CallEvaluator
+from backend.operators.network import arithmetic
+from backend.operators.network.arithmetic import both, column
+from backend.operators.network.blocks import Block, Bools, Column64, Ints
+from backend.operators.network.strings import Strings
+from backend.operators.values import STORED, python_values
+from backend.workloads.text_values import ARROW_TYPES
+
+#: The value of an expression for each element of a block.
+Evaluate: TypeAlias = Callable[[Block], Column64]
+_LIKE: Final = re.compile(r"\\[%_\\]|.", re.DOTALL)
+
+
+def fixed(value: float, dtype: Any) -> Evaluate:
+    """The same for every element."""
+    return lambda block: Column64(np.full(len(block), value, dtype))
+
+
+def null(block: Block) -> Column64:
+    """NULL for every element."""
+    return Column64(np.zeros(len(block), np.int64), np.zeros(len(block), np.bool_))
+
+
+def doubles(inside: Evaluate) -> Evaluate:
+    """Numbers as doubles."""
+
+    def evaluate(block: Block) -> Column64:
+        found = inside(block)
+        return Column64(found.values.astype(np.float64), found.valid)
+
+    return evaluate
+
+
+def computed(op: str, left: Evaluate, right: Evaluate) -> Evaluate:
+    """Arithmetic of two columns of one dtype."""
+
+    def evaluate(block: Block) -> Column64:
+        one, other = left(block), right(block)
+        found = arithmetic.computed(op, one.values, other.values)
+        return column(found.values, both(found.valid, both(one.valid, other.valid)))
+
+    return evaluate
+
+
+# ---------------------------------------------------------------------- truths
+
+
+def truth(values: Bools, valid: Bools | None) -> Column64:
+    """A column of truths."""
+    return column(values.astype(np.int64), valid)
+
+
+def compared(op: str, left: Evaluate, right: Evaluate) -> Evaluate:
+    """A comparison of numbers, of codes of strings for equality, of two days or two moments."""
+
+    def evaluate(block: Block) -> Column64:
+        one, other = left(block), right(block)
+        valid = both(one.valid, other.valid)
+        valid = both(valid, arithmetic.is_known(one.values))
+        valid = both(valid, arithmetic.is_known(other.values))
+        return truth(arithmetic.compared(op, one.values, other.values), valid)
+
+    return evaluate
+
+
+def strings_compared(op: str, left: Evaluate, right: Evaluate, strings: Strings) -> Evaluate:
+    """An order of strings, by code point."""
+
+    def evaluate(block: Block) -> Column64:
+        one, other = left(block), right(block)
+        ranks = strings.ranks() if len(strings) else np.zeros(1, np.int64)
+        found = arithmetic.compared(op, ranks[one.values], ranks[other.values])
+        return truth(found, both(one.valid, other.valid))
+
+    return evaluate
+
+
+def days_compared(op: str, days: Evaluate, moments: Evaluate) -> Evaluate:
+    """A date compared with a timestamp, as its first microsecond."""
+
+    def evaluate(block: Block) -> Column64:
+        one, other = days(block), moments(block)
+        sign = arithmetic.days_beside_moments(one.values, other.values)
+        return truth(arithmetic.signed(op, sign), both(one.valid, other.valid))
+
+    return evaluate
+
+
+def compared_with_large(op: str, left: Evaluate, large: int) -> Evaluate:
+    """A comparison with an integer of more than 64 bits: with the double next to it; what equals
+    that one lies on one side of the integer."""
+    try:
+        nearest = float(large)
+    except OverflowError:
+        nearest = np.inf if large > 0 else -np.inf
+    aside = (nearest > large) - (nearest < large)
+
+    def evaluate(block: Block) -> Column64:
+        found = left(block)
+        sign = (found.values > nearest).astype(np.int8) - (found.values < nearest)
+        sign = np.where(found.values == nearest, np.int8(aside), sign)
+        return truth(
+            arithmetic.signed(op, sign), both(found.valid, arithmetic.is_known(found.values))
+        )
+
+    return evaluate
+
+
+def negated(inside: Evaluate) -> Evaluate:
+    """NOT: unknown stays unknown."""
+
+    def evaluate(block: Block) -> Column64:
+        found = inside(block)
+        return column(1 - found.values, found.valid)
+
+    return evaluate
+
+
+def all_of(parts: Sequence[Evaluate]) -> Evaluate:
+    """AND: false where a part is false, else unknown where one is."""
+
+    def evaluate(block: Block) -> Column64:
+        return reduce(_and, (part(block) for part in parts))
+
+    return evaluate
+
+
+def _and(left: Column64, right: Column64) -> Column64:
+    values = left.values & right.values
+    if left.valid is None and right.valid is None:
+        return Column64(values)
+    false = (left.is_valid & (left.values == 0)) | (right.is_valid & (right.values == 0))
+    return column(values, false | (values == 1))
+
+
+def any_of(parts: Sequence[Evaluate]) -> Evaluate:
+    """OR: true where a part is true, else unknown where one is."""
+
+    def evaluate(block: Block) -> Column64:
+        return reduce(_or, (part(block) for part in parts))
+
+    return evaluate
+
+
+def _or(left: Column64, right: Column64) -> Column64:
+    values = left.values | right.values
+    if left.valid is None and right.valid is None:
+        return Column64(values)
+    return column(values, (values == 1) | (left.is_valid & right.is_valid))
+
+
+def is_null(inside: Evaluate, expected: bool) -> Evaluate:
+    """Whether a value is NULL, or NaN, is as expected."""
+
+    def evaluate(block: Block) -> Column64:
+        found = inside(block)
+        valid = both(found.valid, arithmetic.is_known(found.values))
+        missing = np.zeros(len(block), np.bool_) if valid is None else ~valid
+        return Column64((missing == expected).astype(np.int64))
+
+    return evaluate
+
+
+# ---------------------------------------------------------------------- strings and functions
+
+
+def like(subject: Evaluate, pattern: Evaluate, strings: Strings) -> Evaluate:
+    """Whether strings match patterns, each pair looked at once."""
+    known: dict[tuple[int, int], bool] = {}
+
+    def matches(code: int, pattern_code: int) -> bool:
+        pair = code, pattern_code
+        if pair not in known:
+            expression = _regular(strings.text(pattern_code))
+            known[pair] = expression.fullmatch(strings.text(code)) is not None
+        return known[pair]
+
+    def evaluate(block: Block) -> Column64:
+        one, other = subject(block), pattern(block)
+        valid = both(one.valid, other.valid)
+        places = slice(None) if valid is None else np.flatnonzero(valid)
+        n = len(strings)
+        pairs, which = np.unique(one.values[places] * n + other.values[places], return_inverse=True)
+        verdicts = np.array([matches(*divmod(pair, n)) for pair in pairs.tolist()], np.int64)
+        found = np.zeros(len(block), np.int64)
+        found[places] = verdicts[which]
+        return Column64(found, valid)
+
+    return evaluate
+
+
+def _regular(pattern: str) -> re.Pattern[str]:
+    """% stands for any text, _ for one character, a backslash before these for themselves."""
+    parts = {"%": ".*", "_": "."}
+    found = (parts.get(part) or re.escape(part[-1]) for part in _LIKE.findall(pattern))
+    return re.compile("".join(found), re.DOTALL)
+
+
+def called(
+    function: CallEvaluator, varying: Sequence[tuple[Evaluate, str]], strings: Strings
+) -> Evaluate:
+    """A function, element by element; unknown where an argument is NULL, where it raises, or
+    answers neither true nor false. varying: its arguments that are no constants, and their types.
+    """
+
+    def evaluate(block: Block) -> Column64:
+        columns = [inside(block) for inside, _ in varying]
+        valid = reduce(both, (one.valid for one in columns), None)
+        places = np.flatnonzero(np.ones(len(block), np.bool_) if valid is None else valid)
+        lists = iter(
+            _decoded(one.values[places], kind, strings)
+            for one, (_, kind) in zip(columns, varying, strict=True)
+        )
+        pairs = zip(function.arguments, function.fixed, strict=True)
+        given = [repeat(value) if name is None else next(lists) for name, value in pairs]
+        answers = np.full(len(block), -1, np.int64)
+        for place, *values in zip(places.tolist(), *given, strict=False):
+            answers[place] = _answer(function, tuple(values))
+        return truth(answers == 1, answers >= 0)
+
+    return evaluate
+
+
+def _answer(function: CallEvaluator, values: tuple[Any, ...]) -> int:
+    """1 or 0; -1: unknown."""
+    try:
+        said = function.one(values)
+    except Exception:
+        return -1
+    return int(said) if isinstance(said, bool | np.bool_) else -1
+
+
+def _decoded(values: Ints, type_name: str, strings: Strings) -> list[Any]:
+    if type_name == "string":
+        return [strings.text(code) for code in values.tolist()]
+    if type_name == "boolean":
+        return [value == 1 for value in values.tolist()]
+    if type_name in STORED:
+        stored = pa.array(values).cast(STORED[type_name])
+        return python_values(stored.cast(ARROW_TYPES[type_name]))
+    return list(values.tolist())

@@ -1,0 +1,191 @@
+"""Where the state of a shard is between two batches, and how a batch comes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeAlias
+
+from backend.operators.network.arena import Arena
+from backend.operators.network.input_manager import InputState
+from backend.operators.network.job import NetworkJob
+from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.regions import MemoryRegions, Regions
+
+#: Batches after which a shard's state is written out whole.
+IMAGE_EVERY: Final = 32
+#: Or tuples: so many, or half of what the state holds where that is more.
+IMAGE_TUPLES: Final = 200_000
+
+#: Has what went into a network in a batch go through it again: state, version it is of, segment.
+Replay: TypeAlias = Callable[[Regions, str, Segment], None]
+
+
+class StateLost(Exception):
+    """The redo log lacks what the state has to be rebuilt from; the message says what."""
+
+
+@dataclass
+class Attached:
+    """A shard's state after the batch before. version: of the job it is of, '' for a new one. how:
+    'arena', 'caught up', 'rebuilt' or 'new'. inputs: the input manager's."""
+
+    regions: Regions
+    version: str
+    how: str
+    inputs: InputState
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a batch did to the state. inputs: the input manager's after it; n_tuples: held by the
+    operators."""
+
+    segment: Segment
+    inputs: InputState
+    n_tuples: int
+
+
+class ShardHome(Protocol):
+    """Where the state of a shard is between two batches."""
+
+    def attached(self, batch: int, replay: Replay) -> AbstractContextManager[Attached]:
+        """The state after the batch before; nobody else has it meanwhile. Raises StateLost."""
+
+    def done(self, batch: int, done: Done) -> int:
+        """The state is that after the batch: called while it is attached. Bytes written."""
+
+    def job(self, version: str) -> NetworkJob:
+        """What the state is of, or was."""
+
+
+class MemoryShard:
+    """A shard in this process, whose state ends with it; see ShardHome. job_of: by version."""
+
+    def __init__(self, job_of: Callable[[str], NetworkJob]) -> None:
+        self._job_of = job_of
+        self._held = Attached(MemoryRegions(), "", "new", InputState())
+        self._batch = -1
+
+    def job(self, version: str) -> NetworkJob:
+        return self._job_of(version)
+
+    @contextmanager
+    def attached(self, batch: int, replay: Replay) -> Iterator[Attached]:
+        if self._batch != batch - 1:
+            self._held = Attached(MemoryRegions(), "", "new", InputState())
+        self._batch = -1
+        yield self._held
+
+    def done(self, batch: int, done: Done) -> int:
+        regions = self._held.regions
+        self._held = Attached(regions, done.segment.version, "arena", done.inputs)
+        self._batch = batch
+        return 0
+
+
+class DurableShard:
+    """A shard with an arena on this machine and a redo log that outlives it; see ShardHome.
+
+    arena: its own folder, of this incarnation of the run alone: what a machine that went down left
+    behind must not be found again. Shard 0 writes what all shards of the unit have in common.
+    """
+
+    def __init__(self, log: RedoLog, arena: Path, shard: int, n_shards: int) -> None:
+        self._log, self._folder = log, arena
+        self._shard, self._n_shards = shard, n_shards
+        self._arena: Arena | None = None
+        self._image, self._n_rows = -1, 0  # batch of the last image, tuples since
+
+    def job(self, version: str) -> NetworkJob:
+        return self._log.job(version)
+
+    @contextmanager
+    def attached(self, batch: int, replay: Replay) -> Iterator[Attached]:
+        with Arena(self._folder) as arena:
+            self._arena = arena
+            try:
+                how, version = self._brought(arena, batch, replay)
+                inputs = InputState() if how == "new" else self._log.inputs(batch - 1)
+                arena.begin()
+                yield Attached(arena.regions, version, how, inputs)
+            finally:
+                self._arena = None
+
+    def done(self, batch: int, done: Done) -> int:
+        arena, segment = self._arena, done.segment
+        assert arena is not None
+        n_bytes = 0
+        if self._shard == 0:
+            n_bytes += self._log.write_segment(batch, segment)
+            n_bytes += self._log.write_inputs(batch, done.inputs)
+        self._n_rows += _n_rows(segment)
+        enough = max(IMAGE_TUPLES, done.n_tuples // 2)
+        if batch - self._image >= IMAGE_EVERY or self._n_rows >= enough:
+            n_bytes += self._write_image(batch, segment.version, arena)
+        arena.commit(batch, self._facts(segment.version))
+        return n_bytes
+
+    def _facts(self, version: str) -> Mapping[str, Any]:
+        return {"version": version, "image": self._image, "n_rows": self._n_rows}
+
+    def _write_image(self, batch: int, version: str, arena: Arena) -> int:
+        n_bytes = self._log.write_image(self._shard, batch, version, arena.arrays())
+        self._image, self._n_rows = batch, 0
+        self._log.prune_images(self._shard)
+        if self._shard == 0:
+            self._log.prune_segments(self._n_shards)
+        return n_bytes
+
+    def _brought(self, arena: Arena, batch: int, replay: Replay) -> tuple[str, str]:
+        """Bring the arena to the end of the batch before; how, and the version it is of then."""
+        last = batch - 1
+        if last < 0 or not self._log.has_run(last):
+            arena.clear()
+            self._image, self._n_rows = last, 0
+            return "new", ""
+        at = arena.batch
+        is_near = at is not None and last - IMAGE_EVERY <= at <= last
+        if at is not None and is_near and self._has_all(at + 1, last):
+            self._image, self._n_rows = arena.facts["image"], arena.facts["n_rows"]
+            version: str = arena.facts["version"]
+            how = "arena" if at == last else "caught up"
+            return how, self._replayed(arena, version, at + 1, last, replay)
+        arena.clear()
+        for image in reversed(self._log.images(self._shard)):
+            if image <= last and self._has_all(image + 1, last):
+                self._image, self._n_rows = image, 0
+                version = self._log.load_image(self._shard, image, arena.regions)
+                return "rebuilt", self._replayed(arena, version, image + 1, last, replay)
+        return "rebuilt", self._from_the_beginning(arena, last, replay)
+
+    def _from_the_beginning(self, arena: Arena, last: int, replay: Replay) -> str:
+        first = last
+        while first > 0 and self._log.has_segment(first - 1):
+            first -= 1
+        if not self._log.segment(first).is_first:
+            raise StateLost(
+                f"the redo log has no image of shard {self._shard} to go with its segments "
+                f"{first} to {last}, and its first segment is gone: the state cannot be rebuilt"
+            )
+        self._image, self._n_rows = first - 1, 0
+        return self._replayed(arena, "", first, last, replay)
+
+    def _has_all(self, first: int, last: int) -> bool:
+        return all(self._log.has_segment(batch) for batch in range(first, last + 1))
+
+    def _replayed(self, arena: Arena, version: str, first: int, last: int, replay: Replay) -> str:
+        """Have the segments of some batches go through the network; the version of the last."""
+        arena.begin()
+        for batch in range(first, last + 1):
+            segment = self._log.segment(batch)
+            replay(arena.regions, version, segment)
+            self._n_rows += _n_rows(segment)
+            version = segment.version
+        return version
+
+
+def _n_rows(segment: Segment) -> int:
+    return sum(map(len, segment.released.rows.values()))

@@ -1,0 +1,220 @@
+"""The compiled part of joins: elements of all inputs, in order of time, probe the others' synopses.
+
+One kernel serves joins of any number of inputs: it gets tables of integers, among them the
+addresses of the arrays that stores and indexes lie in.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from backend.operators.network.blocks import Ints, Signs
+from backend.operators.network.store_kernels import GONE, is_null, mixed
+from backend.operators.selection.bits import inlined, kernel
+
+#: Columns of the table of inputs. State: where the word is that says whether a tuple of a bag has
+#: left, -1 where tuples leave in order; oldest: tuple of the store; ends of its keys and indexes.
+ROWS, WIDTH, MASK, NULLS, STATE, OLDEST, KEYS, KEYS_END, INDEXES, INDEXES_END = range(10)
+N_INPUT: Final = 10
+#: Columns of the table of indexes. Known: the classes whose columns are its key, as bits.
+KNOWN, HEAD, NEXT, BUCKETS, LINKED = range(5)
+N_INDEX: Final = 5
+#: Of the steps of pipelines: the input that is probed, the classes known, the index or -1.
+TARGET, STEP_KNOWN, STEP_INDEX = range(3)
+#: Of the columns that are keys: column, class, whether an integer is compared as a float.
+COLUMN, GROUP, AS_FLOAT = range(3)
+#: Of the progress of inputs: what the stub holds, and how many of a bag have left.
+LO, HI, N_GONE = range(3)
+#: Of what steps count: probes, matches, and the pairs of tuples that were compared by that.
+PROBES, MATCHES, PAIRS = range(3)
+
+
+def _words_at(context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    pointer: Any = types.CPointer
+    return pointer(types.int64)(types.int64), generate
+
+
+#: The int64 words at an address.
+words_at: Any = cast("Any", intrinsic(_words_at))
+
+
+@inlined
+def key_word(rows: Any, word: int, as_float: int) -> Any:
+    """A value that is equal for what is equal in a class."""
+    value = rows[word]
+    return np.float64(value).view(np.int64) if as_float else value
+
+
+@inlined
+def binds(
+    rows: Any, base: int, nulls: int, keys: Ints, begin: int, end: int, known: int, values: Ints
+) -> bool:
+    """Whether a tuple agrees with the values of the classes known; gives others their values."""
+    for k in range(begin, end):
+        if is_null(rows, base, nulls, keys[k, COLUMN]):
+            return False
+        value = key_word(rows, base + keys[k, COLUMN], keys[k, AS_FLOAT])
+        group = keys[k, GROUP]
+        if known >> group & 1:
+            if values[group] != value:
+                return False
+        else:
+            values[group] = value
+            known |= 1 << group
+    return True
+
+
+@inlined
+def link(inputs: Ints, port: int, keys: Ints, indexes: Ints, until: int) -> None:
+    """Take the tuples of an input before ``until`` into its indexes. One with NULL is left out."""
+    rows, width, mask = words_at(inputs[port, ROWS]), inputs[port, WIDTH], inputs[port, MASK]
+    for m in range(inputs[port, INDEXES], inputs[port, INDEXES_END]):
+        linked, known = words_at(indexes[m, LINKED]), indexes[m, KNOWN]
+        head, next = words_at(indexes[m, HEAD]), words_at(indexes[m, NEXT])
+        for s in range(max(linked[0], inputs[port, OLDEST]), until):
+            base = (s & mask) * width
+            hash, has_null = np.uint64(0), np.int64(0)
+            for k in range(inputs[port, KEYS], inputs[port, KEYS_END]):
+                if known >> keys[k, GROUP] & 1:
+                    column = keys[k, COLUMN]
+                    has_null |= is_null(rows, base, inputs[port, NULLS], column)
+                    hash = mixed(hash, key_word(rows, base + column, keys[k, AS_FLOAT]))
+            if not has_null:
+                bucket = np.int64(hash & np.uint64(indexes[m, BUCKETS]))
+                next[s & mask] = head[bucket]
+                head[bucket] = s
+        linked[0] = max(linked[0], until)
+
+
+@inlined
+def newest(
+    step: Ints, inputs: Ints, keys: Ints, indexes: Ints, progress: Ints, values: Ints
+) -> Any:
+    """The newest tuple of the input that is probed next that may match."""
+    port, m = step[TARGET], step[STEP_INDEX]
+    if m < 0:
+        return progress[port, HI] - 1
+    hash = np.uint64(0)
+    for k in range(inputs[port, KEYS], inputs[port, KEYS_END]):
+        if step[STEP_KNOWN] >> keys[k, GROUP] & 1:
+            hash = mixed(hash, values[keys[k, GROUP]])
+    return words_at(indexes[m, HEAD])[np.int64(hash & np.uint64(indexes[m, BUCKETS]))]
+
+
+@kernel
+def link_all(inputs: Ints, keys: Ints, indexes: Ints, progress: Ints) -> None:
+    """Take what the stubs hold into indexes that are new, or have been emptied."""
+    for port in range(len(inputs)):
+        link(inputs, port, keys, indexes, progress[port, HI])
+
+
+@kernel
+def probe(
+    inputs: Ints,
+    keys: Ints,
+    indexes: Ints,
+    steps: Ints,
+    progress: Ints,
+    ports: Ints,
+    seqs: Ints,
+    signs: Signs,
+    begin: int,
+    values: Ints,
+    cursor: Ints,
+    chosen: Ints,
+    tally: Ints,
+    counts: Ints,
+    out: Ints,
+    elements: Ints,
+) -> tuple[int, int]:
+    """Join elements ``begin`` and on with the other inputs, then add them to, or take them from,
+    their own.
+
+    out[j, r]: the tuple of input j in result r; elements[r]: of which element. values, cursor,
+    chosen, tally: room for a class, a step, an input. Returns the element it stopped at, for want
+    of room in ``out``, and the number of results.
+    """
+    n_out, last = 0, len(inputs) - 2
+    for i in range(begin, len(ports)):
+        port, seq, before = ports[i], seqs[i], n_out
+        tally[:] = 0
+        own, base = words_at(inputs[port, ROWS]), (seq & inputs[port, MASK]) * inputs[port, WIDTH]
+        chosen[port] = seq
+        level = -1
+        if binds(
+            own,
+            base,
+            inputs[port, NULLS],
+            keys,
+            inputs[port, KEYS],
+            inputs[port, KEYS_END],
+            0,
+            values,
+        ):
+            level = 0
+            cursor[0] = newest(steps[port, 0], inputs, keys, indexes, progress, values)
+            tally[0, PROBES] += 1
+        while level >= 0:
+            j, m = steps[port, level, TARGET], steps[port, level, STEP_INDEX]
+            known, state = steps[port, level, STEP_KNOWN], inputs[j, STATE]
+            rows, width, mask = words_at(inputs[j, ROWS]), inputs[j, WIDTH], inputs[j, MASK]
+            lo, hi, older = progress[j, LO], progress[j, HI], words_at(indexes[max(m, 0), NEXT])
+            at = cursor[level]
+            found = np.int64(-1)
+            while at >= lo and found < 0:
+                base = (at & mask) * width
+                if (
+                    at < hi
+                    and (state < 0 or rows[base + state] != GONE)
+                    and binds(
+                        rows,
+                        base,
+                        inputs[j, NULLS],
+                        keys,
+                        inputs[j, KEYS],
+                        inputs[j, KEYS_END],
+                        known,
+                        values,
+                    )
+                ):
+                    found = at
+                at = older[at & mask] if m >= 0 else at - 1
+            cursor[level] = at
+            if found < 0:
+                level -= 1
+                continue
+            tally[level, MATCHES] += 1
+            chosen[j] = found
+            if level < last:
+                level += 1
+                cursor[level] = newest(steps[port, level], inputs, keys, indexes, progress, values)
+                tally[level, PROBES] += 1
+                continue
+            if n_out == out.shape[1]:
+                return i, before
+            for k in range(len(inputs)):
+                out[k, n_out] = chosen[k]
+            elements[n_out] = i
+            n_out += 1
+        for step in range(last + 1):
+            j = steps[port, step, TARGET]
+            n_there = progress[j, HI] - progress[j, LO] - progress[j, N_GONE]
+            counts[port, step, PROBES] += tally[step, PROBES]
+            counts[port, step, MATCHES] += tally[step, MATCHES]
+            counts[port, step, PAIRS] += tally[step, PROBES] * n_there
+        if signs[i] > 0:
+            progress[port, HI] = seq + 1
+            link(inputs, port, keys, indexes, seq + 1)
+        elif inputs[port, STATE] < 0:
+            progress[port, LO] = seq + 1
+        else:
+            own[(seq & inputs[port, MASK]) * inputs[port, WIDTH] + inputs[port, STATE]] = GONE
+            progress[port, N_GONE] += 1
+    return len(ports), n_out

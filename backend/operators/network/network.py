@@ -1,0 +1,232 @@
+"""An operator network at work: queues, operators, and the loop that schedules them.
+
+A batch is played in instants of event time. At each instant the tuples that are due come in, and
+operators run for as long as the processor has time (``Schedule.load``); what is left waits, and is
+seen in the queues' curves. At the end of the batch all queues are emptied. What comes out does not
+depend on any of this.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from backend.operators.network.blocks import NEVER, Block, concat, empty
+from backend.operators.network.contract import NetworkOperator, Surroundings
+from backend.operators.network.instants import Curves, instants
+from backend.operators.network.job import NetworkJob, queue_id
+from backend.operators.network.plan import PlannedOperator, RelationInput
+from backend.operators.network.queues import Queue
+from backend.operators.network.reports import NetworkReport, OperatorCounts
+from backend.operators.network.scheduling import Ready, choose
+
+
+class Network:
+    """The operators of one group in one shard, for one batch.
+
+    members: their ids; operators: by id, those that are no inputs. surroundings: as they were made
+    with.
+    """
+
+    def __init__(
+        self,
+        job: NetworkJob,
+        members: Collection[str],
+        operators: Mapping[str, NetworkOperator],
+        surroundings: Surroundings,
+    ) -> None:
+        self._schedule, self._surroundings = job.schedule, surroundings
+        own = [one for one in job.plan.operators if one.id in members]
+        self._queues: dict[str, Queue] = {}
+        self._exits = {one.id: _Exit() for one in own}
+        fields = {one.id: one.fields for one in own}
+        for one in own:
+            for port, input in enumerate(one.inputs):
+                id = queue_id(input, one.id, port)
+                self._queues[id] = Queue(fields[input], job.schedule.capacity.get(id))
+                self._exits[input].queues.append(self._queues[id])
+        self._answers: dict[str, list[Block]] = {}
+        for query, answer in job.plan.answers.items():
+            if answer.operator in fields:
+                self._answers[query] = [empty(fields[answer.operator])]
+                self._exits[answer.operator].answers.append(self._answers[query])
+        self._inputs = [one for one in own if not one.inputs]
+        self._running = [
+            _Running(place, operators[one.id], self._queues_to(one), self._exits[one.id])
+            for place, one in enumerate(own)
+            if one.inputs
+        ]
+        slopes = job.schedule.slopes
+        self._slopes = {r.place: slopes[r.id] for r in self._running if r.id in slopes}
+        self._curves = Curves(self._queues)
+
+    def _queues_to(self, one: PlannedOperator) -> list[Queue]:
+        ids = [queue_id(input, one.id, port) for port, input in enumerate(one.inputs)]
+        return [self._queues[id] for id in ids]
+
+    def step(
+        self, arrivals: Mapping[str, Block], heartbeat: int
+    ) -> tuple[dict[str, Block], NetworkReport]:
+        """Take the tuples of a batch and go on to a heartbeat: the elements of each answer.
+
+        arrivals: input -> its elements in this shard, all with τ < heartbeat.
+        """
+        for _ in self.decisions(arrivals, heartbeat):
+            pass
+        return self.answers(), self._report(heartbeat)
+
+    def decisions(self, arrivals: Mapping[str, Block], heartbeat: int) -> Iterator[str]:
+        """The same, one scheduling decision after the other: ids of the operators that run."""
+        incoming = {**arrivals, **self._relations(heartbeat)}
+        for end, due, work in instants(incoming, heartbeat, self._schedule):
+            for one in self._inputs:
+                self._exits[one.id].put(due.get(one.id) or empty(one.fields), end)
+            yield from self._run_for(work)
+            self._curves.sample(end)
+        yield from self._run_for(float("inf"))
+
+    def answers(self) -> dict[str, Block]:
+        """Query -> the elements of its answer so far."""
+        return {query: concat(found) for query, found in self._answers.items()}
+
+    def _relations(self, heartbeat: int) -> dict[str, Block]:
+        """The tuples of stored relations that were not read before, at this batch's first tick."""
+        found: dict[str, Block] = {}
+        for one in self._inputs:
+            if isinstance(one.work, RelationInput):
+                read = self._surroundings.regions.scope(one.id).array("read", "int64", 1)
+                begin = self._surroundings.clock.begin
+                if not read[0] and heartbeat > begin:
+                    read[0] = 1
+                    block = self._surroundings.relations[one.id]
+                    tau = np.full(len(block), begin, np.int64)
+                    found[one.id] = Block(tau, block.sign, block.columns)
+        return found
+
+    def _run_for(self, work: float) -> Iterator[str]:
+        """Run operators until nothing is left to do or the work is done."""
+        last = -1
+        while work > 0:
+            ready = [one for one in self._running if one.has_work]
+            if not ready:
+                return
+            free = [one for one in ready if not one.exit.is_full] or ready[-1:]
+            places = [Ready(one.place, one.head) for one in free]
+            last = choose(self._schedule.policy, places, self._slopes, last).place
+            chosen = next(one for one in free if one.place == last)
+            n_taken = chosen.run(self._schedule.block_tuples)
+            work -= n_taken * self._schedule.costs.get(chosen.id, 1.0)
+            yield chosen.id
+
+    def _report(self, heartbeat: int) -> NetworkReport:
+        counts = {one.id: one.counts() for one in self._running}
+        for one in self._inputs:
+            n = self._exits[one.id].n_out
+            counts[one.id] = OperatorCounts(n_in=n, n_out=n)
+        found = self.answers()
+        return NetworkReport(
+            heartbeat=heartbeat,
+            operators=counts,
+            queues=self._curves.told(),
+            answers={query: len(block) for query, block in found.items()},
+            net={query: int(block.sign.sum()) for query, block in found.items()},
+        )
+
+
+class _Exit:
+    """Where the elements of an operator go."""
+
+    def __init__(self) -> None:
+        self.queues: list[Queue] = []
+        self.answers: list[list[Block]] = []
+        self.n_out = 0
+
+    @property
+    def is_full(self) -> bool:
+        """A queue holds what it may: who fills it waits."""
+        return any(queue.is_full for queue in self.queues)
+
+    def put(self, block: Block, heartbeat: int) -> None:
+        """Elements, and what holds for those after them."""
+        self.n_out += len(block)
+        for queue in self.queues:
+            queue.push(block, heartbeat)
+        for answer in self.answers if len(block) else ():
+            answer.append(block)
+
+
+@dataclass
+class _Running:
+    """An operator with its queues. told: up to where it has told all there is to tell."""
+
+    place: int
+    operator: NetworkOperator
+    inputs: Sequence[Queue]
+    exit: _Exit
+    told: int = NEVER
+    n_in: int = 0
+    busy_ns: int = 0
+    n_runs: int = 0
+
+    @property
+    def id(self) -> str:
+        """In the plan."""
+        return self.operator.planned.id
+
+    @property
+    def heartbeat(self) -> int:
+        """No later element of any input has a smaller τ."""
+        return min(queue.heartbeat for queue in self.inputs)
+
+    @property
+    def has_work(self) -> bool:
+        """There is an element to take, or time has gone on."""
+        heartbeat = self.heartbeat
+        return heartbeat > self.told or any(queue.head <= heartbeat for queue in self.inputs)
+
+    @property
+    def head(self) -> int:
+        """τ of the oldest element it could take, or of the time that has gone on."""
+        return min(self.heartbeat, *(queue.head for queue in self.inputs))
+
+    def run(self, block_tuples: int) -> int:
+        """Take some elements, the oldest; how many."""
+        heartbeat = self.heartbeat
+        if len(self.inputs) == 1:
+            blocks = [self.inputs[0].take(block_tuples)]
+        else:
+            until = self._until(heartbeat, block_tuples)
+            blocks = [queue.take_until(until) for queue in self.inputs]
+        self.told = min(heartbeat, *(queue.head for queue in self.inputs))
+        started = time.perf_counter_ns()
+        found = self.operator.run(blocks, self.told)
+        self.busy_ns += time.perf_counter_ns() - started
+        self.exit.put(found, self.told)
+        n_taken = sum(map(len, blocks))
+        self.n_in += n_taken
+        self.n_runs += 1
+        return n_taken
+
+    def _until(self, heartbeat: int, block_tuples: int) -> int:
+        """The τ up to which about a block of elements waits at all inputs together."""
+        firsts = np.concatenate([queue.first(block_tuples + 1) for queue in self.inputs])
+        firsts = firsts[firsts <= heartbeat]
+        if len(firsts) <= block_tuples:
+            return heartbeat
+        return int(np.partition(firsts, block_tuples - 1)[block_tuples - 1])
+
+    def counts(self) -> OperatorCounts:
+        """What it did in the batch."""
+        operator = self.operator
+        return OperatorCounts(
+            self.n_in,
+            self.exit.n_out,
+            self.busy_ns,
+            self.n_runs,
+            operator.n_tuples,
+            operator.n_bytes,
+            operator.counters(),
+        )

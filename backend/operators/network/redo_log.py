@@ -1,0 +1,237 @@
+"""What makes a network's state survive: its inputs by batch, and images of its state now and then.
+
+All files are named by the batch they belong to and appear whole (written under another name, then
+renamed); writing one again replaces it by the same. Which batches count is not said here: Spark's
+log of commits says it, by asking for a batch again or for the next one.
+
+    jobs/VERSION      what ran, from the batch on that names it
+    segments/BATCH    what went into the network in a batch
+    inputs/BATCH      the input manager after a batch
+    images/SHARD/BATCH   all regions of a shard after a batch
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import fs
+
+from backend.operators.network.input_manager import InputState, Released, StreamState, Timed
+from backend.operators.network.job import NetworkJob
+from backend.operators.network.regions import Regions
+from backend.operators.parts import file_system
+
+_NUMBER_DIGITS: Final = 8
+#: Columns beside a stream's own; no attribute begins with an underscore.
+_TAU: Final = "_tau"
+_ARRIVAL: Final = "_arrival"
+#: Files of a batch that has been left behind by so many are of no use: one batch may come again.
+_INPUTS_KEPT: Final = 2
+_IPC: Final = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What went into a network in a batch. version: of the job that ran. is_first: the network was
+    new in it."""
+
+    version: str
+    released: Released
+    is_first: bool
+
+
+class RedoLog:
+    """The log of one unit. url: its folder, local or of any file system pyarrow knows."""
+
+    def __init__(self, url: str) -> None:
+        self._files, self._folder = file_system(url)
+        self._jobs: dict[str, NetworkJob] = {}
+        self._made: set[str] = set()
+
+    def keep_job(self, version: str, job: NetworkJob) -> None:
+        """Keep a job, unless it is there."""
+        if version not in self._jobs:
+            self._jobs[version] = job
+            if not self._exists(f"jobs/{version}"):
+                self._write(f"jobs/{version}", lambda out: out.write(pickle.dumps(job, protocol=5)))
+
+    def job(self, version: str) -> NetworkJob:
+        """A job that was kept."""
+        if version not in self._jobs:
+            self._jobs[version] = pickle.loads(self._read(f"jobs/{version}"))
+        return self._jobs[version]
+
+    def write_segment(self, batch: int, segment: Segment) -> int:
+        """Bytes written."""
+        released = segment.released
+        facts = {
+            "version": segment.version,
+            "is_first": segment.is_first,
+            "begin": released.begin,
+            "heartbeat": released.heartbeat,
+            "has_begun": released.has_begun,
+            "first": dict(released.first),
+        }
+        return self._write_rows(f"segments/{_number(batch)}", facts, released.rows)
+
+    def has_segment(self, batch: int) -> bool:
+        """Whether the segment of a batch is there."""
+        return self._exists(f"segments/{_number(batch)}")
+
+    def segment(self, batch: int) -> Segment:
+        """Raises FileNotFoundError."""
+        facts, rows = self._read_rows(f"segments/{_number(batch)}")
+        version, is_first = facts.pop("version"), facts.pop("is_first")
+        return Segment(version, Released(rows=rows, **facts), is_first)
+
+    def write_inputs(self, batch: int, state: InputState) -> int:
+        """Bytes written. What is not needed any more goes."""
+        streams = {name: asdict(stream) for name, stream in state.streams.items()}
+        facts = {
+            "heartbeat": state.heartbeat,
+            "has_begun": state.has_begun,
+            "streams": streams,
+        }
+        n_bytes = self._write_rows(f"inputs/{_number(batch)}", facts, state.pending)
+        self._delete(f"inputs/{_number(batch - _INPUTS_KEPT)}")
+        return n_bytes
+
+    def has_run(self, batch: int) -> bool:
+        """Whether the unit ran in a batch, one of the last two."""
+        return self._exists(f"inputs/{_number(batch)}")
+
+    def inputs(self, batch: int) -> InputState:
+        """Raises FileNotFoundError."""
+        facts, pending = self._read_rows(f"inputs/{_number(batch)}")
+        streams = {name: StreamState(**found) for name, found in facts.pop("streams").items()}
+        return InputState(streams=streams, pending=pending, **facts)
+
+    def write_image(
+        self, shard: int, batch: int, version: str, arrays: Iterable[tuple[str, NDArray[Any]]]
+    ) -> int:
+        """Bytes written. version: of the job whose state it is."""
+        held = list(arrays)
+        regions = [(name, array.dtype.str, len(array)) for name, array in held]
+        head = _head({"version": version, "regions": regions})
+
+        def write(out: Any) -> None:
+            out.write(head)
+            for _, array in held:
+                out.write(pa.py_buffer(array))
+
+        self._write(f"images/{shard}/{_number(batch)}", write)
+        return len(head) + sum(array.nbytes for _, array in held)
+
+    def images(self, shard: int) -> list[int]:
+        """The batches there are images of, ascending."""
+        return self._batches(f"images/{shard}")
+
+    def load_image(self, shard: int, batch: int, regions: Regions) -> str:
+        """Fill regions, which hold nothing, with an image; the version of its job."""
+        path = f"{self._folder}/images/{shard}/{_number(batch)}"
+        with self._files.open_input_stream(path) as source:
+            facts = _facts(source)
+            for name, dtype, size in facts["regions"]:
+                array = regions.array(name, dtype, size)
+                data = source.read(array.nbytes)
+                if len(data) != array.nbytes:
+                    raise EOFError(f"{path} ends early")
+                array[:] = np.frombuffer(data, dtype)
+        version: str = facts["version"]
+        return version
+
+    def prune_images(self, shard: int) -> None:
+        """Keep the two newest: the newest may be of a batch that comes again."""
+        for batch in self.images(shard)[:-2]:
+            self._delete(f"images/{shard}/{_number(batch)}")
+
+    def prune_segments(self, n_shards: int) -> None:
+        """Keep those that follow an image which every shard has beside a newer one."""
+        images = [self.images(shard) for shard in range(n_shards)]
+        if any(len(found) < 2 for found in images):
+            return
+        oldest = min(found[0] for found in images)
+        for batch in self._batches("segments"):
+            if batch <= oldest:
+                self._delete(f"segments/{_number(batch)}")
+
+    def _write_rows(self, name: str, facts: Mapping[str, Any], rows: Mapping[str, Timed]) -> int:
+        tables = {stream: _ipc(timed) for stream, timed in rows.items()}
+        sizes = {stream: len(data) for stream, data in tables.items()}
+        head = _head({"facts": facts, "tables": sizes})
+        self._write(name, lambda out: [out.write(part) for part in (head, *tables.values())])
+        return len(head) + sum(sizes.values())
+
+    def _read_rows(self, name: str) -> tuple[dict[str, Any], dict[str, Timed]]:
+        source = io.BytesIO(self._read(name))
+        told = _facts(source)
+        tables = {stream: _timed(source.read(n)) for stream, n in told["tables"].items()}
+        return told["facts"], tables
+
+    def _write(self, name: str, write: Callable[[Any], object]) -> None:
+        folder, _, own = f"{self._folder}/{name}".rpartition("/")
+        if folder not in self._made:
+            self._files.create_dir(folder, recursive=True)
+            self._made.add(folder)
+        hidden = f"{folder}/.{own}-{uuid.uuid4().hex}"
+        with self._files.open_output_stream(hidden) as out:
+            write(out)
+        self._files.move(hidden, f"{folder}/{own}")
+
+    def _read(self, name: str) -> bytes:
+        with self._files.open_input_stream(f"{self._folder}/{name}") as source:
+            data: bytes = source.read()
+        return data
+
+    def _exists(self, name: str) -> bool:
+        found = self._files.get_file_info(f"{self._folder}/{name}")
+        return bool(found.type is fs.FileType.File)
+
+    def _delete(self, name: str) -> None:
+        if self._exists(name):
+            self._files.delete_file(f"{self._folder}/{name}")
+
+    def _batches(self, name: str) -> list[int]:
+        selector = fs.FileSelector(f"{self._folder}/{name}", allow_not_found=True)
+        names = (info.base_name for info in self._files.get_file_info(selector))
+        return sorted(int(one) for one in names if one.isdigit())
+
+
+def _number(batch: int) -> str:
+    return f"{batch:0{_NUMBER_DIGITS}d}"
+
+
+def _head(facts: Mapping[str, Any]) -> bytes:
+    told = json.dumps(facts).encode()
+    return len(told).to_bytes(8, "little") + told
+
+
+def _facts(source: Any) -> dict[str, Any]:
+    length = int.from_bytes(source.read(8), "little")
+    found: dict[str, Any] = json.loads(source.read(length))
+    return found
+
+
+def _ipc(timed: Timed) -> bytes:
+    table = timed.tuples.append_column(_TAU, pa.array(timed.tau))
+    table = table.append_column(_ARRIVAL, pa.array(timed.arrivals))
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, table.schema, options=_IPC) as writer:
+        writer.write_table(table)
+    data: bytes = out.getvalue().to_pybytes()
+    return data
+
+
+def _timed(data: bytes) -> Timed:
+    table = pa.ipc.open_stream(data).read_all()
+    tau, arrivals = (table.column(name).to_numpy() for name in (_TAU, _ARRIVAL))
+    return Timed(table.drop_columns([_TAU, _ARRIVAL]), tau, arrivals)

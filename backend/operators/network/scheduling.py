@@ -1,0 +1,34 @@
+"""Which operator runs next: FIFO, round robin, Greedy, Chain (card A8; thesis, section 2.3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from backend.operators.network.job import Policy
+
+
+class Ready(NamedTuple):
+    """An operator that could run. place: in topological order, from 0; head: age of the oldest
+    element that waits for it, as any number that grows with time (τ)."""
+
+    place: int
+    head: int
+
+
+def choose(
+    policy: Policy, ready: Sequence[Ready], slopes: Mapping[int, tuple[float, int]], last: int
+) -> Ready:
+    """The next of some operators; at least one.
+
+    fifo: the one with the oldest element, the furthest downstream of those. round_robin: the next
+    behind ``last``, the one that ran before. greedy: the one that removes most elements per time;
+    chain: one of the steepest chain, the oldest element first inside it; ties by age, too. slopes:
+    place -> slope and chain number.
+    """
+    if policy == "round_robin":
+        return min(ready, key=lambda one: (one.place <= last, one.place))
+    if policy == "fifo":
+        return min(ready, key=lambda one: (one.head, -one.place))
+    none = (0.0, 0)
+    return min(ready, key=lambda one: (-slopes.get(one.place, none)[0], one.head, -one.place))

@@ -1,0 +1,342 @@
+"""A shard's part of a batch: state taken up, tuples put in order, the network run, answers written.
+
+Every shard is given all tuples of the batch, so that it knows their numbers and times, and takes in
+those that belong to it. A batch's effect is a function of the state after the one before, of the
+batch's tuples and of the plan; it may be run again, elsewhere, with the same outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+from urllib.parse import quote
+
+import numpy as np
+
+from backend.model.schema import Attribute
+from backend.operators.contract import KeptAside
+from backend.operators.network.arrow import answer_batch, answer_schema, columns64
+from backend.operators.network.blocks import Block
+from backend.operators.network.contract import Clock, NetworkOperator, Surroundings
+from backend.operators.network.homes import Attached, Done, DurableShard, ShardHome
+from backend.operators.network.input_manager import Advance, Arrived, Released, advance
+from backend.operators.network.job import NetworkJob
+from backend.operators.network.keyed import shards_of
+from backend.operators.network.network import Network
+from backend.operators.network.plan import (
+    NetworkPlan,
+    PlannedOperator,
+    RelationInput,
+    StreamInput,
+)
+from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.regions import Regions
+from backend.operators.network.reports import AnswerElement, NetworkReport
+from backend.operators.network.shard_reports import RECENT_ELEMENTS, ShardReport
+from backend.operators.network.strings import Strings
+from backend.operators.parts import Parts
+from backend.operators.reports import MISFITS_SHOWN
+from backend.operators.task import stream_folder
+from backend.operators.values import python_values
+
+#: Makes an operator around what its regions hold.
+Make: TypeAlias = Callable[[PlannedOperator, Surroundings], NetworkOperator]
+#: Scopes of a shard's regions.
+_OPERATORS: Final = "operators"
+_STRINGS: Final = "strings"
+
+
+class ReshardingRefused(Exception):
+    """The number of shards is not the one the state is laid out by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the state of a run's units is kept. log: URL of the folder of all redo logs; arenas:
+    folder on each machine that works, of this incarnation of the run."""
+
+    log: str
+    arenas: str
+
+    def log_of(self, unit: str) -> RedoLog:
+        """A unit's redo log."""
+        return RedoLog(f"{self.log}/{quote(unit, safe='')}")
+
+    def shard(self, unit: str, shard: int, n_shards: int) -> DurableShard:
+        """Where a shard of a unit is at home."""
+        folder = Path(self.arenas) / quote(unit, safe="") / str(shard)
+        return DurableShard(self.log_of(unit), folder, shard, n_shards)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkTask:
+    """What the shards of a unit do in a batch. version: of the job, as its redo log knows it.
+
+    ended: inputs that had given their last tuple before the batch. folder, format: the run's part
+    of the sink, '' where nothing is written. make: makes operators; None: as the plan says.
+    """
+
+    unit: str
+    batch_id: int
+    job: NetworkJob
+    version: str
+    ended: frozenset[str]
+    folder: str
+    format: str
+    make: Make | None = None
+
+
+def query_folder(folder: str, query: str) -> str:
+    """Where the answer of a query lies: folders ``query=NAME`` are a column to readers."""
+    return f"{folder}/query={quote(query, safe='')}"
+
+
+def answer_fields(plan: NetworkPlan, query: str) -> tuple[Attribute, ...]:
+    """The columns of a query's answer."""
+    return plan.operator(plan.answers[query].operator).fields
+
+
+def run_shard(
+    task: NetworkTask,
+    shard: int,
+    home: ShardHome,
+    arrived: Mapping[str, Sequence[Arrived]],
+    ended: Collection[str],
+) -> ShardReport:
+    """One shard's part of a batch. arrived: all its tuples, by input; ended: inputs that have given
+    their last one. Raises StateLost, ReshardingRefused."""
+
+    def job_of(version: str) -> NetworkJob | None:
+        if version == task.version:
+            return task.job
+        return home.job(version) if version else None
+
+    def replay(regions: Regions, version: str, segment: Segment) -> None:
+        before, job = job_of(version), job_of(segment.version)
+        assert job is not None
+        _forget_gone(regions, None if before is None else before.plan, job.plan)
+        _Player(job, shard, regions, task.make).play(segment.released)
+
+    with home.attached(task.batch_id, replay) as state:
+        before = job_of(state.version)
+        if before is not None and before.n_shards != task.job.n_shards:
+            raise ReshardingRefused(
+                f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
+                f"out for {before.n_shards}; begin another run for another number"
+            )
+        _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
+        moved = advance(task.job, state.inputs, arrived, ended, task.ended)
+        player = _Player(task.job, shard, state.regions, task.make)
+        played = player.play(moved.released)
+        parts = _write(task, shard, played, player.strings)
+        segment = Segment(task.version, moved.released, state.how == "new")
+        n_tuples = sum(one.n_tuples for one in played.report.operators.values())
+        n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
+        report = _told(played, player.strings, task.job.plan, state, moved, n_bytes)
+        return _report(task, shard, report, parts, moved, arrived, frozenset(ended))
+
+
+class _Played(NamedTuple):
+    answers: Mapping[str, Block]
+    report: NetworkReport
+
+
+class _Player:
+    """A job's operators in a shard, made around its state. Only here are kernels loaded."""
+
+    def __init__(self, job: NetworkJob, shard: int, regions: Regions, make: Make | None) -> None:
+        from backend.operators.network import making, netting
+
+        self._job, self._shard, self._make = job, shard, make or making.make
+        self._net = netting.net
+        self._regions = regions.scope(_OPERATORS)
+        self.strings = Strings(regions.scope(_STRINGS))
+        self._key_of = {
+            input: place for group in job.plan.groups for input, place in group.keys.items()
+        }
+
+    def play(self, released: Released) -> _Played:
+        """Have tuples go through the network."""
+        job = self._job
+        if not released.has_begun:
+            return _Played({}, NetworkReport(heartbeat=released.heartbeat))
+        arrived = {name: (released.first[name], timed.tau) for name, timed in released.rows.items()}
+        surroundings = Surroundings(
+            job.plan,
+            self._regions,
+            self.strings,
+            Clock(released.begin, arrived),
+            _Relations(job, self._shard, self.strings, self._key_of),
+        )
+        members = _members(job.plan, self._shard)
+        own = [one for one in job.plan.operators if one.id in members]
+        operators = {one.id: self._make(one, surroundings) for one in own if one.inputs}
+        network = Network(job, members, operators, surroundings)
+        arrivals = {
+            one.id: self._arrivals(one, one.work, released)
+            for one in own
+            if isinstance(one.work, StreamInput)
+        }
+        answers, report = network.step(arrivals, released.heartbeat)
+        netted = {
+            query: self._net(block, answer_fields(job.plan, query), self.strings)
+            for query, block in answers.items()
+        }
+        return _Played(netted, report)
+
+    def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
+        """What a stream's input takes in of a batch, in this shard."""
+        timed = released.rows[work.stream]
+        seq = released.first[work.stream] + np.arange(len(timed), dtype=np.int64)
+        table = timed.tuples.select(list(work.columns))
+        tau = timed.tau
+        if one.id in self._key_of and self._job.n_shards > 1:
+            key = table.column(self._key_of[one.id])
+            rows = np.flatnonzero(shards_of(key, self._job.n_shards) == self._shard)
+            table, tau, seq = table.take(rows), tau[rows], seq[rows]
+        columns = columns64(table, one.fields, self.strings)
+        return Block(tau, np.ones(len(tau), np.int8), columns, seq)
+
+
+class _Relations(Mapping[str, Block]):
+    """Stored relations as their inputs take them in, in this shard; made when they are read."""
+
+    def __init__(
+        self, job: NetworkJob, shard: int, strings: Strings, key_of: Mapping[str, int]
+    ) -> None:
+        self._job, self._shard, self._strings, self._key_of = job, shard, strings, key_of
+        self._own = {
+            one.id: (one, one.work)
+            for one in job.plan.operators
+            if isinstance(one.work, RelationInput)
+        }
+
+    def __getitem__(self, id: str) -> Block:
+        one, work = self._own[id]
+        table = self._job.relations[work.relation].select(list(work.columns))
+        if id in self._key_of:
+            key = table.column(self._key_of[id])
+            table = table.filter(shards_of(key, self._job.n_shards) == self._shard)
+        n = table.num_rows
+        columns = columns64(table, one.fields, self._strings)
+        return Block(np.zeros(n, np.int64), np.ones(n, np.int8), columns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._own)
+
+    def __len__(self) -> int:
+        return len(self._own)
+
+
+def _members(plan: NetworkPlan, shard: int) -> frozenset[str]:
+    """The operators that run in a shard; those of groups without keys do in shard 0."""
+    own = (group.operators for group in plan.groups if group.keys or shard == 0)
+    return frozenset(id for operators in own for id in operators)
+
+
+def _forget_gone(regions: Regions, before: NetworkPlan | None, now: NetworkPlan) -> None:
+    """Drop the state of operators that are no more."""
+    if before is None or before is now:
+        return
+    remaining = {one.id for one in now.operators}
+    for one in before.operators:
+        if one.id not in remaining:
+            regions.scope(_OPERATORS).drop(one.id)
+
+
+def _write(
+    task: NetworkTask, shard: int, played: _Played, strings: Strings
+) -> dict[str, tuple[str, ...]]:
+    """Write the answers' part files; their names in the staging folders, by query."""
+    found = {}
+    for query, block in played.answers.items():
+        if not task.folder or not len(block):
+            continue
+        fields = answer_fields(task.job.plan, query)
+        schema, folder = answer_schema(fields), query_folder(task.folder, query)
+        parts = Parts(folder, task.format, schema, task.batch_id, shard)
+        parts.add(answer_batch(block, fields, strings))
+        found[query] = parts.close()
+    return found
+
+
+def _told(
+    played: _Played,
+    strings: Strings,
+    plan: NetworkPlan,
+    state: Attached,
+    moved: Advance,
+    n_bytes: int,
+) -> NetworkReport:
+    """The network's report, with what is known around it."""
+    recent = {
+        query: _elements(block, plan, query, strings) for query, block in played.answers.items()
+    }
+    return replace(
+        played.report,
+        answers={query: len(block) for query, block in played.answers.items()},
+        net={query: int(block.sign.sum()) for query, block in played.answers.items()},
+        recent={query: elements for query, elements in recent.items() if elements},
+        n_late={name: len(late) for name, late in moved.late.items()},
+        pending={name: len(timed) for name, timed in moved.state.pending.items()},
+        state_bytes=state.regions.n_bytes,
+        log_bytes=n_bytes,
+        attached={state.how: 1},
+    )
+
+
+def _elements(
+    block: Block, plan: NetworkPlan, query: str, strings: Strings
+) -> tuple[AnswerElement, ...]:
+    """The last elements of an answer."""
+    fields = answer_fields(plan, query)
+    last = block.take(slice(max(0, len(block) - RECENT_ELEMENTS), None))
+    batch = answer_batch(last, fields, strings)
+    columns = [python_values(column) for column in batch.columns[: len(fields)]]
+    names = [field.name for field in fields]
+    rows = zip(*columns, strict=True) if columns else iter([()] * len(last))
+    return tuple(
+        AnswerElement(dict(zip(names, row, strict=True)), tau, sign)
+        for row, tau, sign in zip(rows, last.tau.tolist(), last.sign.tolist(), strict=True)
+    )
+
+
+def _report(
+    task: NetworkTask,
+    shard: int,
+    report: NetworkReport,
+    parts: Mapping[str, tuple[str, ...]],
+    moved: Advance,
+    arrived: Mapping[str, Sequence[Arrived]],
+    ended: frozenset[str],
+) -> ShardReport:
+    """What all shards know alike is told by shard 0."""
+    if shard:
+        report = replace(report, n_late={}, pending={})
+        return ShardReport(task.unit, shard, report, parts)
+    kept = {name: late.kept_aside() for name, late in moved.late.items()}
+    shown = {name: tuple(found[:MISFITS_SHOWN]) for name, found in kept.items()}
+    n_tuples = sum(one.tuples.num_rows for chunks in arrived.values() for one in chunks)
+    return ShardReport(
+        task.unit,
+        shard,
+        replace(report, late=shown),
+        parts,
+        {name: _keep_aside(task, name, found) for name, found in kept.items()},
+        n_tuples - sum(map(len, moved.late.values())),
+        moved.slowest,
+        ended,
+    )
+
+
+def _keep_aside(task: NetworkTask, stream: str, late: Sequence[KeptAside]) -> tuple[str, ...]:
+    """Write late tuples where the stream's misfits go; the file's name in the staging folder."""
+    if not task.folder:
+        return ()
+    schema = answer_schema(task.job.schemas[stream].attributes)
+    folder = stream_folder(task.folder, stream)
+    parts = Parts(folder, task.format, schema, task.batch_id, 0)
+    parts.keep_aside(late)
+    return parts.close()

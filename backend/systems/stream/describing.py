@@ -1,0 +1,215 @@
+"""Operators of a network in words: role, name, and what there is to say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final
+
+from backend.cql.nodes import At, Column, Widened
+from backend.cql.printer import format_expression
+from backend.operators.network.plan import (
+    AggregateCall,
+    AggregateOp,
+    AntiJoinOp,
+    DistinctOp,
+    JoinOp,
+    NetworkPlan,
+    OperatorWork,
+    PlannedOperator,
+    ProjectOp,
+    RelationInput,
+    SelectOp,
+    SetOp,
+    StreamInput,
+    ToStreamOp,
+    WindowOp,
+)
+from storage.vocabulary.records import Json
+
+ROLES: Final[Mapping[type[OperatorWork], str]] = {
+    StreamInput: "input",
+    RelationInput: "source",
+    SelectOp: "select",
+    ProjectOp: "project",
+    WindowOp: "window",
+    JoinOp: "join",
+    SetOp: "set operation",
+    AntiJoinOp: "antijoin",
+    AggregateOp: "aggregate",
+    DistinctOp: "distinct",
+    ToStreamOp: "relation to stream",
+}
+#: Names are cut to so many characters; the whole is a fact.
+LONGEST_NAME: Final = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An operator in words. name: unique in its plan, without a slash; keeps: what its synopsis
+    holds, '' for operators without state; facts: everything else."""
+
+    id: str
+    role: str
+    name: str
+    keeps: str
+    facts: Mapping[str, Json]
+
+
+def described(plan: NetworkPlan) -> dict[str, Described]:
+    """All operators of a plan, by id."""
+    by_id = {one.id: one for one in plan.operators}
+    readers, sharded = readers_of(plan), _sharded(plan)
+    found: dict[str, Described] = {}
+    taken: dict[str, int] = {}
+    for one in plan.operators:
+        columns = [[f.name for f in by_id[input].fields] for input in one.inputs]
+        told, facts = _told(one.work, columns)
+        facts = {"text": told, **facts, "queries": readers[one.id], **sharded.get(one.id, {})}
+        name = _unique(_short(told), taken)
+        found[one.id] = Described(one.id, ROLES[type(one.work)], name, _keeps(one), facts)
+    return found
+
+
+def readers_of(plan: NetworkPlan) -> dict[str, list[str]]:
+    """Operator -> the queries whose answers its elements go into, sorted."""
+    found: dict[str, set[str]] = {one.id: set() for one in plan.operators}
+    for query, answer in plan.answers.items():
+        found[answer.operator].add(query)
+    for one in reversed(plan.operators):
+        for input in one.inputs:
+            found[input] |= found[one.id]
+    return {id: sorted(queries) for id, queries in found.items()}
+
+
+def _sharded(plan: NetworkPlan) -> dict[str, dict[str, Json]]:
+    """Operator -> the key that says its shard (of each input), and why."""
+    by_id = {one.id: one for one in plan.operators}
+    found: dict[str, dict[str, Json]] = {}
+    for group in plan.groups:
+        key = {_label(by_id[id]): by_id[id].fields[at].name for id, at in group.keys.items()}
+        for id in group.operators:
+            found[id] = {"shard_key": key, "shard_why": group.why}
+    return found
+
+
+def _label(input: PlannedOperator) -> str:
+    work = input.work
+    if isinstance(work, StreamInput):
+        return work.stream
+    return work.relation if isinstance(work, RelationInput) else input.id
+
+
+def _unique(name: str, taken: dict[str, int]) -> str:
+    taken[name] = taken.get(name, 0) + 1
+    return name if taken[name] == 1 else _unique(f"{name} ({taken[name]})", taken)
+
+
+def _short(text: str) -> str:
+    told = text.replace("/", "÷")
+    return told if len(told) <= LONGEST_NAME else f"{told[: LONGEST_NAME - 1]}…"
+
+
+def _keeps(one: PlannedOperator) -> str:
+    work = one.work
+    if isinstance(work, WindowOp):
+        return "" if work.kind == "unbounded" else "the window"
+    if isinstance(work, JoinOp | AntiJoinOp):
+        return "its inputs"
+    if isinstance(work, AggregateOp):
+        return "groups"
+    if isinstance(work, DistinctOp):
+        return "counts of tuples"
+    if isinstance(work, SetOp):
+        return "" if work.word == "union" else "counts of both inputs"
+    if isinstance(work, ToStreamOp):
+        return "the relation" if work.word == "rstream" else ""
+    return ""
+
+
+def _told(work: OperatorWork, columns: Sequence[Sequence[str]]) -> tuple[str, dict[str, Json]]:
+    """What an operator does, and facts. columns: names of each input's."""
+    if isinstance(work, StreamInput):
+        return work.stream, {"stream": work.stream}
+    if isinstance(work, RelationInput):
+        return work.relation, {"relation": work.relation, "note": "a stored relation"}
+    if isinstance(work, JoinOp):
+        return _join(work, columns)
+    if isinstance(work, SetOp):
+        return work.word, {}
+    if isinstance(work, AntiJoinOp):
+        return _antijoin(work, columns)
+    return _unary(work, columns[0])
+
+
+def _unary(work: OperatorWork, names: Sequence[str]) -> tuple[str, dict[str, Json]]:
+    if isinstance(work, SelectOp):
+        return expression_text(work.condition, names), {}
+    if isinstance(work, ProjectOp):
+        return ", ".join(expression_text(one, names) for one in work.expressions), {}
+    if isinstance(work, WindowOp):
+        text = window_text(work, names)
+        return text, {"window": text}
+    if isinstance(work, AggregateOp):
+        calls = ", ".join(_call(call, names) for call in work.calls)
+        groups = [names[place] for place in work.groups]
+        by = f" by {', '.join(groups)}" if groups else ""
+        return f"{calls or 'groups'}{by}", {"groups": groups}
+    return {"istream": "Istream", "dstream": "Dstream", "rstream": "Rstream"}.get(
+        getattr(work, "word", ""), "Distinct"
+    ), {}
+
+
+def window_text(work: WindowOp, names: Sequence[str]) -> str:
+    """``[Partition By a Rows 5]``; sizes of time are ticks."""
+    if work.kind == "unbounded":
+        return "[Rows Unbounded]"
+    if work.kind == "range":
+        slide = f" Slide {work.slide} ticks" if work.slide != 1 else ""
+        return f"[Range {work.size} ticks{slide}]" if work.size or slide else "[Now]"
+    by = f"Partition By {', '.join(names[place] for place in work.by)} " if work.by else ""
+    return f"[{by}Rows {work.size}]"
+
+
+def _join(work: JoinOp, columns: Sequence[Sequence[str]]) -> tuple[str, dict[str, Json]]:
+    classes = [
+        " = ".join(dict.fromkeys(columns[input][place] for input, place in one))
+        for one in work.equal
+    ]
+    flat = [name for names in columns for name in names]
+    rest = [] if work.residual is None else [expression_text(work.residual, flat)]
+    orders = [list(order) for order in work.orders]
+    facts = {"attributes": classes, "n_inputs": len(columns), "probe_orders": orders}
+    return " and ".join([*classes, *rest]) or "all combinations", facts
+
+
+def _antijoin(work: AntiJoinOp, columns: Sequence[Sequence[str]]) -> tuple[str, dict[str, Json]]:
+    left, right = columns
+    pairs = [(left[a], right[b]) for a, b in work.equal]
+    text = " and ".join(a if a == b else f"{a} = {b}" for a, b in pairs)
+    return f"not in: {text}", {"null_aware": work.null_aware}
+
+
+def _call(call: AggregateCall, names: Sequence[str]) -> str:
+    if call.column is None:
+        return f"{call.function}(*)"
+    return f"{call.function}({'Distinct ' if call.distinct else ''}{names[call.column]})"
+
+
+def expression_text(node: Any, names: Sequence[str]) -> str:
+    """An expression over columns by place as CQL, with their names."""
+    return format_expression(_named(node, names))
+
+
+def _named(node: Any, names: Sequence[str]) -> Any:
+    """The expression with a name in place of each column's number."""
+    if isinstance(node, At):
+        return Column(node.at, "", names[node.index], node.type)
+    if isinstance(node, Widened):
+        return _named(node.operand, names)
+    if isinstance(node, tuple):
+        return tuple(_named(part, names) for part in node)
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    parts = {f.name: _named(getattr(node, f.name), names) for f in fields(node) if f.init}
+    return replace(node, **parts)

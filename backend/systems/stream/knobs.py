@@ -1,0 +1,60 @@
+"""The knobs of an operator network: what people may turn, with unit, range and help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from backend.model.knobs import Knobs, knob
+
+SCHEDULERS: Final = ("fifo", "round_robin", "greedy", "chain")
+IMPLICIT_ISTREAM: Final = ("unwindowed", "monotonic", "never")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamKnobs(Knobs):
+    """The knobs of a unit and their values in force."""
+
+    scheduler: str = knob(
+        "chain",
+        choices=SCHEDULERS,
+        help="Which operator runs next: fifo, the one with the oldest element; round_robin, in "
+        "turn; greedy, the one that releases most memory per time; chain, by the steepest part of "
+        "its path's progress chart. Results are the same.",
+    )
+    load: float = knob(
+        0.9,
+        low=0.1,
+        high=10,
+        scale="log",
+        help="Share of the processor's time that the tuples of a batch take as they arrive, by "
+        "event time. Above 1 queues grow until the end of the batch, which shows what the "
+        "scheduler is for.",
+    )
+    queue_capacity: int = knob(
+        0,
+        low=0,
+        high=100_000_000,
+        unit="tuples",
+        help="Elements a queue may hold before the operator that fills it waits. 0: without limit.",
+    )
+    sharing: bool = knob(
+        True,
+        help="Windows and joins over the same tuples keep them once, in a store; each sees its "
+        "own part of it. Results are the same.",
+    )
+    implicit_istream: str = knob(
+        "unwindowed",
+        choices=IMPLICIT_ISTREAM,
+        help="Which queries written without Istream answer a stream all the same: unwindowed, "
+        "those over streams without any window clause whose answer only grows; monotonic, all "
+        "whose answer only grows; never, none.",
+    )
+    shards: int = knob(
+        1,
+        low=1,
+        high=64,
+        unit="shards",
+        help="Parts the network runs in, side by side; operators that compare by a key are spread "
+        "over them. Fixed for a run.",
+    )

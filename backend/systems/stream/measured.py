@@ -1,0 +1,73 @@
+"""What the operators of a network did lately; older batches fade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.reports import OperatorCounts
+
+#: What a batch keeps of its weight when another one is over.
+FADING: Final = 0.5
+#: Operators that were never seen busy cost this, us per element.
+LEAST_US: Final = 1e-3
+
+
+@dataclass
+class OperatorProfile:
+    """Faded sums of an operator. n_in, n_out: elements; busy_us: processing time."""
+
+    n_in: float = 0.0
+    n_out: float = 0.0
+    busy_us: float = 0.0
+
+    def add(self, counts: OperatorCounts) -> None:
+        """Another batch; those before it fade."""
+        self.n_in = self.n_in * FADING + counts.n_in
+        self.n_out = self.n_out * FADING + counts.n_out
+        self.busy_us = self.busy_us * FADING + counts.busy_ns / 1e3
+
+
+@dataclass
+class NetworkProfile:
+    """Of all operators, by id."""
+
+    operators: dict[str, OperatorProfile] = field(default_factory=dict)
+
+    def ran(self, counts: Mapping[str, OperatorCounts]) -> None:
+        """A batch is over."""
+        for id, one in counts.items():
+            self.operators.setdefault(id, OperatorProfile()).add(one)
+
+    def only(self, plan: NetworkPlan) -> None:
+        """Forget operators that are not in the plan."""
+        known = {one.id for one in plan.operators}
+        self.operators = {id: one for id, one in self.operators.items() if id in known}
+
+    @property
+    def selectivities(self) -> dict[str, float]:
+        """Operator -> elements out for each taken in; of those that took some."""
+        return {id: one.n_out / one.n_in for id, one in self.operators.items() if one.n_in > 0}
+
+    @property
+    def costs(self) -> dict[str, float]:
+        """Operator -> processing time for each element it took, us; of those that took some."""
+        return {
+            id: max(one.busy_us / one.n_in, LEAST_US)
+            for id, one in self.operators.items()
+            if one.n_in > 0
+        }
+
+    @property
+    def n_in(self) -> dict[str, float]:
+        """Operator -> elements it took."""
+        return {id: one.n_in for id, one in self.operators.items()}
+
+    def work_us(self, plan: NetworkPlan) -> float:
+        """Processing time of all operators for each element that came in; 0: unknown."""
+        inputs = {one.id for one in plan.operators if not one.inputs}
+        n = sum(one.n_in for id, one in self.operators.items() if id in inputs)
+        costs, taken = self.costs, self.n_in
+        return sum(costs[id] * taken[id] for id in costs if id not in inputs) / n if n else 0.0

@@ -1,0 +1,181 @@
+"""What an operator network did in a batch as samples and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from backend.model.ids import entity_id, unit_entity
+from backend.operators.network.plan import JoinOp, StreamInput
+from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
+from backend.systems.publishing import Values, samples_of
+from backend.systems.stream.chaining import Chaining
+from backend.systems.stream.chains import Step, progress
+from backend.systems.stream.layout import NetworkLayout
+from storage.vocabulary.records import Matrix, Sample
+
+#: Queues shown in the matrix of curves: those in which most elements waited.
+MOST_CURVES: Final = 40
+
+
+def samples(
+    layout: NetworkLayout,
+    report: NetworkReport,
+    chaining: Chaining,
+    n_shards: int,
+    seconds: float | None,
+    registered: Mapping[str, int],
+) -> list[Sample]:
+    """All samples of a batch. seconds: since the batch before, None for the first; registered:
+    queries that answer, to the batch they are registered since."""
+    found: list[Sample] = []
+    busy = sum(one.busy_ns for one in report.operators.values())
+    for id, words in layout.words.items():
+        counts = report.operators.get(id, OperatorCounts())
+        found += samples_of(layout.operator(id), _operator(counts, busy, seconds))
+        found += samples_of(layout.operator(id), _special(layout, id, counts, report, chaining))
+        if words.keeps:
+            own: Values = {
+                "size_tuples": (counts.n_tuples, "tuples"),
+                "state_bytes": (counts.n_bytes, "bytes"),
+            }
+            found += samples_of(layout.synopsis(id), own)
+    for id, curve in report.queues.items():
+        found += samples_of(layout.queue(id), _queue(curve, seconds))
+    for query in registered:
+        n = report.answers.get(query, 0)
+        found.append(Sample(layout.answer(query), "reached_tuples", n, "tuples"))
+        found.append(Sample(layout.answer_queue(query), "flow_tuples", n, "tuples"))
+        answer: Values = {
+            "answer_tuples": (n, "tuples"),
+            "net_tuples": (report.net.get(query, 0), "tuples"),
+        }
+        found += samples_of(entity_id(layout.unit_id, "query", query), answer)
+    return found + samples_of(unit_entity(layout.unit_id), _unit(layout, report, n_shards, busy))
+
+
+def _operator(counts: OperatorCounts, busy_ns: int, seconds: float | None) -> Values:
+    n_in, n_out = counts.n_in, counts.n_out
+    found: dict[str, tuple[float | None, str]] = {
+        "reached_tuples": (n_in, "tuples"),
+        "emitted_tuples": (n_out, "tuples"),
+        "element_selectivity": (n_out / n_in if n_in else None, ""),
+        "processing_us": (counts.busy_ns / 1e3 / n_in if n_in else None, "us/tuple"),
+        "time_share": (counts.busy_ns / busy_ns if busy_ns else None, "prob"),
+        "scheduled_runs": (counts.n_runs, "runs"),
+    }
+    if seconds:
+        found["in_per_s"] = (n_in / seconds, "tuples/s")
+        found["out_per_s"] = (n_out / seconds, "tuples/s")
+    return found
+
+
+def _special(
+    layout: NetworkLayout,
+    id: str,
+    counts: OperatorCounts,
+    report: NetworkReport,
+    chaining: Chaining,
+) -> Values:
+    """What not all operators have."""
+    work = layout.plan.operator(id).work
+    found: dict[str, tuple[float | None, str]] = {}
+    if id in chaining.slopes:
+        slope, number = chaining.slopes[id]
+        found |= {"chain_number": (number, ""), "chain_slope": (slope, "tuples/us")}
+    if isinstance(work, StreamInput):
+        found["late_tuples"] = (report.n_late.get(work.stream, 0), "tuples")
+        found["pending_tuples"] = (report.pending.get(work.stream, 0), "tuples")
+    if isinstance(work, JoinOp):
+        probes = counts.counters.get("probes")
+        found["probes"] = (probes, "probes")
+        found["join_selectivity"] = (counts.n_out / probes if probes else None, "")
+    return found
+
+
+def _queue(curve: QueueCurve, seconds: float | None) -> Values:
+    held = curve.tuples
+    found: dict[str, tuple[float | None, str]] = {
+        "flow_tuples": (curve.n_passed, "tuples"),
+        "size_tuples": (int(held[-1]) if len(held) else 0, "tuples"),
+        "queue_peak_tuples": (curve.high, "tuples"),
+        "queue_mean_tuples": (float(held.mean()) if len(held) else 0.0, "tuples"),
+        "queue_bytes": (curve.high * curve.n_bytes, "bytes"),
+    }
+    if seconds:
+        found["in_per_s"] = (curve.n_passed / seconds, "tuples/s")
+    return found
+
+
+def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
+    n_in = sum(
+        counts.n_in
+        for id, counts in report.operators.items()
+        if id in layout.words and layout.words[id].role == "input"
+    )
+    visits = sum(
+        counts.n_in
+        for id, counts in report.operators.items()
+        if id in layout.words and layout.plan.operator(id).inputs
+    )
+    return {
+        "heartbeat": (report.heartbeat, "ticks"),
+        "pending_tuples": (sum(report.pending.values()), "tuples"),
+        "state_bytes": (report.state_bytes, "bytes"),
+        "log_bytes": (report.log_bytes, "bytes"),
+        "shards": (n_shards, "shards"),
+        "visits_per_tuple": (visits / n_in if n_in else None, "visits/tuple"),
+        "network_us": (busy_ns / 1e3 / n_in if n_in else None, "us/tuple"),
+    }
+
+
+def curve_matrix(layout: NetworkLayout, report: NetworkReport) -> Matrix:
+    """How many elements each queue held at the instants of a batch; None where nobody looked."""
+    ranked = sorted(report.queues, key=lambda id: -report.queues[id].high)[:MOST_CURVES]
+    shown = [id for id in report.queues if id in set(ranked) and report.queues[id].high]
+    curves = [report.queues[id] for id in shown]
+    times = sorted({int(time) for curve in curves for time in curve.times})
+    values: list[list[Any]] = []
+    for curve in curves:
+        held = dict(zip(curve.times.tolist(), curve.tuples.tolist(), strict=True))
+        values.append([held.get(time) for time in times])
+    ids = [layout.queue(id) for id in shown]
+    return Matrix(
+        name="queue curve",
+        kind="queue curve",
+        rows=tuple(ids),
+        columns=tuple(map(str, times)),
+        values=values,
+        unit="tuples",
+        n=len(times),
+        row_stats={"peak": [curve.high for curve in curves]},
+    )
+
+
+def progress_matrix(
+    layout: NetworkLayout, steps: tuple[tuple[Step, ...], ...], chaining: Chaining
+) -> Matrix:
+    """The progress chart of each path: time spent and what is left behind each operator."""
+    rows, values = [], []
+    for number, path in enumerate(steps):
+        for step, point in zip(path, progress(path)[1:], strict=True):
+            slope, chain = chaining.slopes.get(step.id, (None, None))
+            rows.append(layout.operator(step.id))
+            values.append([number, point.time, point.size, chain, slope])
+    columns = ("path", "time_us", "size", "chain", "chain_slope")
+    names = [layout.names[step.id] for path in steps for step in path]
+    return Matrix(
+        name="progress chart",
+        kind="progress chart",
+        rows=tuple(rows),
+        columns=columns,
+        values=values,
+        row_stats={"name": names},
+    )
+
+
+def mean_waiting(report: NetworkReport) -> float:
+    """Elements in all queues, on average over the instants of a batch."""
+    return float(sum(np.mean(c.tuples) for c in report.queues.values() if len(c.tuples)))

@@ -1,0 +1,1 @@
+"""A textual client of the dashboard's API; standard library only."""

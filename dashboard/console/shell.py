@@ -1,0 +1,266 @@
+"""The shell: what is registered, what comes out, and every change an operator can ask for."""
+
+from __future__ import annotations
+
+import cmd
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TextIO
+
+from dashboard.console.client import ApiClient, Unanswered
+
+#: A change is answered at a batch boundary; how long to wait for it.
+ANSWER_S: Final = 15.0
+POLL_S: Final = 0.2
+SHOWN: Final = 20
+
+
+class CommandShell(cmd.Cmd):
+    """One command a line; 'help' lists them. out: where answers are printed."""
+
+    intro = "Planwatch. 'help' lists the commands, 'quit' leaves."
+
+    def __init__(self, client: ApiClient, run: str = "", out: TextIO | None = None) -> None:
+        super().__init__(stdout=out or sys.stdout)
+        self._client, self._run = client, run
+        self.n_failed = 0
+
+    @property
+    def prompt(self) -> str:  # type: ignore[override]
+        """The run that is talked about."""
+        return f"{self._run or 'newest run'}> "
+
+    def onecmd(self, line: str) -> bool:
+        """Do one command; what is refused is said, and counted."""
+        try:
+            return bool(super().onecmd(line))
+        except Unanswered as refusal:
+            self.n_failed += 1
+            self._say(str(refusal))
+        except KeyboardInterrupt:
+            self._say("")
+        return False
+
+    def emptyline(self) -> bool:
+        """Nothing is done for nothing."""
+        return False
+
+    def default(self, line: str) -> None:
+        """An unknown command."""
+        raise Unanswered(f"There is no command {line.split()[0]!r}; 'help' lists them.")
+
+    # ------------------------------------------------------------------ looking
+
+    def do_runs(self, rest: str) -> None:
+        """runs: all runs, newest first"""
+        rows = self._client.get("runs")
+        self._table(rows, ("id", "workload", "state", "note"))
+
+    def do_use(self, rest: str) -> None:
+        """use RUN: talk about this run; without a name about the newest"""
+        self._run = rest.strip()
+        self._say(f"run {self._id()}")
+
+    def do_streams(self, rest: str) -> None:
+        """streams: what the run reads"""
+        rows = self._get("inputs")
+        shown = [
+            {**row, "schema": ", ".join(" ".join(pair) for pair in row["schema"])} for row in rows
+        ]
+        self._table(shown, ("name", "state", "timestamp", "schema", "note"))
+
+    def do_queries(self, rest: str) -> None:
+        """queries: what is registered, with its text"""
+        rows = [{"name": q["name"], **q["properties"]} for q in self._get("queries")]
+        self._table(rows, ("name", "paused", "text"))
+
+    def do_plan(self, rest: str) -> None:
+        """plan: the operators of the plans in force, each with what feeds it"""
+        for unit in self._get("units"):
+            plans = self._get("plans", unit=unit["id"])
+            if plans:
+                self._say(f"{unit['title']}: plan {plans[-1]['version']}, {plans[-1]['reason']}")
+                self._say("\n".join(tree(plans[-1]["graph"])))
+
+    def do_knobs(self, rest: str) -> None:
+        """knobs: their values, ranges and meaning"""
+        rows = [
+            {**knob, "range": ", ".join(knob["choices"]) or f"{knob['low']} .. {knob['high']}"}
+            for knob in self._get("knobs")
+        ]
+        self._table(rows, ("scope", "name", "value", "unit", "range", "help"))
+
+    def do_results(self, rest: str) -> None:
+        """results [QUERY]: the newest results"""
+        for row in self._results(rest.strip())[-SHOWN:]:
+            self._say(result_line(row))
+
+    def do_watch(self, rest: str) -> None:
+        """watch [QUERY]: results as they come, until Ctrl-C"""
+        query, seen = rest.strip(), -1
+        while True:
+            for row in self._results(query):
+                if row["batch"] > seen:
+                    self._say(result_line(row))
+            seen = max([seen, *(row["batch"] for row in self._results(query))])
+            if self._client.get("runs", self._id())["state"] not in ("starting", "running"):
+                return
+            time.sleep(POLL_S * 5)
+
+    def do_events(self, rest: str) -> None:
+        """events: what happened last"""
+        self._table(self._get("events")[-SHOWN:], ("batch", "kind", "title", "detail"))
+
+    # ------------------------------------------------------------------ changing
+
+    def do_register(self, rest: str) -> None:
+        """register NAME CQL: add a continuous query"""
+        name, text = self._two(rest, "register NAME CQL")
+        self._change("POST", "queries", body={"name": name, "text": text})
+
+    def do_pause(self, rest: str) -> None:
+        """pause QUERY"""
+        self._change("POST", "queries", self._one(rest, "pause QUERY"), "pause")
+
+    def do_resume(self, rest: str) -> None:
+        """resume QUERY"""
+        self._change("POST", "queries", self._one(rest, "resume QUERY"), "resume")
+
+    def do_remove(self, rest: str) -> None:
+        """remove QUERY"""
+        self._change("DELETE", "queries", self._one(rest, "remove QUERY"))
+
+    def do_set(self, rest: str) -> None:
+        """set [SCOPE/]KNOB VALUE [REASON]: turn a knob"""
+        knob, words = self._two(rest, "set KNOB VALUE [REASON]")
+        value, _, reason = words.partition(" ")
+        scope, slash, name = knob.rpartition("/")
+        body = {"knob": name, "value": _value(value), "reason": reason.strip()}
+        self._change("POST", "commands", body=body | ({"scope": scope} if slash else {}))
+
+    def do_quit(self, rest: str) -> bool:
+        """quit: leave"""
+        return True
+
+    do_EOF = do_quit
+
+    # ------------------------------------------------------------------ helpers
+
+    def _id(self) -> str:
+        if self._run:
+            return self._run
+        runs = self._client.get("runs")
+        if not runs:
+            raise Unanswered("The store holds no run yet.")
+        return str(runs[0]["id"])
+
+    def _get(self, *path: str, **query: object) -> Any:
+        return self._client.get("runs", self._id(), *path, **query)
+
+    def _results(self, query: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._get("results", query=query or None)
+        return found
+
+    def _change(self, method: str, *path: str, body: object = None) -> None:
+        """Ask, and wait for the engine's word."""
+        asked = self._client.change(method, "runs", self._id(), *path, body=body)
+        deadline = time.monotonic() + ANSWER_S
+        while asked["state"] == "requested" and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+            asked = self._get("commands", str(asked["id"]))
+        if asked["state"] == "refused":
+            raise Unanswered(f"Refused: {asked['answer']}.")
+        waits = f"requested as command {asked['id']}; no batch has answered yet"
+        self._say(asked["answer"] if asked["state"] == "applied" else waits)
+
+    def _one(self, rest: str, usage: str) -> str:
+        words = shlex.split(rest)
+        if len(words) != 1:
+            raise Unanswered(f"usage: {usage}")
+        return words[0]
+
+    def _two(self, rest: str, usage: str) -> tuple[str, str]:
+        first, _, second = rest.strip().partition(" ")
+        if not second.strip():
+            raise Unanswered(f"usage: {usage}")
+        return first, second.strip()
+
+    def _table(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+        self._say("\n".join(table(rows, columns)) if rows else "none")
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(f"{text}\n")
+        self.stdout.flush()
+
+
+def _value(text: str) -> object:
+    """A number, true, false, or the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
+    """Lines of a table; the last column is as wide as it needs."""
+    cells = [list(columns), *([_cell(row.get(name)) for name in columns] for row in rows)]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) for line in cells]
+    return [line.rstrip() for line in lines]
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else " ".join(str(value).split())
+
+
+def result_line(row: Mapping[str, Any]) -> str:
+    """A result: batch, sign and time where it has them, values, queries."""
+    values = dict(row["values"])
+    sign = {1: "+", -1: "−"}.get(values.pop("_sign", 0), " ")
+    tau = values.pop("_tau", None)
+    shown = ", ".join(f"{name}={_cell(value)}" for name, value in values.items())
+    when = "" if tau is None else f" @{tau}"
+    return f"{sign} batch {row['batch']}{when}  {' '.join(row['query_ids'])}: {shown}"
+
+
+def tree(graph: Mapping[str, Any]) -> list[str]:
+    """The operators of a plan graph: outputs first, each above what feeds it, indented."""
+    nodes = {node["id"]: node for node in graph["nodes"]}
+    feeding: dict[str, list[str]] = {id: [] for id in nodes}
+    for edge in graph["edges"]:
+        feeding[edge["target"]].append(edge["source"])
+    fed = {source for sources in feeding.values() for source in sources}
+    lines: list[str] = []
+    seen: set[str] = set()
+
+    def walk(id: str, depth: int) -> None:
+        again = "  (above)" if id in seen and feeding[id] else ""
+        lines.append(f"{'  ' * depth}{nodes[id]['name']} [{nodes[id]['role']}]{again}")
+        if id not in seen:
+            seen.add(id)
+            for source in feeding[id]:
+                walk(source, depth + 1)
+
+    for id in nodes:
+        if id not in fed:
+            walk(id, 0)
+    return lines
+
+
+def run_shell(
+    client: ApiClient, run: str, lines: Iterable[str] | None, out: TextIO | None = None
+) -> int:
+    """Talk until the end; the exit status: 1 when a line of ``lines`` was refused. lines: commands
+    of a script; None: ask people."""
+    shell = CommandShell(client, run, out)
+    if lines is None:
+        shell.cmdloop()
+        return 0
+    steps: Callable[[str], bool] = shell.onecmd
+    for line in lines:
+        if line.strip() and not line.lstrip().startswith("#") and steps(line.strip()):
+            break
+    return 1 if shell.n_failed else 0

@@ -1,0 +1,121 @@
+"""Monitor: graphs that people add, one for each property they want to watch; in the address."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.drawn import HistoryChart
+from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable, TableColumn
+from dashboard.context import Context
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.services import Services
+from dashboard.views.book import Book
+from dashboard.views.monitor import MonitorView, Picked, build_monitor, picked
+from storage.reader import Reader
+
+ADD: Final = "pw-monitor-add"
+CHOICES: Final = "pw-monitor-choices"
+#: Batches a graph shows.
+BATCHES: Final = 600
+MAX_POINTS: Final = 240
+HEIGHT: Final = 132
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> MonitorView:
+    """The graphs that the address names, up to the moment."""
+    run, at, show = context.run_id, context.batch, context.moment.show
+    entities = Book(reader.entities(run, at))
+    keys = picked(show, entities)
+    since = None if at is None else max(0, at - BATCHES)
+    series = reader.many_series(run, keys, since_batch=since, until_batch=at, max_points=MAX_POINTS)
+    return build_monitor(keys, bool(show), entities, reader.values(run, at), series)
+
+
+def draw(view: MonitorView, sheet: Sheet) -> Drawing:
+    """The graphs side by side; the table twin: last, least, mean and most of each."""
+    cards = [_card(graph, place, sheet.context) for place, graph in enumerate(view.graphs)]
+    options = [
+        html.Option(value=words, **attrs(data_show=show)) for words, show in view.choices.items()
+    ]
+    body = [
+        html.Datalist(options, id=CHOICES),
+        html.Div(cards, className="pw-graphs"),
+    ]
+    note = "" if view.chosen else "the engine's own numbers; add what you want to watch"
+    return Drawing(body, table=_table(view), note=note)
+
+
+def _card(graph: Picked, place: int, context: Context) -> Component:
+    remove = jump(
+        context,
+        "×",
+        show=graph.without,
+        className="pw-link pw-graph-remove",
+        **attrs(aria_label=f"Remove the graph of {graph.title}"),
+    )
+    chart = HistoryChart(
+        f"pw-monitor-{place}",
+        graph.name,
+        graph.entity,
+        graph.name,
+        graph.points,
+        graph.unit,
+        graph.form,
+        context.batch,
+        HEIGHT,
+    )
+    head = html.Header([html.H3(graph.whose, title=graph.meaning or None), remove])
+    body = chart if graph.points else html.P("No value is recorded yet.", className="pw-dim")
+    return html.Article([head, body], className="pw-monitor-graph", **attrs(aria_label=graph.title))
+
+
+def _table(view: MonitorView) -> Component:
+    columns = (
+        TableColumn("Graph"),
+        TableColumn("Last", "f2"),
+        TableColumn("Least", "f2"),
+        TableColumn("Mean", "f2"),
+        TableColumn("Most", "f2"),
+        TableColumn("Unit"),
+        TableColumn("Points", "int"),
+    )
+    rows = [_row(graph) for graph in view.graphs]
+    return RowTable("Graphs", columns, rows, keys=[graph.title for graph in view.graphs])
+
+
+def _row(graph: Picked) -> list[CellData]:
+    found = graph.numbers
+    if not found:
+        return [graph.title, None, None, None, None, graph.unit, 0]
+    mean = sum(found) / len(found)
+    return [graph.title, found[-1], min(found), mean, max(found), graph.unit, len(found)]
+
+
+def _controls(context: Context, services: Services) -> list[Component]:
+    field = dcc.Input(
+        id=ADD,
+        type="text",
+        placeholder="Add a graph: type a part's name or a property",
+        className="pw-input pw-graph-add",
+        list=CHOICES,
+        autoComplete="off",
+    )
+    label = html.Label("Add a graph", htmlFor=ADD, className="pw-sr")
+    return [html.Div([label, field], className="pw-graph-form")]
+
+
+PANEL: Final = Panel(
+    name="monitor",
+    page="/monitor",
+    title="Graphs",
+    build=build,
+    draw=draw,
+    news=("run", "plans", "queries"),
+    show=True,
+    controls=_controls,
+)

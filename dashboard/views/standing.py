@@ -1,0 +1,69 @@
+"""How a run stands, in the one word that header, list of runs and notices use. Pure.
+
+The store has a run's last written state; whether its engine still works follows from its signs of
+life. modules/standing.js tells the same, second by second.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from dashboard.components.formats import age, show
+
+Word: TypeAlias = Literal[
+    "starting", "running", "working", "idle", "stopped", "ended", "interrupted", "failed"
+]
+Level: TypeAlias = Literal["quiet", "ok", "amber", "red"]
+
+#: Words of runs whose engine lives.
+ALIVE: Final = ("starting", "running", "working", "idle")
+#: An engine that runs gives a sign of life every two seconds, one that starts need not.
+_SILENT_S: Final = 10.0
+_SLOW_START_S: Final = 60.0
+_LATE_PERIODS: Final = 3
+_OVERDUE_PERIODS: Final = 10
+_LATE_S: Final = 3.0
+
+
+class Standing(NamedTuple):
+    """word: of the run's state. words: what it does or since when. level: how much it matters."""
+
+    word: str
+    words: str
+    level: Level
+
+
+def standing(
+    state: str,
+    batch: int | None,
+    age_s: float | None,
+    beat_age_s: float | None,
+    backlog: float | None,
+    period_s: float,
+) -> Standing:
+    """How the run stands now.
+
+    state: as stored. batch: newest, None before the first. age_s: since it was recorded.
+    beat_age_s: since the engine's last other sign of life. backlog: tuples that waited at the
+    newest batch; None = unknown. period_s: between two batches lately.
+    """
+    signs = [seconds for seconds in (age_s, beat_age_s) if seconds is not None]
+    silence = min(signs, default=0.0)
+    if state not in ("starting", "running"):
+        return Standing(state, f"{state} {age(min(signs))} ago" if signs else state, "quiet")
+    period = max(0.2, period_s)
+    patience = _SLOW_START_S if state == "starting" else _SILENT_S
+    if silence > max(patience, _OVERDUE_PERIODS * period):
+        words = f"ENGINE STOPPED · no sign of life for {age(silence)}"
+        return Standing("stopped", words, "red")
+    if state == "starting" or batch is None or age_s is None:
+        return Standing(state, "waits for the first batch", "quiet")
+    if age_s <= max(_LATE_S, _LATE_PERIODS * period):
+        return Standing("running", f"data {age(age_s)} old", "ok")
+    if backlog == 0:
+        return Standing("idle", f"waits for input, data {age(age_s)} old", "ok")
+    level: Level = "amber" if age_s > _OVERDUE_PERIODS * period else "ok"
+    words = f"batch {show(batch + 1, 'int')} running {age(age_s)}"
+    if backlog is None:
+        words = f"no batch for {age(age_s)}"
+    return Standing("working", words, level)

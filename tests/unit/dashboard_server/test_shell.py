@@ -1,0 +1,108 @@
+"""The textual client against a real dashboard over a real run."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from backend.model.schema import Schema
+from dashboard.console.client import ApiClient, Unanswered
+from dashboard.console.shell import run_shell
+from dashboard.settings import Settings
+from tests.engine_runs import EngineRun
+from tests.unit.dashboard_server.site import TOKEN
+from tests.unit.dashboard_server.test_server import serving
+
+ROWS = [{"a": k % 7, "b": k % 3} for k in range(300)]
+
+
+@contextmanager
+def answering(run: EngineRun) -> Iterator[None]:
+    """The engine answers commands while nothing comes."""
+    stop = threading.Event()
+
+    def idle() -> None:
+        while not stop.wait(0.02):
+            run.loop.idle()
+
+    thread = threading.Thread(target=idle)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Of a dashboard over a run of one query, one batch old."""
+    schemas = {"S": Schema.parse("a int, b int")}
+    run = EngineRun(tmp_path / "runs.db", schemas, {"few": "Select * From S Where a = 1"})
+    run.batch(ROWS)
+    with serving(Settings(run.path, TOKEN, port=0)) as server, answering(run):
+        yield f"http://127.0.0.1:{server.port}"
+    run.close()
+
+
+def said(address: str, *lines: str, status: int = 0) -> str:
+    """What the shell prints."""
+    out = io.StringIO()
+    assert run_shell(ApiClient(address), "", lines, out) == status, out.getvalue()
+    return out.getvalue()
+
+
+def test_everything_can_be_looked_at(address: str) -> None:
+    shown = said(address, "runs", "streams", "queries", "plan", "knobs", "results few", "events")
+    assert "test-run" in shown
+    assert "a int, b int" in shown
+    assert "Select * From S Where a = 1" in shown
+    assert "Output [output]" in shown
+    assert "mu" in shown
+    assert "few: a=1" in shown
+
+
+def test_a_query_is_registered_paused_resumed_and_removed(address: str) -> None:
+    lines = ("register more Select * From S Where b = 2", "queries", "pause more", "resume more")
+    shown = said(address, *lines, "remove more", "queries")
+    assert "query more registered, from batch 1 on" in shown
+    assert "query more paused" in shown
+    assert "query more resumed" in shown
+    assert shown.count("Where b = 2") == 1
+
+
+def test_a_knob_is_turned_and_a_wrong_value_is_refused(address: str) -> None:
+    shown = said(address, "set mu 0.25 calmer", "set mu -7", status=1)
+    assert "mu 0.1 → 0.25" in shown
+    assert "-7" in shown
+
+
+def test_a_refusal_of_the_engine_is_told(address: str) -> None:
+    shown = said(address, "register odd Select * From Nowhere", status=1)
+    assert "Nowhere" in shown
+
+
+@pytest.mark.parametrize("line", ["fly", "register x", "pause", "set mu"])
+def test_what_is_no_command_is_said(address: str, line: str) -> None:
+    assert said(address, line, "runs", status=1).count("\n") >= 2
+
+
+def test_watching_ends_with_the_run(tmp_path: Path) -> None:
+    run = EngineRun(tmp_path / "runs.db", {"S": Schema.parse("a int")}, {"q": "Select * From S"})
+    run.batch([{"a": 5}])
+    run.loop.ending("over")
+    with serving(Settings(run.path, TOKEN, port=0)) as server:
+        assert "q: a=5" in said(f"http://127.0.0.1:{server.port}", "watch q")
+    run.close()
+
+
+def test_a_script_may_have_remarks_and_may_leave_early(address: str) -> None:
+    assert said(address, "# nothing", "", "quit", "fly") == ""
+
+
+def test_no_dashboard_is_a_sentence() -> None:
+    with pytest.raises(Unanswered, match=r"No dashboard answers at http://127\.0\.0\.1:1"):
+        ApiClient("http://127.0.0.1:1").get("runs")

@@ -1,0 +1,284 @@
+"""binary-join and mjoin against all combinations of the tuples that are there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lark import Token
+
+from backend.cql.nodes import At, Compare
+from backend.operators.network import stores
+from backend.operators.network.contract import Clock, Surroundings
+from backend.operators.network.joins import WindowJoin
+from backend.operators.network.plan import (
+    JoinOp,
+    NetworkPlan,
+    PlannedOperator,
+    StreamInput,
+    WindowOp,
+)
+from backend.operators.network.regions import MemoryRegions
+from backend.operators.network.strings import Strings
+from backend.operators.network.windows import SeqWindow
+from tests.oracles.network_joins import join_at
+from tests.oracles.network_windows import Row, Signed, bag_at
+from tests.unit.network.elements import (
+    Fields,
+    block_of,
+    elements_of,
+    fields,
+    plan_of,
+    stream,
+    window,
+)
+
+HERE = Token("NAME", "here")
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "bigint": st.sampled_from([None, 0, 1, 1, 2, 2]),
+    "double": st.sampled_from([None, 0.0, 1.0, 1.0, 2.5]),
+    "string": st.sampled_from([None, 0, 1]),
+}
+#: Columns that may be equal to each other.
+FAMILIES = {"bigint": "number", "double": "number", "string": "string"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _tiny_stores() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stores, "FIRST_CAPACITY", 2)
+        yield
+
+
+@dataclass(frozen=True)
+class Case:
+    """A join, whether the tuples of each input leave in order, its elements, cuts in time."""
+
+    plan: NetworkPlan
+    elements: tuple[tuple[Signed, ...], ...]
+    cuts: tuple[int, ...]
+
+    @property
+    def join(self) -> PlannedOperator:
+        return self.plan.operators[-1]
+
+
+@st.composite
+def histories(draw: st.DrawFn, of: Fields, fifo: bool) -> tuple[Signed, ...]:
+    """Tuples come and go: the oldest, or any."""
+    found, there, now = [], [], 0
+    for _ in range(draw(st.integers(0, 25))):
+        now += draw(st.sampled_from([0, 0, 1, 2]))
+        if there and draw(st.integers(0, 2)) == 0:
+            place = 0 if fifo else draw(st.integers(0, len(there) - 1))
+            found.append((there.pop(place), now, -1))
+        else:
+            row = draw(st.tuples(*(VALUES[one.type] for one in of)))
+            there.append(row)
+            found.append((row, now, 1))
+    return tuple(found)
+
+
+@st.composite
+def joins(draw: st.DrawFn) -> Case:
+    """2 to 4 inputs, some of them the same operator; classes of columns of any size."""
+    n = draw(st.integers(2, 4))
+    sources, histories_of = [], {}
+    for k in range(n):
+        of = fields(*draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=3)))
+        fifo = draw(st.booleans())
+        sources.append(PlannedOperator(f"s{k}", StreamInput(f"S{k}", ()), (), of, fifo))
+        histories_of[f"s{k}"] = draw(histories(of, fifo))
+    inputs = [draw(st.sampled_from(sources)) for _ in range(n)]
+    whole = fields(*(one.type for source in inputs for one in source.fields))
+    free = {
+        (port, place): FAMILIES[one.type]
+        for port, source in enumerate(inputs)
+        for place, one in enumerate(source.fields)
+    }
+    classes = []
+    for _ in range(draw(st.integers(0, 3))):
+        if free:
+            first = draw(st.sampled_from(sorted(free)))
+            family = free.pop(first)
+            alike = sorted(one for one, other in free.items() if other == family)
+            members = draw(st.lists(st.sampled_from(alike), unique=True)) if alike else []
+            for one in members:
+                del free[one]
+            classes.append((first, *members))
+    orders = [
+        draw(st.sampled_from(list(permutations([j for j in range(n) if j != i])))) for i in range(n)
+    ]
+    work = JoinOp(tuple(classes), orders=draw(st.sampled_from([(), tuple(orders)])))
+    join = PlannedOperator("j", work, tuple(one.id for one in inputs), whole)
+    plan = NetworkPlan((*sources, join), sharing=draw(st.booleans()))
+    cuts = draw(st.lists(st.integers(0, 50), max_size=5))
+    return Case(plan, tuple(histories_of[one.id] for one in inputs), (*sorted(cuts), 60))
+
+
+@dataclass
+class Joined:
+    """A join at work in regions of its own."""
+
+    plan: NetworkPlan
+    out: list[Signed] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.regions = MemoryRegions()
+        self.remake()
+
+    def remake(self) -> None:
+        strings = Strings(self.regions.scope("strings"))
+        self._around = Surroundings(self.plan, self.regions, strings, Clock())
+        self.operator = WindowJoin(self.plan.operators[-1], self._around)
+
+    def run(self, inputs: list[list[Signed]], heartbeat: int) -> list[Signed]:
+        """The new elements."""
+        of = [self.plan.operator(id).fields for id in self.operator.planned.inputs]
+        blocks = [block_of(part, one) for part, one in zip(inputs, of, strict=True)]
+        found = elements_of(self.operator.run(blocks, heartbeat))
+        self.out += found
+        return found
+
+
+@settings(max_examples=150)
+@given(joins(), st.integers(0, 3))
+def test_a_join_is_all_combinations_at_every_tick(case: Case, n_early: int) -> None:
+    joined, before = Joined(case.plan), 0
+    taken = [0] * len(case.elements)
+    for until in case.cuts:
+        parts = []
+        for port, history in enumerate(case.elements):
+            end = sum(tau < until for _, tau, _ in history)
+            at_once = sum(tau == until for _, tau, _ in history)
+            end = max(taken[port], end + min(n_early, at_once))
+            parts.append(list(history[taken[port] : end]))
+            taken[port] = end
+        found = joined.run(parts, until)
+        assert all(before <= tau <= until for _, tau, _ in found)
+        for tick in range(before, until):
+            bags = [bag_at(history, tick) for history in case.elements]
+            assert bag_at(joined.out, tick) == join_at(case.join.work, bags), tick
+        joined.remake()
+        before = until
+    held = [bag_at(history, before) for history in case.elements]
+    assert joined.operator.n_tuples == sum(bag.total() for bag in held)
+
+
+TWO = fields("bigint", "bigint")
+
+
+def two_sources(work: JoinOp, *ids: str) -> NetworkPlan:
+    """A join of inputs of two columns whose tuples leave in order."""
+    sources = [stream(id, TWO) for id in dict.fromkeys(ids)]
+    whole = TWO * len(ids)
+    return NetworkPlan((*sources, PlannedOperator("j", work, ids, whole)))
+
+
+def test_the_residual_condition_holds_of_what_comes_out() -> None:
+    less = Compare(HERE, "<", At(HERE, 1, "bigint"), At(HERE, 3, "bigint"))
+    joined = Joined(two_sources(JoinOp((((0, 0), (1, 0)),), less), "s", "t"))
+    left = [((7, 1), 0, 1), ((7, 5), 0, 1), ((7, None), 0, 1)]
+    joined.run([left, [((7, 3), 1, 1)]], 9)
+    assert joined.out == [((7, 1, 7, 3), 1, 1)]
+
+
+def test_a_self_join_meets_each_pair_once() -> None:
+    plan = two_sources(JoinOp((((0, 0), (1, 0)),)), "s", "s")
+    joined = Joined(plan)
+    elements = [((1, n), n, 1) for n in range(4)]
+    joined.run([elements, elements], 9)
+    assert bag_at(joined.out, 9) == Counter((1, a, 1, b) for a in range(4) for b in range(4))
+    assert joined.operator.n_tuples == 8
+    assert joined.regions.scope("stores").scope("j.1").n_bytes == 0  # both in the store j.0
+
+
+def test_a_combination_of_many_results_is_told_though_room_was_for_few() -> None:
+    joined = Joined(two_sources(JoinOp(), "s", "t"))
+    joined.run([[((n, n), 0, 1) for n in range(300)], []], 1)
+    joined.run([[], [((n, 0), 1, 1) for n in range(3)]], 2)
+    assert bag_at(joined.out, 2).total() == 900
+    assert joined.operator.counters()["matches_0"] == 900
+    assert joined.operator.counters()["probes_0"] == 3
+
+
+def test_counters_say_which_share_of_pairs_matches() -> None:
+    joined = Joined(two_sources(JoinOp((((0, 0), (1, 0)),)), "s", "t"))
+    joined.run([[((n % 5, n), 0, 1) for n in range(10)], []], 1)
+    joined.run([[], [((2, 0), 1, 1), ((9, 0), 1, 1)]], 2)
+    found = joined.operator.counters()
+    assert (found["probes_0"], found["matches_0"]) == (2, 2)
+    assert found["join_selectivity_0"] == pytest.approx(2 / 20)
+    assert (found["probes"], found["matches"]) == (12, 2)
+
+
+def test_an_element_that_was_never_there_cannot_be_taken_away() -> None:
+    source = PlannedOperator("s", StreamInput("S", ()), (), TWO, fifo=False)
+    join = PlannedOperator("j", JoinOp(), ("s", "s"), TWO * 2)
+    joined = Joined(NetworkPlan((source, join)))
+    with pytest.raises(ValueError, match="j, input 0: an element takes away what is not there"):
+        joined.run([[((1, 2), 0, -1)], []], 1)
+
+
+@pytest.mark.parametrize(
+    ("orders", "message"),
+    [(((1,), (1,)), "input 1 of a join of 2"), (((1,),), "1 probe orders for a join of 2")],
+)
+def test_orders_name_every_other_input(orders: tuple[tuple[int, ...], ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Joined(two_sources(JoinOp(orders=orders), "s", "t"))
+
+
+def test_a_join_has_two_inputs() -> None:
+    with pytest.raises(ValueError, match="JoinOp of 1 inputs is not a join"):
+        Joined(two_sources(JoinOp(), "s"))
+
+
+def test_a_bag_gives_up_the_room_of_what_has_left() -> None:
+    source = PlannedOperator("s", StreamInput("S", ()), (), TWO, fifo=False)
+    join = PlannedOperator("j", JoinOp((((0, 0), (1, 0)),)), ("s", "s"), TWO * 2)
+    joined = Joined(NetworkPlan((source, join)))
+    joined.run([[((0, -1), 0, 1)], []], 1)
+    for n in range(200):
+        part: list[Signed] = [((n, n), n, 1), ((n, n), n, -1)]
+        joined.run([part, part], n)
+    assert joined.operator.n_tuples == 1
+    assert joined.regions.scope("stores").n_bytes < 4000
+
+
+def test_a_windowed_join_of_the_card() -> None:
+    """Card A4.2 with Rows 3 and Range 2 minutes."""
+    s1 = [(11, 5), (12, 25), (13, 7), (9, 1), (11, 8)]
+    s2 = [(13, 1), (11, 2)]
+    one, two = stream("s1", TWO), stream("s2", TWO)
+    rows, range_ = window(WindowOp("rows", 3), one, "w1"), window(WindowOp("range", 120), two, "w2")
+    work = JoinOp((((0, 0), (1, 0)),))
+    join = PlannedOperator("j", work, ("w1", "w2"), TWO * 2)
+    plan = plan_of(one, two, rows, range_, join)
+    regions = MemoryRegions()
+    clock = Clock(0, {})
+    around = Surroundings(plan, regions, Strings(regions.scope("strings")), clock)
+    windows = [SeqWindow(rows, around), SeqWindow(range_, around)]
+    arrivals = [block_of([(row, n + 1, 1) for n, row in enumerate(s)], TWO, [*range(len(s))])
+                for s in (s1, s2)]  # fmt: skip
+    clock.arrived = {"S": (0, arrivals[0].tau)}
+    found = [one.run([part], 200) for one, part in zip(windows, arrivals, strict=True)]
+    joined = elements_of(WindowJoin(join, around).run(found, 200))
+
+    def wanted(row: Row) -> bool:
+        return row[0] > 10 and row[1] < 20
+
+    assert [element for element in joined if wanted(element[0])] == [
+        ((11, 5, 11, 2), 2, 1),
+        ((13, 7, 13, 1), 3, 1),
+        ((11, 5, 11, 2), 4, -1),
+        ((11, 8, 11, 2), 5, 1),
+        ((13, 7, 13, 1), 122, -1),
+        ((11, 8, 11, 2), 123, -1),
+    ]

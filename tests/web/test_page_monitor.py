@@ -1,0 +1,45 @@
+"""The Monitor page: graphs are added, followed, removed, and are in the address."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.conftest import OpenPage, until
+from tests.web.site import Site
+
+pytestmark = pytest.mark.web
+
+
+def test_a_graph_is_added_followed_and_removed(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/monitor")
+    graphs = page.locator(".pw-monitor-graph")
+    expect(graphs.first).to_be_visible()
+    before = graphs.count()
+    field = page.locator("#pw-monitor-add")
+    choice = page.locator("#pw-monitor-choices option").first.get_attribute("value")
+    field.fill(str(choice))
+    expect(graphs).to_have_count(before + 1)
+    assert "show=" in page.url
+    expect(field).to_have_value("")
+    page.reload()
+    expect(graphs).to_have_count(before + 1)
+    added = page.get_by_role("article", name=str(choice))
+    added.get_by_role("link", name="Remove").click()
+    expect(graphs).to_have_count(before)
+
+
+def test_the_inspector_leads_to_a_graph(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/plan")
+    cell = page.locator(".pw-properties td:has(a[data-pw-show])").first
+    words = str(cell.get_attribute("title"))
+    cell.locator("a").click()
+    until(page, "location.pathname === '/monitor'")
+    expect(page.locator(".pw-monitor-graph")).to_have_count(1)
+    name = words.removeprefix("Watch ").removesuffix(" on the Monitor page")
+    assert name in str(page.locator(".pw-monitor-graph").get_attribute("aria-label"))
+
+
+def test_a_graph_of_what_is_not_there_says_so(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/monitor?show=nobody%7Cnothing")
+    expect(page.locator(".pw-monitor-graph")).to_contain_text("No value is recorded yet")
