@@ -108,7 +108,9 @@ def joins(draw: st.DrawFn) -> Case:
             first = draw(st.sampled_from(sorted(free)))
             family = free.pop(first)
             alike = sorted(one for one, other in free.items() if other == family)
-            members = draw(st.lists(st.sampled_from(alike), min_size=1, unique=True)) if alike else []
+            members = (
+                draw(st.lists(st.sampled_from(alike), min_size=1, unique=True)) if alike else []
+            )
             for one in members:
                 del free[one]
             classes.append((first, *members))
