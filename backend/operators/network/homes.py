@@ -142,7 +142,7 @@ class DurableShard:
     def _brought(self, arena: Arena, batch: int, replay: Replay) -> tuple[str, str]:
         """Bring the arena to the end of the batch before; how, and the version it is of then."""
         last = batch - 1
-        if last < 0 or not self._log.has_segment(last):
+        if last < 0 or not self._log.has_run(last):
             arena.clear()
             self._image, self._n_rows = last, 0
             return "new", ""

@@ -84,7 +84,7 @@ class RedoLog:
         return self._write_rows(f"segments/{_number(batch)}", facts, released.rows)
 
     def has_segment(self, batch: int) -> bool:
-        """Whether the unit ran in a batch."""
+        """Whether the segment of a batch is there."""
         return self._exists(f"segments/{_number(batch)}")
 
     def segment(self, batch: int) -> Segment:
@@ -104,6 +104,10 @@ class RedoLog:
         n_bytes = self._write_rows(f"inputs/{_number(batch)}", facts, state.pending)
         self._delete(f"inputs/{_number(batch - _INPUTS_KEPT)}")
         return n_bytes
+
+    def has_run(self, batch: int) -> bool:
+        """Whether the unit ran in a batch, one of the last two."""
+        return self._exists(f"inputs/{_number(batch)}")
 
     def inputs(self, batch: int) -> InputState:
         """Raises FileNotFoundError."""
@@ -151,9 +155,9 @@ class RedoLog:
             self._delete(f"images/{shard}/{_number(batch)}")
 
     def prune_segments(self, n_shards: int) -> None:
-        """Keep those that follow the oldest image of any shard, when all have images."""
+        """Keep those that follow an image which every shard has beside a newer one."""
         images = [self.images(shard) for shard in range(n_shards)]
-        if not all(images):
+        if any(len(found) < 2 for found in images):
             return
         oldest = min(found[0] for found in images)
         for batch in self._batches("segments"):

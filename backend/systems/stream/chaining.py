@@ -28,12 +28,10 @@ WAITING: Final = "elements in queues for each of a burst, until it is worked off
 
 @dataclass(frozen=True, slots=True)
 class Chaining:
-    """The chains in force. slopes: operator -> slope (elements per us) and chain number; costs:
-    operator -> us per element; work: us for each tuple that comes in; as in a Schedule."""
+    """The chains in force. slopes: operator -> slope (elements per us) and chain number, as in a
+    Schedule; none before the first batch is over."""
 
     slopes: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    costs: Mapping[str, float] = field(default_factory=dict)
-    work: float = 0.0
 
     @property
     def chains(self) -> tuple[tuple[str, ...], ...]:
@@ -47,6 +45,7 @@ class ChainCheck(NamedTuple):
     chains to adopt, or None."""
 
     decision: Decision
+    verdict: Verdict
     adopted: Chaining | None
 
 
@@ -96,7 +95,7 @@ class ChainWatch:
             predicted_new=found.after,
             detail=found.detail(running, names, policy),
         )
-        return ChainCheck(decision, adopted)
+        return ChainCheck(decision, verdict, adopted)
 
     def outcomes(
         self,
@@ -105,15 +104,17 @@ class ChainWatch:
         plan: NetworkPlan,
         profile: NetworkProfile,
         policy: Policy,
+        waited: float,
     ) -> tuple[DecisionOutcome, ...]:
-        """What became of the last switch: both chains on what was measured under the new one."""
+        """What became of the last switch: both chains on what was measured under the new one.
+        waited: elements that were in queues, for each that came in."""
         followed, self._followed = self._followed, None
         if followed is None or not n_tuples:
             return ()
         seq, old, new = followed
         before, after = (_waiting(plan, profile, policy, one) for one in (old, new))
         n = round(sum(profile.n_in.values()))
-        return (DecisionOutcome(seq, batch_id, after, n_tuples, after, before, n),)
+        return (DecisionOutcome(seq, batch_id, waited, n_tuples, after, before, n),)
 
 
 class _Comparison(NamedTuple):
@@ -130,10 +131,9 @@ class _Comparison(NamedTuple):
     def of(
         cls, plan: NetworkPlan, profile: NetworkProfile, policy: Policy, running: Chaining
     ) -> _Comparison:
-        costs = profile.costs
-        steps = steps_of(plan, profile.selectivities, costs)
+        steps = steps_of(plan, profile.selectivities, profile.costs)
         by_chains: Policy = policy if policy in BY_CHAINS else "chain"
-        fresh = Chaining(slopes_of(by_chains, steps), costs, profile.work_us(plan))
+        fresh = Chaining(slopes_of(by_chains, steps))
         after = before = _waiting(plan, profile, by_chains, fresh)
         if running.chains != fresh.chains:
             before = _waiting(plan, profile, by_chains, running)

@@ -44,7 +44,7 @@ class Chain(NamedTuple):
     slope: float
 
 
-class Point(NamedTuple):
+class ChartPoint(NamedTuple):
     """On a progress chart: time spent on an element of the path's first queue, and how much of it
     is in queues then."""
 
@@ -52,15 +52,15 @@ class Point(NamedTuple):
     size: float
 
 
-def progress(path: Sequence[Step]) -> tuple[Point, ...]:
+def progress(path: Sequence[Step]) -> tuple[ChartPoint, ...]:
     """The chart of a path: (0, 1), then a point behind each operator."""
-    found = [Point(0.0, 1.0)]
+    found = [ChartPoint(0.0, 1.0)]
     time, size, beside = 0.0, 1.0, 0.0
     for step in path:
         time += size * step.cost
         beside += size * step.beside
         size *= step.passed
-        found.append(Point(time, size + beside))
+        found.append(ChartPoint(time, size + beside))
     return tuple(found)
 
 

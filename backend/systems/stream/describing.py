@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Final
 
-from backend.cql.nodes import Column
+from backend.cql.nodes import At, Column, Widened
 from backend.cql.printer import format_expression
 from backend.operators.network.plan import (
     AggregateCall,
     AggregateOp,
     AntiJoinOp,
-    At,
     DistinctOp,
     JoinOp,
     NetworkPlan,
@@ -206,6 +205,8 @@ def _named(node: Any, names: Sequence[str]) -> Any:
     """The expression with a name in place of each column's number."""
     if isinstance(node, At):
         return Column(node.at, "", names[node.index], node.type)
+    if isinstance(node, Widened):
+        return _named(node.operand, names)
     if isinstance(node, tuple):
         return tuple(_named(part, names) for part in node)
     if not is_dataclass(node) or isinstance(node, type):

@@ -17,7 +17,7 @@ from storage.vocabulary.records import Entity, Json
 
 
 @dataclass(frozen=True)
-class Layout:
+class NetworkLayout:
     """A plan with its operators in words, and the ids of what belongs to them."""
 
     unit_id: str
@@ -25,7 +25,7 @@ class Layout:
     words: Mapping[str, Described]
 
     @classmethod
-    def of(cls, unit_id: str, plan: NetworkPlan) -> Layout:
+    def of(cls, unit_id: str, plan: NetworkPlan) -> NetworkLayout:
         """The layout of a plan."""
         return cls(unit_id, plan, described(plan))
 
@@ -181,7 +181,7 @@ class Layout:
             self.unit_id,
             query,
             "active",
-            streams=list(query.streams),
+            streams=list(query.reads),
             answers=_kind(answer.is_stream),
             registered_at=since,
             operators=own,

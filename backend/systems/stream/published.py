@@ -13,7 +13,7 @@ from backend.operators.network.reports import NetworkReport, OperatorCounts, Que
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.chaining import Chaining
 from backend.systems.stream.chains import Step, progress
-from backend.systems.stream.layout import Layout
+from backend.systems.stream.layout import NetworkLayout
 from storage.vocabulary.records import Matrix, Sample
 
 #: Queues shown in the matrix of curves: those in which most elements waited.
@@ -21,7 +21,7 @@ MOST_CURVES: Final = 40
 
 
 def samples(
-    layout: Layout,
+    layout: NetworkLayout,
     report: NetworkReport,
     chaining: Chaining,
     n_shards: int,
@@ -73,7 +73,11 @@ def _operator(counts: OperatorCounts, busy_ns: int, seconds: float | None) -> Va
 
 
 def _special(
-    layout: Layout, id: str, counts: OperatorCounts, report: NetworkReport, chaining: Chaining
+    layout: NetworkLayout,
+    id: str,
+    counts: OperatorCounts,
+    report: NetworkReport,
+    chaining: Chaining,
 ) -> Values:
     """What not all operators have."""
     work = layout.plan.operator(id).work
@@ -105,7 +109,7 @@ def _queue(curve: QueueCurve, seconds: float | None) -> Values:
     return found
 
 
-def _unit(layout: Layout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
+def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
     n_in = sum(
         counts.n_in
         for id, counts in report.operators.items()
@@ -127,7 +131,7 @@ def _unit(layout: Layout, report: NetworkReport, n_shards: int, busy_ns: int) ->
     }
 
 
-def curve_matrix(layout: Layout, report: NetworkReport) -> Matrix:
+def curve_matrix(layout: NetworkLayout, report: NetworkReport) -> Matrix:
     """How many elements each queue held at the instants of a batch; None where nobody looked."""
     ranked = sorted(report.queues, key=lambda id: -report.queues[id].high)[:MOST_CURVES]
     shown = [id for id in report.queues if id in set(ranked) and report.queues[id].high]
@@ -151,7 +155,7 @@ def curve_matrix(layout: Layout, report: NetworkReport) -> Matrix:
 
 
 def progress_matrix(
-    layout: Layout, steps: tuple[tuple[Step, ...], ...], chaining: Chaining
+    layout: NetworkLayout, steps: tuple[tuple[Step, ...], ...], chaining: Chaining
 ) -> Matrix:
     """The progress chart of each path: time spent and what is left behind each operator."""
     rows, values = [], []

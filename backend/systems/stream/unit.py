@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, cast
 
 from backend.adaptive.words import REFILLED
+from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
+from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings
 from backend.operators.contract import UnitResult
 from backend.operators.network.job import NetworkJob, Policy, Schedule, queue_id
 from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
 from backend.operators.network.reports import NetworkReport
-from backend.systems.contract import BatchRan, Recorded, Refused, UnitJob, UnitState
+from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, query_entity
 from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
 from backend.systems.stream.chains import slopes_of, steps_of
+from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.knobs import StreamKnobs
-from backend.systems.stream.layout import Layout
+from backend.systems.stream.layout import NetworkLayout
 from backend.systems.stream.measured import NetworkProfile
 from backend.systems.stream.published import (
     curve_matrix,
@@ -27,10 +30,14 @@ from backend.systems.stream.published import (
     progress_matrix,
     samples,
 )
-from storage.vocabulary.records import Decision, Entity, Json, Matrix, PlanVersion, Sample
+from backend.workloads.sysstream import SYSSTREAM
+from backend.workloads.ticks import DEFAULT_TICK_US
+from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
-#: A schedule counts with other costs when they have changed by this share.
-COSTS_CHANGED = 0.25
+#: A schedule counts with other costs when the work of a tuple has changed by this share.
+COSTS_CHANGED: Final = 0.25
+#: Of checks that come to nothing every so many is stored.
+UNEVENTFUL_EVERY: Final = 10
 
 
 class AdoptNetwork(NamedTuple):
@@ -43,9 +50,270 @@ class AdoptNetwork(NamedTuple):
     predicted: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredQuery:
+class RegisteredQuery(NamedTuple):
     """A query that runs. since: the batch it was registered at; its windows were empty then."""
 
     query: ContinuousQuery
     since: int
+
+
+class NetworkUnit(PublishedUnit[AdoptNetwork]):
+    """The network of all its queries."""
+
+    def __init__(self, job: UnitJob, settings: KnobSettings) -> None:
+        """Raises Refused for queries that cannot run together."""
+        super().__init__(job)
+        self._knobs = StreamKnobs.of(settings)
+        self._tick_us = tick_of(job)
+        self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
+        self._layout = self._laid_out(self._queries, self._knobs)
+        self._version, self._chaining = 0, Chaining()
+        self._watch, self._profile = ChainWatch(), NetworkProfile()
+        self._costs: dict[str, float] = {}
+        self._work_us = 0.0
+        self._made: NetworkJob | None = None
+        self._shown: tuple[object, list[Entity]] | None = None
+        self._last_ms: float | None = None
+        self._seconds: float | None = None
+
+    @property
+    def plan_version(self) -> int:
+        return self._version
+
+    def start(self, state: UnitState | None) -> Recorded:
+        batch = self._job.batch
+        if state is None:
+            return self._recorded([self._adopt(batch, "the queries the run begins with")])
+        evidence = state.plan.evidence
+        if evidence["shards"] != self._knobs.shards:
+            raise Refused(_fixed(evidence["shards"]))
+        known = evidence["registered"]
+        for name, one in self._queries.items():
+            since, text = known.get(name, (batch, one.query.text))
+            if text == one.query.text:
+                self._queries[name] = one._replace(since=since)
+        slopes = {id: (slope, n) for id, (slope, n) in evidence["slopes"].items()}
+        self._chaining = Chaining(slopes)
+        self._layout = self._laid_out(self._queries, self._knobs)
+        self._version, self._watch.evaluations.seq = state.plan.version, state.n_decisions
+        if self._layout.graph(self._chaining).digest == state.plan.hash:
+            return self._recorded([REFILLED])
+        return self._recorded([REFILLED, self._rechained(batch, "the queries are others")])
+
+    def operator(self, batch_id: int) -> NetworkJob:
+        if self._made is None:
+            self._made = self._job_of(self._layout.plan)
+        return self._made
+
+    def executed(self, event: BatchRan) -> Recorded:
+        self._result, report = event.result, event.result.report
+        before, self._last_ms = self._last_ms, event.ms
+        self._seconds = None if before is None else (event.ms - before) / 1e3
+        self._profile.ran(report.operators)
+        self._recalibrate()
+        n = arrived(self._layout.plan, report)
+        if not n:
+            return Recorded()
+        plan, policy = self._layout.plan, self._policy
+        waited = mean_waiting(report) / n
+        found: list[Any] = [
+            *self._watch.outcomes(event.batch_id, n, plan, self._profile, policy, waited)
+        ]
+        names, version = self._layout.names, self._knobs.version
+        told = self._watch.check(
+            event.batch_id, n, plan, self._profile, policy, self._chaining, names, version
+        )
+        decision = told.decision
+        if told.adopted is not None:
+            self._chaining = told.adopted
+            reason, expected = decision.explanation, decision.predicted_new
+            adopted = self._adopt(event.batch_id + 1, reason, decision.seq, expected)
+            found += [replace(decision, plan_version=adopted.version), adopted]
+        elif self._watch.evaluations.is_stored(told.verdict, UNEVENTFUL_EVERY):
+            found.append(decision)
+        return self._recorded(found)
+
+    def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
+        if isinstance(event, KnobsChanged):
+            return self._turned(StreamKnobs.of(event.settings), event.batch_id)
+        since = {name: one for name, one in self._queries.items()}
+        queries = {}
+        for query in event.queries:
+            known = since.get(query.name)
+            is_new = known is None or known.query.text != query.text
+            start = event.batch_id if known is None or is_new else known.since
+            queries[query.name] = RegisteredQuery(query, start)
+        self._layout = self._laid_out(queries, self._knobs)
+        self._queries = queries
+        return self._recorded([self._rechained(event.batch_id, event.reason)])
+
+    def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
+        key = (self._version, self._knobs.queue_capacity, *paused)
+        if self._shown is None or self._shown[0] != key:
+            self._shown = (key, self._entities(paused))
+        return self._shown[1]
+
+    def observe(self) -> Observation:
+        result = self._result
+        seen = super().observe()
+        if result is None:
+            return seen
+        curves = curve_matrix(self._layout, result.report)
+        return Observation(seen.samples, (*seen.matrices, curves))
+
+    def _turned(self, knobs: StreamKnobs, batch_id: int) -> Recorded:
+        """Other values of the knobs. Raises Refused."""
+        before = self._knobs
+        if knobs.shards != before.shards:
+            raise Refused(_fixed(before.shards))
+        reasons = []
+        if (knobs.sharing, knobs.implicit_istream) != (before.sharing, before.implicit_istream):
+            self._layout = self._laid_out(self._queries, knobs)
+            reasons.append(f"sharing is {'on' if knobs.sharing else 'off'}")
+            reasons.append(f"implicit Istream: {knobs.implicit_istream}")
+        if knobs.scheduler != before.scheduler:
+            reasons.append(f"the scheduler is {knobs.scheduler}")
+        self._knobs, self._made = knobs, None
+        if not reasons:
+            return Recorded()
+        return self._recorded([self._rechained(batch_id, ", ".join(reasons))])
+
+    def _laid_out(
+        self, queries: Mapping[str, RegisteredQuery], knobs: StreamKnobs
+    ) -> NetworkLayout:
+        """The network of some queries. Raises Refused."""
+        plan = compile_queries(
+            [one.query for one in queries.values()],
+            implicit_istream=cast(Implicit, knobs.implicit_istream),
+            sharing=knobs.sharing,
+            since={name: one.since for name, one in queries.items()},
+            tick_us=self._tick_us,
+        )
+        return NetworkLayout.of(self._job.id, plan)
+
+    def _adopt(
+        self,
+        batch_id: int,
+        reason: str,
+        decision: int | None = None,
+        predicted: float | None = None,
+    ) -> AdoptNetwork:
+        self._version += 1
+        self._made = None
+        return AdoptNetwork(self._version, batch_id, reason, decision, predicted)
+
+    def _rechained(self, batch_id: int, reason: str) -> AdoptNetwork:
+        """Another network or policy is in force; its chains are those of what is known so far."""
+        plan, profile = self._layout.plan, self._profile
+        profile.only(plan)
+        slopes = {}
+        if self._policy in BY_CHAINS and profile.costs:
+            steps = steps_of(plan, profile.selectivities, profile.costs)
+            slopes = slopes_of(self._policy, steps)
+        self._chaining = Chaining(slopes)
+        self._recalibrate()
+        return self._adopt(batch_id, reason)
+
+    def _recalibrate(self) -> None:
+        """Schedule with the costs that were measured, once they differ from those in use."""
+        work = self._profile.work_us(self._layout.plan)
+        if work and abs(work - self._work_us) > COSTS_CHANGED * self._work_us:
+            self._work_us, self._costs = work, self._profile.costs
+            self._made = None
+
+    @property
+    def _policy(self) -> Policy:
+        return cast(Policy, self._knobs.scheduler)
+
+    def _job_of(self, plan: NetworkPlan) -> NetworkJob:
+        job, works = self._job, [one.work for one in plan.operators]
+        streams = dict.fromkeys(work.stream for work in works if isinstance(work, StreamInput))
+        relations = dict.fromkeys(w.relation for w in works if isinstance(w, RelationInput))
+        return NetworkJob(
+            plan,
+            {name: job.schemas[name] for name in streams},
+            {name: job.times[name] for name in streams},
+            {name: job.stored[name].table for name in relations},
+            job.functions or Functions(),
+            self._schedule(plan),
+            self._knobs.shards,
+        )
+
+    def _schedule(self, plan: NetworkPlan) -> Schedule:
+        knobs, capacity = self._knobs, {}
+        if knobs.queue_capacity:
+            capacity = {
+                queue_id(input, one.id, port): knobs.queue_capacity
+                for one in plan.operators
+                for port, input in enumerate(one.inputs)
+            }
+        return Schedule(
+            policy=self._policy,
+            slopes=self._chaining.slopes,
+            costs=self._costs,
+            work=self._work_us,
+            capacity=capacity,
+            load=knobs.load,
+        )
+
+    def _entities(self, paused: Mapping[str, ContinuousQuery]) -> list[Entity]:
+        id, knobs, layout = self._job.id, self._knobs, self._layout
+        facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
+        found = layout.entities("Operator network", knobs.queue_capacity, facts)
+        found += [layout.query(one.query, one.since) for one in self._queries.values()]
+        return [*found, *(query_entity(id, query, "paused") for query in paused.values())]
+
+    def _samples(self, result: UnitResult) -> list[Sample]:
+        registered = {name: one.since for name, one in self._queries.items()}
+        shards = self._knobs.shards
+        return samples(
+            self._layout, result.report, self._chaining, shards, self._seconds, registered
+        )
+
+    def _matrices(self) -> tuple[Matrix, ...]:
+        profile, plan = self._profile, self._layout.plan
+        steps = steps_of(plan, profile.selectivities, profile.costs)
+        return (progress_matrix(self._layout, steps, self._chaining),)
+
+    def _plan_record(self, adopted: AdoptNetwork) -> PlanVersion:
+        graph, knobs = self._layout.graph(self._chaining), self._knobs
+        return PlanVersion(
+            version=adopted.version,
+            batch=adopted.batch_id,
+            kind="network",
+            order=graph.order,
+            graph=graph.to_json(),
+            hash=graph.digest,
+            reason=adopted.reason,
+            decision=adopted.decision,
+            evidence={
+                "registered": {n: [one.since, one.query.text] for n, one in self._queries.items()},
+                "slopes": {id: list(slope) for id, slope in self._chaining.slopes.items()},
+                "scheduler": knobs.scheduler,
+                "sharing": knobs.sharing,
+                "shards": knobs.shards,
+                "predicted_waiting": adopted.predicted,
+            },
+        )
+
+
+def arrived(plan: NetworkPlan, report: NetworkReport) -> int:
+    """Tuples that came into the network in a batch, from streams."""
+    inputs = {one.id for one in plan.operators if isinstance(one.work, StreamInput)}
+    return sum(counts.n_in for id, counts in report.operators.items() if id in inputs)
+
+
+def tick_of(job: UnitJob) -> int:
+    """Microseconds of a tick, which all streams share. Raises Refused where they differ."""
+    if SYSSTREAM in job.inputs:
+        return job.times[SYSSTREAM].tick_us
+    timed = {name: time for name, time in job.times.items() if time.timestamp}
+    ticks = {name: time.tick_us for name, time in timed.items() if name != SYSSTREAM}
+    if len(set(ticks.values())) > 1:
+        told = ", ".join(f"{name} {us} us" for name, us in ticks.items())
+        raise Refused(f"streams of one run have one tick, not several: {told}")
+    return next(iter(ticks.values()), DEFAULT_TICK_US)
+
+
+def _fixed(shards: int) -> str:
+    return f"shards stays {shards}: it is fixed for a run; begin another one with --fresh"

@@ -85,7 +85,7 @@ def test_the_clairvoyant_bound_of_the_worked_tables() -> None:
 
 
 def test_the_chains_of_the_worked_plans() -> None:
-    assert [(c.operators, pytest.approx(c.slope)) for c in partition(path(FIRST))] == [
+    assert [(c.operators, round(c.slope, 9)) for c in partition(path(FIRST))] == [
         (("O1",), 0.8),
         (("O2",), 0.2),
     ]

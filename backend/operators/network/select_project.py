@@ -1,0 +1,47 @@
+"""select and project: without state, element by element (thesis, table 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend.operators.network.blocks import Block
+from backend.operators.network.contract import Surroundings
+from backend.operators.network.expressions import compile_expression
+from backend.operators.network.frame import OperatorFrame, typed
+from backend.operators.network.plan import PlannedOperator, ProjectOp, SelectOp
+
+
+class SelectOperator(OperatorFrame):
+    """select: the elements for which the condition is true, with their signs."""
+
+    def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
+        super().__init__(planned, surroundings)
+        assert isinstance(planned.work, SelectOp)
+        fields, strings = self.input_fields(0), surroundings.strings
+        self._condition = compile_expression(planned.work.condition, fields, strings)
+
+    def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
+        block = inputs[0]
+        if not len(block):
+            return block
+        truth = self._condition(block)
+        passed = truth.values != 0
+        return block.take(passed if truth.valid is None else passed & truth.valid)
+
+
+class ProjectOperator(OperatorFrame):
+    """project: a column for each expression; equal tuples stay."""
+
+    def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
+        super().__init__(planned, surroundings)
+        assert isinstance(planned.work, ProjectOp)
+        fields, strings = self.input_fields(0), surroundings.strings
+        self._expressions = [
+            compile_expression(expression, fields, strings)
+            for expression in planned.work.expressions
+        ]
+
+    def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
+        block = inputs[0]
+        columns = [evaluate(block) for evaluate in self._expressions]
+        return typed(block.having(columns), self.fields)

@@ -1,0 +1,205 @@
+"""Tuples in order of time, whatever the batches; when time goes on; what is late."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.model.schema import Schema
+from backend.operators.network.input_manager import (
+    Advance,
+    Arrived,
+    InputState,
+    advance,
+)
+from backend.operators.network.job import NetworkJob, StreamTime
+from backend.operators.network.plan import NetworkPlan
+from tests.oracles.input_manager import in_time
+
+SCHEMA = Schema.parse("n bigint, at bigint")
+
+
+def job(**streams: StreamTime) -> NetworkJob:
+    return NetworkJob(NetworkPlan(), dict.fromkeys(streams, SCHEMA), streams)
+
+
+def rows(ticks: Sequence[int], first: int = 0, numbered: bool = True) -> Arrived:
+    numbers = np.arange(first, first + len(ticks))
+    table = pa.table({"n": numbers, "at": pa.array(ticks, pa.int64())})
+    return Arrived(table, numbers if numbered else None)
+
+
+def taken(advances: Sequence[Advance], stream: str) -> list[tuple[int, int]]:
+    """(τ, arrival) of what was released; checks that it is numbered, and the tuples are right."""
+    found: list[tuple[int, int]] = []
+    for one in advances:
+        timed = one.released.rows[stream]
+        assert one.released.first[stream] == len(found)
+        assert timed.tuples.column("n").to_pylist() == timed.arrivals.tolist()
+        for tau in timed.tau.tolist():
+            assert one.released.begin <= tau < one.released.heartbeat
+        found += zip(timed.tau.tolist(), timed.arrivals.tolist(), strict=True)
+    return found
+
+
+def streams(rng: random.Random) -> tuple[dict[str, StreamTime], dict[str, list[int]]]:
+    """One to three, some of which begin anew; with the timestamps of their tuples."""
+    times, ticks = {}, {}
+    for name in ["S", "T", "U"][: rng.randint(1, 3)]:
+        n_source, n_turns = rng.randint(1, 12), rng.randint(1, 3)
+        steps = [rng.randint(-2, 30), *(rng.randint(-3, 4) for _ in range(n_source - 1))]
+        times[name] = StreamTime(
+            rng.choice(["at", "at", None]),
+            disorder=rng.randint(0, 4),
+            n_tuples=rng.choice([None, n_source]) if n_turns == 1 else n_source,
+        )
+        ticks[name] = np.cumsum(steps).tolist() * n_turns
+    return times, ticks
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 1 << 32))
+def test_as_by_definition_whatever_the_batches(seed: int) -> None:
+    rng = random.Random(seed)
+    times, ticks = streams(rng)
+    whole, state, advances = job(**times), InputState(), []
+    position, ended = dict.fromkeys(times, 0), set[str]()
+    while len(ended) < len(times):
+        arrived: dict[str, list[Arrived]] = {}
+        before = frozenset(ended)
+        for name, own in ticks.items():
+            for _ in range(rng.randint(0, 2)):
+                at, count = position[name], rng.randint(0, 9)
+                arrived.setdefault(name, []).append(rows(own[at : at + count], at))
+                position[name] = min(len(own), at + count)
+            if position[name] == len(own):
+                ended.add(name)
+        advances.append(advance(whole, state, arrived, ended, before))
+        beats = state.heartbeat, advances[-1].released.heartbeat
+        assert beats[0] <= beats[1]
+        assert advances[-1].released.begin == beats[0]
+        state = advances[-1].state
+    highest = 0
+    for name, time in times.items():
+        expected, late = in_time(ticks[name], time)
+        assert taken(advances, name) == expected
+        found = [tau for one in advances if name in one.late for tau in one.late[name].tau.tolist()]
+        assert found == [tau for tau, _ in late]
+        highest = max([highest, *(tau + 1 for tau, _ in expected)])
+        assert len(state.pending[name]) == 0
+    assert state.heartbeat == highest
+
+
+def stepped(
+    whole: NetworkJob, *batches: Mapping[str, Arrived], ended: Sequence[str] = ()
+) -> list[Advance]:
+    state, found = InputState(), []
+    for batch in batches:
+        found.append(advance(whole, state, {n: [a] for n, a in batch.items()}, ended))
+        state = found[-1].state
+    return found
+
+
+def test_time_waits_for_the_slowest_stream() -> None:
+    first, second, third = stepped(
+        job(S=StreamTime("at"), T=StreamTime("at", disorder=2)),
+        {"S": rows([1, 2, 9])},
+        {"T": rows([5])},
+        {"T": rows([12], 1)},
+    )
+    assert (first.released.heartbeat, first.slowest) == (0, {"T"})
+    assert (second.released.heartbeat, second.slowest) == (3, {"T"})
+    assert second.released.rows["S"].tau.tolist() == [1, 2]
+    assert len(second.state.pending["T"]) == 1
+    assert (third.released.heartbeat, third.slowest) == (9, {"S"})
+    assert third.released.rows["T"].tau.tolist() == [5]
+
+
+def test_a_stream_that_ended_holds_nothing_up() -> None:
+    whole = job(S=StreamTime("at"), T=StreamTime("at"))
+    state = advance(whole, InputState(), {"S": [rows([3])], "T": [rows([1, 8])]}, ["S"]).state
+    assert state.heartbeat == 8
+    last = advance(whole, state, {}, ["S", "T"], ["S"])
+    assert (last.released.heartbeat, last.slowest) == (9, frozenset())
+    assert last.released.rows["T"].tau.tolist() == [8]
+
+
+def test_late_tuples_are_told_with_what_was_awaited() -> None:
+    (found,) = stepped(job(S=StreamTime("at", disorder=1)), {"S": rows([5, 4, 3, -2, 7, 6])})
+    kept = found.late["S"].kept_aside()
+    assert [(one.raw, one.error) for one in kept] == [
+        ('{"n": 2, "at": 3}', "late: its time is tick 3, and tick 4 was awaited"),
+        ('{"n": 3, "at": -2}', "late: its time is tick -2, before the first"),
+    ]
+
+
+def test_a_stream_that_begins_anew_after_it_had_ended_goes_on_with_time() -> None:
+    whole = job(S=StreamTime("at", n_tuples=2), T=StreamTime("at"))
+    state = advance(whole, InputState(), {"S": [rows([0, 4])], "T": [rows([50])]}, ["S"]).state
+    assert state.heartbeat == 50
+    again = advance(whole, state, {"S": [rows([0, 4], 2)]}, [], ["S"])
+    assert not again.late
+    assert again.state.pending["S"].tau.tolist() == [50, 54]
+
+
+def test_a_stream_first_read_in_a_later_turn_begins_now() -> None:
+    state = advance(job(T=StreamTime("at")), InputState(), {"T": [rows([70])]}, []).state
+    whole = job(T=StreamTime("at"), S=StreamTime("at", n_tuples=10))
+    found = advance(whole, state, {"S": [rows([1, 2], 31)]}, [])
+    assert found.state.pending["S"].tau.tolist() == [70, 71]
+
+
+def test_tuples_without_numbers_are_numbered() -> None:
+    whole = job(S=StreamTime(None))
+    first = advance(whole, InputState(), {"S": [rows([9, 9], numbered=False)]}, [])
+    second = advance(whole, first.state, {"S": [rows([9], numbered=False)] * 2}, [])
+    assert second.released.rows["S"].tau.tolist() == [2, 3]
+    assert second.released.first["S"] == 2
+
+
+@pytest.mark.parametrize(
+    ("type_name", "values", "tick_us", "ticks"),
+    [
+        ("timestamp", [datetime(2013, 1, 1, 0, 0, 3, 999_999, UTC)], 1_000_000, [1_356_998_403]),
+        ("timestamp", [datetime(1970, 1, 1, 0, 0, 0, 7, UTC)], 5, [1]),
+        ("date", [date(1970, 1, 3)], 3_600_000_000, [48]),
+        ("int", [17], 1_000_000, [17]),
+    ],
+)
+def test_timestamps_in_ticks(
+    type_name: str, values: list[object], tick_us: int, ticks: list[int]
+) -> None:
+    schema = Schema.parse(f"n bigint, at {type_name}")
+    kinds = {"timestamp": pa.timestamp("us", tz="UTC"), "date": pa.date32(), "int": pa.int32()}
+    table = pa.table({"n": [0], "at": pa.array(values, kinds[type_name])})
+    whole = NetworkJob(NetworkPlan(), {"S": schema}, {"S": StreamTime("at", tick_us)})
+    found = advance(whole, InputState(), {"S": [Arrived(table)]}, ["S"])
+    assert found.released.rows["S"].tau.tolist() == ticks
+    begin = ticks[0] if type_name in ("timestamp", "date") else 0
+    assert (found.released.begin, found.released.heartbeat) == (begin, ticks[0] + 1)
+
+
+def test_times_begin_with_the_first_tick_that_is_seen() -> None:
+    schema = Schema.parse("n bigint, at date")
+    whole = NetworkJob(
+        NetworkPlan(),
+        {"S": schema, "T": schema},
+        {"S": StreamTime("at", 86_400_000_000), "T": StreamTime("at", 86_400_000_000)},
+    )
+
+    def days(*numbers: int) -> Arrived:
+        table = pa.table({"n": list(numbers), "at": pa.array(numbers, pa.int32()).cast("date32")})
+        return Arrived(table)
+
+    first, second, third = stepped(whole, {"S": days(100, 101)}, {"T": days(90)}, {"T": days(102)})
+    assert not first.released.has_begun
+    assert not second.released.has_begun
+    assert third.released.has_begun
+    assert (third.released.begin, third.released.heartbeat) == (90, 101)
