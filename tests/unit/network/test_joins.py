@@ -276,8 +276,10 @@ def test_a_windowed_join_of_the_card() -> None:
     clock = Clock(0, {})
     around = Surroundings(plan, regions, Strings(regions.scope("strings")), clock)
     windows = [SeqWindow(rows, around), SeqWindow(range_, around)]
-    arrivals = [block_of([(row, n + 1, 1) for n, row in enumerate(s)], TWO, [*range(len(s))])
-                for s in (s1, s2)]  # fmt: skip
+    arrivals = [
+        block_of([(row, n + 1, 1) for n, row in enumerate(part)], TWO, list(range(len(part))))
+        for part in (s1, s2)
+    ]
     clock.arrived = {"S": (0, arrivals[0].tau)}
     found = [one.run([part], 200) for one, part in zip(windows, arrivals, strict=True)]
     joined = elements_of(WindowJoin(join, around).run(found, 200))
