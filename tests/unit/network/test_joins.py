@@ -65,14 +65,18 @@ class Case:
     cuts: tuple[int, ...]
 
     @property
-    def join(self) -> PlannedOperator:
-        return self.plan.operators[-1]
+    def work(self) -> JoinOp:
+        work = self.plan.operators[-1].work
+        assert isinstance(work, JoinOp)
+        return work
 
 
 @st.composite
 def histories(draw: st.DrawFn, of: Fields, fifo: bool) -> tuple[Signed, ...]:
     """Tuples come and go: the oldest, or any."""
-    found, there, now = [], [], 0
+    found: list[Signed] = []
+    there: list[Row] = []
+    now = 0
     for _ in range(draw(st.integers(4, 25))):
         now += draw(st.sampled_from([0, 0, 1, 2]))
         if there and draw(st.integers(0, 2)) == 0:
@@ -166,7 +170,7 @@ def test_a_join_is_all_combinations_at_every_tick(case: Case, n_early: int) -> N
         assert all(before <= tau <= until for _, tau, _ in found)
         for tick in range(before, until):
             bags = [bag_at(history, tick) for history in case.elements]
-            assert bag_at(joined.out, tick) == join_at(case.join.work, bags), tick
+            assert bag_at(joined.out, tick) == join_at(case.work, bags), tick
         joined.remake()
         before = until
     held = [bag_at(history, before) for history in case.elements]
@@ -284,10 +288,7 @@ def test_a_windowed_join_of_the_card() -> None:
     found = [one.run([part], 200) for one, part in zip(windows, arrivals, strict=True)]
     joined = elements_of(WindowJoin(join, around).run(found, 200))
 
-    def wanted(row: Row) -> bool:
-        return row[0] > 10 and row[1] < 20
-
-    assert [element for element in joined if wanted(element[0])] == [
+    assert [one for one in joined if one[0][0] > 10 and one[0][1] < 20] == [
         ((11, 5, 11, 2), 2, 1),
         ((13, 7, 13, 1), 3, 1),
         ((11, 5, 11, 2), 4, -1),
