@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from lark import Token
 from backend.cql.nodes import At
 from backend.model.schema import Schema
 from backend.operators.network import stores
+from backend.operators.network.arena import Arena
 from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.job import NetworkJob, Schedule, StreamTime
 from backend.operators.network.layouts import store_layout
@@ -29,7 +31,7 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
-from backend.operators.network.regions import MemoryRegions
+from backend.operators.network.regions import MemoryRegions, Regions
 from backend.operators.network.store_reports import StubReport, store_reports
 from backend.operators.network.strings import Strings
 from tests.oracles.network_joins import join_at
@@ -76,7 +78,7 @@ class Shard:
     """A network whose operators are made anew for every batch."""
 
     def __init__(self) -> None:
-        self.regions = MemoryRegions()
+        self.regions: Regions = MemoryRegions()
         self.out: dict[str, list[Signed]] = {one.id: [] for one in JOINS}
         self._n_before = {"S": 0, "T": 0}
 
@@ -169,6 +171,34 @@ def _wanted(
 
 def many(n: int) -> dict[str, list[Arrival]]:
     return {"S": [((k % 5, 0.0), k, True) for k in range(n)], "T": []}
+
+
+def test_stores_in_a_file_are_as_those_in_memory(tmp_path: Path) -> None:
+    """Regions that grow move within the file, and others take their places."""
+    random = np.random.default_rng(7)
+    inside, outside = Shard(), Shard()
+    for n in range(8):
+        part = {
+            name: [
+                ((int(a), float(b)), int(tau), True)
+                for a, b, tau in zip(
+                    random.integers(0, 4, 30),
+                    random.integers(0, 3, 30),
+                    np.sort(random.integers(20 * n, 20 * n + 20, 30)),
+                    strict=True,
+                )
+            ]
+            for name in ("S", "T")
+        }
+        plan = replace(PLAN, sharing=n % 4 < 2)
+        outside.batch(plan, part, 20 * n + 20, Schedule())
+        with Arena(tmp_path) as arena:
+            arena.begin()
+            inside.regions = arena.regions
+            inside.batch(plan, part, 20 * n + 20, Schedule())
+            arena.commit(n, {})
+    assert inside.out == outside.out
+    assert all(inside.out.values())
 
 
 def test_a_shared_store_keeps_what_any_of_its_stubs_holds() -> None:
