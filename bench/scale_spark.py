@@ -29,7 +29,7 @@ def spark_path_counts(spooled: Path, k: int, order: Sequence[str]) -> tuple[floa
     queries = [parse_query(n, t, streams) for n, t in q1_queries(seed=SEED, k=k).items()]
     constructs = build_constructs(queries, DRIFT_SCHEMA)
     plan = SelectionPlan(1, "early drop", tuple(order))
-    shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
+    shipped = shipped_plan(constructs, plan, "resolved")
     operator = SelectionOperator(shipped, 0.01, "kernels")
     with TemporaryDirectory() as folder:
         session = build_session("local[2]", "planwatch bench", Path(folder))

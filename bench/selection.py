@@ -148,7 +148,7 @@ def _ours(
     spark = OnSpark(session, DRIFT_SCHEMA, None)
 
     def running(plan: SelectionPlan) -> Callable[[], Counts]:
-        shipped = shipped_plan(constructs, plan, "resolved", DRIFT_SCHEMA)
+        shipped = shipped_plan(constructs, plan, "resolved")
         operator = SelectionOperator(shipped, 0.0, "kernels")
         return lambda: counts_of(spark.run(0, spooled, {"asc": operator}))
 

@@ -97,12 +97,14 @@ class Context:
     """A moment resolved against the store: what a page renders from.
 
     batch: show records of batches <= this; None while the run has none. now: newest batch.
+    theme: 'light' or 'dark' that figures are drawn for, None = not told.
     """
 
     moment: Moment
     run: Run | None
     batch: int | None
     now: int | None
+    theme: str | None = None
 
     @property
     def run_id(self) -> str:

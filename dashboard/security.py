@@ -20,7 +20,6 @@ from dashboard.settings import SESSION_SECONDS, Settings, is_loopback
 
 CSRF_HEADER = "X-CSRF-Token"
 CSRF_META = "csrf-token"
-SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 Level: TypeAlias = Literal["visitor", "reader"]
 
 

@@ -7,7 +7,7 @@ moved by modules/{moment,header,strip,live}.js. Where the moment lives: see dash
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
@@ -233,8 +233,9 @@ def register_shell(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     def _page(key: dict[str, Any] | None, moment: dict[str, Any] | None) -> Component:
-        found = contexts.of(services.reader, moment)
-        return lay_out((key or {}).get("path", "/"), found, services)
+        asked = key or {}
+        found = replace(contexts.of(services.reader, moment), theme=asked.get("theme"))
+        return lay_out(asked.get("path", "/"), found, services)
 
     for page in PAGES:
         page.register(app, services)

@@ -26,7 +26,7 @@ from storage.rows import (
     StoredMisfit,
     StoredResult,
 )
-from storage.schema import BatchRow, CommandRow, CommitRow
+from storage.schema import CommandRow, CommitRow
 from storage.series import Key, SeriesId, Span
 from storage.vocabulary.records import Batch, Command, Entity, Knob, PlanVersion, Run, Unit
 
@@ -171,11 +171,6 @@ class Reader:
         """As series(), for many (entity, property) keys at once; unknown ones are left out."""
         return self._series(run_id, keys, Span(since_batch, until_batch, since, until), max_points)
 
-    def series_keys(self, run_id: str, name: str) -> list[Key]:
-        """The (entity, property) keys of all series of property ``name``, by entity."""
-        with self.reading() as connection:
-            return sorted(key for key in series.ids(connection, run_id) if key[1] == name)
-
     def _series(
         self, run_id: str, keys: Sequence[Key], span: Span, max_points: int
     ) -> dict[Key, SeriesData]:
@@ -211,16 +206,6 @@ class Reader:
         """The last batch recorded up to ``time`` (Unix s), the first one for earlier times."""
         with self.reading() as connection:
             return history.find_batch(connection, run_id, time)
-
-    def time_range(self, run_id: str) -> tuple[float, float] | None:
-        """When the first and the last batch were recorded (Unix s), None before the first."""
-        edges = [
-            select(edge(BatchRow.time)).where(BatchRow.run_id == run_id).scalar_subquery()
-            for edge in (func.min, func.max)
-        ]
-        with self.reading() as connection:
-            first, last = connection.execute(select(*edges)).one()
-        return None if first is None else (first, last)
 
     def plans(
         self, run_id: str, until: int | None = None, unit: str | None = None

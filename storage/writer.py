@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 import threading
@@ -234,10 +233,6 @@ class EngineWriter:
         short transactions; call it about once a minute.
         """
         return retention.apply(self._transaction, run_id, now - keep_raw_s, now - keep_seconds_s)
-
-    def roll_up(self, run_id: str) -> int:
-        """Roll all raw samples of an ended run up to 1 s and 1 min rows; how many went."""
-        return retention.apply(self._transaction, run_id, math.inf, -math.inf)
 
     def export_run(self, run_id: str, path: str | Path) -> None:
         """Copy one run to a new SQLite file that opens like any store."""

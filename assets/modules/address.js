@@ -1,6 +1,10 @@
 /* The moment as an address and back. Pure. */
 
-/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null}} Moment */
+/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null, heat: string | null, tables: string | null, span: string | null}} Moment */
+
+/** What only the browser draws by: the server is not asked again when it changes. */
+export const OWN = ["heat", "tables", "span"];
+
 
 /** The moment of a page's path and search text; what is not there is null.
     @param {string} path
@@ -17,6 +21,9 @@ export function parse(path, text) {
     frozen: fields.get("frozen") === "1" && at !== null,
     show: fields.get("show") || null,
     unit: fields.get("unit") || null,
+    heat: fields.get("heat") || null,
+    tables: fields.get("tables") || null,
+    span: fields.get("span") || null,
   };
 }
 
@@ -29,7 +36,7 @@ export function search(moment) {
   if (moment.node) fields.set("node", moment.node);
   if (moment.frozen && moment.at !== null) fields.set("frozen", "1");
   if (moment.show) fields.set("show", moment.show);
-  if (moment.unit) fields.set("unit", moment.unit);
+  for (const name of ["unit", ...OWN]) if (moment[name]) fields.set(name, moment[name]);
   const text = fields.toString();
   return text ? "?" + text : "";
 }

@@ -21,8 +21,8 @@ export function graphLegend({ heat, setHeat, top, plan }) {
   return h(
     "div",
     { className: "pw-legend", "aria-label": "Legend", role: "group" },
-    h("span", { className: "pw-legend-word" }, "Bar:"),
-    h("span", { className: "pw-segments", role: "group", "aria-label": "Colour of the bars" }, Object.entries(heats).map(choice)),
+    h("span", { className: "pw-legend-word" }, "Cards:"),
+    h("span", { className: "pw-segments", role: "group", "aria-label": "What the cards show" }, Object.entries(heats).map(choice)),
     h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${Number((100 * top).toPrecision(2))} %`),
     plan.signs.length > 0 && h("span", { className: "pw-legend-item" }, plan.signs.map(([sign, words]) => `${sign} ${words}`).join(", ")),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),

@@ -25,10 +25,10 @@ function outputTexts(node, facts) {
   return { big: show(facts.matched, "pct"), word: "matched", small: `${show(perSecond, "si")} tuples/s` };
 }
 
-function stepTexts(node, facts) {
+function stepTexts(node, facts, heat) {
   const card = facts.cards[node.id];
   const cost = card.cost === null ? "reached" : `${shortNumber(card.cost)} µs ·`;
-  return { big: show(card.drop, "pct"), word: "dropped", small: `${cost} ${show(card.perSecond, "si")}/s` };
+  return { big: show(heat.of(card), "pct"), word: heat.word, small: `${cost} ${show(card.perSecond, "si")}/s` };
 }
 
 function operatorTexts(node, facts) {
@@ -47,12 +47,12 @@ function stateTexts(node, facts) {
 const TEXTS = { source: sourceTexts, output: outputTexts, step: stepTexts, operator: operatorTexts, synopsis: stateTexts, store: stateTexts };
 
 /** The three texts of a card: big number, its word, and the small line below. */
-export const cardTexts = (node, facts) => (TEXTS[node.role] || operatorTexts)(node, facts);
+export const cardTexts = (node, facts, heat) => (TEXTS[node.role] || operatorTexts)(node, facts, heat);
 
-export function cardLabel(node, facts) {
-  const texts = cardTexts(node, facts);
+export function cardLabel(node, facts, heat) {
+  const texts = cardTexts(node, facts, heat);
   const card = facts.cards[node.id];
-  if (card) return `${node.name}, ${node.word} ${node.position}: ${texts.big} ${texts.word} of ${show(card.reached, "int")} tuples reaching it`;
+  if (card) return `${node.name}, ${node.word} ${node.position}: ${texts.big} ${texts.word}, ${show(card.reached, "int")} tuples reached it`;
   const what = node.role === "source" || node.role === "output" ? "" : `, ${node.word}`;
   return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}`;
 }
@@ -63,7 +63,7 @@ export function graphCard(node, options) {
   const { w } = place;
   const card = facts.cards[node.id];
   const step = card ? heatStep(options.heat.of(card), options.top) : null;
-  const texts = cardTexts(node, facts);
+  const texts = cardTexts(node, facts, options.heat);
   const spark = sparkPoints(options.spark, w - 26, 16);
   return h(
     "g",
@@ -75,7 +75,7 @@ export function graphCard(node, options) {
       role: "button",
       tabIndex: 0,
       "aria-pressed": selected ? "true" : "false",
-      "aria-label": cardLabel(node, facts),
+      "aria-label": cardLabel(node, facts, options.heat),
       "data-id": node.id,
       "data-heat": step === null ? "none" : String(step),
       ...options.handlers(node),

@@ -65,11 +65,16 @@ export function queueFill(size, facts) {
   return { size: known(size) ? size : null, fill: filled === null ? 0 : Math.min(1, filled) };
 }
 
-/* Colour metrics of the legend: name, what it means, and the number of a card. */
+/* What cards show: number and colour are the same. label: in the legend; word: beside the number. */
 export const heats = {
-  drops: { label: "tuples dropped here", of: (card) => card.drops },
-  visits: { label: "share of visits (cost)", of: (card) => card.visits },
+  drop: { label: "dropped of what comes", word: "dropped", of: (card) => card.drop },
+  drops: { label: "dropped of all tuples", word: "of all", of: (card) => card.drops },
+  visits: { label: "share of visits (cost)", word: "of cost", of: (card) => card.visits },
 };
+
+/** The name of a heat, the first for one that nobody knows.
+    @param {string | null} name */
+export const heatNamed = (name) => (name && name in heats ? name : Object.keys(heats)[0]);
 
 /** Upper end of the scale: the largest value, rounded up to 1, 2 or 5 times a power of ten. */
 export function niceTop(numbers) {

@@ -1,7 +1,8 @@
 /* HistoryChart: one property over batches, small and live; a Dash component.
 
    Props: title, unit, form, entity, property, points [[batch, value]…], at (batch of the moment),
-   height. Hover or focus + arrows reads values; click or Enter moves the moment there. */
+   height. Hover or focus + arrows reads values; a click holds a reading and offers to go there, Enter
+   goes: the moment moves by no accident. */
 import { on } from "./core.js";
 import { show } from "./format.js";
 import { currentMode, go } from "./moment.js";
@@ -60,11 +61,12 @@ function plot(s, width, height, at, focus, form) {
   ];
 }
 
-function heading({ title, unit }, number, focus) {
+function heading({ title, unit }, number, focus, held) {
+  const jump = held && h("button", { type: "button", className: "pw-go", onClick: () => go({ at: held[0] }) }, `go to batch ${held[0]}`);
   return h(
     "div",
     { className: "pw-history-head" },
-    h("span", { className: "pw-history-title" }, title),
+    h("span", { className: "pw-history-title" }, jump || title),
     h("span", { className: "pw-history-value" }, h("b", null, number), unit ? " " + unit : "", focus ? h("small", null, ` batch ${focus[0]}`) : "")
   );
 }
@@ -72,8 +74,8 @@ function heading({ title, unit }, number, focus) {
 const describe = ({ title, unit, form }, number, s) =>
   `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${show(s.least, form)}, highest ${show(s.high, form)}`;
 
-/* Reading by pointer or arrows; click or Enter goes to the batch read. */
-function readingHandlers(points, s, focus, setFocus) {
+/* Reading by pointer or arrows; a click holds the reading, or lets it go. */
+function readingHandlers(points, s, { focus, setFocus, held, setHeld }) {
   const locate = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
     return nearest(points, s.batch(event.clientX - box.left));
@@ -94,7 +96,7 @@ function readingHandlers(points, s, focus, setFocus) {
     onMouseMove: (event) => setFocus(locate(event)),
     onMouseLeave: () => setFocus(null),
     onBlur: () => setFocus(null),
-    onClick: (event) => go({ at: locate(event)[0] }),
+    onClick: (event) => setHeld(held ? null : locate(event)),
     onKeyDown,
   };
 }
@@ -103,25 +105,27 @@ export function HistoryChart(props) {
   const { form, height = 96 } = props;
   const [ref, width] = useWidth();
   const [focus, setFocus] = useState(null);
+  const [held, setHeld] = useState(null);
+  useEffect(() => on("moment", () => setHeld(null)), []);
   const points = useSeries(props);
-  const reading = focus || (points.length ? points[points.length - 1] : null);
+  const reading = held || focus || (points.length ? points[points.length - 1] : null);
   const number = reading ? show(reading[1], form) : "—";
   const shell = (...body) =>
     h(
       "div",
       { id: props.id, className: "pw-history", ref, "data-live-history": `${props.entity}|${props.property}`, "data-points": points.length },
-      heading(props, number, focus),
+      heading(props, number, held || focus, held),
       body
     );
   if (points.length < 2 || width === 0) return shell(h("p", { key: "none", className: "pw-history-none" }, "Not enough batches yet."));
 
   const s = scales(points, width, height);
-  const handlers = readingHandlers(points, s, focus, setFocus);
+  const handlers = readingHandlers(points, s, { focus, setFocus, held, setHeld });
   return shell(
     h(
       "svg",
       { key: "plot", width, height, role: "img", tabIndex: 0, "aria-label": describe(props, number, s), ...handlers },
-      plot(s, width, height, props.at, focus, form)
+      plot(s, width, height, props.at, held || focus, form)
     )
   );
 }

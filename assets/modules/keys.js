@@ -4,7 +4,7 @@ import { byId, emit } from "./core.js";
 import { go, moment } from "./moment.js";
 import { playOrFreeze } from "./replay.js";
 import { stepAdaptation, stepBatch } from "./strip.js";
-import { toggleTwins } from "./tables.js";
+import { toggleTwins } from "./twins.js";
 
 const JUMP_MS = 1200;
 let jump = 0;

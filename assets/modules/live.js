@@ -131,10 +131,7 @@ function paint(delta, fresh) {
   for (const node of document.querySelectorAll("[data-live]")) {
     const [entity, property] = node.dataset.live.split("|");
     const value = valueOf(delta.v, entity, property);
-    if (value === undefined) continue;
-    setText(node, show(value, node.dataset.form));
-    const cell = node.closest("[data-sort]");
-    if (cell) cell.dataset.sort = value;
+    if (value !== undefined) setText(node, show(value, node.dataset.form));
   }
   extendCharts(pointsOf(delta));
   if (fresh) window.requestAnimationFrame(() => measure(delta));

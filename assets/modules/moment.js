@@ -1,9 +1,9 @@
 /* The moment: what the URL says, what the browser knows is newest, and the store pages read.
 
-   URL: path = page, ?run=&at=&node=&frozen=1&show=&unit=. Every change goes through the URL and Dash's
+   URL: path = page, ?run=&at=&node=&frozen=1&show=&unit=, and &heat=&tables=&span=. Every change goes through the URL and Dash's
    Location, so back, forward, reload and a copied link all mean the same. See dashboard/context.py
    for the store protocol. */
-import { parse, search } from "./address.js";
+import { OWN, parse, search } from "./address.js";
 import { emit } from "./core.js";
 import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
 import { busy, settled } from "./settled.js";
@@ -14,7 +14,7 @@ const RUNNING = ["starting", "running"];
 
 /** What the URL says, replaced whole by every move.
     @type {import("./address.js").Moment} */
-export let moment = { path: "/", run: null, at: null, node: null, frozen: false, show: null, unit: null };
+export let moment = parse("/", "");
 /* What the shell and the deltas told: the run shown, its newest batch and record time. */
 export const known = { run: null, state: null, now: null, time: null, plan: null, knobs: null };
 let news = 0;
@@ -40,16 +40,17 @@ function data() {
   return { run, at, node, frozen, show, unit, batch, news };
 }
 
-/** Move: {path, run, at, node, frozen, show, unit}; absent fields stay, but show belongs to its page.
+/** Move: some fields of the moment; absent ones stay, but show and tables belong to their page.
     replace: no new history entry. Answers whether that changes anything. */
 export function go(changes, replace) {
   const next = Object.assign({}, moment, changes);
   if ("at" in changes && !("frozen" in changes)) next.frozen = false;
-  if (next.path !== moment.path && !("show" in changes)) next.show = null;
+  if (next.path !== moment.path) for (const own of ["show", "tables"]) if (!(own in changes)) next[own] = null;
   if (changes.run && changes.run !== moment.run) {
     next.at = "at" in changes ? changes.at : null;
     next.node = "node" in changes ? changes.node : null;
     next.unit = "unit" in changes ? changes.unit : null;
+    next.span = "span" in changes ? changes.span : null;
   }
   const url = next.path + search(next);
   if (url === window.location.pathname + window.location.search) return false;
@@ -93,9 +94,11 @@ async function push() {
   pushShell();
 }
 
+const pageKey = () => ({ path: moment.path, run: moment.run, theme: window.planwatch.theme.scheme() });
+
 /** Ask the server for the page anew: its run has just begun to exist. */
 export function layOutAgain() {
-  setProps("pw-page-key", { data: { path: moment.path, run: moment.run, again: Date.now() } });
+  setProps("pw-page-key", { data: { ...pageKey(), again: Date.now() } });
 }
 
 /* Without a run there is no stream to tell of one: look now and then. */
@@ -124,9 +127,10 @@ export function fromLocation(path, text) {
   const turned = !first && before.path !== moment.path;
   if (turned) window.scrollTo(0, 0);
   window.queueMicrotask(() => emit("moment", { before, turned }));
+  const seen = first || Object.keys(moment).some((name) => !OWN.includes(name) && moment[name] !== before[name]);
   return [
-    data(),
-    moved ? { path: moment.path, run: moment.run } : noUpdate(),
+    seen ? data() : noUpdate(),
+    moved ? pageKey() : noUpdate(),
     shell ? { run: moment.run, news } : noUpdate(),
   ];
 }

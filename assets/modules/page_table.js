@@ -2,21 +2,26 @@
 
    Every Dash component subscribes to the renderer's store, so a table of a thousand cells made of
    them takes seconds; drawn here it takes milliseconds. Cells: number, string, null, or an object
-   {text, sort, title, mark, jump, badges, bar, sub, parts, code}; see dashboard/components/rows.py. */
+   {text, sort, title, mark, jump, badges, bar, sub, parts, code, form, live, tree, span}; see
+   dashboard/components/rows.py. */
+import { on } from "./core.js";
 import { show } from "./format.js";
-import { h, useState } from "./react.js";
+import { valueOf } from "./points.js";
+import { h, useEffect, useState } from "./react.js";
 import { sorted } from "./sorting.js";
+import { draw } from "./static.js";
 
 const rich = (cell) => cell !== null && typeof cell === "object";
 
 function link(jump, children, extra) {
   const data = { href: jump.href };
-  for (const key of ["path", "at", "node", "run", "unit"]) if (jump[key] !== undefined) data["data-pw-" + key] = jump[key];
+  for (const key of ["path", "at", "node", "run", "unit", "show"]) if (jump[key] !== undefined) data["data-pw-" + key] = jump[key];
   return h("a", { className: "pw-link", ...data, ...extra }, children);
 }
 
 function content(cell, form) {
   if (!rich(cell)) return cell === "" ? "" : show(cell, form);
+  if (cell.tree !== undefined) return draw(cell.tree);
   const text = cell.text === undefined ? null : show(cell.text, cell.form || form);
   const body = [];
   if (cell.code) body.push(h("code", { key: "code", className: "pw-raw" }, text));
@@ -34,10 +39,7 @@ const sortKey = (cell) => (rich(cell) ? (cell.sort !== undefined ? cell.sort : c
 function heading(column, index, by, setBy) {
   const here = by && by.column === index;
   const title = column.unit ? `${column.title} (${column.unit})` : column.title;
-  const press = (event) => {
-    event.nativeEvent.stopPropagation(); // assets/tables.js sorts the plain tables
-    setBy({ column: index, up: here ? !by.up : true });
-  };
+  const press = () => setBy({ column: index, up: here ? !by.up : true });
   const sort = here ? (by.up ? "ascending" : "descending") : "none";
   const button = h("button", { type: "button", className: "pw-sort", title: column.hint || undefined, onClick: press }, title);
   return h("th", { key: index, scope: "col", className: column.form ? "pw-num" : undefined, "aria-sort": sort }, button);
@@ -46,15 +48,37 @@ function heading(column, index, by, setBy) {
 function line(row, columns) {
   const cells = row.cells.map((cell, i) => {
     const marks = [columns[i].form ? "pw-num" : "", (rich(cell) && cell.mark) || ""].join(" ").trim();
-    const props = { key: i, className: marks || undefined, title: (rich(cell) && cell.title) || undefined };
+    const { title, span } = rich(cell) ? cell : {};
+    const props = { key: i, className: marks || undefined, title: title || undefined, colSpan: span };
     return i === 0 ? h("th", { ...props, scope: "row" }, content(cell, columns[i].form)) : h("td", props, content(cell, columns[i].form));
   });
   return h("tr", { key: row.key, ...row.attributes }, cells);
 }
 
+/* The rows with the newest values of their live cells, until the server sends others. */
+function useLive(rows) {
+  const [live, setLive] = useState({ rows, values: {} });
+  useEffect(() => {
+    const keys = rows.flatMap((row) => row.cells).flatMap((cell) => (rich(cell) && cell.live ? [cell.live] : []));
+    const follow = ({ v }) => {
+      const found = keys.map(([entity, property]) => [`${entity}|${property}`, valueOf(v, entity, property)]);
+      const news = Object.fromEntries(found.filter(([, value]) => value !== undefined));
+      setLive((before) => ({ rows, values: before.rows === rows ? { ...before.values, ...news } : news }));
+    };
+    return keys.length ? on("values", follow) : undefined;
+  }, [rows]);
+  if (live.rows !== rows) return rows;
+  const now = (cell) => {
+    const value = rich(cell) && cell.live ? live.values[cell.live.join("|")] : undefined;
+    return value === undefined ? cell : { ...cell, text: value };
+  };
+  return rows.map((row) => ({ ...row, cells: row.cells.map(now) }));
+}
+
 export function RowTable(props) {
   const [by, setBy] = useState(null);
-  const { caption, columns, rows, total } = props;
+  const { caption, columns, total } = props;
+  const rows = useLive(props.rows);
   const words = total > rows.length ? `${caption} · ${rows.length} of ${total}` : caption;
   return h(
     "div",

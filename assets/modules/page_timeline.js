@@ -12,10 +12,38 @@ const plot = () => {
   return holder ? holder.querySelector(".js-plotly-plot") : null;
 };
 
-/* An event was clicked: go to its batch. */
+const NEAR_PX = 12;
+const DOUBLE_MS = 320;
+let pointer = { x: 0, y: 0, time: -Infinity, double: false };
+let leaving = null; // the click that waits for a second one
+
+document.addEventListener("pointerdown", (event) => {
+  const double = event.timeStamp - pointer.time < DOUBLE_MS;
+  pointer = { x: event.clientX, y: event.clientY, time: event.timeStamp, double };
+  window.clearTimeout(leaving);
+});
+
+/* Where a point of a figure is on the screen. */
+function spotOf(point) {
+  const gd = [...document.querySelectorAll("[data-live-chart] .js-plotly-plot")].find((one) => one.matches(":hover"));
+  if (!gd) return null;
+  const frame = gd.getBoundingClientRect();
+  const full = gd._fullLayout;
+  const y = full[(gd.data[point.curveNumber].yaxis || "y").replace("y", "yaxis")];
+  return { x: frame.left + full.xaxis._offset + full.xaxis.d2p(point.x), y: frame.top + y._offset + y.d2p(point.y) };
+}
+
+function isUnderPointer(point) {
+  const spot = Array.isArray(point.customdata) && spotOf(point);
+  return spot && Math.hypot(spot.x - pointer.x, spot.y - pointer.y) <= NEAR_PX;
+}
+
+/** A mark of an event was clicked: go to its batch. A click beside one, or the first of a double click,
+    which resets the zoom, leaves the moment alone: hovering finds a point of every line at any place. */
 export function timelineClick(click) {
-  const hit = click && click.points.find((point) => Array.isArray(point.customdata));
-  if (hit) go({ at: hit.customdata[0] });
+  const hit = click && click.points.find(isUnderPointer);
+  window.clearTimeout(leaving);
+  if (hit && !pointer.double) leaving = window.setTimeout(() => go({ at: hit.customdata[0] }), DOUBLE_MS);
   return noUpdate();
 }
 

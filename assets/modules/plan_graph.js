@@ -8,8 +8,8 @@ import { useGlide } from "./graph_glide.js";
 import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
 import { graphLegend, graphTip } from "./graph_legend.js";
 import { graphBand, graphCard, graphEdge } from "./graph_parts.js";
-import { cardValues, described, heats, isStep, niceTop } from "./graph_values.js";
-import { currentMode, go } from "./moment.js";
+import { cardValues, described, heatNamed, heats, isStep, niceTop } from "./graph_values.js";
+import { currentMode, go, moment } from "./moment.js";
 import { valueOf } from "./points.js";
 import { h, useEffect, useMemo, useRef, useState, useWidth } from "./react.js";
 
@@ -45,11 +45,15 @@ function pushed(nodes, sparks, values) {
   return grown;
 }
 
-/* The heat the cards show; other parts of the page turn it with the event `heat`. */
+/* The heat the cards show: it lives in the address; the event `heat` takes the next one. */
 function useHeat() {
-  const [heat, setHeat] = useState("drops");
-  useEffect(() => on("heat", (way) => setHeat((name) => nextHeat(name, way))), []);
-  return [heat, setHeat];
+  const [heat, setHeat] = useState(heatNamed(moment.heat));
+  const turn = (name) => go({ heat: name === heatNamed(null) ? null : name }, true);
+  useEffect(() => {
+    const offs = [on("moment", () => setHeat(heatNamed(moment.heat))), on("heat", (way) => turn(nextHeat(heatNamed(moment.heat), way)))];
+    return () => offs.forEach((off) => off());
+  }, []);
+  return [heat, turn];
 }
 
 let dagre = null; // fetched for the first plan that is no chain

@@ -2,7 +2,7 @@
 import { components } from "./dash.js";
 import { h } from "./react.js";
 
-function draw(node, key) {
+export function draw(node, key) {
   if (!Array.isArray(node)) return node;
   const [tag, properties, ...children] = node;
   const type = tag.startsWith("@") ? components[tag.slice(1)] : tag;

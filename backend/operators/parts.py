@@ -19,7 +19,7 @@ from pyarrow import fs
 from backend.model.schema import Schema
 from backend.operators.contract import KeptAside
 from backend.operators.values import json_lines, texts
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 
 STAGING: Final = "_staging"
 MISFITS: Final = "_misfits"

@@ -24,11 +24,11 @@ from backend.operators.reports import (
     UnitReport,
 )
 from backend.operators.values import json_lines, shown_number
-from backend.workloads.contract import ARROW_TYPES, CORRUPT
+from backend.workloads.contract import CORRUPT, NOT_READ, REASON
+from backend.workloads.text_values import ARROW_TYPES
 
 #: Tuples a task is best given at once.
 CHUNK_TUPLES: Final = 65_536
-_MISFIT: Final = "does not fit the schema"
 
 Arrivals = NDArray[np.int64]
 
@@ -164,16 +164,22 @@ class _InputTask:
         bad, tuples = unfit(rows, own.timestamp), typed(rows, own.schema)
         if bad is None:
             return tuples, None
-        self._set_aside(tuples.filter(bad), rows.column(CORRUPT).filter(bad))
+        why = rows.column(REASON).filter(bad) if REASON in rows.schema.names else None
+        self._set_aside(tuples.filter(bad), rows.column(CORRUPT).filter(bad), why)
         fits = pc.invert(bad)
         return tuples.filter(fits), fits.to_numpy(zero_copy_only=False)
 
-    def _set_aside(self, tuples: pa.RecordBatch, raw: pa.Array[Any]) -> None:
+    def _set_aside(
+        self, tuples: pa.RecordBatch, raw: pa.Array[Any], why: pa.Array[Any] | None
+    ) -> None:
         absent = f"{self._input.timestamp} is NULL, and it is the timestamp"
+        reasons = [None] * len(raw) if why is None else why.to_pylist()
         self._keep_aside(
             [
-                KeptAside(line, absent) if text is None else KeptAside(text, _MISFIT)
-                for text, line in zip(raw.to_pylist(), json_lines(tuples), strict=True)
+                KeptAside(line, absent) if text is None else KeptAside(text, reason or NOT_READ)
+                for text, line, reason in zip(
+                    raw.to_pylist(), json_lines(tuples), reasons, strict=True
+                )
             ]
         )
 

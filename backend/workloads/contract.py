@@ -1,7 +1,8 @@
 """The schema contract: tuples become typed Arrow columns, or misfits that are kept aside.
 
 A tuple that does not fit its schema becomes a row whose attributes are all NULL and whose
-``_corrupt_record`` holds the tuple's raw text; in a tuple that fits, that column is NULL.
+``_corrupt_record`` holds the tuple's raw text; in a tuple that fits, that column is NULL. Sources
+that know why have the column ``_misfit`` beside it, with the reason.
 """
 
 from __future__ import annotations
@@ -10,30 +11,31 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from backend.model.schema import Schema
+from backend.model.schema import INTEGER_TYPES, Schema
+from backend.workloads.text_values import (
+    ARROW_TYPES,
+    FLOAT_LIMIT,
+    INTEGER_BITS,
+    read_text,
+    read_texts,
+    valid_texts,
+)
 
 CORRUPT: Final = "_corrupt_record"
-#: Spark SQL type -> Arrow type of the same values; timestamps are UTC, in microseconds.
-ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-}
-_INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+REASON: Final = "_misfit"
+NOT_READ: Final = "does not fit the schema"
+#: The raw texts of the rows of these places.
+RawTexts: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
+#: Which values of a column do not fit, bool[rows], and the reason to tell.
+Missed: TypeAlias = tuple[NDArray[np.bool_], str]
 
 
 class MisfitError(ValueError):
@@ -46,8 +48,56 @@ def arrow_schema(schema: Schema) -> pa.Schema:
     return pa.schema([*fields, pa.field(CORRUPT, pa.string())])
 
 
+def told_schema(schema: Schema) -> pa.Schema:
+    """The same, then ``_misfit``."""
+    return arrow_schema(schema).append(pa.field(REASON, pa.string()))
+
+
+def misfits(schema: Schema, raws: Sequence[str], reasons: Sequence[str]) -> pa.Table:
+    """Tuples that do not fit, as a table of ``told_schema``."""
+    nulls = [pa.nulls(len(raws), ARROW_TYPES[a.type]) for a in schema.attributes]
+    texts = [pa.array(raws, pa.string()), pa.array(reasons, pa.string())]
+    return pa.Table.from_arrays([*nulls, *texts], schema=told_schema(schema))
+
+
+def interleaved(tuples: pa.Table, schema: Schema, bad: Sequence[tuple[int, str, str]]) -> pa.Table:
+    """A table of ``told_schema`` with misfits in their places. bad: behind how many of the tuples,
+    ascending; raw text; reason."""
+    if not bad:
+        return tuples
+    behind, raws, reasons = zip(*bad, strict=True)
+    keys = np.concatenate([np.arange(len(tuples)) + 0.5, np.array(behind, dtype=np.float64)])
+    order = pa.array(np.argsort(keys, kind="stable"))
+    return pa.concat_tables([tuples, misfits(schema, raws, reasons)]).take(order).combine_chunks()
+
+
+def settled(
+    schema: Schema, columns: Sequence[pa.Array[Any]], misses: Sequence[Missed], raws: RawTexts
+) -> pa.Table:
+    """Typed columns as a table of ``told_schema``; tuples with a value that does not fit become
+    misfits, for the first reason of theirs."""
+    bad = np.zeros(len(columns[0]), dtype=bool)
+    reasons = np.full(len(bad), None, dtype=object)
+    for missed, reason in misses:
+        reasons[missed & ~bad] = reason
+        bad |= missed
+    raw: pa.Array[Any] = pa.nulls(len(bad), pa.string())
+    if bad.any():
+        columns = [pc.if_else(pa.array(bad), pa.scalar(None, c.type), c) for c in columns]
+        texts = np.full(len(bad), None, dtype=object)
+        texts[bad] = list(raws(np.flatnonzero(bad)))
+        raw = pa.array(texts, pa.string())
+    told = [raw, pa.array(reasons, pa.string())]
+    return pa.Table.from_arrays([*columns, *told], schema=told_schema(schema))
+
+
+def no_value(attribute: str, type_name: str) -> str:
+    """The reason for a misfit whose value does not fit."""
+    return f"{attribute} is no {type_name}"
+
+
 def fit_rows(rows: Iterable[Any], schema: Schema) -> pa.Table:
-    """Rows (lists in schema order, or tables by attribute) as a table of ``arrow_schema``.
+    """Rows (lists in schema order, or tables by attribute) as a table of ``told_schema``.
 
     An absent key, None, and the empty table ``{}`` (TOML has no null) are NULL. No value is turned
     into another type, except whole numbers between numeric types, and ISO text to a date or time.
@@ -56,13 +106,17 @@ def fit_rows(rows: Iterable[Any], schema: Schema) -> pa.Table:
     fitted: list[list[Any]] = []
     for row in rows:
         try:
-            fitted.append([*_fit_row(row, schema), None])
-        except MisfitError:
-            fitted.append([*[None] * n, json.dumps(row, default=str, ensure_ascii=False)])
-    columns: Sequence[Sequence[Any]] = list(zip(*fitted, strict=True)) or [()] * (n + 1)
-    target = arrow_schema(schema)
+            fitted.append([*_fit_row(row, schema), None, None])
+        except MisfitError as error:
+            fitted.append([*[None] * n, _json(row), str(error)])
+    columns: Sequence[Sequence[Any]] = list(zip(*fitted, strict=True)) or [()] * (n + 2)
+    target = told_schema(schema)
     arrays = [pa.array(c, f.type) for c, f in zip(columns, target, strict=True)]
     return pa.Table.from_arrays(arrays, schema=target)
+
+
+def _json(row: Any) -> str:
+    return json.dumps(row, default=str, ensure_ascii=False)
 
 
 def _fit_row(row: Any, schema: Schema) -> list[Any]:
@@ -74,9 +128,20 @@ def _fit_row(row: Any, schema: Schema) -> list[Any]:
         row = [values.get(name.lower()) for name in schema.names]
     if not isinstance(row, Sequence) or isinstance(row, str):
         raise MisfitError("a tuple is a list or a table")
-    if len(row) != len(schema.attributes):
-        raise MisfitError(f"{len(row)} values for {len(schema.attributes)} attributes")
-    return [fit_value(v, a.type) for v, a in zip(row, schema.attributes, strict=True)]
+    return fit_tuple(row, schema)
+
+
+def fit_tuple(values: Sequence[Any], schema: Schema) -> list[Any]:
+    """Values in schema order as their types take them. Raises MisfitError."""
+    if len(values) != len(schema.attributes):
+        raise MisfitError(f"{len(values)} values for {len(schema.attributes)} attributes")
+    fitted = []
+    for value, attribute in zip(values, schema.attributes, strict=True):
+        try:
+            fitted.append(fit_value(value, attribute.type))
+        except MisfitError:
+            raise MisfitError(no_value(attribute.name, attribute.type)) from None
+    return fitted
 
 
 def fit_value(value: Any, type_name: str) -> Any:
@@ -90,24 +155,28 @@ def fit_value(value: Any, type_name: str) -> Any:
 
 
 def _fit_integer(value: Any, type_name: str) -> int | None:
-    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not whole:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    half = 1 << (_INTEGER_BITS[type_name] - 1)
-    return int(value) if -half <= value < half else None
+    half = 1 << (INTEGER_BITS[type_name] - 1)
+    return int(value) if -half <= value < half and value == int(value) else None
 
 
 def _fit_float(value: Any, type_name: str) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
     try:
-        return float(value)
+        found = float(value)
     except OverflowError:
         return None
+    fits = type_name == "double" or not np.isfinite(found) or abs(found) < FLOAT_LIMIT
+    return found if fits else None
 
 
 def _fit_string(value: Any, type_name: str) -> str | None:
-    return value if isinstance(value, str) else None
+    try:
+        return value if isinstance(value, str) and value.encode() is not None else None
+    except UnicodeEncodeError:
+        return None
 
 
 def _fit_boolean(value: Any, type_name: str) -> bool | None:
@@ -116,27 +185,36 @@ def _fit_boolean(value: Any, type_name: str) -> bool | None:
 
 def _fit_date(value: Any, type_name: str) -> date | None:
     if isinstance(value, str):
-        value = _iso(date.fromisoformat, value)
-    return value if isinstance(value, date) and not isinstance(value, datetime) else None
-
-
-def _fit_timestamp(value: Any, type_name: str) -> datetime | None:
-    if isinstance(value, str):
-        value = _iso(datetime.fromisoformat, value)
+        return _iso(value, type_name)
     if isinstance(value, datetime):
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        value = _in_utc(value)
+        at_midnight = value == value.replace(hour=0, minute=0, second=0, microsecond=0)
+        return value.date() if at_midnight else None
+    return value if isinstance(value, date) else None
+
+
+def _fit_timestamp(value: Any, type_name: str) -> date | None:
+    if isinstance(value, str):
+        return _iso(value, type_name)
+    if isinstance(value, datetime):
+        return _in_utc(value)
     return datetime(value.year, value.month, value.day, tzinfo=UTC) if type(value) is date else None
 
 
-def _iso(read: Callable[[str], date], text: str) -> date | None:
+def _in_utc(value: datetime) -> datetime:
+    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def _iso(text: str, type_name: str) -> date | None:
     try:
-        return read(text.strip())
+        found: date | None = read_text(text, type_name)
+        return found
     except ValueError:
         return None
 
 
 _FITTERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
-    **dict.fromkeys(_INTEGER_BITS, _fit_integer),
+    **dict.fromkeys(INTEGER_BITS, _fit_integer),
     "float": _fit_float,
     "double": _fit_float,
     "string": _fit_string,
@@ -146,48 +224,75 @@ _FITTERS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
 }
 
 
-def fit_table(table: pa.Table, schema: Schema) -> pa.Table:
-    """A table as ``arrow_schema``: columns found by name without regard to case, others ignored.
+def fit_table(table: pa.Table, schema: Schema, *, reads_text: bool = False) -> pa.Table:
+    """A table as ``told_schema``: columns found by name without regard to case, others ignored.
 
-    Text columns are read as the attribute's type; other types are cast where no value changes. A
-    tuple with a value that does not fit becomes a misfit. Raises MisfitError when a column is
-    missing.
+    Columns of other types are cast where no value changes but by rounding to the nearest float.
+    reads_text: all columns are text, to be read as the attributes' types. A tuple with a value that
+    does not fit becomes a misfit, and one with a ``_corrupt_record`` is one. Raises MisfitError
+    when a column is missing.
     """
-    target = arrow_schema(schema)
-    bad = np.zeros(len(table), dtype=bool)
+    fit = read_texts if reads_text else fit_column
+    corrupt = table.column(CORRUPT) if CORRUPT in table.column_names else pa.nulls(len(table))
     by_lower = {name.lower(): name for name in table.column_names}
-    columns: list[pa.Array[Any]] = []
+    columns, misses = [], [(corrupt.is_valid().to_numpy(zero_copy_only=False), NOT_READ)]
     for attribute in schema.attributes:
         name = by_lower.get(attribute.name.lower())
         if name is None:
             raise MisfitError(f"the table has no column {attribute.name!r}")
-        column, misses = _fit_column(table.column(name).combine_chunks(), attribute.type)
+        column, bad = fit(table.column(name).combine_chunks(), attribute.type)
         columns.append(column)
-        bad |= misses
-    raw: pa.Array[Any] = pa.nulls(len(table), pa.string())
-    if bad.any():
-        columns = [pc.if_else(pa.array(bad), pa.scalar(None, c.type), c) for c in columns]
-        raw = _raw_texts(table, bad)
-    return pa.Table.from_arrays([*columns, raw], schema=target)
+        misses.append((bad, no_value(attribute.name, attribute.type)))
+
+    def raws(places: NDArray[np.int64]) -> list[str]:
+        rows, names = table.take(pa.array(places)), table.column_names
+        cells = zip(*([_shown(value) for value in column] for column in rows.columns), strict=True)
+        texts = [_json(dict(zip(names, row, strict=True))) for row in cells]
+        given = corrupt.take(pa.array(places)).to_pylist()
+        return [one or text for one, text in zip(given, texts, strict=True)]
+
+    return settled(schema, columns, misses, raws)
 
 
-def _fit_column(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], NDArray[np.bool_]]:
-    target = ARROW_TYPES[type_name]
-    none_bad = np.zeros(len(column), dtype=bool)
-    if column.type == target:
-        return column, none_bad
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if is_text or not (pa.types.is_boolean(column.type) or type_name in ("string", "boolean")):
-        for way in _CASTS.get(type_name, ((),)):
+def fit_column(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], NDArray[np.bool_]]:
+    """A column as the type takes it, and which of its values do not fit, NULL then."""
+    kind, target = column.type, ARROW_TYPES[type_name]
+    if pa.types.is_dictionary(kind):
+        column = column.dictionary_decode()
+        kind = column.type
+    if _is_text(kind):
+        texts, bad = valid_texts(column)
+        if type_name == "string":
+            return texts, bad
+        column, kind = texts, texts.type
+    elif kind == target or _can_cast(kind, type_name):
+        for way in ((target,), (pa.timestamp("us"), target)):
             with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # then the next, or singly
-                return _cast(column, (*way, target)), none_bad
-    return _fit_values(column, type_name, is_text)
+                return _cast(column, way), np.zeros(len(column), dtype=bool)
+    return _fit_values(column, type_name)
 
 
-#: Types to go through on the way to a type; a time as text names its zone, or is UTC.
-_CASTS: Final[Mapping[str, tuple[tuple[pa.DataType, ...], ...]]] = {
-    "timestamp": ((), (pa.timestamp("us"),))
-}
+def _is_text(kind: pa.DataType) -> bool:
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_string_view,
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+        )
+    )
+
+
+def _can_cast(kind: pa.DataType, type_name: str) -> bool:
+    """Whether Arrow's cast refuses what does not fit, and nothing else; floats may overflow."""
+    if pa.types.is_null(kind):
+        return True
+    if type_name in INTEGER_TYPES or type_name == "double":
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    is_moment = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+    return type_name == "timestamp" and bool(is_moment)
 
 
 def _cast(column: pa.Array[Any], types: Sequence[pa.DataType]) -> pa.Array[Any]:
@@ -196,35 +301,29 @@ def _cast(column: pa.Array[Any], types: Sequence[pa.DataType]) -> pa.Array[Any]:
     return column
 
 
-def _fit_values(
-    column: pa.Array[Any], type_name: str, is_text: bool
-) -> tuple[pa.Array[Any], NDArray[np.bool_]]:
+def _fit_values(column: pa.Array[Any], type_name: str) -> tuple[pa.Array[Any], NDArray[np.bool_]]:
     values: list[Any] = []
     bad = np.zeros(len(column), dtype=bool)
-    for i, value in enumerate(column.to_pylist()):
+    for i, scalar in enumerate(column):
         try:
-            values.append(fit_value(_read_text(value, type_name) if is_text else value, type_name))
-        except MisfitError:
+            values.append(fit_value(_python_value(scalar), type_name))
+        except (MisfitError, ValueError, OverflowError):
             values.append(None)
             bad[i] = True
     return pa.array(values, ARROW_TYPES[type_name]), bad
 
 
-def _read_text(text: str | None, type_name: str) -> Any:
-    if text is None or type_name in ("string", "date", "timestamp"):
-        return text
-    if type_name == "boolean":
-        return {"true": True, "false": False}.get(text.strip().lower(), text)
+def _python_value(scalar: pa.Scalar[Any]) -> Any:
+    """A scalar's value; what is finer than a microsecond is no moment Python has. Raises
+    ValueError."""
+    if pa.types.is_timestamp(scalar.type) and scalar.type.unit == "ns":
+        scalar = pc.cast(scalar, pa.timestamp("us", scalar.type.tz))
+    return scalar.as_py()
+
+
+def _shown(scalar: pa.Scalar[Any]) -> Any:
     try:
-        return int(text) if type_name in _INTEGER_BITS else float(text)
-    except ValueError:
-        return text
-
-
-def _raw_texts(table: pa.Table, bad: NDArray[np.bool_]) -> pa.Array[Any]:
-    """For each bad row its values, comma-separated as in a CSV line; NULL elsewhere."""
-    texts: list[str | None] = [None] * len(table)
-    rows = table.filter(pa.array(bad)).to_pylist()
-    for i, row in zip(np.flatnonzero(bad), rows, strict=True):
-        texts[i] = ",".join("" if v is None else str(v) for v in row.values())
-    return pa.array(texts, pa.string())
+        value = scalar.as_py()
+    except (ValueError, OverflowError):
+        return scalar.value
+    return value.decode(errors="backslashreplace") if isinstance(value, bytes) else value

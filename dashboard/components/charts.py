@@ -7,13 +7,25 @@ are kept. Figures have transparent backgrounds; colours come from the callback's
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from dash import dcc, html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.figures.theme import CONFIG
+
+_CLEAR: Final = "rgba(0,0,0,0)"
+#: Nothing at all: neither plotly's axes nor its white.
+NO_FIGURE: Final[dict[str, Any]] = {
+    "data": [],
+    "layout": {
+        "paper_bgcolor": _CLEAR,
+        "plot_bgcolor": _CLEAR,
+        "xaxis": {"visible": False},
+        "yaxis": {"visible": False},
+    },
+}
 
 
 def chart(
@@ -23,7 +35,7 @@ def chart(
     config: Any = CONFIG
     graph = dcc.Graph(
         id=component_id,
-        figure=figure if figure is not None else {"data": [], "layout": {}},
+        figure=figure if figure is not None else NO_FIGURE,
         config=config,
         style={"height": f"{height}px"},
     )

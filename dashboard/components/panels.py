@@ -32,7 +32,7 @@ def panel(
 def twinned(title: str, figure: Any, table: Any, note: Any = None, **attributes: Any) -> Component:
     """A panel with a figure and its table twin; its button, or the key t, shows one or the other.
 
-    Both are in the page; modules/tables.js toggles ``data-twin`` on the section. ``table`` may be
+    Both are in the page; modules/twins.js toggles ``data-twin`` on the section. ``table`` may be
     a container that a callback fills.
     """
     switch = html.Button(

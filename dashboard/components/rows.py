@@ -1,4 +1,4 @@
-"""Long tables and lists as one component each, drawn by modules/page_table.js.
+"""Tables and lists as one component each, drawn by modules/page_table.js.
 
 Every Dash component costs the browser a subscription to the renderer's store, so a table of a
 thousand cells built of ``html.Td`` takes seconds to appear; as plain data it takes milliseconds.
@@ -7,22 +7,36 @@ thousand cells built of ``html.Td`` takes seconds to appear; as plain data it ta
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
+from dash.development.base_component import Component
+
 from dashboard.components.drawn import NAMESPACE, Drawn
-from dashboard.components.formats import UNKNOWN
+from dashboard.components.formats import UNKNOWN, Format
 from dashboard.components.links import moved
-from dashboard.components.tables import TableColumn
+from dashboard.components.static import tree_of
 from dashboard.context import Context
 
 CellData: TypeAlias = float | int | str | Mapping[str, Any] | None
 """A cell. An object has: text (written in the column's form), sort (key, else text), title
 (tooltip), mark (class), jump (see :func:`jump_to`), badges [[text, tone]], bar (0..1), sub (second
-line), parts [[text, class]], code (True: fixed width)."""
+line), parts [[text, class]], code (True: fixed width), form (instead of the column's), live (see
+:func:`live`), tree (see :func:`drawn`), span (columns it takes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column. form: how numbers are written (None = text, left-aligned). unit: in the heading."""
+
+    title: str
+    form: Format | None = None
+    unit: str = ""
+    hint: str = ""
 
 
 class RowTable(Drawn):
-    """A sortable table of plain data. columns: see dashboard.components.tables.TableColumn.
+    """A table of plain data, sorted by a click on a heading. The first column heads its row.
 
     rows: cells by row. keys: what makes a row the same row after an update (default: its place).
     attributes: of each tr. total: when more rows exist than are given, the caption says so.
@@ -55,7 +69,7 @@ class RowTable(Drawn):
         given: dict[str, Any] = {"id": id} if id else {}
         super().__init__(
             caption=caption,
-            columns=[_column(column) for column in columns],
+            columns=[asdict(column) for column in columns],
             rows=data,
             total=total if total is not None else len(rows),
             className=className,
@@ -81,12 +95,15 @@ def jump_to(
     node: str | None = None,
     run: str | None = None,
     unit: str | None = None,
+    show: str | None = None,
 ) -> dict[str, Any]:
     """The ``jump`` of a cell: a link that moves the moment, as dashboard.components.links.jump."""
     changes = moved(at, node, unit)
+    if show is not None:
+        changes["show"] = show or None
     if run is not None:
         changes |= {"run": run, "at": None, "frozen": False, "node": None, "unit": ""}
-    given = {"path": path, "at": at, "node": node, "run": run, "unit": unit}
+    given = {"path": path, "at": at, "node": node, "run": run, "unit": unit, "show": show}
     target = {key: str(value) for key, value in given.items() if value is not None}
     return {"href": context.href(path or "", **changes) or "?", **target}
 
@@ -96,10 +113,11 @@ def known(value: float | int | None, reason: str) -> CellData:
     return {"text": UNKNOWN, "title": reason, "sort": None} if value is None else value
 
 
-def _column(column: TableColumn) -> dict[str, str]:
-    return {
-        "title": column.title,
-        "form": column.form or "",
-        "unit": column.unit,
-        "hint": column.hint,
-    }
+def live(entity: str, property_name: str, value: float | None, form: Format) -> dict[str, Any]:
+    """A cell whose number follows the stream while LIVE."""
+    return {"text": value, "form": form, "live": [entity, property_name]}
+
+
+def drawn(component: Component, sort: float | str | None = None) -> dict[str, Any]:
+    """A cell of any html, see dashboard.components.static.tree_of. sort: its key."""
+    return {"tree": tree_of(component), "sort": sort}

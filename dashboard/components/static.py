@@ -36,18 +36,10 @@ def static(component: Component) -> Component:
     return StaticTree(tree_of(component))
 
 
-def static_if_possible(component: Component) -> Component:
-    """The html tree as one component, or unchanged when a callback may touch a part of it."""
-    try:
-        return StaticTree(tree_of(component, allow_ids=False))
-    except NotStatic:
-        return component
-
-
-def tree_of(node: Any, allow_ids: bool = True) -> Any:
+def tree_of(node: Any) -> Any:
     """What Static draws: [tag, properties, *children], text or number.
 
-    Raises NotStatic for components of other libraries and, unless allowed, for ids.
+    Raises NotStatic for components of other libraries and for ids that are no text.
     """
     if node is None or isinstance(node, str | int | float):
         return node
@@ -55,11 +47,11 @@ def tree_of(node: Any, allow_ids: bool = True) -> Any:
         raise NotStatic(f"{type(node).__name__} cannot be drawn")
     described = node.to_plotly_json()  # type: ignore[no-untyped-call]  # dash has no types here
     properties = dict(described["props"])
-    if "id" in properties and not (allow_ids and isinstance(properties["id"], str)):
+    if "id" in properties and not isinstance(properties["id"], str):
         raise NotStatic(f"{described['type']} has the id {properties['id']!r}")
     children = _listed(properties.pop("children", None))
     kept = {name: value for name, value in properties.items() if value is not None}
-    return [_tag(described), kept, *(tree_of(child, allow_ids) for child in children)]
+    return [_tag(described), kept, *(tree_of(child) for child in children)]
 
 
 def _tag(described: dict[str, Any]) -> str:

@@ -116,7 +116,7 @@ def _selectivity_cells(view: SelectivityView, colours: Palette, axes: dict[str, 
         customdata=_selectivity_hovers(view),
         hovertemplate="%{customdata}<extra></extra>",
         hoverongaps=False,
-        colorbar=_legend(view, colours),
+        colorbar=_legend(colours),
         **axes,
     )
 
@@ -143,7 +143,7 @@ def _numbers(view: SelectivityView) -> go.Scatter:
     )
 
 
-def _legend(view: SelectivityView, colours: Palette) -> dict[str, Any]:
+def _legend(colours: Palette) -> dict[str, Any]:
     """The colour scale, lying under the cells."""
     return {
         "orientation": "h",

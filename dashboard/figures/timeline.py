@@ -63,18 +63,18 @@ def draw_timeline(
     notes: list[dict[str, Any]] = []
     for place, panel in enumerate(view.panels):
         axis = "y" if place == 0 else f"y{place + 1}"
-        domain = _domain(place, len(view.panels), height)
+        domain = _domain(place, height)
         figure.add_traces(_panel_traces(panel, axis, colours))
         axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
         notes.append(_title(panel, domain, colours, place == 0))
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
     figure.add_traces(_lane_traces(view.markers, lane_axis, colours))
-    axes["yaxis" + lane_axis[1:]] = _lane_axis(height, view, colours)
+    axes["yaxis" + lane_axis[1:]] = _lane_axis(height, colours)
     figure.update_layout(
         template=template(theme),
         height=height,
         margin={"l": 104, "r": 18, "t": TOP_PX, "b": BOTTOM_PX},
-        xaxis=_time_axis(view, lane_axis, colours),
+        xaxis=_time_axis(lane_axis, colours),
         hovermode="x unified",
         hoversubplots="axis",
         annotations=[*notes, *loop_numbers(loops, _lanes_top(height), colours)],
@@ -213,7 +213,7 @@ def _marker_words(marker: Marker) -> str:
     return words if len(words) <= MARKER_WORDS else words[: MARKER_WORDS - 1] + "…"
 
 
-def _domain(place: int, n_panels: int, height: int) -> tuple[float, float]:
+def _domain(place: int, height: int) -> tuple[float, float]:
     """The panel's share of the plot area, top one first."""
     inner = height - TOP_PX - BOTTOM_PX
     top = inner - place * (PANEL_PX + GAP_PX)
@@ -237,7 +237,7 @@ def _lanes_top(height: int) -> float:
     return len(LANES) * LANE_PX / (height - TOP_PX - BOTTOM_PX)
 
 
-def _lane_axis(height: int, view: TimelineView, colours: Palette) -> dict[str, Any]:
+def _lane_axis(height: int, colours: Palette) -> dict[str, Any]:
     return {
         "domain": [0, _lanes_top(height)],
         "range": [len(LANES) - 0.5, -0.5],
@@ -251,7 +251,7 @@ def _lane_axis(height: int, view: TimelineView, colours: Palette) -> dict[str, A
     }
 
 
-def _time_axis(view: TimelineView, lowest: str, colours: Palette) -> dict[str, Any]:
+def _time_axis(lowest: str, colours: Palette) -> dict[str, Any]:
     return {
         "type": "date",
         "anchor": lowest,

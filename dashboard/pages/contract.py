@@ -4,7 +4,7 @@ in ``PAGES``; which panels stand on it, the panels say themselves (dashboard.pan
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from dash import Dash, Input, Output, State, dcc, html
@@ -91,10 +91,13 @@ class Page:
             Input(self._id("key"), "data"),
             State(self._id("shown"), "data"),
             State(ids.MOMENT, "data"),
+            State(ids.THEME, "data"),
             prevent_initial_call=True,
         )
-        def _follow(key: Any, last: Any, moment: dict[str, Any] | None) -> tuple[Any, Any]:
-            context = contexts.of(services.reader, moment)
+        def _follow(
+            key: Any, last: Any, moment: dict[str, Any] | None, theme: str | None
+        ) -> tuple[Any, Any]:
+            context = replace(contexts.of(services.reader, moment), theme=theme)
             shown = self._shown(context, services)
             if shown == last or (self.missing and context.run is None):
                 raise PreventUpdate

@@ -11,8 +11,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.links import jump
-from dashboard.components.tables import Cell, TableColumn, table
-from dashboard.components.tiles import live_value
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, live
 from dashboard.context import Context
 from dashboard.panels.knob_cards import draw_cards, is_locked
 from dashboard.services import Services
@@ -124,36 +123,28 @@ _COLUMNS: Final = (TableColumn("Property"), TableColumn("Value", "f2"), TableCol
 
 def _properties(context: Context, properties: list[PropertyLine]) -> Component:
     rows = [_row(context, item) for item in properties]
-    return table("Properties at this moment", _COLUMNS, rows, className="pw-properties")
+    return RowTable("Properties at this moment", _COLUMNS, rows, className="pw-properties")
 
 
-def _row(context: Context, item: PropertyLine) -> list[Any]:
+def _unit(context: Context, item: PropertyLine) -> CellData:
+    """The unit, behind a link that draws the property on the Monitor page."""
+    return {
+        "text": "∿",
+        "jump": jump_to(context, "/monitor", show=item.live),
+        "parts": [[item.unit, ""]],
+        "title": f"Watch {item.name.replace('_', ' ')} on the Monitor page",
+    }
+
+
+def _row(context: Context, item: PropertyLine) -> list[CellData]:
     """Facts without a unit may take its place: they are words."""
+    name: CellData = {"text": item.name, "title": item.meaning}
     if item.live:
-        return [_name(item), _value(item), [item.unit, _graph(context, item)]]
-    if item.unit:
-        return [_name(item), _value(item), item.unit]
-    words = Cell(str(item.value), attributes={"className": "pw-static", "colSpan": 2})
-    return [_name(item), words]
-
-
-def _graph(context: Context, item: PropertyLine) -> Component:
-    """A link that draws the property on the Monitor page."""
-    words = f"Watch {item.name.replace('_', ' ')} on the Monitor page"
-    label = attrs(aria_label=words)
-    link = "pw-link pw-graph-link"
-    return jump(context, "∿", "/monitor", show=item.live, className=link, title=words, **label)
-
-
-def _name(item: PropertyLine) -> Component:
-    return html.Span(item.name, title=item.meaning or None)
-
-
-def _value(item: PropertyLine) -> Any:
-    if not item.live:
-        return Cell(str(item.value), attributes={"className": "pw-static"})
-    entity, _, name = item.live.partition("|")
-    return Cell(live_value(entity, name, item.value, item.form), sort=item.value)
+        entity, _, of_it = item.live.partition("|")
+        number = live(entity, of_it, item.value, item.form)
+        return [name, number, _unit(context, item)]
+    words = {"text": str(item.value), "mark": "pw-static"}
+    return [name, words, item.unit] if item.unit else [name, {**words, "span": 2}]
 
 
 def _why(context: Context, reasons: list[Reason]) -> list[Component]:

@@ -15,10 +15,9 @@ from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.formats import Format
 from dashboard.components.links import jump
 from dashboard.components.panels import panel, twinned
+from dashboard.components.rows import CellData, RowTable, TableColumn, live
 from dashboard.components.states import empty
 from dashboard.components.static import static
-from dashboard.components.tables import Cell, TableColumn, table
-from dashboard.components.tiles import live_value
 from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.inspector import draw_inspector, inspector_key
@@ -102,8 +101,10 @@ def layout(context: Context, services: Services) -> Component:
         [
             html.Div(
                 [
-                    twinned("Plan", _graph(context, facts), steps, note=headline),
-                    twinned("Recent batches", charts, recent),
+                    twinned(
+                        "Plan", _graph(context, facts), steps, note=headline, id="pw-plan-twin"
+                    ),
+                    twinned("Recent batches", charts, recent, id="pw-recent-twin"),
                 ],
                 className="pw-plan-left",
             ),
@@ -247,7 +248,7 @@ def _steps_table(facts: Facts, plan: PlanVersion, unit: str) -> Component:
     what = "Filters" if filters else "Constructs"
     columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
     words = f"{what} of the plan, in its order"
-    return table(f"{unit}: {words}" if unit else words, columns, cells, marks)
+    return RowTable(f"{unit}: {words}" if unit else words, columns, cells, attributes=marks)
 
 
 _PART_COLUMNS: Final = (
@@ -265,12 +266,12 @@ def _parts_table(facts: Facts) -> list[Component]:
     parts = [] if facts.plan is None else views.other_parts(facts.plan)
     if not parts:
         return []
-    rows = [
+    rows: list[list[CellData]] = [
         [
             node.name,
             node.word,
             node.note or "",
-            _live(
+            live(
                 node.id,
                 "reached_tuples",
                 facts.values.get(node.id, {}).get("reached_tuples"),
@@ -282,33 +283,29 @@ def _parts_table(facts: Facts) -> list[Component]:
         for node, before, after in parts
     ]
     marks = [attrs(data_pw_node=node.id) for node, _, _ in parts]
-    return [table("Other parts of the plan", _PART_COLUMNS, rows, marks)]
+    return [RowTable("Other parts of the plan", _PART_COLUMNS, rows, attributes=marks)]
 
 
-def _step_cells(row: PlanStep) -> list[Any]:
+def _step_cells(row: PlanStep) -> list[CellData]:
     return [
         row.attribute,
         row.position,
-        _live(row.entity, "drop_prob", row.drop, "pct"),
-        _live(row.entity, "reached_tuples", row.reached, "int"),
+        live(row.entity, "drop_prob", row.drop, "pct"),
+        live(row.entity, "reached_tuples", row.reached, "int"),
         row.dropped,
-        _live(row.entity, "survival_prob", row.survival, "pct"),
+        live(row.entity, "survival_prob", row.survival, "pct"),
         row.visits,
         row.queue,
     ]
 
 
-def _sizes(row: PlanStep) -> list[Any]:
+def _sizes(row: PlanStep) -> list[CellData]:
     return [row.n_regions, row.n_queries]
 
 
-def _filter_cells(row: PlanStep) -> list[Any]:
+def _filter_cells(row: PlanStep) -> list[CellData]:
     where = "comparison" if row.native else "function"
-    return [_live(row.entity, "cost_us", row.cost, "f3"), where]
-
-
-def _live(entity: str, name: str, value: float | None, form: Format) -> Cell:
-    return Cell(live_value(entity, name, value, form), sort=-1.0 if value is None else value)
+    return [live(row.entity, "cost_us", row.cost, "f3"), where]
 
 
 _BATCH_COLUMNS: Final = (
@@ -338,7 +335,7 @@ def _recent_table(facts: Facts) -> Component:
         ]
         for batch in reversed(facts.batches)
     ]
-    return table(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
+    return RowTable(f"The last {len(rows)} batches, newest first", _BATCH_COLUMNS, rows)
 
 
 def _versions(batch: Batch) -> int | str | None:

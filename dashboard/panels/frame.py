@@ -17,7 +17,7 @@ from dash.exceptions import PreventUpdate
 
 from dashboard import context as contexts
 from dashboard import ids
-from dashboard.components.charts import chart
+from dashboard.components.charts import NO_FIGURE, chart
 from dashboard.components.keys import clientside
 from dashboard.components.panels import panel as card
 from dashboard.components.panels import twinned
@@ -32,10 +32,10 @@ _TREES = ("body", "note", "foot", "table")
 
 
 def lay_out(panel: Panel[Any], context: Context, services: Services) -> Component:
-    """The panel at a moment, complete but for its plotly figure, which needs the theme."""
+    """The panel at a moment, its figure too when the context knows the theme."""
     scope = scope_of(panel, context, services.reader)
     view = panel.build(services.reader, context, scope)
-    sheet = sheet_of(context, services)
+    sheet = sheet_of(context, services, context.theme if panel.chart else None)
     drawn = Drawing() if view is None else panel.draw(view, sheet)
     watch = {
         "news": panel.news,
@@ -44,7 +44,8 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
         "show": panel.show,
         "section": f"pw-{panel.name}",
     }
-    seen = None if panel.chart else fingerprint(panel, view, sheet)
+    drawable = not panel.chart or context.theme is not None
+    seen = fingerprint(panel, view, sheet) if drawable and not panel.sets else None
     stores = [*watching(panel.part, watch), dcc.Store(id=panel.part("seen"), data=seen)]
     section = _section(panel, drawn, context, services, scope)
     box = html.Div(section, id=panel.part("box"), hidden=view is None, className="pw-box")
@@ -60,7 +61,8 @@ def _section(
         return html.Div([trees["body"], *controls])
     figure = [*controls, trees["body"]]
     if panel.chart:
-        graph = chart(panel.part("graph"), panel.chart, height=drawn.height or 180)
+        shown = drawn.figure if context.theme is not None else None
+        graph = chart(panel.part("graph"), panel.chart, shown, height=drawn.height or 180)
         figure.append(html.Div(graph, id=panel.part("chart"), hidden=drawn.figure is None))
     figure += [trees["foot"], *_knobs(panel, context, services, scope)]
     frame: dict[str, Any] = {"id": f"pw-{panel.name}", "className": panel.className}
@@ -137,8 +139,7 @@ def _drawn(panel: Panel[Any], drawn: Drawing) -> list[Any]:
     """Values of the outputs, but for the first two."""
     values = [part_tree(panel.part(name), getattr(drawn, name)) for name in _trees(panel)]
     if panel.chart:
-        nothing: dict[str, Any] = {"data": [], "layout": {}}
-        figure = nothing if drawn.figure is None else drawn.figure
+        figure = NO_FIGURE if drawn.figure is None else drawn.figure
         values += [drawn.figure is None, figure, {"height": f"{drawn.height}px"}]
     return values + list(drawn.sets or (None,) * len(panel.sets))
 

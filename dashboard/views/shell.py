@@ -27,8 +27,8 @@ class Snapshot:
     run: {id, workload, stream, state, note, heartbeat_at, backlog}. runs: {id, label, state},
     newest first. first, now: batches. time: Unix s of the newest record. period_s: between two
     batches lately. plans: oldest first. cost: [batch, visits per tuple]. times: [batch,
-    Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). pages: paths with records. left_out: events the strip
-    leaves out.
+    Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). pages: paths
+    with records. left_out: events the strip leaves out.
     """
 
     run: dict[str, Any] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 EntityKind: TypeAlias = Literal[
     "query",
@@ -38,9 +38,6 @@ InputState: TypeAlias = Literal["open", "ended", "failed"]
 RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
 CommandState: TypeAlias = Literal["requested", "applied", "refused"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
-
-#: Of these kinds are the events that happen in a unit; the others are the run's.
-UNIT_EVENTS: Final[tuple[EventKind, ...]] = ("rearrangement", "held back", "change", "algorithm")
 
 
 def words_of(words: Any) -> tuple[str, ...]:

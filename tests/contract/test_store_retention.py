@@ -22,6 +22,8 @@ from tests.contract.store_builders import START, begin, decision, record
 from tests.oracles.store import roll_up
 
 NUMBERS = count(1)
+#: Later than every sample, in Unix s.
+FAR = 1e11
 NAMES = ("batch_ms", "d_window")
 
 
@@ -47,6 +49,11 @@ def run_id(writer: EngineWriter) -> str:
     name = f"run-{next(NUMBERS)}"
     begin(writer, name)
     return name
+
+
+def rolled_up(writer: EngineWriter, run_id: str) -> int:
+    """Roll all raw samples up to 1 s and 1 min rows, and keep these; how many went."""
+    return writer.retention(run_id, FAR, 0.0, FAR)
 
 
 def write(writer: EngineWriter, run_id: str, times: list[float]) -> list[float]:
@@ -94,7 +101,7 @@ def test_rollups_are_those_of_the_slow_twin_in_however_many_strokes(
             record(number, Sample("system", "batch_ms", value), run_id=run_id, time=time)
         )
     gone = [writer.retention(run_id, times[stop], 0.0) for stop in stops if stop < len(times)]
-    gone.append(writer.roll_up(run_id))
+    gone.append(rolled_up(writer, run_id))
     assert sum(gone) == len(points)
     assert stored(address, run_id, SampleRow) == []
     twin = [(n, t, v) for n, (t, (_, v)) in enumerate(zip(times, points, strict=True))]
@@ -133,7 +140,7 @@ def test_values_of_rolled_up_batches_are_right_to_the_second(
     write(writer, run_id, [0.25 * n for n in range(400)])
     newest = reader.values(run_id)
     exact = {at: reader.values(run_id, at) for at in (3, 7, 103, 303, 399)}
-    writer.roll_up(run_id)
+    rolled_up(writer, run_id)
     assert reader.values(run_id) == newest
     assert {at: reader.values(run_id, at) for at in exact} == exact
     assert reader.values(run_id, 102) == {"system": {"batch_ms": 99.0}}
@@ -188,7 +195,7 @@ def test_a_long_rolled_up_range_reads_minutes_when_seconds_are_far_too_many(
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
     write(writer, run_id, [2.0 * n for n in range(300)])
-    writer.roll_up(run_id)
+    rolled_up(writer, run_id)
     coarse = reader.series(run_id, "system", "batch_ms", max_points=20)
     fine = reader.series(run_id, "system", "batch_ms", max_points=1000)
     assert coarse is not None
@@ -242,7 +249,7 @@ def test_retention_of_one_run_leaves_the_others_alone(
     begin(writer, f"{run_id}-other")
     write(writer, run_id, [1.0, 2.0])
     write(writer, f"{run_id}-other", [1.0, 2.0])
-    writer.roll_up(run_id)
+    rolled_up(writer, run_id)
     assert len(stored(address, f"{run_id}-other", SampleRow)) == 2
 
 
@@ -250,10 +257,10 @@ def test_batches_go_on_after_everything_was_rolled_up(
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
     write(writer, run_id, [0.0, 0.5])
-    writer.roll_up(run_id)
+    rolled_up(writer, run_id)
     sample = Sample("system", "batch_ms", 7.0)
     writer.write_batch(record(2, sample, run_id=run_id, time=START + 0.8))
-    writer.roll_up(run_id)
+    rolled_up(writer, run_id)
     series = reader.series(run_id, "system", "batch_ms")
     assert series is not None
     assert (series.n.tolist(), series.high.tolist()) == ([3], [7.0])

@@ -51,8 +51,6 @@ def test_find_batch_by_time(reader: Reader) -> None:
     times = [golden.START - 9, golden.START + 1, golden.START + 2.5, golden.START + 99]
     assert [reader.find_batch(RUN, time) for time in times] == [0, 0, 1, 4]
     assert reader.find_batch("nobody", golden.START) is None
-    assert reader.time_range(RUN) == (golden.START + 1, golden.START + 5)
-    assert reader.time_range("nobody") is None
 
 
 def test_entities(reader: Reader) -> None:
@@ -90,7 +88,6 @@ def test_series_by_time_and_many_at_once(reader: Reader) -> None:
     assert list(found) == keys[:2]
     assert [series.batch.tolist() for series in found.values()] == [[1, 2, 3], [1, 2, 3]]
     assert reader.many_series(RUN, []) == {}
-    assert reader.series_keys(RUN, "survival_prob") == [("asc:origin", "survival_prob")]
 
 
 def test_plans(reader: Reader) -> None:

@@ -23,7 +23,7 @@ from backend.operators.contract import Chunk, UnitResult
 from backend.operators.network.job import NetworkJob
 from backend.systems.contract import BatchRan, Observation, Recorded, System, Unit, UnitJob
 from backend.systems.registry import SYSTEMS
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 from tests.systems.toy.system import TOY
 
 SCHEMA = Schema.parse("a int, b int, c string")

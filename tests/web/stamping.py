@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from storage.vocabulary.kinds import UNIT_EVENTS
 from storage.vocabulary.records import BatchRecord, Entity, InputBatch, Knob, Unit
 
 #: What belongs to the engine, whatever units there are.
 _SHARED_ROLES = ("system", "source", "output")
 _SHARED_QUEUE = "queue:source"
 _SOURCE = "op:source"
+#: Of these kinds are the events that happen in a unit; the others are the run's.
+_UNIT_EVENTS = ("rearrangement", "held back", "change", "algorithm")
 
 
 def stamped_entities(entities: Iterable[Entity], unit_id: str) -> tuple[Entity, ...]:
@@ -43,7 +44,9 @@ def stamped(record: BatchRecord, unit: Unit, backlog_tuples: int | None = None) 
         outcomes=tuple(replace(outcome, unit_id=id) for outcome in record.outcomes),
         matrices=tuple(replace(matrix, unit_id=id) for matrix in record.matrices),
         knobs=stamped_knobs(record.knobs, id),
-        events=tuple(replace(e, unit_id=id) if e.kind in UNIT_EVENTS else e for e in record.events),
+        events=tuple(
+            replace(e, unit_id=id) if e.kind in _UNIT_EVENTS else e for e in record.events
+        ),
         results=tuple(replace(one, input=took.input) for one in record.results),
         misfits=tuple(replace(one, input=took.input) for one in record.misfits),
     )

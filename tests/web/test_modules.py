@@ -126,13 +126,18 @@ def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
         ("?at=-3&frozen=1", {}),
         ("?at=1e3&node=asc%3Ax&show=b%26c", {"node": "asc:x", "show": "b&c"}),
         ("?unit=u1&node=7", {"node": "7", "unit": "u1"}),
+        (
+            "?heat=visits&span=15m&tables=audit",
+            {"heat": "visits", "span": "15m", "tables": "audit"},
+        ),
         ("", {}),
     ],
 )
 def test_an_address_is_a_moment_and_back(
     ask: Ask, search: str, expected: dict[str, object]
 ) -> None:
-    empty = {"run": None, "at": None, "node": None, "frozen": False, "show": None, "unit": None}
+    names = ("run", "at", "node", "show", "unit", "heat", "tables", "span")
+    empty = {**dict.fromkeys(names), "frozen": False}
     moment = ask("address", "m.parse('/plan', text)", text=search)
     assert moment == {"path": "/plan", **empty, **expected}
     again = ask("address", "m.parse('/plan', m.search(moment))", moment=moment)

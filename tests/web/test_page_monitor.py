@@ -31,9 +31,9 @@ def test_a_graph_is_added_followed_and_removed(open_page: OpenPage, site: Site) 
 
 def test_the_inspector_leads_to_a_graph(open_page: OpenPage, site: Site) -> None:
     page = open_page("/plan")
-    link = page.locator(".pw-graph-link").first
-    words = str(link.get_attribute("title"))
-    link.click()
+    cell = page.locator(".pw-properties td:has(a[data-pw-show])").first
+    words = str(cell.get_attribute("title"))
+    cell.locator("a").click()
     until(page, "location.pathname === '/monitor'")
     expect(page.locator(".pw-monitor-graph")).to_have_count(1)
     name = words.removeprefix("Watch ").removesuffix(" on the Monitor page")

@@ -76,17 +76,71 @@ def test_the_table_twin_lists_events_that_lead_to_their_batch(open_page: OpenPag
     expect(page).to_have_url(re.compile("at=110"))
 
 
-def test_a_click_on_an_event_goes_to_its_batch(open_page: OpenPage) -> None:
-    page = drawn(open_page("/timeline?run=r1"))
+def mark_place(page: Page) -> list[float]:
+    """Where the second rearrangement is on the screen, and a place above it between the lines."""
     until(page, f"!!{PLOT}._fullLayout.yaxis6")
-    place = page.evaluate(
+    found: list[float] = page.evaluate(
         f"(() => {{ const gd = {PLOT}, full = gd._fullLayout, box = gd.getBoundingClientRect();"
         f" const mark = {lane('rearrangement')};"
         " const y = full[mark.yaxis.replace('y', 'yaxis')];"
         " return [box.left + full.xaxis._offset + full.xaxis.d2p(mark.x[1]),"
-        " box.top + y._offset + y.d2p(0)]; })()"
+        " box.top + y._offset + y.d2p(0), box.top + full.yaxis2._offset + 30]; })()"
     )
-    page.mouse.move(place[0], place[1])
+    return found
+
+
+def test_a_click_on_an_event_goes_to_its_batch(open_page: OpenPage) -> None:
+    page = drawn(open_page("/timeline?run=r1"))
+    x, y, _ = mark_place(page)
+    page.mouse.move(x, y)
     page.wait_for_timeout(300)
-    page.mouse.click(place[0], place[1])
+    page.mouse.click(x, y)
     expect(page).to_have_url(re.compile("at=110"), timeout=10_000)
+
+
+def test_no_click_elsewhere_and_no_double_click_moves_the_moment(open_page: OpenPage) -> None:
+    page = drawn(open_page("/timeline?run=r1"))
+    x, y, above = mark_place(page)
+    page.mouse.move(x, above)
+    page.wait_for_timeout(300)
+    page.mouse.click(x, above)
+    for place in (above, y):
+        page.mouse.dblclick(x, place)
+        page.wait_for_timeout(600)
+    assert "at=" not in page.url
+
+
+def test_a_figure_is_never_drawn_in_plotlys_own_white(open_page: OpenPage) -> None:
+    page = open_page("/plan?run=r1", scheme="dark")
+    expect(page.locator("#plan-graph")).to_be_visible()
+    page.evaluate(
+        """() => { window.papers = new Set();
+          const look = () => {
+            for (const paper of document.querySelectorAll(".main-svg"))
+              if (paper.getBoundingClientRect().width) papers.add(paper.style.background);
+            for (const title of document.querySelectorAll(".xtick text"))
+              if (title.textContent === "−1") papers.add("placeholder axis");
+            requestAnimationFrame(look);
+          };
+          look(); }"""
+    )
+    page.keyboard.press("g")
+    page.keyboard.press("m")
+    page.wait_for_selector(".main-svg")
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    drawn(page)
+    assert page.evaluate("[...papers]") in (["rgba(0, 0, 0, 0)"], ["rgba(0, 0, 0, 0)", ""])
+
+
+def test_a_figure_travels_once(open_page: OpenPage) -> None:
+    page = open_page("/plan?run=r1")
+    expect(page.locator("#plan-graph")).to_be_visible()
+    until(page, "document.getElementById('pw-shell').dataset.painting === '0'")
+    answers: list[str] = []
+    page.on("response", lambda answer: answers.append(answer.text() if answer.ok else ""))
+    page.keyboard.press("g")
+    page.keyboard.press("t")
+    drawn(page)
+    page.wait_for_timeout(500)
+    assert sum("Visits per tuple</b>" in text for text in answers) == 1

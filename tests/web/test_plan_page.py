@@ -167,7 +167,7 @@ def test_the_table_twin_sorts_and_pins(open_page: OpenPage) -> None:
     page.keyboard.press("t")
     expect(steps).to_be_visible()
     steps.get_by_role("button", name="drop probability").click()
-    cells = "rows => rows.map(r => Number(r.cells[2].dataset.sort))"
+    cells = "rows => rows.map(r => parseFloat(r.cells[2].textContent))"
     shown = page.eval_on_selector_all("#plan-steps tbody tr", cells)
     assert shown == sorted(shown)
     steps.get_by_role("button", name="drop probability").click()
@@ -178,15 +178,66 @@ def test_the_table_twin_sorts_and_pins(open_page: OpenPage) -> None:
     )
 
 
+def test_the_table_twin_follows_the_stream_and_stays_sorted(
+    open_page: OpenPage, site: Site
+) -> None:
+    page = graph_of(open_page("/plan"))
+    expect(page.locator("#pw-shell")).to_have_attribute("data-link", "stream")
+    page.keyboard.press("t")
+    page.locator("#plan-steps").get_by_role("button", name="reached").click()
+    page.evaluate(
+        "void planwatch.on('values', d => { planwatch.reached = Object.values(d.v)"
+        ".map(o => o && o.reached_tuples).filter(n => n !== undefined); })"
+    )
+    site.feed()
+    until(page, "planwatch.reached && planwatch.reached.length > 0")
+    cells = "rows => rows.map(r => Number(r.cells[3].textContent.replace(/\\s/g, '')))"
+    shown = page.eval_on_selector_all("#plan-steps tbody tr", cells)
+    assert shown == sorted(shown)
+    assert set(shown) <= set(page.evaluate("planwatch.reached"))
+
+
 def test_the_legend_changes_what_the_bars_mean(open_page: OpenPage) -> None:
     page = graph_of(open_page("/plan?run=r1&at=100"))
     heats = "cards => cards.map(c => c.dataset.heat).join('')"
     before = page.eval_on_selector_all(".pw-card", heats)
     page.get_by_role("button", name="share of visits (cost)").click()
+    expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("of cost")
+    assert "heat=visits" in page.url
     assert page.eval_on_selector_all(".pw-card", heats) != before
-    page.keyboard.press("[")
+    page.reload()
+    expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("of cost")
+    page.keyboard.press("]")
+    expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("dropped")
     assert page.eval_on_selector_all(".pw-card", heats) == before
+    assert "heat" not in page.url
     expect(page.get_by_role("group", name="Legend")).to_contain_text("tuples still alive")
+
+
+def test_a_card_is_coloured_by_the_number_it_shows(open_page: OpenPage) -> None:
+    page = graph_of(open_page("/plan?run=r1&at=100"))
+    big = "cards => cards.map(c => parseFloat(c.querySelector('.pw-card-big').textContent))"
+    heat = "cards => cards.map(c => Number(c.dataset.heat))"
+    steps = ".pw-card:not([data-heat=none])"
+    for name in ("dropped of what comes", "dropped of all tuples", "share of visits (cost)"):
+        page.get_by_role("button", name=name).click()
+        expect(page.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+        numbers = page.eval_on_selector_all(steps, big)
+        shades = page.eval_on_selector_all(steps, heat)
+        ranked = [shade for _, shade in sorted(zip(numbers, shades, strict=True))]
+        assert ranked == sorted(ranked)
+        assert len(set(ranked)) > 1
+
+
+def test_tables_stay_with_the_address(open_page: OpenPage) -> None:
+    page = graph_of(open_page("/plan?run=r1&at=100"))
+    page.keyboard.press("t")
+    expect(page.locator("#plan-steps")).to_be_visible()
+    page.reload()
+    expect(page.locator("#plan-steps")).to_be_visible()
+    page.keyboard.press("t")
+    expect(page.locator("#plan-steps")).to_be_hidden()
+    assert "tables" not in page.url
 
 
 def test_replay_equals_live(open_page: OpenPage, site: Site) -> None:
@@ -201,3 +252,17 @@ def test_replay_equals_live(open_page: OpenPage, site: Site) -> None:
     seen = live.eval_on_selector_all(".pw-card", labels)
     past = graph_of(open_page(f"/plan?run=r2&at={batch}"), batch)
     assert past.eval_on_selector_all(".pw-card", labels) == seen
+
+
+def test_a_click_on_a_chart_offers_the_batch_and_does_not_go(open_page: OpenPage) -> None:
+    page = graph_of(open_page("/plan"))
+    chart = page.locator("#plan-visits svg")
+    chart.dblclick(position={"x": 60, "y": 40})
+    page.wait_for_timeout(400)
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    chart.click(position={"x": 60, "y": 40})
+    offer = page.locator("#plan-visits .pw-go")
+    expect(offer).to_be_visible()
+    assert "at=" not in page.url
+    offer.click()
+    expect(page).to_have_url(re.compile(r"at=\d+"))

@@ -23,13 +23,21 @@ from backend.engine.resume import QUERIES, goes_on, obstacle
 from backend.hosts.contract import InputSource, cause
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
-from backend.hosts.spark.sources import is_replayed, open_replay
+from backend.hosts.spark.sources import read_at_once
 from backend.hosts.spark.warming import warm_workers
 from backend.model.conditions import WindowMember
 from backend.systems.contract import Refused
 from backend.workloads.relations import SlidingRelation
-from backend.workloads.sources import LaterSource, ReplaySource, Unreadable, open_source
+from backend.workloads.sources import (
+    LaterSource,
+    ReplaySource,
+    Unreadable,
+    in_memory,
+    is_replayed,
+    open_source,
+)
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
+from backend.workloads.stored import load_relation
 from storage.errors import RunExists
 from storage.liveness import may_live
 from storage.resume import LastState, last_state
@@ -65,6 +73,7 @@ class Launch:
     """Prepares and executes the run of a workload. ``stop`` may be called from a signal."""
 
     def __init__(self, workload: Workload, writer: EngineWriter, settings: LaunchSettings) -> None:
+        """Raises WorkloadError for a relation that cannot be loaded."""
         self.workload, self.writer, self.settings = workload, writer, settings
         self._streams = {stream.name: stream for stream in workload.streams}
         self._stopping = threading.Event()
@@ -75,6 +84,8 @@ class Launch:
             member: SlidingRelation(self._later(member.stream), member.column, member.rows)
             for member in self._members
         }
+        cache = settings.folder / "cache"
+        self._stored = {one.name: load_relation(one, cache) for one in workload.relations}
 
     def stop(self) -> None:
         """Ask the run to end; returns at once."""
@@ -86,7 +97,7 @@ class Launch:
         """Run everything to its end; False when the run, or one of its inputs, failed."""
         loop = self._begin()
         try:
-            session = self._session()
+            session = self._session(self._folder(loop.run.id))
         except BaseException as error:
             self._end(loop, "failed", f"Spark did not start: {error}")
             raise
@@ -118,7 +129,7 @@ class Launch:
         self._end(loop, state, note)
         return state == "ended" and not loop.failed_inputs
 
-    def _session(self) -> SparkSession:
+    def _session(self, folder: Path) -> SparkSession:
         """Spark, and meanwhile the data that is prepared once: either takes seconds."""
         with ThreadPoolExecutor(1) as beside:
             starting = beside.submit(
@@ -129,16 +140,21 @@ class Launch:
                 self.settings.conf,
             )
             for stream in self._read:
-                self._hold(stream)
+                self._hold(stream, folder)
             return starting.result()
 
-    def _hold(self, stream: StreamSpec) -> None:
+    def _hold(self, stream: StreamSpec, folder: Path) -> None:
+        """folder: the run's own."""
         try:
-            source = open_source(stream, self.settings.folder / "cache")
+            source = open_source(stream, self._cache, folder, self.settings.once)
         except Exception as error:  # the input fails alone, once the run reads it
             source = Unreadable(stream.schema, error)
         if source is not None:
             self._held[stream.name] = source
+
+    @property
+    def _cache(self) -> Path:
+        return self.settings.folder / "cache"
 
     @property
     def _read(self) -> tuple[StreamSpec, ...]:
@@ -157,7 +173,7 @@ class Launch:
     @property
     def _inputs(self) -> tuple[str, ...]:
         """Streams with queries, and those without that no window looks into."""
-        asked = {query.stream for query in self.workload.queries}
+        asked = {name for query in self.workload.queries for name in query.reads}
         looked = set(self._looked)
         return tuple(name for name in self._streams if name in asked or name not in looked)
 
@@ -209,7 +225,15 @@ class Launch:
             stream = self._streams[name]
             rate = (stream.rate or 0.0) if is_replayed(stream) else None
             facts = source_facts(stream)
-            inputs[name] = InputJob(name, stream.schema, stream.timestamp or "", facts, rate)
+            inputs[name] = InputJob(
+                name,
+                stream.schema,
+                stream.timestamp or "",
+                facts,
+                rate,
+                stream.tick_us,
+                stream.disorder,
+            )
         return RunJob(
             inputs,
             workload.queries,
@@ -219,6 +243,7 @@ class Launch:
             workload.functions,
             self._relations,
             settings.progress,
+            stored=self._stored,
         )
 
     def _record(self, run_id: str) -> Run:
@@ -271,18 +296,25 @@ class Launch:
         return found
 
     def _replay(self, name: str) -> ReplaySource:
-        """The tuples of a replayed stream; once Spark is there, which reads files."""
+        """The tuples of a replayed stream; once Spark is there, which reads some files."""
         if name not in self._held:
-            stream, cache = self._streams[name], self.settings.folder / "cache"
+            stream = self._streams[name]
             assert self._spark is not None
             try:
-                self._held[name] = open_replay(self._spark, stream, cache)
+                self._held[name] = read_at_once(self._spark, stream)
             except Exception as error:  # the input fails alone
                 self._held[name] = Unreadable(stream.schema, error)
         return self._held[name]
 
     def _later(self, name: str) -> LaterSource:
-        return LaterSource(self._streams[name].schema, lambda: self._replay(name))
+        """What windows look into, from another thread than the one that feeds the stream."""
+        stream = self._streams[name]
+
+        def opened() -> ReplaySource:
+            own = open_source(stream, self._cache)
+            return self._replay(name) if own is None else in_memory(own)
+
+        return LaterSource(stream.schema, opened)
 
     def _end(self, loop: Loop, state: RunState, note: str) -> None:
         self.writer.set_state(loop.run.id, state, note, time.time())
@@ -302,6 +334,10 @@ def source_facts(stream: StreamSpec) -> dict[str, Json]:
 
 
 def _digest(stream: StreamSpec) -> str:
-    """12 hex digits that change with anything the source is told, however long."""
-    told = json.dumps([stream.source.options, stream.source.rows], sort_keys=True, default=str)
+    """12 hex digits that change with anything the source is told, however long, and with who
+    reads it, on whom its positions depend."""
+    source = stream.source
+    told = json.dumps(
+        [source.options, source.rows, is_replayed(stream)], sort_keys=True, default=str
+    )
     return hashlib.sha256(told.encode()).hexdigest()[:12]

@@ -4,39 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT
+from backend.workloads.file_list import found_files
 from backend.workloads.files import FILE_FORMATS
-from backend.workloads.replay import ArrowTableSource, ReplaySource, open_source
-from backend.workloads.spec import BUILT_IN, SourceSpec, StreamSpec, WorkloadError
+from backend.workloads.replay import ArrowTableSource, ReplaySource
+from backend.workloads.spec import SourceSpec, StreamSpec, WorkloadError
 
 #: Formats whose reader reports a line that does not fit in a column of our choice.
 SELF_CHECKING = frozenset({"csv", "json", "xml"})
 
 
-def is_replayed(stream: StreamSpec) -> bool:
-    """Whether the stream is fed at a pace of ours: built-in sources, and files with a rate."""
-    return stream.source.format in BUILT_IN or stream.rate is not None
+def read_at_once(session: SparkSession, stream: StreamSpec) -> ReplaySource:
+    """The tuples of files that only Spark reads and that have a rate, in the order of their names.
 
-
-def open_replay(session: SparkSession, stream: StreamSpec, cache: Path) -> ReplaySource:
-    """The tuples of a replayed stream. Raises WorkloadError for sources that cannot be replayed."""
-    held = open_source(stream, cache)
-    if held is not None:
-        return held
-    if stream.source.format not in FILE_FORMATS:
+    Raises WorkloadError for sources that cannot be replayed.
+    """
+    source = stream.source
+    if source.format not in FILE_FORMATS:
         raise WorkloadError(
             f"[streams.{stream.name}]",
-            f"a rate needs files or a built-in source, and {stream.source.format!r} is neither; "
+            f"a rate needs files or a built-in source, and {source.format!r} is neither; "
             "leave rate out",
         )
-    frame = session.read.schema(_declared(stream.schema)).options(**_options(stream.source))
-    table = frame.format(stream.source.format).load(stream.source.options["path"]).toArrow()
-    return ArrowTableSource(table, stream.schema)
+    reader = session.read.schema(_declared(stream.schema)).options(**_options(source))
+    reader = reader.format(source.format)
+    path = source.options["path"]
+    # Spark reads larger files first: the order of a stream is that of its files
+    paths = [path] if "://" in path else [str(file) for file in found_files(path)]
+    tables = [reader.load(one).toArrow() for one in paths]
+    return ArrowTableSource(pa.concat_tables(tables), stream.schema)
 
 
 def native(session: SparkSession, stream: StreamSpec) -> DataFrame:
@@ -83,6 +85,9 @@ def _options(source: SourceSpec) -> dict[str, str]:
     options = {k: v for k, v in source.options.items() if k != "path"}
     if source.format in SELF_CHECKING:
         options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    if source.format == "csv":
+        # columns are taken by position: the header of every file is compared with the schema
+        options.setdefault("enforceSchema", "false")
     return options
 
 

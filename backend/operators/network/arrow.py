@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from backend.model.schema import FLOAT_TYPES, Attribute
 from backend.operators.network.blocks import Block, Column64, dtype_of
 from backend.operators.network.strings import Strings
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 
 #: What an answer says of each element beside its columns.
 TAU: Final = "tau"

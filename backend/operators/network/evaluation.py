@@ -17,7 +17,7 @@ from backend.operators.network.arithmetic import both, column
 from backend.operators.network.blocks import Block, Bools, Column64, Ints
 from backend.operators.network.strings import Strings
 from backend.operators.values import STORED, python_values
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 
 #: The value of an expression for each element of a block.
 Evaluate: TypeAlias = Callable[[Block], Column64]

@@ -22,7 +22,7 @@ from backend.operators.contract import KeptAside
 from backend.operators.network.blocks import FOREVER, NEVER, Bools, Ints
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.values import json_lines
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 
 #: Types of timestamps that are times: their first tick is the first one seen, not tick 0.
 TIMES: Final = ("date", "timestamp")

@@ -60,11 +60,9 @@ class Names(NamedTuple):
 class ShippedPlan:
     """A plan as tasks get it, the same object as long as it is in force.
 
-    attributes: of the stream, in order. order: the constructs' attributes, with their types;
-    searches: how each finds its regions.
+    order: the constructs' attributes, with their types; searches: how each finds its regions.
     """
 
-    attributes: tuple[str, ...]
     version: int
     kind: PlanKind
     resolved: bool

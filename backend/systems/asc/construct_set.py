@@ -61,11 +61,6 @@ class ConstructSet:
         """W: 64-bit words of a bitmap, at least 1."""
         return len(self.initial)
 
-    def names_of(self, grb: Words) -> tuple[str, ...]:
-        """The sorted names of the queries a final GRB satisfies."""
-        found = {name for slot in slots_in(grb) for name in self.slot_names[slot]}
-        return tuple(sorted(found))
-
     def slots_of(self, name: str) -> tuple[int, ...]:
         """The slots that feed a query, ascending. Raises KeyError for an unknown name."""
         return self.names_slots[name]

@@ -90,15 +90,6 @@ class HybridSequence:
         )
 
 
-def hybrid_sequence(
-    constructs: ConstructSet, regions: Regions, order: Sequence[str], rules: Rules
-) -> HybridSequence:
-    """The hybrid-sequence of ONE sample, regions intp[T, n], for all levels."""
-    return hybrid_sequence_by_period(
-        constructs, [regions] * (len(constructs.attributes) - 1), order, rules
-    )
-
-
 def hybrid_sequence_by_period(
     constructs: ConstructSet, periods: Sequence[Regions], order: Sequence[str], rules: Rules
 ) -> HybridSequence:

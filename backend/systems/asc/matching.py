@@ -41,27 +41,6 @@ class Trace:
         return int(len(self.grb) - self.grb.any(axis=1).sum())
 
 
-def match_tuple(
-    constructs: ConstructSet,
-    order: Sequence[str],
-    values: Mapping[str, Any],
-    stop_rule: StopRule,
-) -> tuple[Words, list[str]]:
-    """The final GRB of one tuple and the attributes whose construct it visited, in order.
-
-    values: attribute -> raw value; a missing one is NULL.
-    """
-    grb = constructs.initial.copy()
-    visits: list[str] = []
-    for attribute in order:
-        construct = constructs.constructs[attribute]
-        if not (grb & construct.qub if stop_rule == "resolved" else grb).any():
-            continue
-        grb &= construct.qrb[construct.region_of(values.get(attribute))]
-        visits.append(attribute)
-    return grb, visits
-
-
 def sample_regions(constructs: ConstructSet, sample: Mapping[str, Sequence[Any]]) -> Regions:
     """intp[T, n]: the region each sampled tuple hits, one column per p-attribute, schema order.
 
@@ -78,7 +57,7 @@ def trace(
 ) -> Trace:
     """Match T tuples, given as regions intp[T, n] (see sample_regions), in ``order``.
 
-    The order may be a prefix. The same stop rule as match_tuple, tuple by tuple.
+    The order may be a prefix. The stop rule holds tuple by tuple.
     """
     n_tuples = len(regions)
     grb = np.repeat(constructs.initial[None, :], n_tuples, axis=0)

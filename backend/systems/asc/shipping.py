@@ -5,20 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from backend.model.events import SelectionPlan
-from backend.model.schema import Schema
 from backend.operators.selection.worker import Names, ShippedPlan
 from backend.systems.asc.constructs import ConstructSet
 from backend.systems.asc.layouts import layout_of, search_of
 from backend.systems.asc.matching import StopRule
 
 
-def shipped_plan(
-    constructs: ConstructSet, plan: SelectionPlan, stop_rule: StopRule, schema: Schema
-) -> ShippedPlan:
+def shipped_plan(constructs: ConstructSet, plan: SelectionPlan, stop_rule: StopRule) -> ShippedPlan:
     """What workers need to run the plan. Raises as layout_of does."""
     chosen = [constructs.constructs[attribute] for attribute in plan.order]
     return ShippedPlan(
-        attributes=schema.names,
         version=plan.version,
         kind=plan.kind,
         resolved=stop_rule == "resolved",

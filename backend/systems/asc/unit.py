@@ -82,7 +82,7 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
         self._ran = core.plan
         shipped, rule = self._shipped, core.stop_rule
         if shipped is None or not shipped.is_of(core.constructs, core.plan, rule):
-            made = shipped_plan(core.constructs, core.plan, rule, self._job.schema)
+            made = shipped_plan(core.constructs, core.plan, rule)
             shipped = self._shipped = _Shipped(core.constructs, core.plan, rule, made)
         prob, executor = self._profile_prob(), self.core.knobs.executor
         known, made = self._operator, shipped.made

@@ -30,6 +30,7 @@ from backend.systems.stream.published import (
     progress_matrix,
     samples,
 )
+from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
@@ -304,7 +305,10 @@ def arrived(plan: NetworkPlan, report: NetworkReport) -> int:
 
 def tick_of(job: UnitJob) -> int:
     """Microseconds of a tick, which all streams share. Raises Refused where they differ."""
-    ticks = {name: time.tick_us for name, time in job.times.items() if time.timestamp}
+    if SYSSTREAM in job.inputs:
+        return job.times[SYSSTREAM].tick_us
+    timed = {name: time for name, time in job.times.items() if time.timestamp}
+    ticks = {name: time.tick_us for name, time in timed.items() if name != SYSSTREAM}
     if len(set(ticks.values())) > 1:
         told = ", ".join(f"{name} {us} us" for name, us in ticks.items())
         raise Refused(f"streams of one run have one tick, not several: {told}")

@@ -7,8 +7,7 @@ from typing import Final
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.figures.race import HEIGHT, draw_race
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role

@@ -10,8 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.drawn import Segments
 from dashboard.components.filters import Scrubber, ViewMatrix
 from dashboard.components.formats import Format, show
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.services import Services

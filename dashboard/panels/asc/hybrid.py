@@ -13,8 +13,7 @@ from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.formats import show
 from dashboard.components.links import jump
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.tiles import live_value, tile, tiles
 from dashboard.context import Context
 from dashboard.figures.hybrid import lay_out

@@ -8,8 +8,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
-from dashboard.components.rows import CellData, RowTable, jump_to
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.regret import HEIGHT, draw_regret
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role

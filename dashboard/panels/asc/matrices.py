@@ -10,8 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
 from dashboard.components.links import jump
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.figures.matrix import (
     draw_regions,

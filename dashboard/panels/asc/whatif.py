@@ -12,8 +12,7 @@ from dash.development.base_component import Component
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
 from dashboard.components.formats import clock, show
-from dashboard.components.rows import CellData, RowTable, jump_to, known
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.context import Context
 from dashboard.figures.whatif import HEIGHT, draw_ghost
 from dashboard.panels.common.timeline import clicks

@@ -13,8 +13,7 @@ from dashboard.components.badges import badge
 from dashboard.components.formats import show, stamp
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.views.decision_costs import number_of
 from dashboard.views.decisions import (

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from dash import html
 
 from dashboard.components.kinds import tone_of
-from dashboard.components.rows import CellData, RowTable, jump_to, known
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, RunFacts, Sheet
 from dashboard.views.inputs import InputLine, UnitLine, input_rows, unit_rows

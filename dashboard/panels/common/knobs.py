@@ -12,8 +12,8 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import state_badge
 from dashboard.components.formats import stamp
 from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.components.states import empty
-from dashboard.components.tables import Cell, TableColumn, table
 from dashboard.context import Context
 from dashboard.panels import knob_cards
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
@@ -87,7 +87,7 @@ def draw_audit(rows: list[AuditRow], sheet: Sheet) -> Drawing:
         return Drawing(empty("Nothing was changed so far", words), note=note)
     cells = [_audit_cells(sheet.context, row, sheet.locked) for row in rows]
     count = f"{len(rows)} request{'' if len(rows) == 1 else 's'}, newest first"
-    return Drawing(table(count, _COLUMNS, cells), note=note)
+    return Drawing(RowTable(count, _COLUMNS, cells, [row.id for row in rows]), note=note)
 
 
 _COLUMNS: Final = (
@@ -103,7 +103,7 @@ _COLUMNS: Final = (
 )
 
 
-def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[Any]:
+def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[CellData]:
     outcome: list[Any] = [state_badge(row.state), " "]
     if row.batch is not None:
         outcome.append(jump(context, f"at batch {row.batch}", at=row.batch))
@@ -113,22 +113,15 @@ def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[Any]:
         outcome.append(row.outcome)
     return [
         row.id,
-        Cell(stamp(row.requested_at), sort=row.requested_at),
+        {"text": stamp(row.requested_at), "sort": row.requested_at},
         row.actor,
-        _what(row),
+        {"text": row.what, "code": True, "sub": row.scope},
         row.old,
         row.new,
         row.reason,
-        Cell(outcome, sort=row.state),
-        "" if row.revert is None else _revert_button(row.revert, locked),
+        drawn(html.Span(outcome), row.state),
+        "" if row.revert is None else drawn(_revert_button(row.revert, locked)),
     ]
-
-
-def _what(row: AuditRow) -> Cell:
-    named: list[Any] = [html.Code(row.what)]
-    if row.scope:
-        named.append(html.Div(row.scope, className="pw-sub"))
-    return Cell(named, sort=row.what)
 
 
 def _revert_button(revert: dict[str, Any], locked: str) -> Component:

@@ -17,9 +17,8 @@ from dashboard.components.formats import clock, show
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
 from dashboard.components.panels import panel
-from dashboard.components.rows import CellData, RowTable, jump_to, known
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
-from dashboard.components.tables import TableColumn
 from dashboard.context import Context
 from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView, listed
 

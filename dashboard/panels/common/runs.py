@@ -11,13 +11,12 @@ from dash.development.base_component import Component
 from dashboard.components.formats import age, clock, stamp
 from dashboard.components.kinds import tone_of
 from dashboard.components.panels import panel
-from dashboard.components.rows import CellData, RowTable, jump_to, known
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
-from dashboard.components.tables import TableColumn
 from dashboard.context import RUNNING, Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
-from dashboard.views.runs import RunNumbers, RunLine, RunsView, build_runs, headline, numbers_of
+from dashboard.views.runs import RunLine, RunNumbers, RunsView, build_runs, headline, numbers_of
 from dashboard.views.shell import period
 from storage.reader import Reader
 from storage.vocabulary.records import Run

@@ -10,8 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.formats import clock, show
 from dashboard.components.keys import clientside
 from dashboard.components.kinds import event_kind
-from dashboard.components.rows import CellData, RowTable, jump_to
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
 from dashboard.panels.common import loops

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.components.rows import CellData, RowTable
-from dashboard.components.tables import TableColumn
+from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from storage.reader import Reader

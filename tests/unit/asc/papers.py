@@ -1,13 +1,17 @@
-"""The worked examples of the papers: queries and tuples of [L12] Fig. 1 and [L07] Fig. 2."""
+"""The worked examples of the papers: queries and tuples of [L12] Fig. 1 and [L07] Fig. 2; and a
+tuple matched, a plan built the way the examples do it: one tuple, one sample at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.model.conditions import And, Comparison, Condition, ContinuousQuery
 from backend.model.schema import Schema
-from backend.systems.asc.construct import Words
+from backend.systems.asc.construct import Words, slots_in
 from backend.systems.asc.constructs import ConstructSet, build_constructs
+from backend.systems.asc.hybrid import HybridSequence, Rules, hybrid_sequence_by_period
+from backend.systems.asc.matching import Regions, StopRule
 
 
 def query(name: str, *parts: Condition) -> ContinuousQuery:
@@ -18,6 +22,41 @@ def query(name: str, *parts: Condition) -> ContinuousQuery:
 def bits(words: Words, n_slots: int) -> str:
     """A one-word bitmap as the papers print it: slot 0 leftmost."""
     return "".join("1" if int(words[0]) >> j & 1 else "0" for j in range(n_slots))
+
+
+def query_names(constructs: ConstructSet, grb: Words) -> tuple[str, ...]:
+    """The sorted names of the queries a final GRB satisfies."""
+    return tuple(sorted({n for slot in slots_in(grb) for n in constructs.slot_names[slot]}))
+
+
+def match_tuple(
+    constructs: ConstructSet,
+    order: Sequence[str],
+    values: Mapping[str, Any],
+    stop_rule: StopRule,
+) -> tuple[Words, list[str]]:
+    """The final GRB of one tuple and the attributes whose construct it visited, in order.
+
+    values: attribute -> raw value; a missing one is NULL.
+    """
+    grb = constructs.initial.copy()
+    visits: list[str] = []
+    for attribute in order:
+        construct = constructs.constructs[attribute]
+        if not (grb & construct.qub if stop_rule == "resolved" else grb).any():
+            continue
+        grb &= construct.qrb[construct.region_of(values.get(attribute))]
+        visits.append(attribute)
+    return grb, visits
+
+
+def hybrid_sequence(
+    constructs: ConstructSet, regions: Regions, order: Sequence[str], rules: Rules
+) -> HybridSequence:
+    """The hybrid-sequence of ONE sample, regions intp[T, n], for all levels."""
+    return hybrid_sequence_by_period(
+        constructs, [regions] * (len(constructs.attributes) - 1), order, rules
+    )
 
 
 C = Comparison

@@ -18,6 +18,7 @@ from backend.systems.asc.constructs import (
 )
 from backend.systems.asc.layouts import layout_of
 from tests.strategies import MIXED_SCHEMA, mixed_queries, rows_of
+from tests.unit.asc.papers import query_names
 
 INTS = Schema.parse("x int, y int")
 
@@ -98,7 +99,7 @@ def names_of(found: ConstructSet, row: dict[str, Any]) -> tuple[str, ...]:
     grb = found.initial.copy()
     for attribute, construct in found.constructs.items():
         grb &= construct.qrb[construct.region_of(row[attribute])]
-    return found.names_of(grb)
+    return query_names(found, grb)
 
 
 def test_a_snapshot_stays_as_it_was() -> None:

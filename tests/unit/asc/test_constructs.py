@@ -18,7 +18,7 @@ from backend.systems.asc.constructs import QueryError, build_constructs
 from backend.systems.asc.normal_form import MAX_DISJUNCTS, QueryTooComplex
 from tests.oracles.selection import matches, sql_value
 from tests.strategies import MIXED_SCHEMA, mixed_queries, values
-from tests.unit.asc.papers import C, bits, l07, l12, query
+from tests.unit.asc.papers import C, bits, l07, l12, query, query_names
 
 
 def test_figure_1_of_l12() -> None:
@@ -167,7 +167,7 @@ def test_slots_are_shared_by_identical_conditions() -> None:
     assert found.slot_names == (("q1", "q2"), ("q3",))
     assert found.duplicate_of("q2") == "q1"
     assert found.duplicate_of("q1") is None
-    assert found.names_of(found.initial) == ("q1", "q2", "q3")
+    assert query_names(found, found.initial) == ("q1", "q2", "q3")
     assert found.users_of("A2") == ("q1", "q2")
     assert found.uses("q3") == ("A1",)
     with pytest.raises(KeyError):
@@ -180,7 +180,7 @@ def test_or_across_attributes_takes_several_slots() -> None:
     assert found.slot_names == (("q",), ("q",))
     assert found.slots_of("q") == (0, 1)
     assert found.slot_of("q") == 0
-    assert found.names_of(bitmap([1], 1)) == ("q",)
+    assert query_names(found, bitmap([1], 1)) == ("q",)
 
 
 def test_too_many_alternatives_are_refused() -> None:
@@ -207,7 +207,7 @@ def test_contradictory_and_predicate_free_queries() -> None:
     assert found.predicate_free == ("always", "tautology", "half")
     assert list(found.constructs) == ["A1"]  # A2 serves no query that can match
     assert slots_in(found.covered) == [found.slot_of("plain")]
-    assert found.names_of(found.initial) == ("always", "half", "plain", "tautology")
+    assert query_names(found, found.initial) == ("always", "half", "plain", "tautology")
 
 
 def test_reals_lie_between_neighbouring_integers() -> None:
@@ -239,7 +239,7 @@ def test_more_than_64_queries_take_several_words() -> None:
     assert construct.qrb.shape == (402, 4)
     for value in (0, 63, 64, 127, 128, 199):
         row = construct.qrb[construct.region_of(value)]
-        assert found.names_of(found.initial & row) == (f"q{value}",)
+        assert query_names(found, found.initial & row) == (f"q{value}",)
         assert (found.initial & row)[value // 64] == 1 << (value % 64)
 
 

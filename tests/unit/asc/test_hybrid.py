@@ -20,7 +20,6 @@ from backend.systems.asc.hybrid import (
     Compare,
     Rules,
     candidate_arrows,
-    hybrid_sequence,
     hybrid_sequence_by_period,
 )
 from backend.systems.asc.matching import StopRule, sample_regions, trace
@@ -29,7 +28,7 @@ from backend.systems.asc.walk import Walked, jump_tables, walk_plan
 from tests.oracles import selection_hybrid as oracle
 from tests.oracles.selection import NaiveConstructs
 from tests.strategies import NUMBERS_SCHEMA, conjunctive_queries, number_rows
-from tests.unit.asc.papers import L12_ROWS, C, columns, l12, query
+from tests.unit.asc.papers import L12_ROWS, C, columns, hybrid_sequence, l12, query
 
 Rows = list[dict[str, Any]]
 SCHEMA_ORDER = ("A1", "A2", "A3", "A4")

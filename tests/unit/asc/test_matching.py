@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from backend.model.conditions import ContinuousQuery
 from backend.model.schema import Schema
 from backend.systems.asc.constructs import build_constructs
-from backend.systems.asc.matching import StopRule, match_tuple, sample_regions, trace
+from backend.systems.asc.matching import StopRule, sample_regions, trace
 from tests.oracles.selection import NaiveConstructs, matches
 from tests.strategies import (
     MIXED_SCHEMA,
@@ -30,7 +30,9 @@ from tests.unit.asc.papers import (
     columns,
     l07,
     l12,
+    match_tuple,
     query,
+    query_names,
 )
 
 RULES: tuple[StopRule, ...] = ("resolved", "drop")
@@ -39,7 +41,7 @@ RULES: tuple[StopRule, ...] = ("resolved", "drop")
 def test_example_2_of_l12() -> None:
     constructs, order = l12(), ("A1", "A2", "A3", "A4")
     grb, visits = match_tuple(constructs, order, L12_ROWS[1], "drop")
-    assert (bits(grb, 4), constructs.names_of(grb), len(visits)) == ("0001", ("q4",), 4)
+    assert (bits(grb, 4), query_names(constructs, grb), len(visits)) == ("0001", ("q4",), 4)
     assert bits(match_tuple(constructs, order[:1], L12_ROWS[1], "drop")[0], 4) == "0101"
     for row in (L12_ROWS[0], L12_ROWS[2]):
         grb, visits = match_tuple(constructs, order, row, "drop")
@@ -57,7 +59,7 @@ def test_visits_of_fixed_orders_on_l12(order: tuple[str, ...], total: int) -> No
 def test_tuples_of_l07() -> None:
     constructs = l07()
     found = [match_tuple(constructs, ("A1", "A2", "A3"), row, "drop") for row in L07_ROWS]
-    assert [constructs.names_of(grb) for grb, _ in found] == [("q2",), ("q1",), ()]
+    assert [query_names(constructs, grb) for grb, _ in found] == [("q2",), ("q1",), ()]
     assert [len(visits) for _, visits in found] == [3, 3, 1]
 
 
@@ -73,7 +75,7 @@ def test_matches_are_those_of_sql_in_any_order_under_both_rules(
         vectorised = trace(constructs, regions, order, rule)
         for t, row in enumerate(rows):
             grb, visits = match_tuple(constructs, order, row, rule)
-            assert constructs.names_of(grb) == matches(queries, row, MIXED_SCHEMA)
+            assert query_names(constructs, grb) == matches(queries, row, MIXED_SCHEMA)
             assert (vectorised.grb[t] == grb).all()
             assert vectorised.visits[t] == len(visits)
 
@@ -119,13 +121,13 @@ def test_two_hundred_queries() -> None:
     for rule in RULES:
         found = trace(constructs, regions, ("y", "x"), rule)
         for grb, row in zip(found.grb, rows, strict=True):
-            assert constructs.names_of(grb) == matches(queries, row, schema)
+            assert query_names(constructs, grb) == matches(queries, row, schema)
 
 
 def test_a_predicate_free_query_keeps_every_tuple_alive() -> None:
     constructs = build_constructs([query("all"), query("q", C("x", "=", 1))], Schema.parse("x int"))
     found = trace(constructs, sample_regions(constructs, {"x": [1, 2]}), ("x",), "resolved")
-    assert [constructs.names_of(grb) for grb in found.grb] == [("all", "q"), ("all",)]
+    assert [query_names(constructs, grb) for grb in found.grb] == [("all", "q"), ("all",)]
     assert found.alive.tolist() == [2]
 
 

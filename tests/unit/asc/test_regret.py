@@ -11,11 +11,11 @@ import pytest
 from backend.model.schema import Schema
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.cost import CostModel, PlanShape, route, tuple_costs
-from backend.systems.asc.hybrid import Rules, hybrid_sequence
+from backend.systems.asc.hybrid import Rules
 from backend.systems.asc.lattice import extreme_order
 from backend.systems.asc.matching import sample_regions, trace
 from backend.systems.asc.regret import Regret, RegretLedger
-from tests.unit.asc.papers import C, query
+from tests.unit.asc.papers import C, hybrid_sequence, query
 from tests.unit.asc.stream import QUERIES, SCHEMA, Stream, a_filters, b_filters, settings
 
 CONSTRUCTS = build_constructs(QUERIES, SCHEMA)

@@ -18,8 +18,8 @@ from dashboard.components.formats import THIN, UNKNOWN, Format, age, clock, show
 from dashboard.components.kinds import EVENTS
 from dashboard.components.links import jump
 from dashboard.components.panels import twinned
-from dashboard.components.static import NotStatic, static, static_if_possible, tree_of
-from dashboard.components.tables import Cell, TableColumn, table
+from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, live
+from dashboard.components.static import NotStatic, static, tree_of
 from dashboard.components.tiles import live_value, tile, tiles
 from storage.vocabulary.records import Command, Knob
 from tests.unit.dashboard_shell.samples import context
@@ -71,27 +71,32 @@ def test_attributes() -> None:
     assert attrs(aria_pressed=False) == {"aria-pressed": "false"}
 
 
-def test_a_table_is_one_static_component_with_sort_keys() -> None:
-    columns = (TableColumn("Name"), TableColumn("Share", "pct"), TableColumn("When"))
-    shown = table("Things", columns, [["a", 0.5, Cell("noon", 12)], ["b", None, None]], total=7)
-    tree = as_json(shown)["props"]["tree"]
-    assert as_json(shown)["type"] == "Static"
-    text = json.dumps(tree, ensure_ascii=False)
-    assert "Things · 2 of 7" in text
-    assert f"50.0{THIN}%" in text
-    assert '"data-sort": "12"' in text
-    assert text.count('"th"') == 3 + 2
-    assert tree[1]["aria-label"] == "Things"
+def test_a_table_is_plain_data_with_sort_keys() -> None:
+    columns = (TableColumn("Name"), TableColumn("Share", "pct", "of all"))
+    rows: list[list[CellData]] = [["a", 0.5], ["b", {"text": "noon", "sort": 12}]]
+    marks = [attrs(data_pw_node="asc:a"), {}]
+    shown = as_json(RowTable("Things", columns, rows, ["x", "y"], marks, total=7))
+    assert (shown["type"], shown["props"]["total"]) == ("RowTable", 7)
+    assert shown["props"]["columns"] == [
+        {"title": "Name", "form": None, "unit": "", "hint": ""},
+        {"title": "Share", "form": "pct", "unit": "of all", "hint": ""},
+    ]
+    assert shown["props"]["rows"] == [
+        {"key": "x", "cells": ["a", 0.5], "attributes": {"data-pw-node": "asc:a"}},
+        {"key": "y", "cells": ["b", {"text": "noon", "sort": 12}], "attributes": {}},
+    ]
 
 
-def test_a_table_with_callback_targets_stays_a_tree_of_components() -> None:
-    shown = table("Things", (TableColumn("Name"),), [[html.Button("x", id="press")]])
-    assert isinstance(shown, html.Div)
-
-
-def test_rows_carry_their_attributes() -> None:
-    shown = table("Things", (TableColumn("Name"),), [["a"]], [attrs(data_pw_node="asc:a")])
-    assert '"data-pw-node": "asc:a"' in json.dumps(as_json(shown))
+def test_cells_follow_the_stream_or_hold_html() -> None:
+    assert live("asc:a", "drop_prob", 0.5, "pct") == {
+        "text": 0.5,
+        "form": "pct",
+        "live": ["asc:a", "drop_prob"],
+    }
+    button = html.Button("Back", **attrs(data_pw_revert="{}"))
+    assert drawn(button, 3) == {"tree": ["button", {"data-pw-revert": "{}"}, "Back"], "sort": 3}
+    with pytest.raises(NotStatic):
+        drawn(html.Button("x", id={"type": "x", "index": 1}))
 
 
 def test_static_trees_flatten_children_and_keep_own_drawings() -> None:
@@ -104,8 +109,6 @@ def test_static_trees_flatten_children_and_keep_own_drawings() -> None:
 def test_what_a_callback_may_touch_is_not_static(part: Component) -> None:
     with pytest.raises(NotStatic):
         static(html.Div(part))
-    whole = html.Div(part)
-    assert static_if_possible(whole) is whole
 
 
 def test_plain_ids_are_allowed_where_asked_for() -> None:

@@ -1,4 +1,4 @@
-"""Operators of a network fed with elements in pieces, and remade around their regions in between."""
+"""Operators of a network fed with elements in pieces, remade around their regions in between."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from backend.model.conditions import And, Comparison, Condition, NullTest, Op, Or
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Operator
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 
 Row = Mapping[str, Any]
 SCHEMA = Schema.parse(

@@ -77,7 +77,7 @@ def check(
     for kind in KINDS:
         arrows = random_arrows(rng, constructs) if kind == "hybrid" else ()
         plan = SelectionPlan(1, kind, order, arrows)
-        shipped = shipped_plan(constructs, plan, rule, schema)
+        shipped = shipped_plan(constructs, plan, rule)
         reached, dropped = defined(constructs, rows, plan, rule)
         for means in ("kernels", "expressions"):
             operator = pickle.loads(pickle.dumps(SelectionOperator(shipped, 0.5, means)))
@@ -132,7 +132,7 @@ def test_a_predicate_free_and_a_contradictory_query() -> None:
     ]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(1, "early drop", constructs.attributes)
-    operator = SelectionOperator(shipped_plan(constructs, plan, "resolved", schema), 0.0, "kernels")
+    operator = SelectionOperator(shipped_plan(constructs, plan, "resolved"), 0.0, "kernels")
     rows: list[dict[str, Any]] = [{"id": 0, "a": 1}, {"id": 1, "a": None}]
     found, counts = run(operator, chunks_of(schema, rows))
     assert found == {0: ["all", "some"], 1: ["all"]}
@@ -145,7 +145,7 @@ def test_tasks_add_up_and_no_task_is_no_tuple() -> None:
     rows = random_rows(rng, 120)
     constructs = build_constructs(queries, SCHEMA)
     plan = SelectionPlan(1, "early drop", constructs.attributes)
-    operator = SelectionOperator(shipped_plan(constructs, plan, "drop", SCHEMA), 1.0, "kernels")
+    operator = SelectionOperator(shipped_plan(constructs, plan, "drop"), 1.0, "kernels")
     reports = []
     for partition, chunk in enumerate(chunks_of(SCHEMA, rows)):
         work = operator.open(0, partition)
@@ -169,7 +169,7 @@ from tests.unit.operators.test_selection_operator import *
 schema = Schema.parse("id int, a int, s string")
 query = parse_query("q", "Select * From S Where a < 5 and s = 'x'", {"S": schema})
 constructs = build_constructs([query], schema)
-shipped = shipped_plan(constructs, SelectionPlan(1, "early drop", ("a", "s")), "drop", schema)
+shipped = shipped_plan(constructs, SelectionPlan(1, "early drop", ("a", "s")), "drop")
 rows = [{"id": k, "a": k, "s": "x"} for k in range(9)]
 print(run(SelectionOperator(shipped, 0.0, "expressions"), chunks_of(schema, rows))[0])
 """

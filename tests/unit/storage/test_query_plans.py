@@ -36,7 +36,6 @@ READS: dict[str, Callable[[Reader], Any]] = {
     "batches": lambda r: r.batches(RUN, 1, 3),
     "last batch": lambda r: r.last_batch(RUN),
     "find batch": lambda r: r.find_batch(RUN, golden.START),
-    "time range": lambda r: r.time_range(RUN),
     "plans": lambda r: r.plans(RUN, 2),
     "plan": lambda r: r.plan_at(RUN, 2),
     "plans of a unit": lambda r: r.plans(RUN, 2, UNIT),

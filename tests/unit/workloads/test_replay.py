@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.model.schema import Schema
-from backend.workloads.contract import CORRUPT, arrow_schema
+from backend.workloads.contract import CORRUPT, arrow_schema, told_schema
 from backend.workloads.drift import DRIFT_SCHEMA, Phase
+from backend.workloads.file_source import FileSource
 from backend.workloads.flights import FLIGHTS_SCHEMA
 from backend.workloads.replay import (
     ArrowTableSource,
@@ -98,7 +99,7 @@ def test_a_source_can_be_cut_anywhere(
     source = make(flights_cache)
     n = source.n_tuples
     assert n is not None
-    assert source.slice(0, 0).schema == arrow_schema(source.schema)
+    assert source.slice(0, 0).schema in (arrow_schema(source.schema), told_schema(source.schema))
     for start, count in ((0, 5), (n // 2, 7), (n - 3, 3)):
         parts = [source.slice(start + i, 1) for i in range(count)]
         assert pa.concat_tables(parts).to_pylist() == source.slice(start, count).to_pylist()
@@ -122,9 +123,41 @@ def test_open_source_chooses_by_format(flights_cache: Path) -> None:
     memory = opened(SourceSpec("memory", {}, ([1, "a"], [2])), SCHEMA)
     assert memory is not None
     assert memory.slice(0, 9).column(CORRUPT).to_pylist() == [None, "[2]"]
-    assert opened(SourceSpec("csv", {"path": "/x"}), SCHEMA) is None
+    assert isinstance(opened(SourceSpec("csv", {"path": "/x"}), SCHEMA), FileSource)
+    assert opened(SourceSpec("orc", {"path": "/x"}), SCHEMA) is None
     assert FLIGHTS_SCHEMA.names[0] == "sched_dep"
     assert DRIFT_SCHEMA.names[0] == "a1"
+
+
+class Growing:
+    """A source that has more from time to time, and says when there will be no more."""
+
+    schema = SCHEMA
+
+    def __init__(self) -> None:
+        self.n_there, self.n_asked = 5, 0
+        self.n_tuples: int | None = None
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        self.n_asked += 1
+        return numbers(100).slice(start, min(count, self.n_there - start))
+
+
+def test_a_source_without_a_known_end_is_asked_again_and_not_all_the_time(
+    feeders: Callable[..., Feeder],
+) -> None:
+    source = Growing()
+    feeder = feeders(source, Speed(0))
+    wait(lambda: feeder.published == 5)
+    n_asked = source.n_asked
+    time.sleep(0.2)
+    assert 0 < source.n_asked - n_asked <= 15
+    assert not feeder.finished
+    source.n_there = 9
+    wait(lambda: feeder.published == 9)
+    source.n_tuples = 9
+    wait(lambda: feeder.finished)
+    assert spooled(feeder).column("id").to_pylist() == list(range(9))
 
 
 def test_as_fast_as_possible_publishes_all_of_it_in_order(
@@ -134,7 +167,7 @@ def test_as_fast_as_possible_publishes_all_of_it_in_order(
     feeder = feeders(source, Speed(0), slice_tuples=30)
     wait(lambda: feeder.finished)
     table = spooled(feeder)
-    assert table.schema.remove_metadata() == arrow_schema(SCHEMA)
+    assert table.schema.remove_metadata() == told_schema(SCHEMA)
     assert table.column("id").to_pylist() == [*range(95), *[None] * 5]
     assert table.column(CORRUPT).to_pylist() == [None] * 95 + ['["x", "b"]'] * 5
     assert (feeder.published, feeder.backlog) == (100, 100)

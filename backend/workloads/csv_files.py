@@ -1,0 +1,295 @@
+"""CSV files as tuples: RFC 4180, record by record, in the file's order; nothing is guessed.
+
+Records whose quotes and number of fields are right are found by one regular expression, block by
+block, and split by Arrow; every other record is a misfit by itself. A quote that is never closed
+costs its own line, not the rest of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from backend.model.schema import Schema
+from backend.workloads.contract import MisfitError, Missed, interleaved, no_value, settled
+from backend.workloads.text_values import read_texts, valid_texts
+
+#: Read at once.
+BLOCK_BYTES: Final = 4 << 20
+#: A record ends within so many bytes; else its first line is a misfit.
+LONGEST_RECORD_BYTES: Final = 16 << 20
+#: Options that mean here what they mean to Spark's reader.
+OPTIONS: Final = frozenset(
+    {"header", "sep", "delimiter", "quote", "escape", "nullvalue", "encoding", "charset"}
+)
+NOT_UTF8: Final = "is not UTF-8"
+BAD_QUOTES: Final = "a quote is not closed, or stands where none may"
+_EOL: Final = rb"(?:\r\n|\n|\r)"
+_LINE: Final = re.compile(rb"([^\r\n]*+)" + _EOL)
+_BLANK: Final = re.compile(_EOL + rb"*+")
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvLayout:
+    """How a file is written. quote: '' where none is. null: text that is NULL where it stands
+    without quotes."""
+
+    has_header: bool = False
+    separator: str = ","
+    quote: str = '"'
+    null: str = ""
+    encoding: str = "utf-8"
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> CsvLayout | None:
+        """What the options of a source say; None for files that are written in another way."""
+        told = {key.lower(): value for key, value in options.items()}
+        separator = told.get("sep", told.get("delimiter", ",")).replace("\\t", "\t")
+        quote = told.get("quote", '"')
+        marks = {separator, *quote}
+        is_known = told.get("escape", quote) == quote and len(separator) == 1 >= len(quote)
+        if not is_known or len(marks) != 1 + len(quote) or not all(_is_mark(m) for m in marks):
+            return None
+        encoding = told.get("encoding", told.get("charset", "utf-8")).lower()
+        encoding = "utf-8" if encoding == "utf8" else encoding
+        is_titled = told.get("header", "").lower() == "true"
+        return cls(is_titled, separator, quote, told.get("nullvalue", ""), encoding)
+
+
+def _is_mark(character: str) -> bool:
+    return character.isascii() and character not in "\r\n"
+
+
+def read_csv(
+    path: Path, schema: Schema, layout: CsvLayout, told: Mapping[str, str | None]
+) -> Iterator[pa.Table]:
+    """The tuples of a file, as tables of ``told_schema``. told: attributes whose values the path
+    says. Raises MisfitError for a header that lacks an attribute; OSError and ArrowInvalid."""
+    with _opened(path, layout) as stream:
+        data = _first_block(stream)
+        names = [a.name for a in schema.attributes if a.name not in told]
+        columns = {name: place for place, name in enumerate(names)}
+        n_fields = len(names)
+        if layout.has_header:
+            header, size = _header(data, layout)
+            if header is None:
+                return
+            columns, n_fields, data = _columns(header, names), len(header), data[size:]
+        records = _Records(schema, layout, columns, n_fields, told)
+        is_over = False
+        while not is_over:
+            chunk = stream.read(BLOCK_BYTES)
+            is_over = not chunk
+            data += chunk
+            if is_over and data and not data.endswith((b"\n", b"\r")):
+                data += b"\n"
+            split = records.split(data, is_over)
+            data = data[split.size :]
+            yield records.table(split)
+
+
+def header_of(path: Path, layout: CsvLayout) -> list[str] | None:
+    """The fields of a file's first record; None when it has none. Raises MisfitError, OSError,
+    ArrowInvalid."""
+    with _opened(path, layout) as stream:
+        return _header(_first_block(stream), layout)[0]
+
+
+def _opened(path: Path, layout: CsvLayout) -> Any:
+    stream = pa.input_stream(str(path), compression="detect")
+    if layout.encoding != "utf-8":
+        stream = pa.transcoding_input_stream(stream, layout.encoding, "utf-8")
+    return stream
+
+
+def _first_block(stream: Any) -> bytes:
+    """At least the first line, without a mark of the byte order."""
+    data: bytes = stream.read(BLOCK_BYTES)
+    while len(data) < LONGEST_RECORD_BYTES and not _LINE.search(data):
+        chunk = stream.read(BLOCK_BYTES)
+        data += chunk
+        if not chunk:
+            break
+    return data.removeprefix(_BOM)
+
+
+def _header(data: bytes, layout: CsvLayout) -> tuple[list[str] | None, int]:
+    """The fields of the first record, and the bytes to its end."""
+    start = _end(_BLANK.match(data))
+    if start == len(data):
+        return None, start
+    found = re.compile(_record(layout, b"*+")).match(data + b"\n", start)
+    if found is None:
+        raise MisfitError(f"its header is no record: {BAD_QUOTES}")
+    return [name.strip() for name in _fields(found[0], layout)], min(found.end(), len(data))
+
+
+def _fields(record: bytes, layout: CsvLayout) -> list[str]:
+    """The fields of a record whose quotes are right."""
+    separator, quote = re.escape(layout.separator.encode()), layout.quote
+    ends = re.compile(rb"(%b)(?:%b|%b)" % (_field(layout), separator, _EOL))
+    texts = [_text(found[1]) for found in ends.finditer(record)]
+    if not quote:
+        return texts
+    return [t[1:-1].replace(quote * 2, quote) if t.startswith(quote) else t for t in texts]
+
+
+def _columns(header: Sequence[str], names: Sequence[str]) -> dict[str, int]:
+    """Attribute -> place in a record. Raises MisfitError."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(header):
+        places.setdefault(name.lower(), []).append(place)
+    for name in names:
+        n = len(places.get(name.lower(), ()))
+        if n != 1:
+            problem = "has no column" if n == 0 else "has more than one column"
+            raise MisfitError(f"its header {problem} {name!r}; it reads {', '.join(header)}")
+    return {name: places[name.lower()][0] for name in names}
+
+
+def _end(found: re.Match[bytes] | None) -> int:
+    return 0 if found is None else found.end()
+
+
+def _text(data: bytes) -> str:
+    return data.rstrip(b"\r\n").decode("utf-8", "backslashreplace")
+
+
+def _field(layout: CsvLayout) -> bytes:
+    separator = re.escape(layout.separator.encode())
+    if not layout.quote:
+        return rb"[^" + separator + rb"\r\n]*+"
+    quote = re.escape(layout.quote.encode())
+    quoted = rb"%b(?:[^%b]++|%b%b)*+%b" % ((quote,) * 5)
+    return rb"(?:%b|[^%b%b\r\n][^%b\r\n]*+|)" % (quoted, quote, separator, separator)
+
+
+def _record(layout: CsvLayout, repeats: bytes) -> bytes:
+    one, separator = _field(layout), re.escape(layout.separator.encode())
+    return rb"(?!%b)%b(?:%b%b)%b%b" % (_EOL, one, separator, one, repeats, _EOL)
+
+
+@dataclass(slots=True)
+class _Split:
+    """A block in records. good: spans of those that can be read; bad: after how many spans, text
+    and reason. size: bytes up to the first that is not known to be whole."""
+
+    data: bytes
+    good: list[tuple[int, int]] = field(default_factory=list)
+    bad: list[tuple[int, str, str]] = field(default_factory=list)
+    size: int = 0
+
+
+class _Records:
+    """The records of one file. columns: attribute -> place in a record of n_fields."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        layout: CsvLayout,
+        columns: Mapping[str, int],
+        n_fields: int,
+        told: Mapping[str, str | None],
+    ) -> None:
+        self._schema, self._columns, self._told = schema, columns, told
+        self._n_fields, self._layout = n_fields, layout
+        one = _record(layout, b"{%d}" % (n_fields - 1))
+        self._one = re.compile(one)
+        self._many = re.compile(rb"(?:%b|%b)*+" % (_EOL, one))
+        self._any = re.compile(_record(layout, b"*+"))
+
+    def split(self, data: bytes, is_over: bool) -> _Split:
+        """The records of a block. is_over: nothing follows it. Raises MisfitError for a line
+        without an end."""
+        found, place = _Split(data), 0
+        while place < len(data):
+            end = _end(self._many.match(data, place))
+            if end > place:
+                found.good.append((place, end))
+                place = end
+                continue
+            ragged = self._any.match(data, place)
+            if ragged is None and not is_over and len(data) - place < LONGEST_RECORD_BYTES:
+                break
+            record = ragged or _LINE.match(data, place)
+            if record is None:
+                raise MisfitError(f"a line is longer than {LONGEST_RECORD_BYTES >> 20} MiB")
+            reason = BAD_QUOTES if ragged is None else self._ragged(record[0])
+            found.bad.append((len(found.good), _text(record[0]), reason))
+            place = record.end()
+        found.size = place
+        return found
+
+    def _ragged(self, record: bytes) -> str:
+        n = len(_fields(record, self._layout))
+        return f"{n} field{'s' * (n != 1)} where {self._n_fields} are due"
+
+    def table(self, split: _Split) -> pa.Table:
+        """What a block holds, in its order."""
+        data = split.data
+        good = b"".join(data[start:end] for start, end in split.good)
+        tuples = self._read(good)
+        if not split.bad:
+            return tuples
+        sizes = [sum(1 for _ in self._one.finditer(data, *span)) for span in split.good]
+        ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        bad = [(int(ends[n]), raw, reason) for n, raw, reason in split.bad]
+        return interleaved(tuples, self._schema, bad)
+
+    def _read(self, good: bytes) -> pa.Table:
+        """Records whose quotes and number of fields are right."""
+        split = self._columns_of(good)
+        columns: list[pa.Array[Any]] = []
+        misses: list[Missed] = []
+        for attribute in self._schema.attributes:
+            if attribute.name in self._told:
+                value = self._told[attribute.name]
+                texts: pa.Array[Any] = pa.array([value] * len(split), pa.string())
+            else:
+                place = f"f{self._columns[attribute.name]}"
+                texts, not_utf8 = valid_texts(split.column(place).combine_chunks())
+                misses.append((not_utf8, f"{attribute.name} {NOT_UTF8}"))
+            column, bad = read_texts(texts, attribute.type)
+            columns.append(column)
+            misses.append((bad, no_value(attribute.name, attribute.type)))
+
+        def raws(places: NDArray[np.int64]) -> list[str]:
+            found = [record[0] for record in self._one.finditer(good)]
+            return [_text(found[place]) for place in places]
+
+        return settled(self._schema, columns, misses, raws)
+
+    def _columns_of(self, good: bytes) -> pa.Table:
+        """The fields that attributes are read from, as bytes; NULL where nothing is written."""
+        names = [f"f{place}" for place in range(self._n_fields)]
+        wanted = dict.fromkeys(names[place] for place in self._columns.values())
+        target = {name: pa.binary() for name in wanted}
+        if not good.strip(b"\r\n"):
+            return pa.schema(target.items()).empty_table()
+        quote = self._layout.quote or False
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(good),
+            pyarrow.csv.ReadOptions(
+                use_threads=False, block_size=len(good) + 1, column_names=names
+            ),
+            pyarrow.csv.ParseOptions(
+                delimiter=self._layout.separator, quote_char=quote, newlines_in_values=True
+            ),
+            pyarrow.csv.ConvertOptions(
+                check_utf8=False,
+                column_types=target,
+                include_columns=list(wanted),
+                null_values=list({"", self._layout.null}),
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )

@@ -1,0 +1,131 @@
+"""The files of a stream in the order they are taken, and a list of them that outlives a crash.
+
+Files found at one look are taken by name, later ones behind them; a file is taken once. Positions
+in the stream count on that order, so it is written down before a file is read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from backend.model.schema import Schema
+
+log = logging.getLogger(__name__)
+#: A watched file is taken when nothing was written to it for so long.
+SETTLED_S: Final = 1.0
+#: What stands for NULL in names of folders.
+NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(slots=True)
+class ListedFile:
+    """A file of a stream. n_tuples: None until it was read to its end."""
+
+    path: Path
+    n_tuples: int | None = None
+
+
+class FileList:
+    """The files at ``path``: a file, a folder or a pattern. record: where the list is kept, None
+    where it need not outlive this process."""
+
+    def __init__(self, path: str, record: Path | None = None) -> None:
+        self._path, self._record = path, record
+        self.files: list[ListedFile] = []
+        self._known: dict[str, ListedFile] = {}
+        for listed in _recorded(record):
+            self._take(listed.path).n_tuples = listed.n_tuples
+
+    def look(self, settled_s: float | None = None) -> None:
+        """Take in files that are new. settled_s: only those not written to for so long."""
+        for path in found_files(self._path):
+            if str(path) not in self._known and _is_settled(path, settled_s):
+                self._write(self._take(path))
+
+    def counted(self, file: ListedFile, n_tuples: int) -> None:
+        """The file was read to its end."""
+        if file.n_tuples is None:
+            file.n_tuples = n_tuples
+            self._write(file)
+
+    def _take(self, path: Path) -> ListedFile:
+        file = self._known.get(str(path))
+        if file is None:
+            file = self._known[str(path)] = ListedFile(path)
+            self.files.append(file)
+        return file
+
+    def _write(self, file: ListedFile) -> None:
+        if self._record is not None:
+            self._record.parent.mkdir(parents=True, exist_ok=True)
+            line = json.dumps({"path": str(file.path), "n_tuples": file.n_tuples})
+            with self._record.open("a", encoding="utf-8") as lines:
+                lines.write(f"{line}\n")
+
+
+def _recorded(record: Path | None) -> Iterator[ListedFile]:
+    if record is None or not record.exists():
+        return
+    for line in record.read_text(encoding="utf-8").splitlines():
+        try:
+            told = json.loads(line)
+        except json.JSONDecodeError:
+            log.warning("%s: a line was cut off and is passed over", record)
+        else:
+            yield ListedFile(Path(told["path"]), told["n_tuples"])
+
+
+def _is_settled(path: Path, settled_s: float | None) -> bool:
+    if settled_s is None:
+        return True
+    try:
+        age_s = time.time() - path.stat().st_mtime
+    except OSError:
+        return False
+    return not 0 <= age_s < settled_s
+
+
+def found_files(path: str) -> list[Path]:
+    """The files at a path, by name: those a pattern matches; of folders those in them and in
+    folders NAME=VALUE below. Names that begin with . or _ are passed over, but where ``path``
+    itself has them."""
+    roots = sorted(glob(path, recursive=True)) if has_magic(path) else [path]
+    found: list[Path] = []
+    for root in map(Path, roots):
+        found += _in_folder(root) if root.is_dir() else [root] if root.exists() else []
+    return list(dict.fromkeys(found))
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith((".", "_")):
+            continue
+        if not entry.is_dir():
+            found.append(entry)
+        elif "=" in entry.name:
+            found += _in_folder(entry)
+    return found
+
+
+def told_by(path: Path, root: str, schema: Schema) -> dict[str, str | None]:
+    """Attributes that folders NAME=VALUE between ``root`` and the file give a value to."""
+    fixed = Path(root)
+    while has_magic(str(fixed)):
+        fixed = fixed.parent
+    folders = path.parent.parts[len(fixed.parts) :]
+    found: dict[str, str | None] = {}
+    for folder in folders:
+        name, equals, value = folder.partition("=")
+        attribute = schema.find(unquote(name))
+        if equals and attribute is not None:
+            found[attribute.name] = None if value == NO_VALUE else unquote(value)
+    return found

@@ -1,0 +1,164 @@
+"""Files as a replayed source: tuples in the files' order, cut anywhere, read block by block."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from backend.model.schema import Schema
+from backend.workloads.contract import MisfitError, misfits, told_schema
+from backend.workloads.csv_files import OPTIONS as CSV_OPTIONS
+from backend.workloads.csv_files import CsvLayout, read_csv
+from backend.workloads.file_list import SETTLED_S, FileList, ListedFile, told_by
+from backend.workloads.json_files import read_json
+from backend.workloads.parquet_files import read_parquet
+
+#: The tuples of a file, as tables of ``told_schema``; told: what the path says of them.
+Reading: TypeAlias = Callable[[Path, Schema, Mapping[str, str | None]], Iterator[pa.Table]]
+#: A watched folder is looked into this often.
+LOOK_S: Final = 1.0
+#: Options of Spark's reader that change nothing here.
+_WITHOUT_EFFECT: Final = frozenset(
+    {"path", "mode", "inferschema", "enforceschema", "maxfilespertrigger"}
+)
+
+
+def reader_of(format: str, options: Mapping[str, str]) -> Reading | None:
+    """What reads files of a source; None where only Spark does: URLs, other formats, and options
+    that are not ours."""
+    given = {key.lower() for key in options} - _WITHOUT_EFFECT
+    if "://" in options.get("path", ""):
+        return None
+    if format == "csv":
+        layout = CsvLayout.of(options)
+        is_ours = layout is not None and given <= CSV_OPTIONS | {"multiline"}
+        return partial(_read_csv, layout) if is_ours and layout is not None else None
+    if given:
+        return None
+    return {"json": read_json, "parquet": read_parquet}.get(format)
+
+
+def _read_csv(
+    layout: CsvLayout, path: Path, schema: Schema, told: Mapping[str, str | None]
+) -> Iterator[pa.Table]:
+    return read_csv(path, schema, layout, told)
+
+
+class FileSource:
+    """The files at a path. is_watched: files that come later are taken, too, and there is no end;
+    else those that are there when it is opened, and how many tuples they have is known once they
+    were read.
+
+    A file that cannot be read, or lacks a column, is one misfit; so is what is left of a file that
+    cannot be read on. Is used by one thread at a time.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        schema: Schema,
+        read: Reading,
+        *,
+        is_watched: bool = False,
+        record: Path | None = None,
+    ) -> None:
+        self.schema, self._path, self._read = schema, path, read
+        self._is_watched, self._looked_at = is_watched, float("-inf")
+        self._list = FileList(path, record)
+        if not is_watched:
+            self._list.look()
+        self._place = 0  # of the file that is being read
+        self._first = self._position = 0  # of the file's first tuple, and of the next one
+        self._tables: Iterator[pa.Table] | None = None
+        self._rest = told_schema(schema).empty_table()
+
+    @property
+    def n_tuples(self) -> int | None:
+        """Of all files, once it is known."""
+        counts = [file.n_tuples for file in self._list.files]
+        known = [count for count in counts if count is not None]
+        return None if self._is_watched or len(known) < len(counts) else sum(known)
+
+    def slice(self, start: int, count: int) -> pa.Table:
+        """Tuples ``start`` .. ``start + count - 1``, fewer where there are no more by now."""
+        parts = [told_schema(self.schema).empty_table()]
+        if count > 0:
+            self._seek(start)
+        while count > 0 and (part := self._next(count)) is not None:
+            parts.append(part)
+            count -= len(part)
+        return pa.concat_tables(parts)
+
+    def _seek(self, start: int) -> None:
+        if start == self._position:
+            return
+        self._place = self._first = 0
+        for file in self._list.files:
+            if file.n_tuples is None or self._first + file.n_tuples > start:
+                break
+            self._place, self._first = self._place + 1, self._first + file.n_tuples
+        self._position, self._tables = self._first, None
+        self._rest = self._rest.slice(0, 0)
+        while self._position < start and self._next(start - self._position) is not None:
+            pass
+
+    def _next(self, count: int) -> pa.Table | None:
+        """At most so many of the next tuples; None when there are none by now."""
+        while not len(self._rest):
+            file = self._file()
+            if file is None:
+                return None
+            if self._tables is None:
+                self._tables = self._tuples(file)
+            table = next(self._tables, None)
+            if table is not None:
+                self._rest = table
+                continue
+            self._list.counted(file, self._position - self._first)
+            self._place, self._first, self._tables = self._place + 1, self._position, None
+        found, self._rest = self._rest.slice(0, count), self._rest.slice(count)
+        self._position += len(found)
+        return found
+
+    def _file(self) -> ListedFile | None:
+        """The file to read on; in a watched folder one that has come, too."""
+        if self._place == len(self._list.files) and self._is_watched:
+            now = time.monotonic()
+            if now - self._looked_at >= LOOK_S:
+                self._looked_at = now
+                self._list.look(SETTLED_S)
+        known = self._list.files
+        return known[self._place] if self._place < len(known) else None
+
+    def _tuples(self, file: ListedFile) -> Iterator[pa.Table]:
+        """The tuples of a file: as many as it had when it was read first."""
+        left = file.n_tuples
+        for table in self._whole(file.path):
+            found = table if left is None else table.slice(0, left)
+            left = None if left is None else left - len(found)
+            yield found
+        if left:
+            why = "the file had more tuples when it was read first"
+            yield misfits(self.schema, [str(file.path)] * left, [why] * left)
+
+    def _whole(self, path: Path) -> Iterator[pa.Table]:
+        is_begun = False
+        try:
+            for table in self._read(path, self.schema, told_by(path, self._path, self.schema)):
+                is_begun = is_begun or len(table) > 0
+                yield table
+        except (MisfitError, OSError, ValueError, LookupError, pa.ArrowException) as error:
+            what = "the rest of this file" if is_begun else "this file"
+            reason = f"{what} cannot be read: {_sentence(error)}"
+            yield misfits(self.schema, [str(path)], [reason])
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
