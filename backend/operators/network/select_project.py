@@ -17,8 +17,12 @@ class SelectOperator(OperatorFrame):
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
         assert isinstance(planned.work, SelectOp)
-        fields, strings = self.input_fields(0), surroundings.strings
-        self._condition = compile_expression(planned.work.condition, fields, strings)
+        self._condition = compile_expression(
+            planned.work.condition,
+            self.input_fields(0),
+            surroundings.strings,
+            surroundings.functions,
+        )
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         block = inputs[0]
@@ -37,7 +41,7 @@ class ProjectOperator(OperatorFrame):
         assert isinstance(planned.work, ProjectOp)
         fields, strings = self.input_fields(0), surroundings.strings
         self._expressions = [
-            compile_expression(expression, fields, strings)
+            compile_expression(expression, fields, strings, surroundings.functions)
             for expression in planned.work.expressions
         ]
 

@@ -21,7 +21,7 @@ from backend.operators.network.network import Network
 from backend.operators.network.plan import At, NetworkPlan, RelationInput, StreamInput
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 from tests.oracles.cql_semantics import Elements, Row
 from tests.unit.network.expression_trees import HERE, column_of, python_of
 
