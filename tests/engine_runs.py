@@ -7,22 +7,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from backend.cql import parse_query
 from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, goes_on
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import InputSource
+from backend.hosts.networks import Gathered
+from backend.model.conditions import ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.operators.contract import BatchResult
+from backend.operators.network.homes import MemoryShard
+from backend.operators.network.shard import NetworkTask
 from backend.operators.task import BatchTask
 from backend.systems.contract import System
 from backend.systems.registry import SYSTEMS
 from backend.workloads.contract import fit_rows
+from backend.workloads.queries import read_query
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
+from backend.workloads.stored import StoredRelation
 from storage.resume import last_state
 from storage.store import open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.records import Command, Input, Run
@@ -44,7 +49,8 @@ QUICK: Mapping[str, object] = {
 class EngineRun:
     """A run over streams of rows given batch by batch. sink: folder of results, or None.
 
-    continues: take up what the newest run in the store left. systems: as in RunJob.
+    continues: take up what the newest run in the store left. systems, stored: as in RunJob.
+    timestamps: stream -> the attribute with its time. State of networks is in this process.
     """
 
     def __init__(
@@ -59,11 +65,14 @@ class EngineRun:
         relations: Mapping[Any, SlidingRelation] | None = None,
         run_id: str = RUN_ID,
         systems: tuple[System, ...] = SYSTEMS,
+        timestamps: Mapping[str, str] | None = None,
+        stored: Mapping[str, StoredRelation] | None = None,
     ) -> None:
         self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
-        functions = functions or Functions()
-        queries = tuple(parse_query(n, t, self.schemas, functions) for n, t in texts.items())
-        inputs = {name: InputJob(name, schema, rate=0.0) for name, schema in schemas.items()}
+        functions, stored = functions or Functions(), stored or {}
+        queries = read_all(texts, self.schemas, functions, stored)
+        times = timestamps or {}
+        inputs = {n: InputJob(n, s, times.get(n, ""), rate=0.0) for n, s in schemas.items()}
         values = {**QUICK, **(knobs or {})}
         self.job = RunJob(
             inputs,
@@ -73,6 +82,7 @@ class EngineRun:
             functions=functions,
             relations=relations or {},
             systems=systems,
+            stored=stored,
         )
         self.writer = open_engine_writer(self.path)
         last = last_state(self.writer, WORKLOAD) if continues else None
@@ -81,6 +91,9 @@ class EngineRun:
         self.loop = Loop(run, self.job, self.writer, last, None if now is None else now.registry)
         self.loop.start(None if now is None else now.kept)
         self._batches = batches(self.schemas, sink)
+        self._shards: dict[tuple[str, int], MemoryShard] = {}
+        self._ended: tuple[str, ...] = ()
+        self._failed: dict[str, str] = {}
         self.commands = open_command_writer(self.path)
         self.reader = open_reader(self.path)
         self.batch_id = 0 if last is None or last.last_batch is None else last.last_batch + 1
@@ -101,10 +114,18 @@ class EngineRun:
             ),
         )
 
-    def batch(self, rows: Mapping[str, Rows] | Rows, batch_id: int | None = None) -> BatchResult:
-        """Run one batch: rows by stream, or of the only stream."""
+    def batch(
+        self,
+        rows: Mapping[str, Rows] | Rows,
+        batch_id: int | None = None,
+        ended: Sequence[str] = (),
+        failed: Mapping[str, str] | None = None,
+    ) -> BatchResult:
+        """Run one batch: rows by stream, or of the only stream. ended, failed: streams that give no
+        more tuples, and why."""
         by_stream = rows if isinstance(rows, Mapping) else {next(iter(self.schemas)): rows}
         number = self.batch_id if batch_id is None else batch_id
+        self._ended, self._failed = tuple(ended), dict(failed or {})
         result = self.executed(by_stream, number)
         self.loop.end_batch(result)
         self.batch_id = number + 1
@@ -113,13 +134,26 @@ class EngineRun:
     def executed(self, rows: Mapping[str, Rows], batch_id: int) -> BatchResult:
         """A batch up to its publishing, unrecorded."""
         job = self._batches.job(self.loop.begin_batch(batch_id))
-        task = BatchTask(job, 0)
+        task, gathered = BatchTask(job.tasks, 0), Gathered(job)
         for stream, given in rows.items():
             for chunk in fit_rows(given, self.schemas[stream]).to_batches():
                 task.take(stream, chunk)
-        found = self._batches.merge(job, [task.report()])
+                gathered.take(stream, chunk)
+        for stream in (*self._ended, *self._failed):
+            gathered.end(stream)
+        shards = [
+            gathered.run(one, shard, self._home(one, shard)).packed()
+            for one in job.networks
+            for shard in range(one.job.n_shards)
+        ]
+        found = self._batches.merge(job, [task.report(), *shards])
         self._batches.publish(job, found)
-        return batch_result(batch_id, found, {}, Timings())
+        facts = {name: {"failure": why} for name, why in self._failed.items()}
+        return batch_result(batch_id, found, facts, Timings())
+
+    def _home(self, task: NetworkTask, shard: int) -> MemoryShard:
+        home = MemoryShard(self._batches.networks.job)
+        return self._shards.setdefault((task.unit, shard), home)
 
     def ask(self, kind: str, payload: Mapping[str, Any], version: int | None = None) -> Command:
         """Request something, as an operator does."""
@@ -143,6 +177,20 @@ class EngineRun:
         self.reader.close()
         self.commands.close()
         self.writer.close()
+
+
+def read_all(
+    texts: Mapping[str, str],
+    schemas: Mapping[str, Schema],
+    functions: Functions,
+    stored: Mapping[str, StoredRelation],
+) -> tuple[ContinuousQuery, ...]:
+    """Queries, each of which may read those before it."""
+    known = {name: one.schema for name, one in stored.items()}
+    found: dict[str, ContinuousQuery] = {}
+    for name, text in texts.items():
+        found[name] = read_query(name, text, schemas, functions, known, found)
+    return tuple(found.values())
 
 
 def batches(schemas: Mapping[str, Schema], sink: Path | None) -> Batches:

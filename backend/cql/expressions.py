@@ -18,12 +18,10 @@ from backend.cql.types import NUMERIC, comparable, described, fits, type_of, wit
 from backend.model.functions import ANY, TABLE, Function, Parameter
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES, Attribute
 
-ADVICE: Final = "this system runs selections: Select * From Stream Where condition"
-
 
 def not_run(what: str) -> str:
     """The sentence that refuses what no system runs."""
-    return f"{what} is not run by this system yet; {ADVICE}"
+    return f"{what} is not run by any system"
 
 
 def alone(name: str) -> str:

@@ -2,7 +2,7 @@
 
 Windows make relations of streams, I/D/Rstream streams of relations, all others relations of
 relations (Babu's thesis, section 2.1, table 2.1). A plan says what a query means, not how it is
-run: which parts of it run is for backend.cql.claims to say. Trees are compared without the places
+run. Trees are compared without the places
 of their nodes in the text.
 """
 
@@ -21,7 +21,7 @@ from backend.cql.nodes import (
     SetWord,
     StreamWord,
 )
-from backend.cql.types import expressions_in, type_of
+from backend.cql.types import common_type, expressions_in, type_of
 from backend.model.schema import Attribute
 
 #: The output of a plan: names, and types of Spark SQL ('' where only a run can tell).
@@ -63,11 +63,12 @@ WindowKind: TypeAlias = Range | Rows | Now | Unbounded
 
 @dataclass(frozen=True, slots=True)
 class Scan(Located):
-    """A stream, a stored relation, or what another query answers."""
+    """A stream, a stored relation, or what another query answers. plan: of such a query."""
 
     kind: ScanKind
     name: str
     fields: Fields
+    plan: Logical | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +186,9 @@ class SetOperation(Located):
 
     @property
     def fields(self) -> Fields:
-        """As the left input's."""
-        return self.left.fields
+        """Named as the left input's; of types that hold the values of both."""
+        pairs = zip(self.left.fields, self.right.fields, strict=True)
+        return tuple(Attribute(a.name, common_type(a.type, b.type)) for a, b in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,24 +256,3 @@ def subqueries(plan: Logical) -> Iterator[Logical]:
                 relation = getattr(node, "relation", None)
                 if relation is not None:
                     yield relation
-
-
-def answers_a_stream(plan: Logical) -> bool:
-    """Whether the answer is a stream; else it is a relation that changes with time.
-
-    A query written like plain SQL over streams without windows, whose answer only grows, means the
-    stream of what comes (thesis, section 2.1 by example): no window, no stored relation, no
-    aggregate, nothing that is taken away again.
-    """
-    if isinstance(plan, ToStream):
-        return True
-    if isinstance(plan, Derived):
-        return answers_a_stream(plan.input)
-    if isinstance(plan, Scan):
-        return plan.kind != "relation"
-    within = [*walk(plan), *(part for found in subqueries(plan) for part in walk(found))]
-    scans = [part for part in within if isinstance(part, Scan)]
-    grows = not any(isinstance(p, Window | Aggregate | ToStream | OrderBy) for p in within)
-    grows &= not any(isinstance(p, SetOperation) and p.word == "Except" for p in within)
-    grows &= not any(True for _ in subqueries(plan))
-    return grows and bool(scans) and all(scan.kind != "relation" for scan in scans)

@@ -1,24 +1,28 @@
-"""CQL text to its logical plan, and to the typed, negation-free query that runs today.
+"""CQL text to its logical plan, and to the continuous query that runs.
 
 ``plan_of`` reads every CQL query: names are looked up, constants typed, types checked.
-``parse_query`` takes those of its plans that some system runs (backend.cql.claims); the others are
-refused by name, at their place. Every refusal is a CqlError.
+``parse_query`` makes typed, negation-free conditions of selections (backend.cql.claims), and keeps
+the plan of any other query; what no system runs (backend.cql.runnable) is refused by name, at its
+place. Every refusal is a CqlError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
+from backend.cql.answers import streams_of
 from backend.cql.claims import NotRun, claim, condition
 from backend.cql.errors import CqlError
 from backend.cql.logical import Logical
 from backend.cql.nodes import Statement
 from backend.cql.plain import plain_selection
 from backend.cql.resolve import Resolver
+from backend.cql.runnable import check
 from backend.cql.scope import Catalog, From, Scope, refuse
 from backend.cql.syntax import check_characters, parse_text
-from backend.model.conditions import Condition, ContinuousQuery
+from backend.model.conditions import TRUE, Condition, ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.schema import Schema
 
@@ -34,14 +38,23 @@ def plan_of(text: str, catalog: Catalog) -> Logical:
 
 
 def parse_query(
-    name: str, text: str, streams: Mapping[str, Schema], functions: Functions | None = None
+    name: str,
+    text: str,
+    streams: Mapping[str, Schema],
+    functions: Functions | None = None,
+    *,
+    relations: Mapping[str, Schema] | None = None,
+    queries: Mapping[str, ContinuousQuery] | None = None,
 ) -> ContinuousQuery:
-    """The continuous query ``name`` that ``text`` writes over one of ``streams``.
+    """The continuous query ``name`` that ``text`` writes over one or more of ``streams``.
 
-    functions: those that may be called; None: none. Raises CqlError, also for what no system runs.
+    functions: those that may be called; relations: stored ones; queries: whose answers may be read;
+    None: none. Raises CqlError, also for what no system runs.
     """
     check_characters(text)
-    resolver = Resolver(Catalog(streams, functions=functions or Functions()), text)
+    catalog = Catalog(streams, relations or {}, {}, functions or Functions())
+    catalog = replace(catalog, queries=_Plans(queries or {}, catalog))
+    resolver = Resolver(catalog, text)
     plain = plain_selection(text)
     if plain is not None:
         with suppress(CqlError):
@@ -50,11 +63,35 @@ def parse_query(
 
 
 def _query(name: str, text: str, statement: Statement, resolver: Resolver) -> ContinuousQuery:
+    plan = resolver.plan(statement)
+    claimed = claim(plan)
+    if claimed is not None:
+        stream, native, filters = claimed
+        return ContinuousQuery(name, stream, text, native, filters)
     try:
-        stream, native, filters = claim(resolver.plan(statement))
+        check(plan)
     except NotRun as refusal:
         refuse(refusal.sentence, refusal.node.at, text)
-    return ContinuousQuery(name, stream, text, native, filters)
+    read = streams_of(plan)
+    return ContinuousQuery(name, read[0], text, TRUE, plan=plan, streams=read)
+
+
+class _Plans(Mapping[str, Logical]):
+    """The plans of queries, those of selections made when they are asked for."""
+
+    def __init__(self, queries: Mapping[str, ContinuousQuery], catalog: Catalog) -> None:
+        self._queries, self._catalog = queries, catalog
+
+    def __getitem__(self, name: str) -> Logical:
+        query = self._queries[name]
+        plan: Logical = query.plan or plan_of(query.text, self._catalog)
+        return plan
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._queries)
+
+    def __len__(self) -> int:
+        return len(self._queries)
 
 
 def parse_condition(text: str, schema: Schema) -> Condition:

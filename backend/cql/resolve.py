@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 from lark import Token
 
 from backend.cql import logical, nodes
+from backend.cql.answers import answers_a_stream
 from backend.cql.expressions import Expressions
 from backend.cql.printer import name_of
 from backend.cql.scope import Catalog, From, Scope, refuse
@@ -176,7 +177,7 @@ class Resolver:
         return plan, [item]
 
     def _window(self, node: nodes.WindowText, plan: logical.Logical) -> logical.Window:
-        if not logical.answers_a_stream(plan):
+        if not answers_a_stream(plan):
             refuse("a window stands after a stream, and this is a relation", node.at, self._text)
         kind = window_kind(node.words)
         if kind is None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 from lark import Token
 
 from backend.cql.errors import CqlError, did_you_mean, listed
-from backend.cql.logical import Fields, Scan, ScanKind
+from backend.cql.logical import Fields, Logical, Scan, ScanKind
 from backend.cql.nodes import Column, Name
 from backend.model.functions import Functions
 from backend.model.schema import Attribute, Schema
@@ -22,11 +22,14 @@ def refuse(message: str, at: Token, text: str) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """What queries may name: streams, stored relations, answers of other queries, functions."""
+    """What queries may name: streams, stored relations, answers of other queries, functions.
+
+    queries: their plans. Where a name stands for several, it is the stream's, then the relation's.
+    """
 
     streams: Mapping[str, Schema] = field(default_factory=dict)
     relations: Mapping[str, Schema] = field(default_factory=dict)
-    queries: Mapping[str, Schema] = field(default_factory=dict)
+    queries: Mapping[str, Logical] = field(default_factory=dict)
     functions: Functions = field(default_factory=Functions)
 
     def scan(self, name: Name, text: str) -> Scan:
@@ -35,16 +38,23 @@ class Catalog:
         kinds: dict[ScanKind, Mapping[str, Schema]] = {
             "stream": self.streams,
             "relation": self.relations,
-            "query": self.queries,
         }
         for kind, known in kinds.items():
-            for found in known:
-                if found.lower() == wanted.lower():
-                    return Scan(name.at, kind, found, known[found].attributes)
+            found = _spelled(wanted, known)
+            if found is not None:
+                return Scan(name.at, kind, found, known[found].attributes)
+        found = _spelled(wanted, self.queries)
+        if found is not None:
+            plan = self.queries[found]
+            return Scan(name.at, "query", found, plan.fields, plan)
         names = sorted({*self.streams, *self.relations, *self.queries})
         others = f"; the streams are {listed(names, 'and')}" if names else ""
         hint = did_you_mean(wanted, names) or others
         refuse(f"unknown stream {wanted!r}{hint}", name.at, text)
+
+
+def _spelled(wanted: str, known: Iterable[str]) -> str | None:
+    return next((name for name in known if name.lower() == wanted.lower()), None)
 
 
 @dataclass(frozen=True, slots=True)

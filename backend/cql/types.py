@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -15,8 +15,10 @@ from backend.cql.nodes import (
     Column,
     Literal,
     Located,
+    Logic,
     Negative,
     Node,
+    Not,
     Subquery,
     Table,
     Widened,
@@ -114,6 +116,12 @@ def with_article(type_name: str) -> str:
     return f"{'an' if type_name in ('int', 'any') else 'a'} {type_name}"
 
 
+def has_more_bits(node: Node) -> bool:
+    """Whether it is a constant integer that 64 bits do not hold."""
+    value = node.value if isinstance(node, Literal) else None
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
+
+
 def described(node: Node) -> str:
     """``a is an int attribute``, or of what has no name ``this is an int``."""
     kind = with_article(type_of(node))
@@ -129,8 +137,40 @@ def parts_of(node: Node) -> Iterator[Node]:
                 yield inner  # type: ignore[misc]  # what is located in an expression is one
 
 
+def rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Node:
+    """The expression with some of its parts exchanged; subqueries are not entered.
+
+    change: what stands for a part; None: the part, its own parts exchanged.
+    """
+    found = change(node)
+    if found is not None:
+        return found
+    inside: dict[str, Any] = {}
+    for part in fields(node):
+        value: Any = getattr(node, part.name)
+        if part.name == "relation":
+            continue
+        if isinstance(value, Located):
+            inside[part.name] = rebuilt(value, change)  # type: ignore[arg-type]  # as parts_of
+        elif isinstance(value, tuple) and value and isinstance(value[0], Located):
+            inside[part.name] = tuple(rebuilt(one, change) for one in value)
+    return replace(node, **inside) if inside else node
+
+
 def expressions_in(node: Node) -> Iterator[Node]:
     """The expression and those within it, each before its parts."""
     yield node
     for part in parts_of(node):
         yield from expressions_in(part)
+
+
+def conjuncts(node: Node, negate: bool = False) -> Iterator[tuple[Node, bool]]:
+    """The conditions that all hold exactly when the given one does, or NOT of it; each with whether
+    it is negated itself."""
+    if isinstance(node, Not):
+        yield from conjuncts(node.part, not negate)
+    elif isinstance(node, Logic) and (node.word == "and") != negate:
+        for part in node.parts:
+            yield from conjuncts(part, negate)
+    else:
+        yield node, negate

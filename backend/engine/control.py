@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from backend.cql import CqlError, parse_query
+from backend.cql import CqlError
+from backend.engine.dependencies import queries_read, readers
 from backend.engine.job import RunJob
 from backend.engine.settings import ScopedSettings
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobRefused
 from backend.systems.contract import Refused
+from backend.workloads.queries import read_query
 from storage.vocabulary.kinds import EventKind
 from storage.vocabulary.records import Command, CommandAnswer, Event, Json
 
@@ -98,9 +100,12 @@ def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:
     if name in registry.queries:
         raise Refused(f"a query named {name!r} is registered already")
     try:
-        query = parse_query(name, text, job.schemas, job.functions)
+        query = read_query(
+            name, text, job.schemas, job.functions, job.stored_schemas, registry.queries
+        )
     except CqlError as error:
         raise Refused(str(error)) from error
+    _check_running(name, queries_read(query), registry.paused)
     added = Registry({**registry.queries, name: query}, registry.paused)
     return _changed(command, now, added, name, "registered")
 
@@ -112,11 +117,29 @@ def _known(command: Command, registry: Registry) -> str:
     return name
 
 
+def _check_unread(name: str, registry: Registry) -> None:
+    """Raises Refused for a query that others read; paused ones may come back."""
+    others = readers(name, registry.queries.values())
+    if others:
+        told = ", ".join(repr(one) for one in others)
+        raise Refused(f"{told} read{'s' * (len(others) == 1)} what query {name!r} answers")
+
+
+def _check_running(name: str, read: Iterable[str], paused: frozenset[str]) -> None:
+    for one in read:
+        if one in paused:
+            raise Refused(f"query {name!r} reads {one!r}, which is paused")
+
+
 def _pause(command: Command, now: Controlled, pause: bool) -> Carried:
     registry = now.registry
     name = _known(command, registry)
     if (name in registry.paused) == pause:
         raise Refused(f"query {name!r} is {'paused' if pause else 'active'} already")
+    if pause:
+        _check_unread(name, registry)
+    else:
+        _check_running(name, queries_read(registry.queries[name]), registry.paused)
     paused = registry.paused | {name} if pause else registry.paused - {name}
     changed = Registry(registry.queries, frozenset(paused))
     return _changed(command, now, changed, name, "paused" if pause else "resumed")
@@ -124,6 +147,7 @@ def _pause(command: Command, now: Controlled, pause: bool) -> Carried:
 
 def _remove(command: Command, now: Controlled) -> Carried:
     name = _known(command, now.registry)
+    _check_unread(name, now.registry)
     left = {n: q for n, q in now.registry.queries.items() if n != name}
     changed = Registry(left, now.registry.paused - {name})
     return _changed(command, now, changed, name, "removed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from storage.vocabulary.records import Entity, Json
@@ -15,6 +15,11 @@ class EntityLedger:
     def __init__(self, known: Iterable[Entity] = ()) -> None:
         self._known: dict[str, Entity] = {entity.id: entity for entity in known}
         self._last: Sequence[Entity] = ()
+
+    @property
+    def known(self) -> Mapping[str, Entity]:
+        """Those that are alive, by id."""
+        return self._known
 
     def changes(self, now: Sequence[Entity], batch: int) -> tuple[Entity, ...]:
         """Entities to publish at ``batch``: changed ones as new versions, missing ones removed.

@@ -63,3 +63,8 @@ class RunJob:
     def schemas(self) -> dict[str, Schema]:
         """Stream -> schema, as parse_query takes them."""
         return {name: one.schema for name, one in self.inputs.items()}
+
+    @property
+    def stored_schemas(self) -> dict[str, Schema]:
+        """Stored relation -> schema, as parse_query takes them."""
+        return {name: one.schema for name, one in self.stored.items()}

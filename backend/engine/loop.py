@@ -20,6 +20,7 @@ from backend.engine.control import (
 from backend.engine.entity_ledger import EntityLedger
 from backend.engine.input_news import InputNews
 from backend.engine.job import RunJob
+from backend.engine.listening import Listening
 from backend.engine.misfits import MisfitNews
 from backend.engine.query_totals import QueryTotals
 from backend.engine.settings import ScopedSettings, check_scopes, inputs_taken_up, of_inputs
@@ -97,7 +98,7 @@ class Loop:
         self._frame = recorder.frame_entities(facts, job.sink)
         self._totals = Totals.of(last)
         self._query_totals = QueryTotals(self._units.query_entity, self._totals.by_query)
-        self._misfits, self._inputs = MisfitNews(), InputNews()
+        self._misfits, self._inputs, self._listening = MisfitNews(), InputNews(), Listening()
         self._commit_ms: float | None = None
         self._beat_at, self._tidied_at = 0.0, time.time()
 
@@ -147,7 +148,9 @@ class Loop:
             if batch_id > self._recorded_batch:
                 self._next_batch = batch_id
                 self._take_commands(batch_id)
-            return self._units.plan(batch_id)
+            plan = self._units.plan(batch_id)
+            self._listening.networks = self._units.listening
+            return plan
 
     def end_batch(self, result: BatchResult) -> None:
         """Let the units decide and record everything of the batch in one transaction."""
@@ -237,20 +240,26 @@ class Loop:
             self.stop_requested.set()
 
     def _batch_record(self, result: BatchResult) -> BatchRecord:
-        ran = self._units.ran
+        result, ran = self._listening.joined(result), self._units.ran
         decided = self._units.executed(result, time.monotonic() * 1e3)
         self._totals.count(result, self._boundary.recorded.then(decided))
         seen = self._units.observe()
         misfits = recorder.misfit_rows(result.inputs)
         news = self._misfits.events(result.batch_id, result.n_misfits, misfits)
         inputs = self._inputs.events(result.inputs)
+        if inputs:
+            paused, after = self._now.registry.paused, result.batch_id + 1
+            ended, events = self._units.inputs_failed(self._inputs.failed, paused, after)
+            decided, inputs = decided.then(ended), [*inputs, *events]
         base = self._record(recorder.batch_row(result, ran), decided, result.batch_id)
+        samples = (*seen.samples, *self._samples(result, seen.samples))
+        self._listening.recorded(samples, self._known_entities, base.batch.time)
         return replace(
             base,
             events=(*base.events, *news, *inputs),
-            samples=(*seen.samples, *self._samples(result, seen.samples)),
+            samples=samples,
             matrices=seen.matrices,
-            results=recorder.result_rows(result.inputs),
+            results=recorder.result_rows(result),
             misfits=misfits,
             inputs=tuple(recorder.input_row(n, one) for n, one in result.inputs.items()),
         )
@@ -300,6 +309,9 @@ class Loop:
             *recorder.system_samples(values),
             *self._totals.evaluated(),
         ]
+
+    def _known_entities(self) -> dict[str, Entity]:
+        return {**self._ledger.known, **self._units.known_entities()}
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
         paused = self._now.registry.paused

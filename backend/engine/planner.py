@@ -36,7 +36,7 @@ def place(query: ContinuousQuery, systems: Sequence[System]) -> Place:
     for system in systems:
         claim = system.claim(query)
         if not isinstance(claim, Refusal):
-            return Place(system, claim.group, query.streams or (query.stream,))
+            return Place(system, claim.group, query.reads)
         reasons.append(f"{system.title}: {claim.reason}")
     raise Refused("; ".join([f"no system can run query {query.name!r}", *reasons]))
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from backend.engine.settings import ScopedSettings
 from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
 from backend.operators.contract import BatchResult, InputResult, Match
+from backend.operators.network.reports import NetworkReport
 from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
     Batch,
@@ -24,6 +25,9 @@ from storage.vocabulary.records import (
 
 #: The last matched tuples kept per batch and query.
 RECENT_PER_QUERY: Final = 5
+#: In an element of an answer: its timestamp, in ticks, and its sign, +1 or -1.
+TAU: Final = "_tau"
+SIGN: Final = "_sign"
 
 
 def knob_rows(
@@ -120,9 +124,25 @@ def frame_entities(
     return tuple(found)
 
 
-def result_rows(inputs: Mapping[str, InputResult]) -> tuple[ResultTuple, ...]:
-    """The last few matched tuples of each query, in order of arrival."""
-    return tuple(row for name, one in inputs.items() for row in _latest(name, one.recent))
+def result_rows(result: BatchResult) -> tuple[ResultTuple, ...]:
+    """The last few matched tuples of each query, in order of arrival, and the last elements of the
+    answers of networks, in order of time."""
+    matched = (row for n, one in result.inputs.items() for row in _latest(n, one.recent))
+    reports = (unit.report for unit in result.units.values())
+    answered = (row for one in reports if isinstance(one, NetworkReport) for row in _elements(one))
+    return (*matched, *answered)
+
+
+def _elements(report: NetworkReport) -> list[ResultTuple]:
+    """Elements of answers with their timestamp (ticks) and sign, under names no column can have."""
+    return [
+        ResultTuple(
+            {n: _plain(v) for n, v in one.values.items()} | {TAU: one.tau, SIGN: one.sign},
+            (query,),
+        )
+        for query, elements in report.recent.items()
+        for one in elements[-RECENT_PER_QUERY:]
+    ]
 
 
 def _latest(input: str, recent: Sequence[Match]) -> list[ResultTuple]:

@@ -6,13 +6,15 @@ by its place. Queries may have changed meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.cql import CqlError, parse_query
+from backend.cql import CqlError
 from backend.engine.control import Registry
+from backend.engine.dependencies import queries_read
 from backend.engine.job import RunJob
 from backend.model.conditions import ContinuousQuery
+from backend.workloads.queries import read_query
 from storage.resume import LastQuery, LastState
 from storage.vocabulary.records import Input, Json
 
@@ -60,16 +62,11 @@ def goes_on(last: LastState, job: RunJob) -> GoesOn:
             said.append(f"query {query.name} reads otherwise now")
         found[query.name] = query
     for one in last.queries:
-        if one.name in in_file:
-            continue
-        if one.name in of_file_then:
+        if one.name in of_file_then and one.name not in in_file:
             said.append(f"query {one.name} is gone from the workload")
-            continue
-        again = _parsed(one, job)
-        if isinstance(again, str):
-            said.append(again)
-        else:
-            found[one.name] = again
+    others = [q for q in last.queries if q.name not in in_file and q.name not in of_file_then]
+    said += _parsed_too(others, found, job)
+    said += _without_what_they_read(found)
     new = [name for name in found if name not in known]
     said += [f"query {name} is new" for name in new]
     paused = frozenset(q.name for q in last.queries if q.paused and q.name in found)
@@ -77,12 +74,43 @@ def goes_on(last: LastState, job: RunJob) -> GoesOn:
     return GoesOn(Registry(found, paused), "; ".join([kept, *said]))
 
 
-def _parsed(one: LastQuery, job: RunJob) -> ContinuousQuery | str:
-    """A query that was registered while the run ran; why it cannot be any more, else."""
+def _parsed_too(
+    others: Sequence[LastQuery], found: dict[str, ContinuousQuery], job: RunJob
+) -> list[str]:
+    """Put queries that were registered while the run ran beside those ``found``, in an order in
+    which each may read those before; which cannot be read any more, and why."""
+    left, why = list(others), dict[str, str]()
+    while left:
+        why = {}
+        for one in left:
+            parsed = _parsed(one, found, job)
+            if isinstance(parsed, str):
+                why[one.name] = parsed
+            else:
+                found[one.name] = parsed
+        if len(why) == len(left):
+            break
+        left = [one for one in left if one.name in why]
+    return list(why.values())
+
+
+def _parsed(
+    one: LastQuery, found: Mapping[str, ContinuousQuery], job: RunJob
+) -> ContinuousQuery | str:
     try:
-        return parse_query(one.name, one.text, job.schemas, job.functions)
+        return read_query(one.name, one.text, job.schemas, job.functions, job.stored_schemas, found)
     except CqlError as error:
         return f"query {one.name} cannot be read any more: {error.sentence}"
+
+
+def _without_what_they_read(found: dict[str, ContinuousQuery]) -> list[str]:
+    """Take out queries that read one that was removed; which."""
+    said = []
+    while gone := [one for one in found.values() if not found.keys() >= {*queries_read(one)}]:
+        for one in gone:
+            del found[one.name]
+            said.append(f"query {one.name} reads one that is gone")
+    return said
 
 
 def _attributes(schema: Json) -> list[tuple[str, str]]:

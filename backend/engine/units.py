@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backend.engine.control import Registry
@@ -18,8 +18,10 @@ from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.job import NetworkJob
 from backend.systems import contract
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
+from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
+from backend.workloads.sysstream import SYSSTREAM
 from storage.resume import LastState
-from storage.vocabulary.records import Entity, Knob, Unit
+from storage.vocabulary.records import Entity, Event, Knob, Unit
 
 
 class BrokeOff(Exception):
@@ -34,7 +36,8 @@ class BrokeOff(Exception):
 class RunningUnit:
     """A unit with its place, its queries (paused ones included) and the plan the last batch ran.
 
-    resting: its knobs, while it has left the run with its last query.
+    resting: its knobs, while it has left the run with its last query. keeps_state: it runs as a
+    network. ended: query -> why it is over, of queries that read a stream that has failed.
     """
 
     place: Place
@@ -44,6 +47,8 @@ class RunningUnit:
     ran_version: int = 0
     ledger: EntityLedger = field(default_factory=EntityLedger)
     resting: KnobSettings | None = None
+    keeps_state: bool = False
+    ended: dict[str, str] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -51,7 +56,20 @@ class RunningUnit:
 
     def active(self, paused: frozenset[str]) -> tuple[ContinuousQuery, ...]:
         """Its queries that run."""
-        return tuple(query for name, query in self.queries.items() if name not in paused)
+        resting = paused | self.ended.keys()
+        return tuple(query for name, query in self.queries.items() if name not in resting)
+
+    def entities(self, paused: frozenset[str]) -> Sequence[Entity]:
+        """The unit's, with queries that are over."""
+        resting = paused | self.ended.keys()
+        found = self.unit.entities({n: q for n, q in self.queries.items() if n in resting})
+        return [self._over(one) for one in found] if self.ended else found
+
+    def _over(self, entity: Entity) -> Entity:
+        if entity.role != "query" or entity.name not in self.ended:
+            return entity
+        facts = {**entity.properties, "state": "ended", "why": self.ended[entity.name]}
+        return replace(entity, properties=facts)
 
     def told(
         self, event: KnobsChanged | QueriesChanged, undo: KnobsChanged | QueriesChanged
@@ -67,14 +85,17 @@ class RunningUnit:
     def record(self) -> Unit:
         """As the store has it."""
         system = self.place.system
-        read = (stream for query in self.queries.values() for stream in query.streams)
+        read = (stream for query in self.queries.values() for stream in query.reads)
         inputs = tuple(dict.fromkeys((*self.place.inputs, *read)))
         title = f"{system.title} of {self.place.group}"
         return Unit(self.id, system.name, title, inputs, tuple(self.queries), self.since_batch)
 
 
 class UnitSet:
-    """All units of a run. Changes are published through ``changes``, once."""
+    """All units of a run. Changes are published through ``changes``, once.
+
+    listening: unit -> the network over SysStream that it ran last, which is for no host.
+    """
 
     def __init__(self, job: RunJob) -> None:
         self._job = job
@@ -83,6 +104,8 @@ class UnitSet:
         self._gone: list[Entity] = []
         self._resting: dict[str, RunningUnit] = {}
         self._last: LastState | None = None
+        self._failed: dict[str, str] = {}
+        self.listening: dict[str, NetworkJob] = {}
 
     @property
     def plans(self) -> dict[str, int]:
@@ -130,11 +153,11 @@ class UnitSet:
         made = UnitJob(
             id,
             where.inputs,
-            job.schemas,
+            {**job.schemas, SYSSTREAM: SYS_ARRIVING},
             tuple(q for q in members if q.name not in registry.paused),
             functions=job.functions,
             relations=job.relations,
-            times={name: one.time for name, one in job.inputs.items()},
+            times={name: one.time for name, one in job.inputs.items()} | {SYSSTREAM: SYS_TIME},
             stored=job.stored,
             batch=batch,
             progress=job.progress,
@@ -150,11 +173,15 @@ class UnitSet:
         """What the batch runs."""
         operators: dict[str, dict[str, Operator]] = {name: {} for name in self._job.inputs}
         networks: dict[str, NetworkJob] = {}
+        self.listening = {}
         for id, one in self._units.items():
             one.ran_version = one.unit.plan_version
             work = one.unit.operator(batch_id)
+            one.keeps_state = isinstance(work, NetworkJob)
             if not isinstance(work, NetworkJob):
                 operators[one.place.input][id] = work
+            elif SYSSTREAM in work.streams:
+                self.listening[id] = work
             elif work.plan.operators:
                 networks[id] = work
         return BatchPlan(batch_id, operators, networks)
@@ -195,6 +222,8 @@ class UnitSet:
         """Query ``name`` was registered, paused, resumed or removed. Raises Refused."""
         holder = next((one for one in self._units.values() if name in one.queries), None)
         query = registry.queries.get(name)
+        if query is not None and name not in registry.paused:
+            self._check_inputs(query)
         if holder is None:
             assert query is not None
             where = place(query, self._job.systems)
@@ -206,12 +235,39 @@ class UnitSet:
             members = {**holder.queries, name: query}
         if not members and holder.place.system.leaves_when_empty:
             return self._leave(holder, settings, batch)
-        active = tuple(q for n, q in members.items() if n not in registry.paused)
+        resting = registry.paused | holder.ended.keys()
+        active = tuple(q for n, q in members.items() if n not in resting)
         then = QueriesChanged(active, batch, reason)
         undo = QueriesChanged(holder.active(before.paused), batch, f"{reason}: undone")
         recorded = holder.told(then, undo)
         holder.queries = members
+        holder.ended = {n: why for n, why in holder.ended.items() if n in members}
         return recorded, self._return(holder, settings)
+
+    def _check_inputs(self, query: ContinuousQuery) -> None:
+        """Raises Refused for a query with state over a stream that has failed."""
+        for stream in query.reads if query.plan is not None else ():
+            if stream in self._failed:
+                why = self._failed[stream]
+                raise Refused(f"query {query.name!r} reads stream {stream}, which failed: {why}")
+
+    def inputs_failed(
+        self, failed: Mapping[str, str], paused: frozenset[str], batch: int
+    ) -> tuple[Recorded, list[Event]]:
+        """Streams (name -> why) give no more tuples: queries of networks that read one are over,
+        others of the same unit go on. Units without state just get no more tuples."""
+        self._failed, found, events = dict(failed), Recorded(), list[Event]()
+        for id, one in self._units.items():
+            over = {q.name: why for q in one.active(paused) if (why := _lost(q, failed))}
+            if over and one.keeps_state:
+                one.ended |= over
+                reason = "; ".join(dict.fromkeys(over.values()))
+                changed = one.unit.changed(QueriesChanged(one.active(paused), batch, reason))
+                found = found.then(stamped(changed, id))
+                events += [
+                    Event("query", f"query {n} is over", w, "error") for n, w in over.items()
+                ]
+        return found, events
 
     def _leave(
         self, one: RunningUnit, settings: ScopedSettings, batch: int
@@ -236,8 +292,14 @@ class UnitSet:
         """Entities that are new, changed or gone since the last call."""
         found, self._gone = self._gone, []
         for one in self._units.values():
-            resting = {n: q for n, q in one.queries.items() if n in paused} if paused else {}
-            found += one.ledger.changes(one.unit.entities(resting), batch)
+            found += one.ledger.changes(one.entities(paused), batch)
+        return found
+
+    def known_entities(self) -> dict[str, Entity]:
+        """All entities of the units as they were last told, by id."""
+        found: dict[str, Entity] = {}
+        for one in self._units.values():
+            found |= one.ledger.known
         return found
 
     def observe(self) -> Observation:
@@ -267,6 +329,12 @@ class UnitSet:
         ]
         self._published = now
         return (*changed, *gone)
+
+
+def _lost(query: ContinuousQuery, failed: Mapping[str, str]) -> str:
+    """Why a query that needs all its streams is over; '' while it is not."""
+    lost = [f"stream {s} failed: {failed[s]}" for s in query.reads if s in failed]
+    return "; ".join(lost)
 
 
 def stamped(recorded: Recorded, id: str) -> Recorded:

@@ -140,3 +140,8 @@ class ContinuousQuery:
     filters: tuple[Expensive, ...] = ()
     plan: Any = None
     streams: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The streams it reads."""
+        return self.streams or (self.stream,)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from backend.cql import CqlError, parse_query
+from backend.cql import CqlError
 from backend.cql.errors import did_you_mean, listed
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.functions import Functions
@@ -18,6 +18,8 @@ from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
 from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
 from backend.workloads.functions import FunctionError, load_functions
+from backend.workloads.queries import read_query
+from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.tables import (
     LONGEST_NAME,
     TomlTable,
@@ -151,7 +153,7 @@ def load_workload(
         name=name,
         path=path,
         streams=streams,
-        queries=_queries(document.table("queries"), streams, functions, progress),
+        queries=_queries(document.table("queries"), streams, relations, functions, progress),
         knobs=_knobs(document.table("knobs"), overrides or {}, tuple(knob_specs)),
         sink=_sink(document.table("sink")),
         functions=functions,
@@ -183,6 +185,8 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
         if not isinstance(value, dict):
             raise table.refuse(f"{name} must be a table [streams.{name}], not {kind_of(value)}")
         _check_name(table, "stream", name)
+        if name.lower() == SYSSTREAM.lower():
+            raise table.refuse(f"{name!r} is the stream every run has of itself, not another")
         twin = seen.setdefault(name.lower(), name)
         if twin != name:
             message = f"two streams are called {twin!r} and {name!r}, which differ only by case"
@@ -316,25 +320,28 @@ def _rate(table: TomlTable) -> float | None:
 def _queries(
     table: TomlTable,
     streams: tuple[StreamSpec, ...],
+    relations: tuple[RelationSpec, ...],
     functions: Functions,
     progress: Progress | None,
 ) -> tuple[ContinuousQuery, ...]:
+    """In the order of the file; each may read what those above it answer."""
     schemas = {stream.name: stream.schema for stream in streams}
-    queries = []
+    stored = {relation.name: relation.schema for relation in relations}
+    queries: dict[str, ContinuousQuery] = {}
     for n, (name, text) in enumerate(table.values.items(), start=1):
         _check_name(table, "query", name)
         if not isinstance(text, str):
             raise table.refuse(f"query {name!r} must be CQL text in a string, not {kind_of(text)}")
         try:
-            query = parse_query(name, text, schemas, functions)
+            query = read_query(name, text, schemas, functions, stored, queries)
         except CqlError as error:
             message = f"query {name!r}, {error.sentence}"
             raise WorkloadError(table.path, message) from error
         _check_windows(table, query, {stream.name: stream for stream in streams})
-        queries.append(query)
+        queries[name] = query
         if progress is not None:
             progress(n, len(table.values))
-    return tuple(queries)
+    return tuple(queries.values())
 
 
 def _check_windows(

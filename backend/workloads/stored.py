@@ -11,6 +11,7 @@ import pyarrow as pa
 from backend.model.schema import Schema
 from backend.workloads.contract import CORRUPT, MisfitError
 from backend.workloads.file_source import FileSource, reader_of
+from backend.workloads.flights import DataMissing
 from backend.workloads.sources import open_source
 from backend.workloads.spec import STORED_FORMATS, RelationSpec, StreamSpec
 from backend.workloads.tables import WorkloadError
@@ -26,12 +27,12 @@ class StoredRelation:
 
 
 def load_relation(spec: RelationSpec, cache: Path) -> StoredRelation:
-    """The tuples of a relation. Raises WorkloadError where one does not fit, or there is no end of
-    them, and DataMissing."""
+    """The tuples of a relation. Raises WorkloadError where they cannot be read, one does not fit,
+    or there is no end of them."""
     where = f"[relations.{spec.name}]"
     try:
         table = _table(spec, cache)
-    except (MisfitError, OSError, pa.ArrowInvalid) as error:
+    except (MisfitError, DataMissing, OSError, pa.ArrowInvalid) as error:
         raise WorkloadError(where, f"cannot be read: {error}") from error
     raw = table.column(CORRUPT).drop_null()
     if len(raw):

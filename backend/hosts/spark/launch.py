@@ -37,6 +37,7 @@ from backend.workloads.sources import (
     open_source,
 )
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
+from backend.workloads.stored import load_relation
 from storage.errors import RunExists
 from storage.liveness import may_live
 from storage.resume import LastState, last_state
@@ -72,6 +73,7 @@ class Launch:
     """Prepares and executes the run of a workload. ``stop`` may be called from a signal."""
 
     def __init__(self, workload: Workload, writer: EngineWriter, settings: LaunchSettings) -> None:
+        """Raises WorkloadError for a relation that cannot be loaded."""
         self.workload, self.writer, self.settings = workload, writer, settings
         self._streams = {stream.name: stream for stream in workload.streams}
         self._stopping = threading.Event()
@@ -82,6 +84,8 @@ class Launch:
             member: SlidingRelation(self._later(member.stream), member.column, member.rows)
             for member in self._members
         }
+        cache = settings.folder / "cache"
+        self._stored = {one.name: load_relation(one, cache) for one in workload.relations}
 
     def stop(self) -> None:
         """Ask the run to end; returns at once."""
@@ -169,7 +173,7 @@ class Launch:
     @property
     def _inputs(self) -> tuple[str, ...]:
         """Streams with queries, and those without that no window looks into."""
-        asked = {query.stream for query in self.workload.queries}
+        asked = {name for query in self.workload.queries for name in query.reads}
         looked = set(self._looked)
         return tuple(name for name in self._streams if name in asked or name not in looked)
 
@@ -221,7 +225,15 @@ class Launch:
             stream = self._streams[name]
             rate = (stream.rate or 0.0) if is_replayed(stream) else None
             facts = source_facts(stream)
-            inputs[name] = InputJob(name, stream.schema, stream.timestamp or "", facts, rate)
+            inputs[name] = InputJob(
+                name,
+                stream.schema,
+                stream.timestamp or "",
+                facts,
+                rate,
+                stream.tick_us,
+                stream.disorder,
+            )
         return RunJob(
             inputs,
             workload.queries,
@@ -231,6 +243,7 @@ class Launch:
             workload.functions,
             self._relations,
             settings.progress,
+            stored=self._stored,
         )
 
     def _record(self, run_id: str) -> Run:

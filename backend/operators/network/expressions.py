@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from backend.cql import nodes
-from backend.cql.types import type_of
+from backend.cql.types import has_more_bits, type_of
 from backend.model.functions import Functions
 from backend.model.schema import Attribute
 from backend.operators.filters.evaluators import CallEvaluator
@@ -26,7 +26,6 @@ from backend.operators.network.strings import Strings
 _FLIPPED: Final = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 _EPOCH: Final = datetime(1970, 1, 1)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_BITS: Final = range(-(2**63), 2**63)
 
 
 def compile_expression(
@@ -72,7 +71,7 @@ class _Compiler:
         number = _number(value)
         if isinstance(number, float):
             return evaluation.fixed(number + 0.0, np.float64)
-        if number not in _BITS:
+        if has_more_bits(node):
             raise ValueError(f"{number} has more than 64 bits")
         return evaluation.fixed(number, np.int64)
 
@@ -105,9 +104,9 @@ class _Compiler:
 
     def _compare(self, node: nodes.Compare) -> Evaluate:
         op, left, right = node.op, node.left, node.right
-        if _has_more_bits(left):
+        if has_more_bits(left):
             op, left, right = _FLIPPED[op], right, left
-        if _has_more_bits(right):
+        if has_more_bits(right):
             assert isinstance(right, nodes.Literal)
             assert isinstance(right.value, int)
             return evaluation.compared_with_large(op, self.value(left), right.value)
@@ -198,8 +197,3 @@ def _number(value: float | date) -> int | float:
     if isinstance(value, date):
         return (value - _EPOCH.date()).days
     return int(value) if isinstance(value, int) else value
-
-
-def _has_more_bits(node: nodes.Node) -> bool:
-    value = getattr(node, "value", None)
-    return isinstance(node, nodes.Literal) and isinstance(value, int) and value not in _BITS

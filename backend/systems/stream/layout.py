@@ -181,7 +181,7 @@ class NetworkLayout:
             self.unit_id,
             query,
             "active",
-            streams=list(query.streams),
+            streams=list(query.reads),
             answers=_kind(answer.is_stream),
             registered_at=since,
             operators=own,

@@ -9,6 +9,7 @@ from backend.model.knobs import KnobSettings, KnobSpec
 from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.unit import NetworkUnit
+from backend.workloads.sysstream import SYSSTREAM
 from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.stream import STREAM
 
@@ -29,7 +30,14 @@ class StreamSystem:
                 f"query {query.name!r} selects tuples of one stream, "
                 "and networks are for queries that do more"
             )
-        return Claim("network")
+        if SYSSTREAM not in query.reads:
+            return Claim("network")
+        if len(query.reads) > 1:
+            return Refusal(
+                f"query {query.name!r} reads {SYSSTREAM} beside other streams; it is told after "
+                "their tuples were processed, so it is read alone"
+            )
+        return Claim("sysstream")
 
     def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
         return NetworkUnit(job, settings)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
 from backend.adaptive.words import REFILLED
+from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
@@ -29,6 +30,7 @@ from backend.systems.stream.published import (
     progress_matrix,
     samples,
 )
+from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
@@ -182,10 +184,10 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         """The network of some queries. Raises Refused."""
         plan = compile_queries(
             [one.query for one in queries.values()],
-            implicit_istream=knobs.implicit_istream,
+            implicit_istream=cast(Implicit, knobs.implicit_istream),
             sharing=knobs.sharing,
             since={name: one.since for name, one in queries.items()},
-            ticks=self._tick_us,
+            tick_us=self._tick_us,
         )
         return NetworkLayout.of(self._job.id, plan)
 
@@ -303,7 +305,10 @@ def arrived(plan: NetworkPlan, report: NetworkReport) -> int:
 
 def tick_of(job: UnitJob) -> int:
     """Microseconds of a tick, which all streams share. Raises Refused where they differ."""
-    ticks = {name: time.tick_us for name, time in job.times.items() if time.timestamp}
+    if SYSSTREAM in job.inputs:
+        return job.times[SYSSTREAM].tick_us
+    timed = {name: time for name, time in job.times.items() if time.timestamp}
+    ticks = {name: time.tick_us for name, time in timed.items() if name != SYSSTREAM}
     if len(set(ticks.values())) > 1:
         told = ", ".join(f"{name} {us} us" for name, us in ticks.items())
         raise Refused(f"streams of one run have one tick, not several: {told}")

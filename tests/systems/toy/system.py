@@ -33,8 +33,8 @@ class Sampling:
     knobs: tuple[KnobSpec, ...] = SamplingKnobs.specs()
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
-        if query.condition != TRUE or query.filters:
-            return Refusal(f"query {query.name!r} has a condition, and samples have none")
+        if query.condition != TRUE or query.filters or query.plan is not None:
+            return Refusal(f"query {query.name!r} does not ask for every tuple, as samples do")
         return Claim(query.stream)
 
     def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:

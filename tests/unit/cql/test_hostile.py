@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pytest
 
 from backend.cql import CqlError, parse_query
-from backend.cql.claims import unsupported_part
 from backend.cql.logical import Logical
 from backend.cql.parser import plan_of
 from backend.cql.printer import format_plan
+from backend.cql.runnable import unsupported_part
 from backend.cql.scope import Catalog
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema

@@ -6,7 +6,9 @@ from datetime import date, datetime
 
 import pytest
 
-from backend.cql import format_condition, parse_condition, parse_query
+from backend.cql import CqlError, format_condition, parse_condition, parse_query, plan_of
+from backend.cql.logical import Scan, walk
+from backend.cql.scope import Catalog
 from backend.model.conditions import TRUE, And, Comparison, Condition, NullTest, Or
 from backend.model.schema import Schema
 
@@ -156,3 +158,58 @@ def test_names_that_need_backquotes_get_them_in_canonical_text() -> None:
 def test_the_empty_conditions() -> None:
     assert format_condition(TRUE) == "true"
     assert format_condition(Or(())) == "false"
+
+
+# ---------------------------------------------------------------------- queries with a plan
+
+TOLLS = {"Tolls": Schema.parse("seg int, toll double")}
+
+
+def test_a_query_that_is_no_selection_keeps_its_plan() -> None:
+    text = "Select seats + 1 As n From Planes [Rows 5], Flights Where seats = distance"
+    query = parse_query("q", text, STREAMS)
+    assert (query.stream, query.condition, query.filters) == ("Planes", TRUE, ())
+    assert query.streams == ("Planes", "Flights")
+    assert query.plan == plan_of(text, Catalog(STREAMS))
+
+
+def test_a_selection_has_no_plan() -> None:
+    query = parse_query("q", "Select * From Planes Where seats > 5", STREAMS, relations=TOLLS)
+    assert (query.plan, query.streams) == (None, ())
+
+
+def test_queries_read_stored_relations_and_each_other() -> None:
+    known = {"big": parse_query("big", "Select * From Planes Where seats > 5", STREAMS)}
+    text = "Select B.seats As seats, toll From Big [Rows 9] B, tolls Where b.seats = seg"
+    known["dear"] = parse_query("dear", text, STREAMS, relations=TOLLS, queries=known)
+    assert known["dear"].streams == ("Planes",)
+    last = parse_query("last", "Select max(toll) From Dear", STREAMS, queries=known)
+    assert last.streams == ("Planes",)
+    (scan,) = (part for part in walk(last.plan) if isinstance(part, Scan))
+    assert (scan.kind, scan.name) == ("query", "dear")
+    assert [f"{one.name} {one.type}" for one in scan.fields] == ["seats int", "toll double"]
+    assert scan.plan == known["dear"].plan
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("Select * From Big [Rows 5]", None, ""),
+        ("Select * From Top [Rows 5]", 19, "a window stands after a stream, and this is a relat"),
+        ("Select * From Tops", 15, "unknown stream 'Tops'; did you mean 'Top'?"),
+        ("Select toll From Tolls", 18, "a query reads a stream, and Tolls is a stored relation"),
+        ("Select n From Top Where m = 1", 25, "unknown attribute 'm'; Top has n"),
+    ],
+)
+def test_what_is_read_is_checked(text: str, column: int | None, message: str) -> None:
+    known = {
+        "Big": parse_query("Big", "Select * From Planes Where seats > 5", STREAMS),
+        "Top": parse_query("Top", "Select max(seats) As n From Planes", STREAMS),
+    }
+    if column is None:
+        assert parse_query("q", text, STREAMS, queries=known).plan is not None
+        return
+    with pytest.raises(CqlError) as caught:
+        parse_query("q", text, STREAMS, relations=TOLLS, queries=known)
+    assert message in caught.value.message
+    assert (caught.value.line, caught.value.column) == (1, column)

@@ -59,7 +59,10 @@ def columns(family: str) -> st.SearchStrategy[nodes.Node]:
 
 def literals(family: str) -> st.SearchStrategy[nodes.Node]:
     """Constants of a family of types; numbers that may stand in arithmetic, too."""
-    values = {"number": _INTS | st.sampled_from(_DOUBLES[:5]), "time": _DAYS | _MOMENTS}
+    values: dict[str, st.SearchStrategy[Any]] = {
+        "number": _INTS | st.sampled_from(_DOUBLES[:5]),
+        "time": _DAYS | _MOMENTS,
+    }
     known = {"string": _TEXTS, "boolean": st.booleans(), **values}[family]
     return known.map(lambda value: nodes.Literal(HERE, value))
 

@@ -65,7 +65,9 @@ def test_an_expression_has_the_value_sql_defines(
 ) -> None:
     expected = []
     for row in rows:
-        known = {nodes.At(HERE, k, kind): row[k] for k, kind in enumerate(TYPES)}
+        known: dict[nodes.Node, Any] = {
+            nodes.At(HERE, k, kind): row[k] for k, kind in enumerate(TYPES)
+        }
         expected.append(value_of(node, known.__getitem__, {"odd": odd}))
     assert list(map(shown, evaluated(node, rows))) == list(map(shown, expected))
 

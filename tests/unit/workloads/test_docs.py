@@ -24,7 +24,7 @@ def load(folder: Path, text: str) -> Workload:
 def test_the_first_example_loads(tmp_path: Path) -> None:
     workload = load(tmp_path, EXAMPLES[0])
     assert workload.name == "traffic"
-    assert [query.name for query in workload.queries] == ["speeding", "no plate"]
+    assert [query.name for query in workload.queries] == ["speeding", "no plate", "whose"]
 
 
 def test_the_rows_of_the_example_are_what_the_page_says(tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""From continuous queries to the plan of one operator network."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from backend.cql.answers import Implicit
+from backend.cql.logical import Logical
+from backend.model.conditions import ContinuousQuery
+from backend.operators.network.plan import (
+    AggregateOp,
+    AntiJoinOp,
+    DistinctOp,
+    JoinOp,
+    NetworkPlan,
+    OperatorWork,
+    PlannedAnswer,
+    PlannedOperator,
+    ProjectOp,
+    RelationInput,
+    SelectOp,
+    SetOp,
+    ShardGroup,
+    StreamInput,
+    ToStreamOp,
+    WindowOp,
+)
+from backend.systems.stream.pruning import named
+from backend.systems.stream.rewrites import JoinTrees, pushed
+from backend.systems.stream.sharding import spread
+from backend.systems.stream.translation import translated
+from backend.systems.stream.trees import OperatorTree
+
+_DIGITS: Final = 10
+_KINDS: Final[Mapping[type[OperatorWork], str]] = {
+    StreamInput: "stream",
+    RelationInput: "relation",
+    SelectOp: "select",
+    ProjectOp: "project",
+    WindowOp: "seq-window",
+    AntiJoinOp: "antijoin",
+    AggregateOp: "aggregate",
+    DistinctOp: "duplicate-eliminate",
+}
+
+
+def compile_queries(
+    queries: Iterable[ContinuousQuery],
+    *,
+    implicit_istream: Implicit = "unwindowed",
+    sharing: bool = True,
+    since: Mapping[str, int],
+    tick_us: int,
+    joins: JoinTrees = "mjoin",
+) -> NetworkPlan:
+    """The operators of all queries; what several do alike is one operator.
+
+    queries: with a plan, of different names. since: query -> the batch it was registered at;
+    queries share operators with those of the same batch only, whose windows began as empty. sharing
+    is told to the plan: it is about what operators keep. tick_us: of all streams, for windows in
+    seconds. joins: of more than two inputs.
+
+    What a query comes to depends on the query and ``since`` alone, not on the others.
+    """
+    making = _Making()
+    answers: dict[str, PlannedAnswer] = {}
+    for query in queries:
+        tree, is_stream, why = operator_tree(query.plan, tick_us, implicit_istream, joins)
+        answers[query.name] = PlannedAnswer(making.made(tree, since[query.name], why), is_stream)
+    return NetworkPlan(tuple(making.operators.values()), answers, making.groups(), sharing)
+
+
+def operator_tree(
+    plan: Logical, tick_us: int, implicit: Implicit = "unwindowed", joins: JoinTrees = "mjoin"
+) -> tuple[OperatorTree, bool, str]:
+    """The tree of a query's operators, with keys; whether it answers a stream; why its shards are
+    as they are."""
+    tree, is_stream = translated(plan, tick_us, implicit)
+    tree, why = spread(named(pushed(tree, joins=joins), plan.fields), is_stream)
+    return tree, is_stream, why
+
+
+class _Making:
+    """The operators made so far, by id. Those of different batches, and those whose inputs are
+    spread by other keys, have other ids."""
+
+    def __init__(self) -> None:
+        self.operators: dict[str, PlannedOperator] = {}
+        self._keys: dict[str, int] = {}
+        self._why: dict[str, str] = {}
+        self._group: dict[str, str] = {}
+
+    def made(self, tree: OperatorTree, since: int, why: str) -> str:
+        """Make the operators of a tree that are not there yet; the id of the topmost one."""
+        inputs = tuple(self.made(one, since, why) for one in tree.inputs)
+        said = repr((tree.work, tree.fields, tree.key, inputs))
+        digest = hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
+        id = f"{kind_of(tree)}-{digest}-{since}"
+        if id not in self.operators:
+            self.operators[id] = PlannedOperator(id, tree.work, inputs, tree.fields, tree.fifo)
+            self._group[id], self._why[id] = id, why
+            if tree.key is not None:
+                self._keys[id] = tree.key
+        for input in inputs:
+            self._group[self._first(input)] = self._first(id)
+        return id
+
+    def groups(self) -> tuple[ShardGroup, ...]:
+        """The operators by what they are connected with."""
+        members: dict[str, list[str]] = {}
+        for id in self.operators:
+            members.setdefault(self._first(id), []).append(id)
+        return tuple(
+            ShardGroup(
+                tuple(ids),
+                {id: self._keys[id] for id in ids if id in self._keys},
+                " ".join(dict.fromkeys(self._why[id] for id in ids)),
+            )
+            for ids in members.values()
+        )
+
+    def _first(self, id: str) -> str:
+        while self._group[id] != id:
+            id = self._group[id]
+        return id
+
+
+def kind_of(tree: OperatorTree) -> str:
+    """The thesis' name of an operator (table 2.1), or what it reads."""
+    work = tree.work
+    if isinstance(work, JoinOp):
+        return "binary-join" if len(tree.inputs) == 2 else "mjoin"
+    if isinstance(work, SetOp):
+        return work.word
+    if isinstance(work, ToStreamOp):
+        return f"{work.word[0]}-stream"
+    return _KINDS[type(work)]

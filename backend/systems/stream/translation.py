@@ -1,0 +1,243 @@
+"""From logical plans to operator trees, operator by operator (thesis, sections 2.1 and 2.2.1).
+
+A stream's elements are those of its unbounded relation, so [Rows Unbounded] needs no operator.
+Membership is a join with the distinct tuples of the relation, NOT IN an antijoin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, cast
+
+from lark import Token
+
+from backend.cql import logical, nodes
+from backend.cql.answers import Implicit, answers_a_stream
+from backend.cql.logical import Logical
+from backend.cql.printer import name_of
+from backend.cql.types import common_type, conjuncts, family, rebuilt, type_of
+from backend.model.schema import Attribute
+from backend.operators.network.blocks import dtype_of
+from backend.operators.network.plan import (
+    AggregateCall,
+    AggregateOp,
+    AntiJoinOp,
+    RelationInput,
+    SetOp,
+    StreamInput,
+    ToStreamOp,
+    WindowOp,
+)
+from backend.systems.stream.trees import OperatorTree, at, distinct, join, project, select
+
+_MICROSECONDS: Final = 1_000_000
+#: Windows of so many ticks and more hold everything there will ever be.
+_FOREVER: Final = 1 << 60
+#: What stands for a part of an expression of the text.
+Bind: TypeAlias = Callable[[nodes.Node], nodes.Node | None]
+
+
+def translated(plan: Logical, tick_us: int, implicit: Implicit) -> tuple[OperatorTree, bool]:
+    """The tree of a query, and whether its answer is a stream. tick_us: microseconds of a tick, for
+    windows in seconds: they are whole ticks, rounded down."""
+    translation = _Translation(tick_us)
+    if answers_a_stream(plan, implicit):
+        return translation.stream(plan), True
+    return translation.relation(plan), False
+
+
+class _Translation:
+    def __init__(self, tick_us: int) -> None:
+        self._tick_us = tick_us
+
+    def relation(self, plan: Logical) -> OperatorTree:
+        """The relation of a plan; of a stream all it has had."""
+        return _RULES[type(plan)](self, plan)
+
+    def stream(self, plan: Logical) -> OperatorTree:
+        """The stream of a plan; of a relation what comes."""
+        if isinstance(plan, logical.Derived):
+            return self.stream(plan.input)
+        if isinstance(plan, logical.Scan):
+            return self._scan(plan) if plan.plan is None else self.stream(plan.plan)
+        if isinstance(plan, logical.ToStream):
+            return self._to_stream(plan)
+        tree = self.relation(plan)
+        return OperatorTree(ToStreamOp("istream"), (tree,), tree.fields)
+
+    def _scan(self, plan: logical.Scan) -> OperatorTree:
+        if plan.plan is not None:
+            return self.relation(plan.plan)
+        every = tuple(range(len(plan.fields)))
+        kind = StreamInput if plan.kind == "stream" else RelationInput
+        return OperatorTree(kind(plan.name, every), (), plan.fields)
+
+    def _derived(self, plan: logical.Derived) -> OperatorTree:
+        return self.relation(plan.input)
+
+    def _to_stream(self, plan: logical.ToStream) -> OperatorTree:
+        tree = self.relation(plan.input)
+        word = cast(Any, plan.word.lower())
+        return OperatorTree(ToStreamOp(word), (tree,), tree.fields)
+
+    # ------------------------------------------------------------------ windows
+
+    def _window(self, plan: logical.Window) -> OperatorTree:
+        tree, work = self.stream(plan.input), self._window_work(plan)
+        return tree if work.kind == "unbounded" else OperatorTree(work, (tree,), tree.fields)
+
+    def _window_work(self, plan: logical.Window) -> WindowOp:
+        kind = plan.kind
+        if isinstance(kind, logical.Rows):
+            if not kind.by:
+                return WindowOp("rows", kind.rows)
+            names = [field.name for field in plan.fields]
+            by = dict.fromkeys(names.index(name) for name in kind.by)
+            return WindowOp("partition", kind.rows, by=tuple(by))
+        if isinstance(kind, logical.Now):
+            return WindowOp("range", 0)
+        if isinstance(kind, logical.Unbounded) or self._ticks(kind.seconds) >= _FOREVER:
+            return WindowOp("unbounded")
+        slide = 1 if kind.slide is None else max(1, self._ticks(kind.slide))
+        return WindowOp("range", self._ticks(kind.seconds), slide)
+
+    def _ticks(self, seconds: int) -> int:
+        return min(seconds * _MICROSECONDS // self._tick_us, _FOREVER)
+
+    # ------------------------------------------------------------------ relations of relations
+
+    def _join(self, plan: logical.Join) -> OperatorTree:
+        tree = join([self.relation(part) for part in plan.inputs])
+        if plan.condition is None:
+            return tree
+        return self._filtered(tree, plan.condition, _binding(plan))
+
+    def _select(self, plan: logical.Select) -> OperatorTree:
+        tree = self.relation(plan.input)
+        return self._filtered(tree, plan.condition, _binding(plan.input))
+
+    def _project(self, plan: logical.Project) -> OperatorTree:
+        tree, bind = self.relation(plan.input), _binding(plan.input)
+        found = [rebuilt(output.expression, bind) for output in plan.outputs]
+        return project(tree, found, plan.fields)
+
+    def _aggregate(self, plan: logical.Aggregate) -> OperatorTree:
+        tree, bind = self.relation(plan.input), _binding(plan.input)
+        arguments = (part for call in plan.calls for part in call.arguments)
+        inside = list(dict.fromkeys([*plan.groups, *arguments]))
+        below = [Attribute(name_of(node), type_of(node)) for node in inside]
+        tree = project(tree, [rebuilt(node, bind) for node in inside], below)
+        calls: list[AggregateCall] = []
+        for call in plan.calls:
+            column = inside.index(call.arguments[0]) if call.arguments else None
+            function = cast(Any, call.function)
+            calls.append(AggregateCall(function, column, call.distinct, type_of(call)))
+        groups = tuple(inside.index(node) for node in plan.groups)
+        fields = (Attribute(name_of(e), type_of(e)) for e in (*plan.groups, *plan.calls))
+        work = AggregateOp(groups, tuple(calls))
+        tree = OperatorTree(work, (tree,), tuple(fields))
+        return tree if plan.having is None else self._filtered(tree, plan.having, _binding(plan))
+
+    def _distinct(self, plan: logical.Distinct) -> OperatorTree:
+        return distinct(self.relation(plan.input))
+
+    def _set_operation(self, plan: logical.SetOperation) -> OperatorTree:
+        types = [field.type for field in plan.fields]
+        sides = [_of_types(self.relation(side), types, plan.at) for side in (plan.left, plan.right)]
+        word = cast(Any, plan.word.lower())
+        return OperatorTree(SetOp(word), tuple(sides), plan.fields)
+
+    # ------------------------------------------------------------------ conditions
+
+    def _filtered(self, tree: OperatorTree, condition: nodes.Node, bind: Bind) -> OperatorTree:
+        """The tuples for which a condition is true; memberships are looked at last."""
+        plain: list[nodes.Node] = []
+        memberships: list[tuple[nodes.InRelation, bool]] = []
+        for part, negated in conjuncts(condition):
+            if isinstance(part, nodes.InRelation):
+                memberships.append((part, part.negated != negated))
+            else:
+                found = rebuilt(part, bind)
+                plain.append(nodes.Not(part.at, found) if negated else found)
+        tree = select(tree, plain)
+        for part, negated in memberships:
+            tree = self._member(tree, part, rebuilt(part.subject, bind), negated)
+        return tree
+
+    def _member(
+        self, tree: OperatorTree, part: nodes.InRelation, subject: nodes.Node, negated: bool
+    ) -> OperatorTree:
+        """The tuples whose subject is in the relation of ``part``, or is not."""
+        relation, n = self.relation(part.relation), len(tree.fields)
+        every = [at(tree, place, part.at) for place in range(n)]
+        if not negated:
+            both = join([tree, distinct(relation)])
+            equal = nodes.Compare(part.at, "=", subject, at(both, n, part.at))
+            return project(select(both, [equal]), every, tree.fields)
+        kind = common_type(type_of(subject), relation.fields[0].type)
+        fields = (*tree.fields, Attribute(name_of(part.subject), kind))
+        beside = project(tree, [*every, _widened(subject, kind)], fields)
+        sides = beside, _of_types(relation, [kind], part.at)
+        found = OperatorTree(AntiJoinOp(((n, 0),), True), sides, fields)
+        return project(found, every, tree.fields)
+
+
+_RULES: Final[dict[type, Callable[[_Translation, Any], OperatorTree]]] = {
+    logical.Scan: _Translation._scan,
+    logical.Window: _Translation._window,
+    logical.Derived: _Translation._derived,
+    logical.Join: _Translation._join,
+    logical.Select: _Translation._select,
+    logical.Project: _Translation._project,
+    logical.Aggregate: _Translation._aggregate,
+    logical.Distinct: _Translation._distinct,
+    logical.SetOperation: _Translation._set_operation,
+    logical.ToStream: _Translation._to_stream,
+}
+
+
+def _binding(plan: Logical) -> Bind:
+    """What stands for the attributes of a plan in expressions above it: columns by place."""
+    if isinstance(plan, logical.Aggregate):
+        known: dict[Any, int] = {}
+        for place, node in enumerate((*plan.groups, *plan.calls)):
+            known.setdefault(node, place)
+        return lambda node: nodes.At(node.at, known[node], type_of(node)) if node in known else None
+    places: dict[tuple[str, str], int] = {}
+    for place, label in enumerate(_labels(plan)):
+        places.setdefault(label, place)
+
+    def bind(node: nodes.Node) -> nodes.Node | None:
+        if not isinstance(node, nodes.Column):
+            return None
+        return nodes.At(node.at, places[node.source, node.name], node.type)
+
+    return bind
+
+
+def _labels(plan: Logical) -> list[tuple[str, str]]:
+    """How columns of the text name each attribute of a plan: source and name."""
+    if isinstance(plan, logical.Select):
+        return _labels(plan.input)
+    if not isinstance(plan, logical.Join):
+        return [("", field.name) for field in plan.fields]
+    found: list[tuple[str, str]] = []
+    for part, alias in zip(plan.inputs, plan.aliases, strict=True):
+        inner = isinstance(part, logical.Join)
+        found += _labels(part) if inner else [(alias, field.name) for field in part.fields]
+    return found
+
+
+def _of_types(tree: OperatorTree, types: list[str], token: Token) -> OperatorTree:
+    """The tuples with values of wider types, where they are not held as such."""
+    found = [_widened(at(tree, place, token), kind) for place, kind in enumerate(types)]
+    if all(isinstance(node, nodes.At) for node in found):
+        return tree
+    fields = [Attribute(field.name, kind) for field, kind in zip(tree.fields, types, strict=True)]
+    return project(tree, found, fields)
+
+
+def _widened(node: nodes.Node, kind: str) -> nodes.Node:
+    given = type_of(node)
+    alike = given == kind or (family(kind) == "number" and dtype_of(given) == dtype_of(kind))
+    return node if alike else nodes.Widened(node.at, node, kind)
