@@ -29,10 +29,14 @@ _TARGET: Final = "_target"
 
 class BatchJobs:
     """Runs batches and publishes their results. inputs: what they read; sink: its path is the run's
-    own folder; places: where networks keep state."""
+    own folder; places: where networks keep state, None where there are none."""
 
     def __init__(
-        self, session: SparkSession, inputs: Sequence[InputSource], sink: SinkSpec, places: Places
+        self,
+        session: SparkSession,
+        inputs: Sequence[InputSource],
+        sink: SinkSpec,
+        places: Places | None = None,
     ) -> None:
         self._batches, self._shipping = Batches(inputs, sink, places), Shipping(session)
         self._n_tasks = session.sparkContext.defaultParallelism
