@@ -8,18 +8,21 @@ from typing import Any
 
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, Operator
+from backend.operators.network.job import NetworkJob
 
 Operators = Mapping[str, Mapping[str, Operator]]
 
 
 class FixedLoop:
-    """Runs the same operators in every batch, or what ``choose`` says. knobs: (input, knob)."""
+    """Runs the same operators in every batch, or what ``choose`` says. knobs: (input, knob).
+    networks: those of a batch, by unit."""
 
     def __init__(
         self,
         operators: Operators,
         knobs: Mapping[tuple[str, str], KnobValue] | None = None,
         choose: Callable[[int], Operators] | None = None,
+        networks: Callable[[int], Mapping[str, NetworkJob]] = lambda batch_id: {},
     ) -> None:
         self.stop_requested = threading.Event()
         self.results: list[BatchResult] = []
@@ -27,6 +30,7 @@ class FixedLoop:
         self.n_abandoned = self.n_idle = self.n_between = 0
         self.last_words = ""
         self._choose = choose or (lambda batch_id: operators)
+        self._networks = networks
         self._knobs = dict(knobs or {})
         self._in_batch = False
 
@@ -37,7 +41,7 @@ class FixedLoop:
     def begin_batch(self, batch_id: int) -> BatchPlan:
         self._in_batch = True
         self.begun.append(batch_id)
-        return BatchPlan(batch_id, self._choose(batch_id))
+        return BatchPlan(batch_id, self._choose(batch_id), self._networks(batch_id))
 
     def end_batch(self, result: BatchResult) -> None:
         self.results.append(result)
@@ -57,8 +61,8 @@ class FixedLoop:
         self.last_words = why
 
     def input_knob(self, input: str, name: str) -> KnobValue:
-        default: KnobValue = 0.0 if name == "rate" else "stop"
-        return self._knobs.get((input, name), default)
+        defaults: dict[str, KnobValue] = {"rate": 0.0, "at_end": "stop", "max_batch_tuples": 0}
+        return self._knobs.get((input, name), defaults[name])
 
     def total(self, input: str, count: str) -> int:
         """A count of InputResult, summed over batches."""

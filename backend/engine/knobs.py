@@ -27,8 +27,18 @@ AT_END: Final = KnobSpec(
     help="What a replayed stream does after its last tuple: end the run, or start over.",
     entity="source",
 )
+MAX_BATCH: Final = KnobSpec(
+    name="max_batch_tuples",
+    kind="int",
+    default=0,
+    unit="tuples",
+    low=0,
+    high=100_000_000,
+    help="Most tuples of a replayed stream that one batch takes; 0: no limit.",
+    entity="source",
+)
 #: What every replayed input has.
-INPUT_KNOBS: Final = (RATE, AT_END)
+INPUT_KNOBS: Final = (RATE, AT_END, MAX_BATCH)
 
 #: Every knob a workload may set; systems may start one of the same name elsewhere.
 KNOBS: Final[tuple[KnobSpec, ...]] = (

@@ -58,7 +58,8 @@ class BatchLoop(Protocol):
         """Called several times a second: for signs of life, and for what is done now and then."""
 
     def input_knob(self, input: str, name: str) -> KnobValue:
-        """'rate', in tuples a second (0: as fast as possible), or 'at_end', 'stop' or 'loop'."""
+        """'rate', in tuples a second (0: as fast as possible); 'at_end', 'stop' or 'loop';
+        'max_batch_tuples', the most of the input that a batch takes (0: no limit)."""
 
     def ending(self, why: str) -> None:
         """The run was stopped from outside: said before what runs it is taken down, which a loaded

@@ -159,7 +159,8 @@ class _Cursor:
 
     def feed(self, take: Callable[[str, pa.RecordBatch, Arrivals], None], n_tuples: int) -> None:
         """Have the next tuples taken."""
-        left = n_tuples
+        most = int(self._loop.input_knob(self._name, "max_batch_tuples"))
+        left = min(n_tuples, most) if most > 0 else n_tuples
         while left > 0 and not self.ended:
             assert self._source is not None
             n = self._source.n_tuples

@@ -98,6 +98,7 @@ class MergedShards:
     parts: Mapping[str, tuple[str, ...]]
     late_parts: Mapping[str, tuple[str, ...]]
     slowest: frozenset[str]
+    ended: frozenset[str]
 
 
 class Networks:
@@ -229,4 +230,4 @@ def _merged(reports: Sequence[ShardReport]) -> MergedShards:
     first = reports[0]
     matched = {query: n for query, n in report.answers.items() if n}
     result = UnitResult(first.n_tuples, sum(matched.values()), matched, report)
-    return MergedShards(result, parts, first.late_parts, first.slowest)
+    return MergedShards(result, parts, first.late_parts, first.slowest, first.ended)

@@ -35,8 +35,12 @@ __all__ = [
 #: Tuples of a file when nothing paces the feeder, and of files ahead of what was consumed.
 SLICE_TUPLES: Final = 20_000
 AHEAD_TUPLES: Final = 100_000
+#: More tuples than there are.
+FAR: Final = 1 << 62
 #: Digits of the arrival number that names a spool file.
 NUMBER_DIGITS: Final = 12
+#: What follows the number where there are no more tuples, in an empty file.
+END: Final = ".end"
 _NUMBER: Final = "[0-9]" * NUMBER_DIGITS
 #: Unspent allowance kept, in seconds of the rate: a feeder that was held up catches up no further.
 _CARRY_S: Final = 1.0
@@ -66,6 +70,8 @@ class Feeder:
         slice_tuples: int = SLICE_TUPLES,
         tick_s: float = 0.2,
         prefix: str = "",
+        limit: Callable[[], int | None] = lambda: None,
+        marks_end: Callable[[], bool] = lambda: False,
     ) -> None:
         self.source, self.directory = source, directory
         self.published = start  # arrival number of the next tuple
@@ -75,6 +81,8 @@ class Feeder:
         self.ahead_tuples: int | None = ahead_tuples  # None: without limit
         self._slice, self._tick_s = slice_tuples, tick_s
         self._prefix = prefix
+        self._limit, self._marks_end = limit, marks_end
+        self._marked_at = -1  # where the end was told last
         self._tokens = 0.0
         self._last_ms = 0
         self._files: deque[tuple[int, Path]] = deque()
@@ -126,6 +134,9 @@ class Feeder:
             self._files.append((end, path))
             self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
             self.published = max(self.published, end)
+        for path in sorted(self.directory.glob(f"{self._prefix}{_NUMBER}{END}")):
+            self._marked_at = int(path.stem[-NUMBER_DIGITS:])
+            self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
 
     def _run(self) -> None:
         try:
@@ -138,6 +149,9 @@ class Feeder:
                 self._wake.clear()
         except Exception as error:
             self.error = error
+            while not self._stopping.is_set():
+                self._mark_end()
+                self._stopping.wait(self._tick_s)
 
     def _pause(self, tick: float) -> float:
         """Seconds to wait: the rest of the tick, nothing while racing and not held back."""
@@ -147,8 +161,16 @@ class Feeder:
 
     @property
     def _room(self) -> int:
-        """Tuples that may be published ahead of what was consumed."""
-        return self._slice if self.ahead_tuples is None else self.ahead_tuples - self.backlog
+        """Tuples that may be published ahead of what was consumed, when nothing paces them."""
+        if self.ahead_tuples is None:
+            return self._slice
+        return min(self.ahead_tuples - self.backlog, self._left)
+
+    @property
+    def _left(self) -> int:
+        """Tuples that ``limit`` leaves room for."""
+        limit = None if self.ahead_tuples is None else self._limit()
+        return FAR if limit is None else max(0, limit - self.backlog)
 
     def _allowance(self, elapsed_s: float) -> int:
         """Tuples that may be published now."""
@@ -157,7 +179,7 @@ class Feeder:
             self._tokens = 0.0
             return min(self._slice, self._room)
         self._tokens = min(self._tokens + rate * elapsed_s, max(1.0, rate * _CARRY_S))
-        allowed = int(self._tokens)
+        allowed = min(int(self._tokens), self._left)
         self._tokens -= allowed
         return allowed
 
@@ -165,6 +187,7 @@ class Feeder:
         while not self._stopping.is_set():
             position, left = self._place()
             if left == 0:
+                self._mark_end()
                 self._at_rest.set()
                 return
             self._at_rest.clear()
@@ -189,12 +212,26 @@ class Feeder:
         return position, 0 if at_end and self._at_end() != "loop" else n_tuples - position
 
     def _write(self, table: pa.Table) -> None:
+        path = self._appear(
+            ".parquet", lambda hidden: pq.write_table(table, hidden, compression="snappy")
+        )
+        self.published += len(table)
+        self._files.append((self.published, path))
+
+    def _mark_end(self) -> None:
+        """Tell of the end, once, where that is wanted."""
+        if self._marked_at < self.published and self._marks_end():
+            path = self._appear(END, Path.touch)
+            self._files.append((self.published, path))
+            self._marked_at = self.published
+
+    def _appear(self, suffix: str, write: Callable[[Path], object]) -> Path:
+        """Have a file with the next tuple's number appear, whole and later than those before."""
         number = f"{self.published:0{NUMBER_DIGITS}d}"
-        path = self.directory / f"{self._prefix}{number}.parquet"
+        path = self.directory / f"{self._prefix}{number}{suffix}"
         hidden = path.with_name(f".{path.name}")
-        pq.write_table(table, hidden, compression="snappy")
+        write(hidden)
         self._last_ms = max(self._last_ms + 1, time.time_ns() // 1_000_000)
         os.utime(hidden, ns=(self._last_ms * 1_000_000,) * 2)
         hidden.rename(path)
-        self.published += len(table)
-        self._files.append((self.published, path))
+        return path

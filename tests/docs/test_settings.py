@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from backend.engine.knobs import AT_END, RATE
+from backend.engine.knobs import INPUT_KNOBS
 from backend.model.knobs import KnobSpec
 from backend.systems.registry import SYSTEMS
 from tests.docs.tree import ROOT, texts
@@ -22,7 +22,7 @@ def row(knob: KnobSpec) -> str:
 
 
 #: Heading -> the knobs below it.
-GROUPS = {**{system.title: system.knobs for system in SYSTEMS}, "Sources": (RATE, AT_END)}
+GROUPS = {**{system.title: system.knobs for system in SYSTEMS}, "Sources": INPUT_KNOBS}
 
 
 @pytest.mark.parametrize("heading", GROUPS)

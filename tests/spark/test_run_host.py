@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from backend.hosts.contract import InputsFailed, InputSource
+from backend.hosts.networks import HostJob
 from backend.hosts.spark.parcel import Parcel, Shipping
 from backend.hosts.spark.runner import RunFailed, RunHost
 from backend.hosts.spark.warming import warm_workers
@@ -177,8 +178,8 @@ def test_what_is_large_is_sent_once(spark: SparkSession) -> None:
 
     def sent(operator: SelectionOperator) -> Parcel:
         inputs = {"Parts": TaskInput(0, PARTS, None, {"p": operator})}
-        parcel = shipping.parcel(TaskJob(0, 1, inputs, "", "parquet"))
-        (unpacked,) = parcel.unpacked().inputs["Parts"].operators.values()
+        parcel = shipping.parcel(HostJob(TaskJob(0, 1, inputs, "", "parquet")))
+        (unpacked,) = parcel.unpacked().tasks.inputs["Parts"].operators.values()
         assert isinstance(unpacked, SelectionOperator)
         assert unpacked.profile_prob == operator.profile_prob
         assert unpacked.plan.names.sorted == ("kind",)

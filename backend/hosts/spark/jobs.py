@@ -4,46 +4,75 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-from backend.hosts.batches import Batches, Timings
+from backend.hosts.batches import Batches, Found, Timings
 from backend.hosts.contract import InputSource
+from backend.hosts.networks import HostJob, Networks
 from backend.hosts.spark.parcel import Shipping
 from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.tasks import TOLD, RowSource, work_of
+from backend.hosts.spark.tasks import OWN, PLACE, TOLD, RowSource, work_of
 from backend.operators.contract import BatchPlan
-from backend.operators.reports import Merged
+from backend.operators.network.shard import Places
 from backend.workloads.spec import SinkSpec
 
 log = logging.getLogger(__name__)
+#: Of a row: the partition it is given to, and the one that does the task's work on it.
+_TASK: Final = "_task"
+_TARGET: Final = "_target"
 
 
 class BatchJobs:
     """Runs batches and publishes their results. inputs: what they read; sink: its path is the run's
-    own folder."""
+    own folder; places: where networks keep state."""
 
     def __init__(
-        self, session: SparkSession, inputs: Sequence[InputSource], sink: SinkSpec
+        self, session: SparkSession, inputs: Sequence[InputSource], sink: SinkSpec, places: Places
     ) -> None:
-        self._batches, self._shipping = Batches(inputs, sink), Shipping(session)
+        self._batches, self._shipping = Batches(inputs, sink, places), Shipping(session)
+        self._n_tasks = session.sparkContext.defaultParallelism
         ship_code(session)
 
-    def run(
-        self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings
-    ) -> dict[str, Merged]:
-        """Run a batch; by input what was taken from it. frame: its rows, which come as ``rows``
+    @property
+    def networks(self) -> Networks:
+        """Of the run."""
+        return self._batches.networks
+
+    def run(self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings) -> Found:
+        """Run a batch; what was taken from its inputs. frame: its rows, which come as ``rows``
         says."""
         job = self._batches.job(plan)
-        told = frame.mapInArrow(work_of(self._shipping.parcel(job), rows), f"{TOLD} binary")
+        work = work_of(self._shipping.parcel(job), rows)
+        told = self._given(frame, job).mapInArrow(work, f"{TOLD} binary")
         timings.lap("plan_ms")
         found = self._batches.merge(job, [bytes(row[0]) for row in told.collect()])
         timings.lap("job_ms")
         self._batches.publish(job, found)
         timings.lap("publish_ms")
         return found
+
+    def _given(self, frame: DataFrame, job: HostJob) -> DataFrame:
+        """The rows as partitions are given them: all to every shard, which are the first."""
+        n_shards = job.n_shards
+        if not n_shards:
+            return frame
+        has_operators = any(one.operators for one in job.tasks.inputs.values())
+        n_others = self._n_tasks if has_operators else 0
+        if n_shards + n_others == 1:
+            return frame.coalesce(1)
+        first, n = (n_shards, n_others) if n_others else (0, n_shards)
+        target = F.lit(first) + F.pmod(F.spark_partition_id(), F.lit(n))
+        frame = frame.withColumns({PLACE: F.monotonically_increasing_id(), _TARGET: target})
+        shards = F.array(*[F.lit(shard) for shard in range(n_shards)])
+        tasks = F.explode(F.array_union(shards, F.array(F.col(_TARGET))))
+        frame = frame.withColumn(_TASK, tasks)
+        frame = frame.withColumn(OWN, F.col(_TASK) == F.col(_TARGET)).drop(_TARGET)
+        return frame.repartitionById(n_shards + n_others, F.col(_TASK)).drop(_TASK)
 
     def close(self) -> None:
         """Leave nothing behind, in the workers and in the sink; the JVM may be gone already."""

@@ -10,18 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+import pyarrow as pa
 from pyspark import Broadcast, cloudpickle
 from pyspark.sql import SparkSession
 
+from backend.hosts.networks import HostJob
 from backend.hosts.spark.shipping import ship_module
 from backend.operators.filters.pipeline import PipelineOperator
 from backend.operators.selection.worker import ShippedPlan
-from backend.operators.task import TaskJob
 from backend.workloads.functions import LookupTable
 from backend.workloads.relations import SlidingRelation
 
 #: Objects that are large and do not change; operators come and go around them.
-_LARGE: Final = (ShippedPlan, SlidingRelation, LookupTable)
+_LARGE: Final = (ShippedPlan, SlidingRelation, LookupTable, pa.Table)
 #: What tells a large object from all others: of the run, and of it in the run.
 Number: TypeAlias = tuple[str, int]
 #: In a worker: what was unpacked.
@@ -35,13 +36,13 @@ class Parcel:
     job: bytes
     large: Mapping[Number, Broadcast[bytes]]
 
-    def unpacked(self) -> TaskJob:
+    def unpacked(self) -> HostJob:
         """The job again, in a worker. Large objects are unpacked once a worker."""
         for number in _UNPACKED.keys() - self.large.keys():
             del _UNPACKED[number]
         for number in self.large.keys() - _UNPACKED.keys():
             _UNPACKED[number] = pickle.loads(self.large[number].value)
-        job: TaskJob = _Unpickler(io.BytesIO(self.job)).load()
+        job: HostJob = _Unpickler(io.BytesIO(self.job)).load()
         return job
 
 
@@ -54,9 +55,9 @@ class Shipping:
         self._run, self._n_sent = uuid.uuid4().hex, 0
         self._sent: dict[int, tuple[Any, Number, Broadcast[bytes]]] = {}
 
-    def parcel(self, job: TaskJob) -> Parcel:
+    def parcel(self, job: HostJob) -> Parcel:
         """The job, ready to be sent. Raises pickle.PicklingError."""
-        for one in job.inputs.values():
+        for one in job.tasks.inputs.values():
             for operator in one.operators.values():
                 _by_value(operator)
         out = io.BytesIO()

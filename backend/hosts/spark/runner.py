@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import logging
 import re
+import shutil
+import tempfile
 import threading
 import time
-from collections.abc import Sequence
+import uuid
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from backend.hosts.batches import Timings, batch_result
+from backend.hosts.batches import Found, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
+from backend.hosts.networks import rooms
 from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.jobs import BatchJobs
 from backend.hosts.spark.tasks import tag_of
+from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
 from backend.workloads.replay import Feeder
 from backend.workloads.spec import SinkSpec
@@ -67,11 +73,17 @@ class RunHost:
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
         self._spool = folder / "spool"
-        self._jobs = BatchJobs(session, inputs, sink)
+        self._arenas = _arenas(session, folder.name)
+        places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex))
+        self._jobs = BatchJobs(session, inputs, sink, places)
         self._taken = _Taken(self._spool / "_taken.json")
+        self._jobs.networks.ended = self._taken.ended
+        self._rooms: Mapping[str, int] = {}
+        self._read = self._taken.read
         self._feeders = {one.name: self._feeder(one) for one in inputs if one.replay is not None}
         self._inputs = Inputs(session, inputs, self._spool, once)
         self._failures = dict(self._inputs.failures)
+        self._jobs.networks.ended |= self._failures.keys()
         self._error: BaseException | None = None
 
     @property
@@ -113,7 +125,18 @@ class RunHost:
             lambda: "stop" if self._once else str(loop.input_knob(name, "at_end")),
             start=max(source.start, self._taken.through.get(name, 0)),
             prefix=tag_of(name),
+            limit=lambda: self._limit(name),
+            marks_end=lambda: name in self._read,
         )
+
+    def _limit(self, name: str) -> int | None:
+        """Tuples of an input that may wait to be taken."""
+        most = int(self._loop.input_knob(name, "max_batch_tuples"))
+        limits = [
+            *([most] if most > 0 else []),
+            *([self._rooms[name]] if name in self._rooms else []),
+        ]
+        return min(limits, default=None)
 
     def _start(self, frame: DataFrame) -> StreamingQuery:
         for feeder in self._feeders.values():
@@ -138,17 +161,29 @@ class RunHost:
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         timings = Timings()
         plan = self._loop.begin_batch(batch_id)
+        self._read = frozenset(name for one in plan.networks.values() for name in one.streams)
         try:
             found = self._jobs.run(frame, self._inputs.rows, plan, timings)
-            facts = {one.name: self._facts(one, found[one.name]) for one in self._sources}
+            self._note_time(found)
+            facts = {one.name: self._facts(one, found.inputs[one.name]) for one in self._sources}
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
-            self._taken.write({n: f.n_consumed for n, f in self._feeders.items()})
+            consumed = {n: f.n_consumed for n, f in self._feeders.items()}
+            self._taken.write(consumed, self._jobs.networks.ended, self._read)
         except BaseException as error:
             self._loop.abandon_batch()
             if not self._is_stopped:
                 self._error = error
                 raise
             log.info("batch %d was cut off by the stop", batch_id)
+
+    def _note_time(self, found: Found) -> None:
+        """What networks told of their streams: which are ahead of others, which have ended."""
+        self._rooms = rooms(found.networks)
+        ended = frozenset(self._failures)
+        for unit in found.networks.values():
+            ended |= unit.ended
+        again = {name for name, one in found.inputs.items() if one.through}
+        self._jobs.networks.ended = ended | (self._jobs.networks.ended - again)
 
     def _facts(self, source: InputSource, found: Merged) -> dict[str, object]:
         """What is known of an input beside what tasks told; a failed one is read no more."""
@@ -189,6 +224,8 @@ class RunHost:
 
     def _is_done(self, name: str, feeder: Feeder) -> bool:
         """The input's tuples were all taken, or those that there will be."""
+        if name in self._read and name not in self._jobs.networks.ended:
+            return False
         if feeder.error is not None:
             return feeder.backlog == 0
         return name in self._failures or (feeder.finished and feeder.backlog == 0)
@@ -208,6 +245,16 @@ class RunHost:
             # the JVM may be gone already: a terminal sends its signal to the whole group
             log.info("Spark had stopped before the query: %s", type(error).__name__)
         self._jobs.close()
+        shutil.rmtree(self._arenas, ignore_errors=True)
+
+
+def _arenas(session: SparkSession, run_id: str) -> Path:
+    """Where the arenas of a run are, on each machine that works: what an earlier incarnation of the
+    run left here goes."""
+    local = str(session.conf.get("spark.local.dir", tempfile.gettempdir()))
+    found = Path(local) / "planwatch-arenas" / run_id
+    shutil.rmtree(found, ignore_errors=True)
+    return found
 
 
 def worker_cause(error: BaseException) -> str:
@@ -217,19 +264,26 @@ def worker_cause(error: BaseException) -> str:
 
 
 class _Taken:
-    """Up to where each replayed input was processed, for a run that goes on after a crash: written
-    before Spark commits the batch, so never behind it."""
+    """Up to where each replayed input was processed, which inputs had ended, and which networks
+    read, for a run that goes on after a crash: written before Spark commits the batch, so never
+    behind it. What a batch that is run again finds here it finds again in its own tuples."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.through: dict[str, int] = {}
+        self._told: dict[str, Any] = {"through": {}, "ended": [], "read": []}
         if path.exists():
-            self.through = json.loads(path.read_text())
+            self._told = json.loads(path.read_text())
+        self.through: Mapping[str, int] = self._told["through"]
+        self.ended: frozenset[str] = frozenset(self._told["ended"])
+        self.read: frozenset[str] = frozenset(self._told["read"])
 
-    def write(self, through: dict[str, int]) -> None:
+    def write(
+        self, through: Mapping[str, int], ended: Collection[str], read: Collection[str]
+    ) -> None:
         """Arrival numbers, by input: all tuples before them were taken."""
-        if through != self.through:
+        told = {"through": dict(through), "ended": sorted(ended), "read": sorted(read)}
+        if told != self._told:
             hidden = self._path.with_name(f".{self._path.name}")
-            hidden.write_text(json.dumps(through))
+            hidden.write_text(json.dumps(told))
             hidden.replace(self._path)
-            self.through = dict(through)
+            self._told = told

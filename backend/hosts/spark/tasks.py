@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from backend.hosts.contract import cause
-from backend.operators.task import CHUNK_TUPLES, BatchTask, TaskJob
+from backend.hosts.networks import Gathered, HostJob
+from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
 from backend.workloads.contract import CORRUPT
-from backend.workloads.replay import NUMBER_DIGITS
+from backend.workloads.replay import END, NUMBER_DIGITS
 
 if TYPE_CHECKING:
     from backend.hosts.spark.parcel import Parcel
@@ -30,12 +31,18 @@ if TYPE_CHECKING:
 PATH: Final = "path"
 STREAM: Final = "_stream"
 TOLD: Final = "told"
+#: Where rows are given to several partitions: whether this is the one to do the task's work on it,
+#: and the row's place among all.
+OWN: Final = "_own"
+PLACE: Final = "_place"
 #: Tuples of small files that are processed together.
 TOGETHER: Final = 16_384
 #: In a worker: whether what it has loaded was put out of the collector's sight.
 _FROZEN: Final[list[bool]] = []
 
 Batches = Iterator[pa.RecordBatch]
+#: Takes tuples of an input, with their numbers where it has any.
+Take: TypeAlias = Callable[[str, pa.RecordBatch, Arrivals | None], None]
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class RowSource:
 
 
 def work_of(parcel: Parcel, rows: RowSource) -> Callable[[Batches], Batches]:
-    """What mapInArrow calls: rows in, one report out."""
+    """What mapInArrow calls: rows in, reports out: one of the task, one of each shard it is."""
 
     def work(batches: Batches) -> Batches:
         from pyspark import TaskContext
@@ -58,70 +65,144 @@ def work_of(parcel: Parcel, rows: RowSource) -> Callable[[Batches], Batches]:
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
         told = run_task(parcel.unpacked(), rows, partition, batches)
-        yield pa.RecordBatch.from_arrays([pa.array([told], pa.binary())], names=[TOLD])
+        yield pa.RecordBatch.from_arrays([pa.array(told, pa.binary())], names=[TOLD])
 
     return work
 
 
 def run_task(
-    job: TaskJob, rows: RowSource, partition: int, batches: Iterable[pa.RecordBatch]
-) -> bytes:
-    """One partition of a batch; its report."""
-    task = BatchTask(job, partition)
+    job: HostJob, rows: RowSource, partition: int, batches: Iterable[pa.RecordBatch]
+) -> list[bytes]:
+    """One partition of a batch; its reports. Where there are networks, the first partitions are
+    their shards, which are given all rows."""
+    taking = _Taking(job, rows, partition)
+    names: list[tuple[str, bool]] = []
     for batch in batches:
         if PATH in batch.schema.names:
-            paths = batch.column(PATH).drop_null().to_pylist()
-            _take_files(task, rows, sorted(path.rpartition("/")[2] for path in paths))
+            names += _names(batch)
         if rows.native:
-            _take_tuples(task, rows, batch)
-    report = task.report()
+            taking.tuples(batch)
+    taking.files(sorted(names))
+    told = taking.told()
     if not _FROZEN:
         # Spark has its workers collect after every task: over all that numba and pyarrow loaded
         gc.collect()
         gc.freeze()
         _FROZEN.append(True)
-    return report
+    return told
 
 
-def _take_tuples(task: BatchTask, rows: RowSource, batch: pa.RecordBatch) -> None:
-    if not rows.is_tagged:
-        task.take(rows.native[0], batch)
-        return
-    for name in rows.native:
-        own = batch.filter(pc.fill_null(pc.equal(batch.column(STREAM), name), False))
+def _names(batch: pa.RecordBatch) -> list[tuple[str, bool]]:
+    """Names of spool files, and whether this partition is the one to do the task's work on them."""
+    paths = batch.column(PATH).to_pylist()
+    own = batch.column(OWN).to_pylist() if OWN in batch.schema.names else [True] * len(paths)
+    return [
+        (path.rpartition("/")[2], is_own)
+        for path, is_own in zip(paths, own, strict=True)
+        if path is not None
+    ]
+
+
+class _Taking:
+    """What a partition does with rows: the task's work on its own, those of shards on all."""
+
+    def __init__(self, job: HostJob, rows: RowSource, partition: int) -> None:
+        self._job, self._rows, self._partition = job, rows, partition
+        self._task = BatchTask(job.tasks, partition)
+        self._gathered = Gathered(job) if partition < job.n_shards else None
+        self._native: list[pa.RecordBatch] = []
+
+    def tuples(self, batch: pa.RecordBatch) -> None:
+        """Rows with tuples of native sources."""
+        if OWN not in batch.schema.names:
+            self._each(batch, self._take)
+            return
+        own = batch.filter(batch.column(OWN))
         if len(own):
-            tuples = own.column(name)
-            columns = {f.name: pc.struct_field(tuples, [k]) for k, f in enumerate(tuples.type)}
-            task.take(name, pa.RecordBatch.from_pydict(columns))
+            self._each(own, self._task.take)
+        self._native.append(batch)
+
+    def _each(self, batch: pa.RecordBatch, take: Take) -> None:
+        rows = self._rows
+        if not rows.is_tagged:
+            take(rows.native[0], batch, None)
+            return
+        for name in rows.native:
+            own = batch.filter(pc.fill_null(pc.equal(batch.column(STREAM), name), False))
+            if len(own):
+                tuples = own.column(name)
+                columns = {f.name: pc.struct_field(tuples, [k]) for k, f in enumerate(tuples.type)}
+                take(name, pa.RecordBatch.from_pydict(columns), None)
+
+    def files(self, names: Sequence[tuple[str, bool]]) -> None:
+        """Spool files, in order of arrival. One that cannot be read ends its input."""
+        failed: set[str] = set()
+        waiting: list[tuple[int, pa.Table]] = []
+        for place, (name, is_own) in enumerate(names):
+            input = self._rows.tags.get(tag_in(name))
+            if input is None or input in failed:
+                continue
+            if name.endswith(END):
+                self._end(input)
+                continue
+            try:
+                waiting.append((_first(name), _read(self._rows.spool / name)))
+            except Exception as error:
+                self._fail(input, f"{name}: {cause(error)}")
+                failed.add(input)
+            following = names[place + 1] if place + 1 < len(names) else ("", False)
+            n_waiting = sum(len(table) for _, table in waiting)
+            is_last = input in failed or not self._is_alike(following, input, is_own)
+            if n_waiting >= TOGETHER or is_last:
+                _take_tables(self._take if is_own else self._show, input, waiting)
+                waiting = []
+
+    def _is_alike(self, following: tuple[str, bool], input: str, is_own: bool) -> bool:
+        name, next_own = following
+        is_same = self._rows.tags.get(tag_in(name)) == input and next_own == is_own
+        return is_same and not name.endswith(END)
+
+    def _take(self, input: str, rows: pa.RecordBatch, arrivals: Arrivals | None) -> None:
+        self._task.take(input, rows, arrivals)
+        self._show(input, rows, arrivals)
+
+    def _show(self, input: str, rows: pa.RecordBatch, arrivals: Arrivals | None) -> None:
+        if self._gathered is not None:
+            self._gathered.take(input, rows, arrivals)
+
+    def _end(self, input: str) -> None:
+        if self._gathered is not None:
+            self._gathered.end(input)
+
+    def _fail(self, input: str, why: str) -> None:
+        self._task.fail(input, why)
+        self._end(input)
+
+    def told(self) -> list[bytes]:
+        """The reports."""
+        reports = [self._task.report()]
+        if self._gathered is None:
+            return reports
+        if self._native:
+            together = pa.Table.from_batches(self._native).sort_by(PLACE).combine_chunks()
+            for batch in together.to_batches():
+                self._each(batch, self._gathered.take)
+        places = self._job.places
+        assert places is not None
+        for one in self._job.networks:
+            if self._partition < one.job.n_shards:
+                home = places.shard(one.unit, self._partition, one.job.n_shards)
+                reports.append(self._gathered.run(one, self._partition, home).packed())
+        return reports
 
 
-def _take_files(task: BatchTask, rows: RowSource, names: list[str]) -> None:
-    """Spool files, in order of arrival. One that cannot be read ends its input."""
-    failed: set[str] = set()
-    waiting: list[tuple[int, pa.Table]] = []
-    for place, name in enumerate(names):
-        input = rows.tags.get(tag_in(name))
-        if input is None or input in failed:
-            continue
-        try:
-            waiting.append((_first(name), _read(rows.spool / name)))
-        except Exception as error:
-            task.fail(input, f"{name}: {cause(error)}")
-            failed.add(input)
-        following = names[place + 1] if place + 1 < len(names) else ""
-        n_waiting = sum(len(table) for _, table in waiting)
-        if n_waiting >= TOGETHER or rows.tags.get(tag_in(following)) != input:
-            _take_tables(task, input, waiting)
-            waiting = []
-
-
-def _take_tables(task: BatchTask, input: str, tables: list[tuple[int, pa.Table]]) -> None:
+def _take_tables(take: Take, input: str, tables: list[tuple[int, pa.Table]]) -> None:
     if not tables:
         return
     arrivals = np.concatenate([np.arange(first, first + len(table)) for first, table in tables])
     together = pa.concat_tables([table for _, table in tables]).combine_chunks()
     for batch in together.to_batches(max_chunksize=CHUNK_TUPLES):
-        task.take(input, batch, arrivals[: len(batch)])
+        take(input, batch, arrivals[: len(batch)])
         arrivals = arrivals[len(batch) :]
 
 
@@ -141,9 +222,9 @@ def tag_of(stream: str) -> str:
 
 def tag_in(name: str) -> str:
     """The tag in a spool file's name."""
-    return name[: -len(".parquet") - NUMBER_DIGITS]
+    return name.partition(".")[0][:-NUMBER_DIGITS]
 
 
 def _first(name: str) -> int:
     """The arrival number of a spool file's first tuple."""
-    return int(name[len(tag_in(name)) : -len(".parquet")])
+    return int(name.partition(".")[0][-NUMBER_DIGITS:])

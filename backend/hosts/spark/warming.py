@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from backend.hosts.networks import HostJob
 from backend.hosts.spark.parcel import Shipping
 from backend.hosts.spark.shipping import ship_code
 from backend.hosts.spark.tasks import TOLD, RowSource, work_of
@@ -44,11 +45,12 @@ def _match_one(session: SparkSession) -> None:
         log.info("workers start with the first batch: %s", type(error).__name__)
 
 
-def _small_job() -> TaskJob:
+def _small_job() -> HostJob:
     schema = Schema.parse("a int")
     queries = [ContinuousQuery("q", "S", "", Comparison("a", "<", 1))]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(0, "early drop", constructs.attributes)
     shipped = shipped_plan(constructs, plan, "resolved")
     operator = SelectionOperator(shipped, 1.0, "kernels")
-    return TaskJob(0, 0, {"S": TaskInput(0, schema, None, {"u": operator})}, "", "parquet")
+    input = TaskInput(0, schema, None, {"u": operator})
+    return HostJob(TaskJob(0, 0, {"S": input}, "", "parquet"))

@@ -114,7 +114,7 @@ class FloatSums:
     def means(self, counts: Change) -> list[Column64]:
         """Before and after the episodes; NULL of nothing."""
         return [
-            Column64(total.values / np.maximum(count, 1), total.valid)
+            Column64(total.values / np.maximum(count, 1) + 0.0, total.valid)  # no -0.0
             for total, count in zip(self.sums(counts), counts, strict=True)
         ]
 

@@ -24,8 +24,8 @@ class KeyTable:
 
     Chained: ``heads`` (two buckets a slot) and ``next`` link the slots of a bucket; slots that were
     released are linked by ``next`` as well, below -1, and taken again before new ones. Keys are
-    packed tuples, so NULL is a key like others. Made anew around its regions in constant time.
-    width: words of a key.
+    packed tuples of one column or more, so NULL is a key like others. Made anew around its regions
+    in constant time. width: words of a key.
     """
 
     def __init__(self, regions: Regions, dtypes: Sequence[np.dtype[Any]]) -> None:
@@ -57,7 +57,7 @@ class KeyTable:
 
     def slots(self, columns: Sequence[Column64], insert: bool = True) -> Ints:
         """int64[n]: the slot of each row's key; those that are new come in, or are -1."""
-        packed = pack(columns)
+        packed = pack(columns, len(columns[0]))
         found = np.empty(len(packed), np.int64)
         at = 0
         while True:

@@ -55,5 +55,7 @@ class OpenTick:
             self._sign = self._regions.resized("sign", size)
             self._words = self._regions.resized("words", size * self._width)
         self._sign[first:end] = block.sign
-        self._words[first * self._width : end * self._width] = pack(block.columns).ravel()
+        self._words[first * self._width : end * self._width] = pack(
+            block.columns, len(block)
+        ).ravel()
         self._facts[:] = end, block.tau[0]

@@ -17,10 +17,10 @@ def n_words(n_columns: int) -> int:
     return n_columns + (n_columns + _FLAGS - 1) // _FLAGS
 
 
-def pack(columns: Sequence[Column64]) -> Ints:
-    """int64[n, n_words]: the values' bits, then a set flag for every NULL. At least one column."""
+def pack(columns: Sequence[Column64], n: int) -> Ints:
+    """int64[n, n_words]: the bits of n values a column, then a set flag for every NULL."""
     n_columns = len(columns)
-    words = np.zeros((len(columns[0]), n_words(n_columns)), np.int64)
+    words = np.zeros((n, n_words(n_columns)), np.int64)
     for place, column in enumerate(columns):
         words[:, place] = column.values.view(np.int64)
         if column.valid is not None:

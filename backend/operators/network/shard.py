@@ -108,13 +108,19 @@ def run_shard(
     """One shard's part of a batch. arrived: all its tuples, by input; ended: inputs that have given
     their last one. Raises StateLost, ReshardingRefused."""
 
+    def job_of(version: str) -> NetworkJob | None:
+        if version == task.version:
+            return task.job
+        return home.job(version) if version else None
+
     def replay(regions: Regions, version: str, segment: Segment) -> None:
-        job = home.job(segment.version)
-        _forget_gone(regions, home.job(version).plan if version else None, job.plan)
+        before, job = job_of(version), job_of(segment.version)
+        assert job is not None
+        _forget_gone(regions, None if before is None else before.plan, job.plan)
         _Player(job, shard, regions, task.make).play(segment.released)
 
     with home.attached(task.batch_id, replay) as state:
-        before = home.job(state.version) if state.version else None
+        before = job_of(state.version)
         if before is not None and before.n_shards != task.job.n_shards:
             raise ReshardingRefused(
                 f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
@@ -129,7 +135,7 @@ def run_shard(
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
         report = _told(played, player.strings, task.job.plan, state, moved, n_bytes)
-        return _report(task, shard, report, parts, moved, arrived)
+        return _report(task, shard, report, parts, moved, arrived, frozenset(ended))
 
 
 class _Played(NamedTuple):
@@ -304,6 +310,7 @@ def _report(
     parts: Mapping[str, tuple[str, ...]],
     moved: Advance,
     arrived: Mapping[str, Sequence[Arrived]],
+    ended: frozenset[str],
 ) -> ShardReport:
     """What all shards know alike is told by shard 0."""
     if shard:
@@ -320,6 +327,7 @@ def _report(
         {name: _keep_aside(task, name, found) for name, found in kept.items()},
         n_tuples - sum(map(len, moved.late.values())),
         moved.slowest,
+        ended,
     )
 
 

@@ -28,7 +28,8 @@ class ShardReport:
     """What a shard did. parts: query -> files of its answer in the staging folder.
 
     What follows is told by shard 0 alone. late_parts: stream -> files of late tuples; n_tuples:
-    tuples it was given, late ones not counted; slowest: streams that time waits for.
+    tuples it was given, late ones not counted; slowest: streams that time waits for; ended: those
+    that have given their last tuple.
     """
 
     unit: str
@@ -38,6 +39,7 @@ class ShardReport:
     late_parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     n_tuples: int = 0
     slowest: frozenset[str] = frozenset()
+    ended: frozenset[str] = frozenset()
 
     def packed(self) -> bytes:
         """For the way to the driver."""

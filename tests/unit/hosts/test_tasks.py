@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from backend.hosts.networks import HostJob
 from backend.hosts.spark.tasks import RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
 from backend.operators.reports import TaskReport
@@ -20,9 +21,9 @@ from backend.workloads.sources import MemorySource
 A, B = Schema.parse("id int"), Schema.parse("name string")
 
 
-def job() -> TaskJob:
+def job() -> HostJob:
     inputs = {"A": TaskInput(0, A, None, {}), "B b": TaskInput(1, B, None, {})}
-    return TaskJob(3, 1, inputs, "", "parquet")
+    return HostJob(TaskJob(3, 1, inputs, "", "parquet"))
 
 
 def feed(spool: Path, name: str, source: MemorySource, slice_tuples: int) -> None:
@@ -50,7 +51,8 @@ def paths(rows: RowSource) -> list[str]:
 
 def told(rows: RowSource, found: list[str]) -> TaskReport:
     batches = [pa.record_batch({"path": found[:5]}), pa.record_batch({"path": found[5:]})]
-    report = TaskReport.unpacked(run_task(job(), rows, 2, batches))
+    (packed,) = run_task(job(), rows, 2, batches)
+    report = TaskReport.unpacked(packed)
     assert report.partition == 2
     return report
 
@@ -95,7 +97,8 @@ def test_tuples_of_several_streams() -> None:
     batch = batch.set_column(2, "A", batch.column("A").cast(_struct(A)))
     batch = batch.set_column(3, "B b", batch.column("B b").cast(_struct(B)))
     rows = RowSource(Path(), {}, ("A", "B b"), True)
-    report = TaskReport.unpacked(run_task(job(), rows, 0, [batch]))
+    (packed,) = run_task(job(), rows, 0, [batch])
+    report = TaskReport.unpacked(packed)
     assert [(one.n_rows, one.n_misfits) for one in report.inputs.values()] == [(2, 1), (1, 0)]
 
 

@@ -131,7 +131,7 @@ def test_packed_tuples(keys: list[tuple[Any, ...]], repeats: int) -> None:
     """Also with more columns than a word has flags."""
     dtypes = [INT, FLOAT] * repeats
     columns = columns_of([key * repeats for key in keys], dtypes)
-    words = pack(columns)
+    words = pack(columns, len(keys))
     assert words.shape == (len(keys), n_words(len(dtypes)))
     assert keys_of(unpack(words, dtypes)) == keys_of(tuple(columns))
     plain = keys_of(tuple(columns))

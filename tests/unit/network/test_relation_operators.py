@@ -199,6 +199,22 @@ def test_an_aggregate_without_groups_begins_with_time() -> None:
     ]
 
 
+def test_tuples_without_columns_are_counted() -> None:
+    player = aggregated(AggregateOp((), (AggregateCall("count", None, False, "bigint"),)), ())
+    history = [Element((), 0, 1)] * 100 + [Element((), 1, -1)]
+    found = relations(player.play([history], [(0, 3), (0, 2), (1, 1), (2, 0)]), 2)
+    assert found == [{(100,): 1}, {(99,): 1}]
+
+
+def test_a_mean_too_small_to_be_held_is_zero() -> None:
+    """Not -0.0, which would be another key."""
+    work = AggregateOp((), (AggregateCall("avg", 0, False, "double"),))
+    player = aggregated(work, fields_of("x double"))
+    history = [Element((value,), 0, 1) for value in (-5e-324, 0.0, 0.0)]
+    (found,) = player.play([history], [(1, 0)])
+    assert str(found.row[0]) == "0.0"
+
+
 def test_max_by_group_of_a_window_of_rows() -> None:
     """Thesis 2.3.1: Select A, Max(B) From S1 [Rows 2] Group By A."""
     work = AggregateOp((0,), (AggregateCall("max", 1, False, "int"),))
