@@ -14,10 +14,10 @@ from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings
 from backend.operators.contract import UnitResult
 from backend.operators.network.job import NetworkJob, Policy, Schedule, queue_id
-from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
-from backend.operators.network.reports import NetworkReport
+from backend.operators.network.plan import NetworkPlan
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, query_entity
+from backend.systems.stream.calls import called_functions
 from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
 from backend.systems.stream.chains import slopes_of, steps_of
 from backend.systems.stream.compiling import compile_queries
@@ -25,6 +25,7 @@ from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.layout import NetworkLayout
 from backend.systems.stream.measured import NetworkProfile
 from backend.systems.stream.published import (
+    arrived,
     curve_matrix,
     mean_waiting,
     progress_matrix,
@@ -36,8 +37,6 @@ from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
 #: A schedule counts with other costs when the work of a tuple has changed by this share.
 COSTS_CHANGED: Final = 0.25
-#: Of checks that come to nothing every so many is stored.
-UNEVENTFUL_EVERY: Final = 10
 
 
 class AdoptNetwork(NamedTuple):
@@ -111,7 +110,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._seconds = None if before is None else (event.ms - before) / 1e3
         self._profile.ran(report.operators)
         self._recalibrate()
-        n = arrived(self._layout.plan, report)
+        n = sum(arrived(self._layout, report).values())
         if not n:
             return Recorded()
         plan, policy = self._layout.plan, self._policy
@@ -129,7 +128,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reason, expected = decision.explanation, decision.predicted_new
             adopted = self._adopt(event.batch_id + 1, reason, decision.seq, expected)
             found += [replace(decision, plan_version=adopted.version), adopted]
-        elif self._watch.evaluations.is_stored(told.verdict, UNEVENTFUL_EVERY):
+        elif self._watch.evaluations.is_stored(told.verdict, self._knobs.reject_sample_every):
             found.append(decision)
         return self._recorded(found)
 
@@ -226,15 +225,14 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         return cast(Policy, self._knobs.scheduler)
 
     def _job_of(self, plan: NetworkPlan) -> NetworkJob:
-        job, works = self._job, [one.work for one in plan.operators]
-        streams = dict.fromkeys(work.stream for work in works if isinstance(work, StreamInput))
-        relations = dict.fromkeys(w.relation for w in works if isinstance(w, RelationInput))
+        job, layout = self._job, self._layout
+        streams = [name for name in job.schemas if name in layout.streams]
         return NetworkJob(
             plan,
             {name: job.schemas[name] for name in streams},
             {name: job.times[name] for name in streams},
-            {name: job.stored[name].table for name in relations},
-            job.functions or Functions(),
+            {name: job.stored[name].table for name in layout.relations},
+            called_functions(plan, job.functions or Functions()),
             self._schedule(plan),
             self._knobs.shards,
         )
@@ -295,12 +293,6 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
                 "predicted_waiting": adopted.predicted,
             },
         )
-
-
-def arrived(plan: NetworkPlan, report: NetworkReport) -> int:
-    """Tuples that came into the network in a batch, from streams."""
-    inputs = {one.id for one in plan.operators if isinstance(one.work, StreamInput)}
-    return sum(counts.n_in for id, counts in report.operators.items() if id in inputs)
 
 
 def tick_of(job: UnitJob) -> int:
