@@ -73,6 +73,29 @@ def test_a_batch_that_was_recorded_runs_again_for_its_results_alone(tmp_path: Pa
     run.close()
 
 
+def test_what_was_asked_before_the_kill_is_carried_out_in_its_order(tmp_path: Path) -> None:
+    before = Bench(tmp_path / "s.db")
+    before.random_batch()
+    asked = [
+        before.ask("knob", {"knob": "mu", "value": 0.2, "scope": "asc.S"}),
+        before.ask("knob", {"knob": "mu", "value": 0.3, "scope": "asc.S"}),
+        before.ask("query_add", {"name": "more", "text": "Select * From S Where a < 3"}),
+        before.ask("query_pause", {"name": "more"}),
+        before.ask("stop", {}),
+    ]
+    before.kill()
+    run = Bench(tmp_path / "s.db", continues=True)
+    run.random_batch()
+    *carried_out, stop = [run.answer(command) for command in asked]
+    assert [(c.state, c.applied_batch) for c in carried_out] == [("applied", 1)] * 4
+    assert [c.old_value for c in carried_out[:2]] == [0.1, 0.2]
+    assert stop.state == "refused"
+    assert not run.loop.stop_requested.is_set()
+    more = next(e for e in run.reader.entities(RUN_ID) if e.name == "more" and e.kind == "query")
+    assert more.properties["state"] == "paused"
+    run.close()
+
+
 def test_queries_of_the_file_that_changed_are_said(tmp_path: Path) -> None:
     killed(tmp_path / "s.db")
     texts = {**TEXTS, "late": "Select * From S Where b >= 99", "brand": "Select * From S"}
