@@ -73,6 +73,23 @@ def test_a_batch_that_was_recorded_runs_again_for_its_results_alone(tmp_path: Pa
     run.close()
 
 
+def test_what_adapting_saved_goes_on(tmp_path: Path) -> None:
+    """Against the order the run began with, which is not the one it goes on with."""
+    told = []
+    for continues in (False, True):
+        knobs = {"profile_prob": 0.5, "stop_rule": "drop"}
+        run = Bench(tmp_path / "s.db", knobs=knobs, continues=continues)
+        if not continues:
+            run.ask("query_remove", {"name": "late"})
+        for _ in range(6 - 5 * continues):
+            run.random_batch()
+        told.append(run.reader.values(RUN_ID)[unit_entity("asc.S")])
+        run.kill()
+    before, after = told
+    assert 0 < (before["regret_saved_total"] or 0) < (after["regret_saved_total"] or 0)
+    assert 0 < (before["regret_saved_se"] or 0) < (after["regret_saved_se"] or 0)
+
+
 def test_what_was_asked_before_the_kill_is_carried_out_in_its_order(tmp_path: Path) -> None:
     before = Bench(tmp_path / "s.db")
     before.random_batch()
