@@ -154,7 +154,8 @@ class EngineWriter:
                     raise RunLives(f"run {run_id!r} is at work in {where}; stop that one first")
                 connection.execute(update(RunRow).where(RunRow.id == run_id).values(values))
                 write_rows.put_inputs(connection, run_id, inputs, cache)
-                event = Event("run", f"resumed at batch {cache.last_batch + 1}", detail)
+                title = f"resumed at batch {cache.last_batch + 1}"
+                event = Event("run", title, detail, ref=_gap(run))
                 record = BatchRecord(run_id, Batch(None, time, 0.0, 0, 0, 0), events=(event,))
                 changed = {"runs", "inputs"}
                 changed |= write_rows.write(connection, record, cache.last_batch, cache)
@@ -247,6 +248,13 @@ class EngineWriter:
         """Copy one run to a new SQLite file that opens like any store."""
         with self.reading() as connection:
             export.copy_run(connection, run_id, Path(path))
+
+
+def _gap(run: Run | None) -> dict[str, float]:
+    """Since when nothing was at work on a run that goes on."""
+    if run is None:
+        return {}
+    return {"since": run.ended_at or run.heartbeat_at or run.started_at}
 
 
 def _is_recorded(connection: Connection, run_id: str, batch: Batch) -> bool:
