@@ -64,16 +64,37 @@ def test_a_run_of_a_dead_process_is_interrupted_at_its_last_sign_of_life(
     earlier.begin_run(run)
     earlier.write_batch(record(0, time=run.started_at + 5))
     with open_command_writer(address) as commands:
+        commands.append_command("r1", "knob", {"knob": "mu", "value": 1}, "ana", "", 0.0)
         commands.append_command("r1", "stop", {}, "ana", "", 0.0)
     assert marked(address) == ["r1"]
     assert marked(address) == []
     with open_reader(address) as reader:
         found = reader.run("r1")
-        (command,) = reader.commands("r1")
+        stop, knob = reader.commands("r1")
     assert found is not None
     assert (found.state, found.ended_at) == ("interrupted", run.started_at + 5)
     assert found.note == f"the process {dead} on {HERE} is gone"
-    assert command.answer == "not applied: the run was interrupted before the next batch boundary"
+    assert stop.answer == "not applied: the run was interrupted before the next batch boundary"
+    assert knob.state == "requested"
+
+
+def test_what_waits_for_an_interrupted_run_is_refused_when_another_one_begins(
+    address: str, earlier: EngineWriter, dead: int
+) -> None:
+    elsewhere = replace(run_of(dead), id="other", workload="other")
+    for run in (run_of(dead), elsewhere):
+        earlier.begin_run(run)
+        with open_command_writer(address) as commands:
+            commands.append_command(run.id, "query_pause", {"name": "late"}, "ana", "", 0.0)
+    with open_engine_writer(address) as writer, open_reader(address) as reader:
+        writer.mark_interrupted()
+        before = reader.cursor()
+        writer.begin_run(replace(new_run(), id="r2"))
+        (gone,), (waits,) = reader.commands("r1"), reader.commands("other")
+        news = {c.run_id for c in reader.changes(before) if "commands" in c.changed}
+    assert (gone.state, waits.state) == ("refused", "requested")
+    assert gone.answer == "not applied: the run was interrupted, and another one was begun"
+    assert news == {"r1"}
 
 
 def test_a_run_that_never_lived_ends_as_it_began(
