@@ -22,6 +22,7 @@ from storage.vocabulary.records import PlanVersion
 WINDOW_LAMBDAS: Final = 10
 DEFAULT_WINDOW: Final = 100_000
 _CHANGES: Final = (">=", ">")
+_LASTS: Final = "still in force"
 _Number = TypeVar("_Number", int, float)
 
 
@@ -54,7 +55,7 @@ class Loop(NamedTuple):
 
     route: what each plan has where it first differs from the one before, 'A → B → A'. mu: all
     flips changed by less than or equal to it; cooldown: the longest wait, in tuples; None = cannot
-    be told. unit: of the costs.
+    be told. cost: of all flips together but for one still in force. unit: of the costs.
     """
 
     flips: list[Flip]
@@ -156,7 +157,7 @@ def _loop(
     flips = [_flip(steps, place, place == first, decisions) for place in places]
     changes = [flip.change for flip in flips]
     waits = [flip.waited for flip in flips[1:]]
-    costs = [flip.cost for flip in flips]
+    costs = [flip.cost for flip in flips if flip.why != _LASTS]
     return Loop(
         flips=flips,
         since=flips[0].time,
@@ -164,7 +165,7 @@ def _loop(
         route=" → ".join([_brought(steps, first - 1, first), *(flip.first for flip in flips)]),
         mu=_largest(changes),
         cooldown=_largest(waits),
-        cost=None if any(cost is None for cost in costs) else sum(c for c in costs if c),
+        cost=None if None in costs or not costs else sum(cost for cost in costs if cost),
         unit=_unit(flips, decisions),
     )
 
@@ -231,5 +232,5 @@ def _cost(
         words = f"not enough samples (n={show(outcome.n_sample, 'int')} < {MIN_SAMPLES})"
         return None, outcome.n_sample, words
     if lasted is None:
-        return None, outcome.n_sample, "unknown" if over else "still in force"
+        return None, outcome.n_sample, "unknown" if over else _LASTS
     return (outcome.sample_new - outcome.counterfactual_old) * lasted, outcome.n_sample, ""

@@ -143,7 +143,7 @@ def test_a_figure_travels_once(open_page: OpenPage) -> None:
           window.fetch = async (...wanted) => {
             const answer = await ask(...wanted);
             answer.clone().text().then((text) => {
-              figures += text.includes("Visits per tuple</b> (constructs") ? 1 : 0;
+              figures += text.includes('"uirevision":"timeline"') ? 1 : 0;
             });
             return answer;
           }; }"""

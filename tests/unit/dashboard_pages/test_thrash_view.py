@@ -70,6 +70,7 @@ def test_costs_and_what_would_have_avoided_it() -> None:
     )[0]  # fmt: skip
     assert [flip.cost for flip in loop.flips[:2]] == [pytest.approx(500), pytest.approx(-100)]
     assert (loop.flips[2].cost, loop.flips[2].why) == (None, "still in force")
+    assert loop.cost == pytest.approx(400)
     assert (loop.mu, loop.cooldown) == (0.4, 1000)
     assert [flip.waited for flip in loop.flips] == [None, 1000, 1000]
     assert loop.route == "a → b → a → b"
