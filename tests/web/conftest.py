@@ -25,7 +25,7 @@ _FLAGS = (
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 OpenPage = Callable[..., Page]
 #: What a page may take on a machine that is busy with other things; a quiet one needs a tenth.
-PATIENCE_S = 8.0
+PATIENCE_S = 45.0
 expect.set_options(timeout=PATIENCE_S * 1000)
 
 
