@@ -113,8 +113,9 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
             options.master, folder, options.once, begin, conf, asked, registered
         )
         launch = Launch(workload, writer, settings)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: launch.stop())
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+                signal.signal(number, lambda *_: launch.stop())
         return 0 if launch.execute() else EXIT_FAILED
 
 

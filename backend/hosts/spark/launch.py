@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -20,7 +20,8 @@ from pyspark.sql import SparkSession
 from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, goes_on, obstacle
-from backend.hosts.contract import InputSource, cause
+from backend.hosts.contract import InputSource
+from backend.hosts.spark.endings import why_failed
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import read_at_once
@@ -37,7 +38,7 @@ from backend.workloads.sources import (
     open_source,
 )
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
-from storage.errors import RunExists
+from storage.errors import RunExists, StoreError
 from storage.liveness import may_live
 from storage.resume import LastState, last_state
 from storage.vocabulary.kinds import RunState
@@ -93,7 +94,7 @@ class Launch:
         """Run everything to its end; False when the run, or one of its inputs, failed."""
         loop = self._begin()
         try:
-            session = self._session(self._folder(loop.run.id))
+            session = self._session(loop)
         except BaseException as error:
             self._end(loop, "failed", f"Spark did not start: {error}")
             raise
@@ -119,13 +120,20 @@ class Launch:
             state: RunState = "ended"
             note = host.run()
         except Exception as error:
-            log.exception("run %s failed", loop.run.id)
-            state, note = "failed", cause(error)
-        loop.finish({} if self._host is None else self._host.failures)
-        self._end(loop, state, note)
+            note, is_known = why_failed(error, session)
+            if not is_known:
+                log.exception("run %s broke off", loop.run.id)
+            state = "failed"
+        try:
+            loop.finish({} if self._host is None else self._host.failures)
+            self._end(loop, state, note)
+        except StoreError as error:
+            log.error("run %s %s: %s", loop.run.id, state, note)
+            log.error("the store could not be told: %s", error)
+            return False
         return state == "ended" and not loop.failed_inputs
 
-    def _session(self, folder: Path) -> SparkSession:
+    def _session(self, loop: Loop) -> SparkSession:
         """Spark, and meanwhile the data that is prepared once: either takes seconds."""
         with ThreadPoolExecutor(1) as beside:
             starting = beside.submit(
@@ -136,7 +144,10 @@ class Launch:
                 self.settings.conf,
             )
             for stream in self._read:
-                self._hold(stream, folder)
+                self._hold(stream, self._folder(loop.run.id))
+            while not starting.done():
+                wait([starting], timeout=1.0)
+                loop.between_batches()
             return starting.result()
 
     def _hold(self, stream: StreamSpec, folder: Path) -> None:
