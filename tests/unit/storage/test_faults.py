@@ -108,7 +108,7 @@ os.setgroups([])
 os.setuid(int(sys.argv[2]))
 print(open_reader(str(folder / "run.db")).cursor())
 for what in (
-    lambda: open_engine_writer(str(folder / "run.db")).mark_interrupted(),
+    lambda: open_engine_writer(str(folder / "run.db")).set_state("r1", "ended", "", 1.0),
     lambda: open_engine_writer(str(folder / "deep" / "new.db")),
     lambda: open_reader(str(folder / "run.db")).export_run("r1", folder / "out.db"),
 ):
