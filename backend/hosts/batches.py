@@ -26,7 +26,7 @@ class Batches:
     def __init__(self, inputs: Sequence[InputSource], sink: SinkSpec) -> None:
         self._inputs, self._spec = tuple(inputs), sink
         self._sinks = {
-            one.name: StreamSink(sink.path or "", sink.format, one.name, one.stream.schema)
+            one.name: StreamSink(sink.path, sink.format, one.name, one.stream.schema, sink.compact)
             for one in inputs
             if sink.path
         }

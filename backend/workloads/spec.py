@@ -75,10 +75,12 @@ class StreamSpec:
 
 @dataclass(frozen=True, slots=True)
 class SinkSpec:
-    """Where matched tuples go; path None: the engine chooses. format: parquet, json or csv."""
+    """Where matched tuples go; path None: the engine chooses. format: parquet, json or csv.
+    compact: small files are merged."""
 
     path: str | None = None
     format: str = "parquet"
+    compact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +343,10 @@ def _checked(table: Table, key: str, value: object, known: Mapping[str, KnobSpec
 
 
 def _sink(table: Table) -> SinkSpec:
-    table.only(("path", "format"))
+    table.only(("path", "format", "compact"))
+    compact = table.values.get("compact", True)
+    if not isinstance(compact, bool):
+        raise table.refuse(f"compact must be true or false, not {kind_of(compact)}")
     format_name = (table.text("format") or "parquet").lower()
     if format_name not in SINK_FORMATS:
         hint = (
@@ -349,4 +354,4 @@ def _sink(table: Table) -> SinkSpec:
         )
         raise table.refuse(f"format {format_name!r} is unknown{hint}")
     path = table.text("path")
-    return SinkSpec(None if path is None else beside(table.path, path), format_name)
+    return SinkSpec(None if path is None else beside(table.path, path), format_name, compact)

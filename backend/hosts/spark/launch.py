@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -278,7 +278,8 @@ class Launch:
         """The run's own part of the sink."""
         spec = self.workload.sink
         path = str(self._folder(run_id) / "matches")
-        return SinkSpec(path if spec.path is None else f"{spec.path}/run={run_id}", spec.format)
+        path = path if spec.path is None else f"{spec.path}/run={run_id}"
+        return replace(spec, path=path)
 
     def _sink_facts(self, run_id: str) -> dict[str, Json]:
         sink = self._sink(run_id)
