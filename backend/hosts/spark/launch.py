@@ -22,6 +22,7 @@ from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, goes_on, obstacle
 from backend.hosts.contract import InputSource
 from backend.hosts.spark.endings import why_failed
+from backend.hosts.spark.once import taken_once
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import read_at_once
@@ -77,6 +78,7 @@ class Launch:
         self._streams = {stream.name: stream for stream in workload.streams}
         self._stopping = threading.Event()
         self._host: RunHost | None = None
+        self._loop: Loop | None = None
         self._held: dict[str, ReplaySource] = {}
         self._spark: SparkSession | None = None
         self._relations = {
@@ -90,9 +92,14 @@ class Launch:
         if self._host is not None:
             self._host.stopping.set()
 
+    @property
+    def all_aside(self) -> bool:
+        """There were tuples, and every one was kept aside."""
+        return self._loop is not None and self._loop.aside.is_everything
+
     def execute(self) -> bool:
         """Run everything to its end; False when the run, or one of its inputs, failed."""
-        loop = self._begin()
+        self._loop = loop = self._begin()
         try:
             session = self._session(loop)
         except BaseException as error:
@@ -114,6 +121,7 @@ class Launch:
                 self._sink(loop.run.id),
                 self._folder(loop.run.id),
                 self.settings.once,
+                self._keeps_rate(),
             )
             if self._stopping.is_set():
                 host.stopping.set()
@@ -124,6 +132,8 @@ class Launch:
             if not is_known:
                 log.exception("run %s broke off", loop.run.id)
             state = "failed"
+        for line in loop.aside.summary(self._sink(loop.run.id).path or ""):
+            log.warning("%s", line)
         try:
             loop.finish({} if self._host is None else self._host.failures)
             self._end(loop, state, note)
@@ -132,6 +142,16 @@ class Launch:
             log.error("the store could not be told: %s", error)
             return False
         return state == "ended" and not loop.failed_inputs
+
+    def _keeps_rate(self) -> bool:
+        """Whether streams come at their rates; says so of knobs that do not act."""
+        if not self.settings.once:
+            return True
+        streams = (self._streams[name] for name in self._inputs)
+        once = taken_once(self.workload.knobs, self.settings.asked, streams)
+        for sentence in once.said:
+            log.warning("%s", sentence)
+        return once.keeps_rate
 
     def _session(self, loop: Loop) -> SparkSession:
         """Spark, and meanwhile the data that is prepared once: either takes seconds."""
