@@ -25,9 +25,16 @@ from sqlalchemy import (
 
 from storage import commands, decode, encode, export, history, retention, write_rows
 from storage.checks import check_record
-from storage.database import describe, disposed_on_error, open_for_writing, parse_url, reading
+from storage.database import (
+    begun,
+    describe,
+    disposed_on_error,
+    open_for_writing,
+    parse_url,
+    reading,
+)
 from storage.errors import RunExists, RunLives, UnknownRun, translated
-from storage.liveness import LIVE_STATES, is_gone, may_live
+from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.migrations import prepare
 from storage.schema import CommitRow, RunRow
 from storage.vocabulary.kinds import RunState
@@ -64,6 +71,10 @@ def open_engine_writer(url: str) -> EngineWriter:
     return EngineWriter(engine, where)
 
 
+#: So long the engine waits for others that hold the store, before its run fails.
+PATIENCE_S: Final = 120.0
+
+
 class EngineWriter:
     """Writes everything but commands. Thread-safe; every method is one transaction."""
 
@@ -86,7 +97,8 @@ class EngineWriter:
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        with self._lock, translated(self.where), self._engine.begin() as connection:
+        mine = begun(self._engine, self.where, PATIENCE_S)
+        with self._lock, translated(self.where), mine as connection:
             yield connection
 
     @contextmanager
@@ -225,8 +237,7 @@ class EngineWriter:
             gone = [r for r in runs if r.id not in self._begun and is_gone(r, moment)]
             for run in gone:
                 end = run.started_at if run.heartbeat_at is None else run.heartbeat_at
-                note = f"the process {run.pid} on {run.host} is gone"
-                _set_state(connection, run.id, "interrupted", note, end)
+                _set_state(connection, run.id, "interrupted", gone_note(run), end)
         return [run.id for run in gone]
 
     def retention(
@@ -316,6 +327,8 @@ _SAME_BOUNDARY: Final = select(CommitRow.id).where(
 )
 _BEAT: Final = update(RunRow).where(RunRow.id == _OF_RUN).values(heartbeat_at=bindparam("now"))
 _START: Final = (
-    update(RunRow).where(RunRow.id == _OF_RUN, RunRow.state == "starting").values(state="running")
+    update(RunRow)
+    .where(RunRow.id == _OF_RUN, RunRow.state == "starting")
+    .values(state="running", note="")
 )
 _COMMIT: Final = insert(CommitRow)

@@ -43,7 +43,10 @@ class Batches:
         self.networks = Networks(inputs, sink, places)
         self._sinks = {
             one.name: FolderSink(
-                stream_folder(sink.path, one.name), sink.format, sink_schema(one.stream.schema)
+                stream_folder(sink.path, one.name),
+                sink.format,
+                sink_schema(one.stream.schema),
+                sink.compact,
             )
             for one in inputs
             if sink.path

@@ -134,7 +134,7 @@ def test_a_killed_run_goes_on_under_its_own_id(writer: EngineWriter, reader: Rea
     assert stored.event == told
     assert not writer.write_batch(record(4))
     assert writer.write_batch(record(5, Sample("system", "batch_ms", 6.0), time=START + 61))
-    assert reader.run("r1") == replace(run, state="running", heartbeat_at=START + 61)
+    assert reader.run("r1") == replace(run, state="running", note="", heartbeat_at=START + 61)
     series = reader.series("r1", "system", "batch_ms")
     assert series is not None
     assert series.batch.tolist() == list(range(6))

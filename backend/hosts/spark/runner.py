@@ -57,7 +57,8 @@ class RunHost:
     """Executes one run. A killed one goes on in the same folder.
 
     inputs: what it reads; sink: its path is the run's own folder. folder: the run's own, on this
-    machine, for checkpoint and spool. once: take what is there, as fast as possible, and end.
+    machine, for checkpoint and spool. once: take what is there, and end. keeps_rate: its streams
+    come at their rates, else as fast as possible.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class RunHost:
         sink: SinkSpec,
         folder: Path,
         once: bool,
+        keeps_rate: bool = True,
     ) -> None:
         self.stopping = threading.Event()
+        self._keeps_rate = keeps_rate
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
         self._spool = folder / "spool"
@@ -121,7 +124,7 @@ class RunHost:
         return Feeder(
             source.replay,
             self._spool,
-            lambda: 0.0 if self._once else float(loop.input_knob(name, "rate")),
+            lambda: float(loop.input_knob(name, "rate")) if self._keeps_rate else 0.0,
             lambda: "stop" if self._once else str(loop.input_knob(name, "at_end")),
             start=max(source.start, self._taken.through.get(name, 0)),
             prefix=tag_of(name),

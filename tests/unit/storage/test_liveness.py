@@ -147,3 +147,35 @@ def test_a_process_of_another_user_counts_as_living() -> None:
     assert process_exists(1)
     assert not process_exists(0)
     assert not process_exists(-1)
+
+
+def seen(address: str) -> Run:
+    with open_reader(address) as reader:
+        (run,) = reader.runs()
+        assert reader.run(run.id) == run
+        return run
+
+
+def test_a_dead_run_is_never_seen_running_though_nobody_marked_it(
+    address: str, earlier: EngineWriter, dead: int, sleeper: int
+) -> None:
+    run = run_of(dead)
+    earlier.begin_run(run)
+    earlier.write_batch(record(0, time=run.started_at + 5))
+    found = seen(address)
+    assert (found.state, found.ended_at) == ("interrupted", run.started_at + 5)
+    assert found.note == f"the process {dead} on {HERE} is gone"
+
+
+@pytest.mark.parametrize("host", [HERE, "elsewhere"])
+def test_a_silent_run_is_seen_as_interrupted_until_it_speaks(
+    address: str, earlier: EngineWriter, sleeper: int, host: str
+) -> None:
+    run = run_of(sleeper, host, time.time() - 90)
+    earlier.begin_run(run)
+    assert seen(address).state == "interrupted"
+    assert seen(address).note.startswith(f"no sign of life from process {sleeper} on {host}")
+    earlier.heartbeat(run.id, time.time())
+    assert seen(address).state == "starting"
+    earlier.write_batch(record(0, time=time.time()))
+    assert (seen(address).state, seen(address).note) == ("running", "")
