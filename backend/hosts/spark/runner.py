@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from backend.hosts.batches import Found, Timings, batch_result
+from backend.hosts.batches import BatchFound, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import rooms
 from backend.hosts.spark.inputs import Inputs
@@ -179,7 +179,7 @@ class RunHost:
                 raise
             log.info("batch %d was cut off by the stop", batch_id)
 
-    def _note_time(self, found: Found) -> None:
+    def _note_time(self, found: BatchFound) -> None:
         """What networks told of their streams: which are ahead of others, which have ended."""
         self._rooms = rooms(found.networks)
         ended = frozenset(self._failures)
