@@ -152,8 +152,7 @@ def _aggregate(
     kept = [*range(n_groups), *(n_groups + k for k in calls)]
     chosen = [work.calls[k] for k in calls]
     columns = {*work.groups, *(call.column for call in chosen if call.column is not None)}
-    below_kept = sorted(columns) or [0]
-    to = _places(below_kept)
+    below, to = _pruned(tree.input, columns)
     found = AggregateOp(
         tuple(to[place] for place in work.groups),
         tuple(
@@ -162,4 +161,4 @@ def _aggregate(
         ),
     )
     fields = tuple(tree.fields[place] for place in kept)
-    return OperatorTree(found, (exact(tree.input, below_kept),), fields), _places(kept)
+    return OperatorTree(found, (below,), fields), _places(kept)
