@@ -1,4 +1,4 @@
-"""The thesis' queries and the edges of their meaning, from text to elements (cards A2 to A6, B11)."""
+"""The thesis' queries and the edges of their meaning, from text to elements (cards A2-A6, B11)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def changes(
     plan = compile_queries(
         [read(text, queries)], since={"q": 0}, tick_us=tick_us, implicit_istream=implicit
     )
-    rows: dict[str, Elements] = dict.fromkeys([*SCHEMAS, *TOLLS], [])
+    rows: dict[str, Elements] = {name: [] for name in [*SCHEMAS, *TOLLS]}
     found = run_plan(plan, {**rows, **inputs}, {**SCHEMAS, **TOLLS}, [last + 1], functions=EVEN)
     elements = sorted(found["q"].elements(), key=_in_order)
     return [("+" if sign > 0 else "-", row, tau) for row, tau, sign in elements]
