@@ -59,8 +59,8 @@ class Watched:
 def test_chains_are_adopted_when_they_are_known_and_again_when_others_keep_less() -> None:
     watched = Watched()
     first = watched.batch(counts(100, 900))
-    assert (first.verdict, first.metric, first.lhs, first.rhs) == ("switched", "n_chains", 3, 0)
-    assert first.new[0] == "A"
+    assert (first.verdict, first.metric, first.lhs, first.rhs) == ("switched", "n_chains", 2, 0)
+    assert first.new == ["A → B", "C → D"]
     assert watched.batch(counts(100, 900)).verdict == "below_threshold"
     found = [watched.batch(counts(900, 100)) for _ in range(4)]
     switched = [d for d in found if d.verdict == "switched"]
