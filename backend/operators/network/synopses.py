@@ -90,7 +90,7 @@ def _store(stores: Regions, plan: StorePlan) -> Store:
 
 def _adopted(plan: NetworkPlan, stores: Regions) -> tuple[StorePlan, ...]:
     """The layout of the stores, brought to the plan's."""
-    wanted, noted = store_layout(plan), _noted(stores)
+    wanted, noted = store_layout(plan), noted_layout(stores)
     if noted == wanted:
         return wanted
     if noted:
@@ -105,7 +105,8 @@ def _note(stores: Regions, layout: tuple[StorePlan, ...]) -> None:
     stores.array(_NOTE, "uint8", len(text))[:] = np.frombuffer(text, np.uint8)
 
 
-def _noted(stores: Regions) -> tuple[StorePlan, ...]:
+def noted_layout(stores: Regions) -> tuple[StorePlan, ...]:
+    """The layout that the regions of the stores hold."""
     text = stores.array(_NOTE, "uint8", 1, fill=ord(" ")).tobytes().decode()
     return tuple(_read_store(store) for store in json.loads(text.strip() or "[]"))
 

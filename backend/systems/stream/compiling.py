@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from backend.cql.answers import Implicit
+from backend.cql.answers import Implicit, answer_fields
 from backend.cql.logical import Logical
 from backend.model.conditions import ContinuousQuery
 from backend.operators.network.plan import (
@@ -78,7 +78,7 @@ def operator_tree(
     """The tree of a query's operators, with keys; whether it answers a stream; why its shards are
     as they are."""
     tree, is_stream = translated(plan, tick_us, implicit)
-    tree, why = spread(named(pushed(tree, joins=joins), plan.fields), is_stream)
+    tree, why = spread(named(pushed(tree, joins=joins), answer_fields(plan)), is_stream)
     return tree, is_stream, why
 
 

@@ -126,7 +126,8 @@ class _Translation:
         arguments = (part for call in plan.calls for part in call.arguments)
         inside = list(dict.fromkeys([*plan.groups, *arguments]))
         below = [Attribute(name_of(node), type_of(node)) for node in inside]
-        tree = project(tree, [rebuilt(node, bind) for node in inside], below)
+        if inside:
+            tree = project(tree, [rebuilt(node, bind) for node in inside], below)
         calls: list[AggregateCall] = []
         for call in plan.calls:
             column = inside.index(call.arguments[0]) if call.arguments else None
