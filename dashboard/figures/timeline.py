@@ -80,7 +80,7 @@ def draw_timeline(
         annotations=[*notes, *loop_numbers(loops, _lanes_top(height), colours)],
         shapes=[*_cursor(view, colours), *loop_boxes(loops, colours)],
         uirevision="timeline",
-        meta=_clock(view),
+        meta={**_clock(view), "values": list(axes)[: len(view.panels)]},
         **axes,
     )
     return figure
