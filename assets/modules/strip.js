@@ -28,8 +28,9 @@ function build(strip) {
   svg.innerHTML = '<polygon class="pw-area"></polygon><polyline class="pw-line"></polyline>';
   const cursor = el("i", { class: "pw-strip-cursor", "aria-hidden": "true" });
   const slider = el("input", { type: "range", id: "pw-scrubber", step: 1, "aria-label": "Moment in the run" });
+  const gaps = el("div", { class: "pw-strip-gaps" });
   const lane = el("div", { class: "pw-strip-lane", role: "toolbar", "aria-label": "Events of the run" });
-  const track = el("div", { class: "pw-strip-track" }, svg, cursor, slider, lane);
+  const track = el("div", { class: "pw-strip-track" }, svg, gaps, cursor, slider, lane);
   const caption = el("span", { class: "pw-strip-caption" }, "visits / tuple");
   const highest = el("span", { class: "pw-strip-scale" });
   const batch = el("b", { id: "pw-strip-batch" });
@@ -39,7 +40,7 @@ function build(strip) {
   const label = el("div", { class: "pw-strip-label" }, caption, highest);
   const readout = el("div", { class: "pw-strip-readout" }, batch, time);
   strip.replaceChildren(replayControls(), label, track, readout, now);
-  parts = { strip, svg, cursor, slider, lane, track, scale: highest, batch, time, now };
+  parts = { strip, svg, gaps, cursor, slider, lane, track, scale: highest, batch, time, now };
   slider.addEventListener("input", () => scrub(Number(slider.value), true));
   slider.addEventListener("change", () => scrub(Number(slider.value), false));
   slider.addEventListener("keydown", keys);
@@ -101,6 +102,7 @@ function draw() {
   if (!parts || !parts.track.clientWidth) return;
   drawn = Date.now();
   drawCost();
+  drawGaps((currentShell() || {}).gaps || []);
   drawEvents((currentShell() || {}).events || []);
   const empty = known.now === null;
   parts.slider.disabled = empty;
@@ -118,6 +120,15 @@ function drawCost() {
   line.setAttribute("points", linePoints(cost, x, y));
   area.setAttribute("points", areaPoints(cost, x, y, HEIGHT));
   setText(parts.scale, cost.length ? `0 … ${show(top, "f2")}` : "no batches yet");
+}
+
+/* A gap lies between two batches, and takes no room of its own. */
+function drawGaps(gaps) {
+  const bands = gaps.map(([batch, words]) => {
+    const label = `${words} before batch ${batch}`;
+    return el("i", { class: "pw-strip-gap", role: "img", style: `left:${x(batch - 0.5).toFixed(1)}px`, title: label, "aria-label": label });
+  });
+  parts.gaps.replaceChildren(...bands);
 }
 
 function grouped(events) {

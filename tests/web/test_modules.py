@@ -9,6 +9,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise, product
@@ -18,6 +19,8 @@ from typing import Any, get_args
 import pytest
 from playwright.sync_api import Browser, Page
 
+from backend.engine.knobs import KNOBS
+from backend.model.knobs import KnobSpec
 from dashboard.components.formats import Format, age, clock, show
 from dashboard.scripts import ASSETS
 from dashboard.views.standing import standing
@@ -346,13 +349,34 @@ def _random_plan(rng: random.Random) -> dict[str, Any]:
 
 
 def test_a_knobs_slider_goes_there_and_back(ask: Ask) -> None:
-    knob = {"name": "mu", "kind": "float", "low": 0.001, "high": 10.0, "scale": "log"}
+    ends = {"low": 0.001, "high": 10.0, "default": 0.1}
+    knob = {"name": "mu", "kind": "float", "scale": "log", **ends}
     values = [0.001, 0.01, 0.1, 1.0, 10.0]
     expression = "all.map((v) => m.knobValue(knob, m.knobPosition(knob, v)))"
     assert ask("knob_scale", expression, all=values, knob=knob) == pytest.approx(values)
     texts = ["", "x", "0", "11", "0.5"]
     problems = ask("knob_scale", "all.map((t) => m.knobProblem(knob, t))", all=texts, knob=knob)
     assert problems == [*["a number, please"] * 2, "at least 0.001", "at most 10", ""]
+
+
+@pytest.mark.parametrize("spec", KNOBS, ids=lambda spec: spec.name)
+def test_a_slider_moves_where_people_turn_it(ask: Ask, spec: KnobSpec) -> None:
+    low, high, default = spec.low, spec.high, spec.default
+    if low is None or high is None or not isinstance(default, int | float):
+        return
+    knob = asdict(spec)
+    start = default if default > low else (high - low) / (1e4 if spec.scale == "log" else 4)
+    values = [low, start / 2, start, 2 * start, high]
+    expression = "all.map((v) => m.knobPosition(knob, v))"
+    places = ask("knob_scale", expression, all=values, knob=knob)
+    assert (places[0], places[-1]) == (0, pytest.approx(1000))
+    assert places == sorted(places)
+    assert places[3] - places[1] > 30, "a hand cannot tell half the value from twice"
+    back = ask("knob_scale", "all.map((p) => m.knobValue(knob, p))", all=places, knob=knob)
+    inside = [min(high, max(low, value)) for value in values]
+    assert back == pytest.approx(inside, rel=0.01, abs=0.51 if spec.kind == "int" else 1e-9)
+    stepped = ask("knob_scale", "m.knobStep(knob, m.knobStep(knob, low, 1), 1)", knob=knob, low=low)
+    assert stepped > low
 
 
 def test_vendored_files_are_those_their_table_names() -> None:

@@ -169,6 +169,7 @@ class _Player:
             self.strings,
             Clock(released.begin, arrived),
             _Relations(job, self._shard, self.strings, self._key_of),
+            job.functions,
         )
         members = _members(job.plan, self._shard)
         own = [one for one in job.plan.operators if one.id in members]
