@@ -147,10 +147,11 @@ class _Player:
     """A job's operators in a shard, made around its state. Only here are kernels loaded."""
 
     def __init__(self, job: NetworkJob, shard: int, regions: Regions, make: Make | None) -> None:
-        from backend.operators.network import making, netting
+        from backend.operators.network import making, netting, store_reports
 
         self._job, self._shard, self._make = job, shard, make or making.make
         self._net = netting.net
+        self._stores = store_reports.store_reports
         self._regions = regions.scope(_OPERATORS)
         self.strings = Strings(regions.scope(_STRINGS))
         self._key_of = {
@@ -181,11 +182,12 @@ class _Player:
             if isinstance(one.work, StreamInput)
         }
         answers, report = network.step(arrivals, released.heartbeat)
+        stores = {one.id: one for one in self._stores(job.plan, self._regions)}
         netted = {
             query: self._net(block, answer_fields(job.plan, query), self.strings)
             for query, block in answers.items()
         }
-        return _Played(netted, report)
+        return _Played(netted, replace(report, stores=stores))
 
     def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
         """What a stream's input takes in of a batch, in this shard."""

@@ -16,6 +16,8 @@ from backend.operators.network.reports import (
     NetworkReport,
     OperatorCounts,
     QueueCurve,
+    StoreReport,
+    StubReport,
 )
 
 #: Elements of an answer that are told of a batch, at most.
@@ -61,6 +63,7 @@ def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
         state_bytes=sum(one.state_bytes for one in reports),
         log_bytes=sum(one.log_bytes for one in reports),
         attached=_counted(one.attached for one in reports),
+        stores=_together((one.stores for one in reports), _stored),
     )
 
 
@@ -93,6 +96,27 @@ def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
         n_tuples=sum(one.n_tuples for one in counts),
         n_bytes=sum(one.n_bytes for one in counts),
         counters={name: sum(one.counters.get(name, 0.0) for one in counts) for name in names},
+    )
+
+
+def _stored(stores: Sequence[StoreReport]) -> StoreReport:
+    """A store of all shards; behind: of the stub that is furthest behind."""
+    first = stores[0]
+    stubs = tuple(
+        StubReport(
+            stub.operator,
+            stub.port,
+            sum(one.stubs[place].n_tuples for one in stores),
+            max(one.stubs[place].behind for one in stores),
+        )
+        for place, stub in enumerate(first.stubs)
+    )
+    return StoreReport(
+        first.id,
+        stubs,
+        sum(one.n_tuples for one in stores),
+        sum(one.n_bytes for one in stores),
+        sum(one.n_bytes_saved for one in stores),
     )
 
 

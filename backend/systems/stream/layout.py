@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from backend.model.conditions import ContinuousQuery
 from backend.model.ids import entity_id, source_id, source_queue, unit_entity
 from backend.operators.network.job import queue_id
+from backend.operators.network.layouts import StorePlan, StubPlan, store_layout
 from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
 from backend.systems.publishing import query_entity
 from backend.systems.stream.chaining import Chaining
@@ -25,13 +26,15 @@ from storage.vocabulary.records import Entity, Json
 @dataclass(frozen=True)
 class NetworkLayout:
     """A plan with its operators in words, and the ids of what belongs to them. words: of operators
-    that are no inputs; streams, relations: name -> the operators that read it."""
+    that are no inputs; streams, relations: name -> the operators that read it; stores: those that
+    several synopses share, which are stubs of them."""
 
     unit_id: str
     plan: NetworkPlan
     words: Mapping[str, DescribedOperator]
     streams: Mapping[str, tuple[str, ...]]
     relations: Mapping[str, tuple[str, ...]]
+    stores: tuple[StorePlan, ...]
 
     @classmethod
     def of(cls, unit_id: str, plan: NetworkPlan) -> NetworkLayout:
@@ -44,7 +47,8 @@ class NetworkLayout:
                 streams[work.stream] = (*streams.get(work.stream, ()), one.id)
             elif isinstance(work, RelationInput):
                 relations[work.relation] = (*relations.get(work.relation, ()), one.id)
-        return cls(unit_id, plan, described(plan), streams, relations)
+        stores = tuple(one for one in store_layout(plan) if len(one.stubs) > 1)
+        return cls(unit_id, plan, described(plan), streams, relations, stores)
 
     def node(self, id: str) -> str:
         """The entity of an operator, or of what it reads."""
@@ -66,6 +70,21 @@ class NetworkLayout:
     def synopsis(self, id: str) -> str:
         """What an operator keeps."""
         return entity_id(self.unit_id, "synopsis", id)
+
+    def stub(self, owner: tuple[str, int]) -> str:
+        """What an operator keeps of an input in a store that others share."""
+        operator, port = owner
+        return entity_id(self.unit_id, "stub", f"{operator}.{port}")
+
+    def store(self, id: str) -> str:
+        """A store that synopses share."""
+        return entity_id(self.unit_id, "store", id)
+
+    def keeps(self, id: str) -> str:
+        """What a synopsis of the operator's own holds, '' for one without."""
+        n_stubs = sum(stub.operator == id for store in self.stores for stub in store.stubs)
+        whole = n_stubs == (len(self.plan.operator(id).inputs) if n_stubs else -1)
+        return "" if whole else self.words[id].keeps
 
     def queue(self, id: str) -> str:
         """A queue, by ``queue_id``."""
@@ -99,8 +118,12 @@ class NetworkLayout:
                 slope, number = chaining.slopes[id]
                 facts |= {"chain": number, "chain_slope": float(f"{slope:.4g}")}
             nodes.append(PlanNode(self.node(id), one.role, one.name, facts))
-            if one.keeps:
+            if self.keeps(id):
                 nodes.append(PlanNode(self.synopsis(id), "synopsis", one.keeps))
+        for store in self.stores:
+            nodes.append(PlanNode(self.store(store.id), "store", self._stored(store)))
+            for stub in store.stubs:
+                nodes.append(PlanNode(self.stub(stub.owner), "stub", self._viewed(stub)))
         nodes += [
             PlanNode(self.answer(query), "output", query, {"note": _kind(answer.is_stream)})
             for query, answer in self.plan.answers.items()
@@ -109,12 +132,17 @@ class NetworkLayout:
 
     def _edges(self) -> list[PlanEdge]:
         found = [PlanEdge(source_id(n), self.input(n), source_queue(n)) for n in self.streams]
-        for id, one in self.words.items():
+        for id in self.words:
             for port, input in enumerate(self.plan.operator(id).inputs):
                 queue = self.queue(queue_id(input, id, port))
                 found.append(PlanEdge(self.node(input), self.node(id), queue, port))
-            if one.keeps:
+            if self.keeps(id):
                 found.append(PlanEdge(self.synopsis(id), self.node(id), ""))
+        for store in self.stores:
+            for stub in store.stubs:
+                view = self.stub(stub.owner)
+                found.append(PlanEdge(self.store(store.id), view, ""))
+                found.append(PlanEdge(view, self.node(stub.operator), ""))
         found += [
             PlanEdge(self.node(answer.operator), self.answer(query), self.answer_queue(query))
             for query, answer in self.plan.answers.items()
@@ -132,10 +160,11 @@ class NetworkLayout:
             found.append(self._entity(self.relation(name), "operator", "source", name))
         for id, one in self.words.items():
             found.append(self._entity(self.node(id), "operator", one.role, one.name, one.facts))
-            if one.keeps:
+            if self.keeps(id):
                 own = {"owner": self.node(id), "keeps": one.keeps}
                 name = f"{one.keeps} of {one.name}"
                 found.append(self._entity(self.synopsis(id), "synopsis", "synopsis", name, own))
+        found += self._stores()
         found += self._queues(capacity)
         for query, answer in self.plan.answers.items():
             kind = {"answers": _kind(answer.is_stream)}
@@ -143,6 +172,27 @@ class NetworkLayout:
             name = f"Answer of {query}"
             found.append(self._entity(self.answer_queue(query), "queue", "queue", name, {}, query))
         return found
+
+    def _stores(self) -> list[Entity]:
+        found = []
+        for store in self.stores:
+            id, names = self.store(store.id), self.names
+            stubs = [f"{self._viewed(stub)} of {names[stub.operator]}" for stub in store.stubs]
+            facts: dict[str, Json] = {"stubs": stubs, "indexes": len(store.indexes)}
+            found.append(self._entity(id, "store", "store", self._stored(store), facts))
+            for stub, name in zip(store.stubs, stubs, strict=True):
+                own: dict[str, Json] = {"owner": self.node(stub.operator), "store": id}
+                found.append(self._entity(self.stub(stub.owner), "synopsis", "stub", name, own))
+        return found
+
+    def _stored(self, store: StorePlan) -> str:
+        """What people call a store."""
+        return f"tuples of {self.names[store.stubs[0].feed]}"
+
+    def _viewed(self, stub: StubPlan) -> str:
+        """What a stub shows its operator."""
+        n_inputs = len(self.plan.operator(stub.operator).inputs)
+        return self.words[stub.operator].keeps if n_inputs == 1 else f"input {stub.port + 1}"
 
     def _queues(self, capacity: int) -> list[Entity]:
         names, found = self.names, []

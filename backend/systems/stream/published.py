@@ -9,7 +9,7 @@ import numpy as np
 
 from backend.model.ids import entity_id, unit_entity
 from backend.operators.network.plan import JoinOp
-from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
+from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve, StoreReport
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.chaining import Chaining
 from backend.systems.stream.chains import Step, progress
@@ -34,11 +34,11 @@ def samples(
     busy = sum(one.busy_ns for one in report.operators.values())
     for stream, n in arrived(layout, report).items():
         found += samples_of(layout.input(stream), _input(stream, n, report, seconds))
-    for id, words in layout.words.items():
+    for id in layout.words:
         counts = report.operators.get(id, OperatorCounts())
         found += samples_of(layout.node(id), _operator(counts, busy, seconds))
         found += samples_of(layout.node(id), _special(layout, id, counts, chaining))
-        if words.keeps:
+        if layout.keeps(id):
             own: Values = {
                 "size_tuples": (counts.n_tuples, "tuples"),
                 "state_bytes": (counts.n_bytes, "bytes"),
@@ -46,6 +46,9 @@ def samples(
             found += samples_of(layout.synopsis(id), own)
     for id, curve in report.queues.items():
         found += samples_of(layout.queue(id), _queue(curve, seconds))
+    for store in layout.stores:
+        if store.id in report.stores:
+            found += _store(layout, report.stores[store.id])
     for query in registered:
         n = report.answers.get(query, 0)
         found.append(Sample(layout.answer(query), "reached_tuples", n, "tuples"))
@@ -113,6 +116,23 @@ def _queue(curve: QueueCurve, seconds: float | None) -> Values:
     return found
 
 
+def _store(layout: NetworkLayout, store: StoreReport) -> list[Sample]:
+    """A shared store and its stubs."""
+    own: Values = {
+        "size_tuples": (store.n_tuples, "tuples"),
+        "state_bytes": (store.n_bytes, "bytes"),
+        "saved_bytes": (store.n_bytes_saved, "bytes"),
+    }
+    found = list(samples_of(layout.store(store.id), own))
+    for stub in store.stubs:
+        view: Values = {
+            "size_tuples": (stub.n_tuples, "tuples"),
+            "view_offset_tuples": (stub.behind, "tuples"),
+        }
+        found += samples_of(layout.stub((stub.operator, stub.port)), view)
+    return found
+
+
 def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
     n_in = sum(arrived(layout, report).values())
     visits = sum(counts.n_in for id, counts in report.operators.items() if id in layout.words)
@@ -120,6 +140,7 @@ def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: 
         "heartbeat": (report.heartbeat, "ticks"),
         "pending_tuples": (sum(report.pending.values()), "tuples"),
         "state_bytes": (report.state_bytes, "bytes"),
+        "saved_bytes": (sum(one.n_bytes_saved for one in report.stores.values()), "bytes"),
         "log_bytes": (report.log_bytes, "bytes"),
         "shards": (n_shards, "shards"),
         "visits_per_tuple": (visits / n_in if n_in else None, "visits/tuple"),
