@@ -66,7 +66,9 @@ def draw_tables(facts: PlanFacts) -> list[Component]:
 def _steps_tables(facts: PlanFacts) -> list[Component]:
     """A table for each unit, named after it where there are several."""
     several = len(facts.units) > 1
-    with_steps = [one for one in facts.units if any(n.role == "step" for n in views.plan_nodes(one[1]))]
+    with_steps = [
+        one for one in facts.units if any(n.role == "step" for n in views.plan_nodes(one[1]))
+    ]
     return [_steps_table(facts, plan, title if several else "") for title, plan in with_steps]
 
 
