@@ -118,7 +118,7 @@ const LAYERED = [
 const PILL = { LR: { width: 54, height: 40 }, TB: { width: 96, height: 26 } };
 const SHORT = 8; // how much shorter than an edge to an output the others are kept
 const SPACE = { LR: { nodesep: 24, edgesep: 14, ranksep: 16 }, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } };
-const STATE = { width: 118, gap: 14, row: 8 };
+const STATE = { width: 132, gap: 14, row: 8 };
 const TIP = 7; // the arrow's head
 
 export const isState = (role) => role === "synopsis" || role === "store";

@@ -102,7 +102,7 @@ export function graphCard(node, options) {
 /* Sign or icon, the name, and how many outputs share it. */
 function nameOf(node, w) {
   const mark = node.shared ? 26 : 0;
-  const name = fit(node.name, w - 38 - mark);
+  const name = fit(node.name, w - (node.icon ? 54 : 38) - mark);
   const parts = [h("text", { key: "name", className: "pw-card-name", x: node.icon ? 31 : 14, y: 19 }, node.icon ? name : `${node.sign} ${name}`)];
   if (node.icon) parts.push(h("path", { key: "icon", className: "pw-card-icon", d: node.icon, transform: "translate(14,8) scale(0.54)" }));
   if (node.shared) {

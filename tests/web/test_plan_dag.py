@@ -193,6 +193,7 @@ def test_a_queue_is_pinned_and_knobs_are_turned_beside_it(
     open_page: OpenPage, run: StreamRun
 ) -> None:
     page = open_page(f"/plan?run={RUN}&unit={UNIT}")
+    expect(page.locator(".pw-card").first).to_be_visible()
     settled(page)
     join = next(node for node in graph_at(run, SHARING + 1).nodes if node.role == "join")
     pill = page.locator(f"[data-edge$='>{join.id}'] .pw-queue").first
