@@ -42,7 +42,7 @@ function operatorTexts(node, facts) {
 function stateTexts(node, facts) {
   const { size, saved_bytes: saved } = sizesOf(facts.values[node.entity]);
   if (size === undefined) return { big: "", word: node.note || node.word, small: "" };
-  return { big: show(size, "si"), word: "tuples", small: saved === undefined ? node.note || "" : `sharing saves ${show(saved, "si")}B` };
+  return { big: show(size, "si"), word: "tuples", small: saved === undefined ? node.note || "" : `saves ${show(saved, "si")}B` };
 }
 
 const TEXTS = { source: sourceTexts, output: outputTexts, step: stepTexts, operator: operatorTexts, synopsis: stateTexts, store: stateTexts };

@@ -12,6 +12,7 @@ FORMS: dict[str, Format] = {
     "tuples": "int",
     "tuples/s": "si",
     "bytes": "si",
+    "number": "si",
     "ms": "ms",
     "visits/tuple": "f2",
     "decisions": "int",
@@ -32,4 +33,4 @@ def form_of(unit: str) -> Format:
 
 def shown_unit(unit: str) -> str:
     """The unit to print beside the written value: '' where the form carries it."""
-    return "" if unit in ("prob", "ms") else unit
+    return "" if unit in ("prob", "ms", "number") else unit

@@ -86,7 +86,7 @@ STREAM: Final = Vocabulary(
             "tuples in the relation it answers; not known of a query that an earlier run began",
         ),
         "answer_value": Property(
-            "",
+            "number",
             ("query",),
             "last numeric column of the newest element with sign + of the batch",
         ),

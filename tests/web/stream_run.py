@@ -48,12 +48,13 @@ class StreamRun(EngineRun):
             stored={"Zones": StoredRelation("Zones", ZONES, pa.table(names))},
         )
 
-    def seconds(self, n_batches: int = 1) -> Self:
-        """Batches of SECONDS ticks: twelve trips a tick in a burst, else four; rain moves about."""
+    def seconds(self, n_batches: int = 1, times: int = 1) -> Self:
+        """Batches of SECONDS ticks: twelve trips a tick in a burst, else four, as many times as
+        told; rain moves about."""
         for _ in range(n_batches):
             first = self.batch_id * SECONDS
             ticks = range(first, first + SECONDS)
-            rides = [trip for t in ticks for trip in trips(t)]
+            rides = [trip for t in ticks for trip in trips(t, times)]
             weather = [
                 {"t": t, "zone": t // 5 % 4, "rain": int(t // 10 % 3 == 0)} for t in ticks[::5]
             ]
@@ -61,9 +62,9 @@ class StreamRun(EngineRun):
         return self
 
 
-def trips(t: int) -> list[dict[str, Any]]:
+def trips(t: int, times: int = 1) -> list[dict[str, Any]]:
     """The trips of a tick."""
-    return [_trip(t, n) for n in range(12 if t % SECONDS < 5 else 4)]
+    return [_trip(t, n) for n in range(times * (12 if t % SECONDS < 5 else 4))]
 
 
 def _trip(t: int, n: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 RUN = "trips"
+CROWD = "crowd"
 N_BATCHES = 6
 VIEWS = [("light", 1440, 900), ("dark", 1280, 720)]
 
@@ -30,6 +31,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def run(site: Site) -> Iterator[StreamRun]:
     """The running run."""
     made = StreamRun(Path(site.path), RUN).seconds(N_BATCHES)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def crowd(site: Site) -> Iterator[StreamRun]:
+    """A run with enough tuples in a batch for several instants, and more at its beginning than
+    the processor works off."""
+    made = StreamRun(Path(site.path), CROWD).seconds(3, times=40)
     yield made
     made.close()
 
@@ -88,17 +98,16 @@ def test_a_stream_has_no_relation_and_leads_to_its_plan(open_page: OpenPage) -> 
 
 @pytest.mark.parametrize(("scheme", "width", "height"), VIEWS)
 def test_queues_within_the_batch_and_chains_are_drawn(
-    open_page: OpenPage, run: StreamRun, scheme: str, width: int, height: int
+    open_page: OpenPage, crowd: StreamRun, scheme: str, width: int, height: int
 ) -> None:
-    page = open_page(f"/matrix?run={RUN}&unit={UNIT}", scheme=scheme, width=width, height=height)
-    stored = run.reader.matrix(RUN, "queue curve", None, UNIT)
+    page = open_page(f"/matrix?run={CROWD}&unit={UNIT}", scheme=scheme, width=width, height=height)
+    stored = crowd.reader.matrix(CROWD, "queue curve", None, UNIT)
     assert stored is not None
     graph = "document.querySelector('#pw-queue-curves-graph .js-plotly-plot')"
     until(page, f"{graph} && {graph}.data && {graph}.data.length > 1")
     assert page.evaluate(f"{graph}.data.every(t => t.stackgroup === 'queues')")
-    drawn = page.evaluate(f"{graph}.data.reduce((s, t) => s + t.y[t.y.length - 1], 0)")
-    ends = [next((v for v in reversed(row) if v is not None), 0) for row in stored.matrix.values]
-    assert drawn == sum(ends)
+    drawn = page.evaluate(f"{graph}.data.reduce((s, t) => s + t.y[0], 0)")
+    assert drawn == sum(row[0] for row in stored.matrix.values) > 0
     charts = "document.querySelector('#pw-chains-graph .js-plotly-plot')"
     until(page, f"{charts} && {charts}.data && {charts}.data.length > 1")
     pair = page.locator(".pw-chain-pair section")
@@ -111,6 +120,13 @@ def test_queues_within_the_batch_and_chains_are_drawn(
     page.keyboard.press("t")
     queues = page.get_by_role("region", name="Queues in batch")
     expect(queues.locator("tbody tr")).to_have_count(len(stored.matrix.rows))
+
+
+def test_a_small_batch_has_no_curve_and_says_so(open_page: OpenPage) -> None:
+    page = open_page(f"/matrix?run={RUN}&unit={UNIT}")
+    panel = page.locator("#pw-queue-curves")
+    expect(panel).to_contain_text("at one instant")
+    expect(panel.get_by_role("row", name="Trips → [Rows 20]").first).to_be_visible()
 
 
 def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: StreamRun) -> None:

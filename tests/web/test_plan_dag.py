@@ -160,7 +160,7 @@ def test_a_store_is_shared_by_stubs_that_point_at_it(open_page: OpenPage, run: S
     assert saved is not None
     assert saved > 0
     card = page.locator(f".pw-card[data-id='{store.id}']")
-    expect(card).to_contain_text("sharing saves")
+    expect(card).to_contain_text("saves")
     card.click()
     inspector = page.locator("#plan-inspector")
     expect(inspector.get_by_role("row", name="saved_bytes")).to_be_visible()

@@ -57,7 +57,7 @@ def samples(
             "answer_tuples": (n, "tuples"),
             "net_tuples": (report.net.get(query, 0), "tuples"),
             "relation_tuples": (None if layout.plan.answers[query].is_stream else size, "tuples"),
-            "answer_value": (_answer_value(report, query), ""),
+            "answer_value": (_answer_value(report, query), "number"),
         }
         found += samples_of(entity_id(layout.unit_id, "query", query), answer)
     return found + samples_of(unit_entity(layout.unit_id), _unit(layout, report, n_shards, busy))

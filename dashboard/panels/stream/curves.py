@@ -29,6 +29,9 @@ def draw(view: CurvesView, sheet: Sheet) -> Drawing:
     """The stack and its table."""
     if not view.queues:
         return Drawing(note=f"nothing waited in batch {view.batch}")
+    table = _table(view, sheet.context)
+    if len(view.times) < 2:
+        return Drawing(table, table=table, note=f"batch {view.batch} {_AT_ONCE}")
     totals = view.totals
     most = max(totals)
     note = (
@@ -36,9 +39,10 @@ def draw(view: CurvesView, sheet: Sheet) -> Drawing:
         f"{view.times[totals.index(most)]} · mean {show(sum(totals) / len(totals), 'f2')}"
     )
     figure = draw_curves(view, sheet.theme)
-    return Drawing(figure=figure, height=HEIGHT, table=_table(view, sheet.context), note=note)
+    return Drawing(figure=figure, height=HEIGHT, table=table, note=note)
 
 
+_AT_ONCE: Final = "was small enough to be worked off at one instant: no curve, only the most"
 _COLUMNS: Final = (
     TableColumn("Queue"),
     TableColumn("at most", "int", "tuples", "most that waited in it at once"),
