@@ -148,7 +148,7 @@ class WithoutSpark:
         names = pa.array([file.name for file in sorted(spooled.iterdir())])
         rows = RowSource(spooled, {tag_of(self._name): self._name}, (), False)
         paths = pa.RecordBatch.from_arrays([names], names=[PATH])
-        found = self._batches.merge(job, [run_task(job, rows, 0, [paths])])
+        found = self._batches.merge(job, run_task(job, rows, 0, [paths]))
         self._batches.publish(job, found)
         self._loop.end_batch(batch_result(batch_id, found, {}, timings))
         return Took(time.perf_counter() - started, time.process_time() - spent)

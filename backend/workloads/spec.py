@@ -97,10 +97,12 @@ class RelationSpec:
 
 @dataclass(frozen=True, slots=True)
 class SinkSpec:
-    """Where matched tuples go; path None: the engine chooses. format: parquet, json or csv."""
+    """Where matched tuples go; path None: the engine chooses. format: parquet, json or csv.
+    compact: small files are merged."""
 
     path: str | None = None
     format: str = "parquet"
+    compact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +390,10 @@ def _checked(table: TomlTable, key: str, value: object, known: Mapping[str, Knob
 
 
 def _sink(table: TomlTable) -> SinkSpec:
-    table.only(("path", "format"))
+    table.only(("path", "format", "compact"))
+    compact = table.values.get("compact", True)
+    if not isinstance(compact, bool):
+        raise table.refuse(f"compact must be true or false, not {kind_of(compact)}")
     format_name = (table.text("format") or "parquet").lower()
     if format_name not in SINK_FORMATS:
         hint = (
@@ -396,4 +401,4 @@ def _sink(table: TomlTable) -> SinkSpec:
         )
         raise table.refuse(f"format {format_name!r} is unknown{hint}")
     path = table.text("path")
-    return SinkSpec(None if path is None else beside(table.path, path), format_name)
+    return SinkSpec(None if path is None else beside(table.path, path), format_name, compact)

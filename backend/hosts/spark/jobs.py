@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from backend.hosts.batches import Batches, Found, Timings
+from backend.hosts.batches import Batches, BatchFound, Timings
 from backend.hosts.contract import InputSource
 from backend.hosts.networks import HostJob, Networks
 from backend.hosts.spark.parcel import Shipping
@@ -29,10 +29,14 @@ _TARGET: Final = "_target"
 
 class BatchJobs:
     """Runs batches and publishes their results. inputs: what they read; sink: its path is the run's
-    own folder; places: where networks keep state."""
+    own folder; places: where networks keep state, None where there are none."""
 
     def __init__(
-        self, session: SparkSession, inputs: Sequence[InputSource], sink: SinkSpec, places: Places
+        self,
+        session: SparkSession,
+        inputs: Sequence[InputSource],
+        sink: SinkSpec,
+        places: Places | None = None,
     ) -> None:
         self._batches, self._shipping = Batches(inputs, sink, places), Shipping(session)
         self._n_tasks = session.sparkContext.defaultParallelism
@@ -43,7 +47,9 @@ class BatchJobs:
         """Of the run."""
         return self._batches.networks
 
-    def run(self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings) -> Found:
+    def run(
+        self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings
+    ) -> BatchFound:
         """Run a batch; what was taken from its inputs. frame: its rows, which come as ``rows``
         says."""
         job = self._batches.job(plan)

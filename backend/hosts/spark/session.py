@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import sys
@@ -23,6 +24,8 @@ STACK = "-Xss8m"
 WRITTEN_WITHIN_S = 300
 #: Java answers through a buffer of twice so many bytes.
 SEGMENT_BYTES = 4096
+#: Attempts at a task before its batch fails.
+TASK_ATTEMPTS = 4
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
@@ -70,7 +73,7 @@ def build_session(
     if master.startswith("local"):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     scratch.mkdir(parents=True, exist_ok=True)
-    builder = SparkSession.builder.master(master).appName(name)
+    builder = SparkSession.builder.master(patient(master)).appName(name)
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
     own = dict(conf or {})
@@ -86,6 +89,12 @@ def build_session(
     session.sparkContext.setLogLevel("ERROR")
     _take_answers_at_once(session)
     return session
+
+
+def patient(master: str) -> str:
+    """The master; a local one repeats a task whose worker was killed, as clusters do."""
+    local = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
+    return master if local is None else f"local[{local[1] or 1},{TASK_ATTEMPTS}]"
 
 
 def _take_answers_at_once(session: SparkSession) -> None:

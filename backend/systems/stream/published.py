@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from backend.model.ids import entity_id, unit_entity
-from backend.operators.network.plan import JoinOp, StreamInput
+from backend.operators.network.plan import JoinOp
 from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.chaining import Chaining
@@ -32,10 +32,12 @@ def samples(
     queries that answer, to the batch they are registered since."""
     found: list[Sample] = []
     busy = sum(one.busy_ns for one in report.operators.values())
+    for stream, n in arrived(layout, report).items():
+        found += samples_of(layout.input(stream), _input(stream, n, report, seconds))
     for id, words in layout.words.items():
         counts = report.operators.get(id, OperatorCounts())
-        found += samples_of(layout.operator(id), _operator(counts, busy, seconds))
-        found += samples_of(layout.operator(id), _special(layout, id, counts, report, chaining))
+        found += samples_of(layout.node(id), _operator(counts, busy, seconds))
+        found += samples_of(layout.node(id), _special(layout, id, counts, chaining))
         if words.keeps:
             own: Values = {
                 "size_tuples": (counts.n_tuples, "tuples"),
@@ -72,22 +74,24 @@ def _operator(counts: OperatorCounts, busy_ns: int, seconds: float | None) -> Va
     return found
 
 
-def _special(
-    layout: NetworkLayout,
-    id: str,
-    counts: OperatorCounts,
-    report: NetworkReport,
-    chaining: Chaining,
-) -> Values:
+def _input(stream: str, n: int, report: NetworkReport, seconds: float | None) -> Values:
+    found: dict[str, tuple[float | None, str]] = {
+        "reached_tuples": (n, "tuples"),
+        "late_tuples": (report.n_late.get(stream, 0), "tuples"),
+        "pending_tuples": (report.pending.get(stream, 0), "tuples"),
+    }
+    if seconds:
+        found["in_per_s"] = (n / seconds, "tuples/s")
+    return found
+
+
+def _special(layout: NetworkLayout, id: str, counts: OperatorCounts, chaining: Chaining) -> Values:
     """What not all operators have."""
     work = layout.plan.operator(id).work
     found: dict[str, tuple[float | None, str]] = {}
     if id in chaining.slopes:
         slope, number = chaining.slopes[id]
         found |= {"chain_number": (number, ""), "chain_slope": (slope, "tuples/us")}
-    if isinstance(work, StreamInput):
-        found["late_tuples"] = (report.n_late.get(work.stream, 0), "tuples")
-        found["pending_tuples"] = (report.pending.get(work.stream, 0), "tuples")
     if isinstance(work, JoinOp):
         probes = counts.counters.get("probes")
         found["probes"] = (probes, "probes")
@@ -110,16 +114,8 @@ def _queue(curve: QueueCurve, seconds: float | None) -> Values:
 
 
 def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
-    n_in = sum(
-        counts.n_in
-        for id, counts in report.operators.items()
-        if id in layout.words and layout.words[id].role == "input"
-    )
-    visits = sum(
-        counts.n_in
-        for id, counts in report.operators.items()
-        if id in layout.words and layout.plan.operator(id).inputs
-    )
+    n_in = sum(arrived(layout, report).values())
+    visits = sum(counts.n_in for id, counts in report.operators.items() if id in layout.words)
     return {
         "heartbeat": (report.heartbeat, "ticks"),
         "pending_tuples": (sum(report.pending.values()), "tuples"),
@@ -162,7 +158,7 @@ def progress_matrix(
     for number, path in enumerate(steps):
         for step, point in zip(path, progress(path)[1:], strict=True):
             slope, chain = chaining.slopes.get(step.id, (None, None))
-            rows.append(layout.operator(step.id))
+            rows.append(layout.node(step.id))
             values.append([number, point.time, point.size, chain, slope])
     columns = ("path", "time_us", "size", "chain", "chain_slope")
     names = [layout.names[step.id] for path in steps for step in path]
@@ -174,6 +170,15 @@ def progress_matrix(
         values=values,
         row_stats={"name": names},
     )
+
+
+def arrived(layout: NetworkLayout, report: NetworkReport) -> dict[str, int]:
+    """Stream -> its tuples that came into the network in a batch."""
+    counts = report.operators
+    return {
+        stream: max((counts[id].n_in for id in ids if id in counts), default=0)
+        for stream, ids in layout.streams.items()
+    }
 
 
 def mean_waiting(report: NetworkReport) -> float:

@@ -114,11 +114,11 @@ def test_time_waits_for_the_slowest_stream() -> None:
         {"T": rows([5])},
         {"T": rows([12], 1)},
     )
-    assert (first.released.heartbeat, first.slowest) == (0, {"T"})
-    assert (second.released.heartbeat, second.slowest) == (3, {"T"})
+    assert (first.released.heartbeat, first.slowest) == (0, frozenset("T"))
+    assert (second.released.heartbeat, second.slowest) == (3, frozenset("T"))
     assert second.released.rows["S"].tau.tolist() == [1, 2]
     assert len(second.state.pending["T"]) == 1
-    assert (third.released.heartbeat, third.slowest) == (9, {"S"})
+    assert (third.released.heartbeat, third.slowest) == (9, frozenset("S"))
     assert third.released.rows["T"].tau.tolist() == [5]
 
 

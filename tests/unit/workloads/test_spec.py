@@ -220,7 +220,11 @@ def test_the_stream_tables(tmp_path: Path, old: str, new: str, message: str) -> 
         ("[knobs]\nmu = 11", "[knobs] mu = 11 refused: allowed 0..10"),
         ("[knobs]\nmu = [1]", "[knobs] mu must be a number, a word or true/false, not a list"),
         ("[sink]\nformat = 'parket'", "format 'parket' is unknown; did you mean 'parquet'?"),
-        ("[sink]\nfolder = 'x'", "[sink] has an unknown key 'folder'; allowed: path and format"),
+        (
+            "[sink]\nfolder = 'x'",
+            "[sink] has an unknown key 'folder'; allowed: path, format and compact",
+        ),
+        ("[sink]\ncompact = 'no'", "[sink] compact must be true or false, not a string"),
     ],
 )
 def test_the_other_tables(tmp_path: Path, line: str, message: str) -> None:

@@ -1,0 +1,257 @@
+"""What every host does with networks: the same answers, whatever the batches and the shards."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from backend.hosts.contract import BatchLoop, InputSource
+from backend.hosts.local import LocalHost
+from backend.model.schema import Attribute, Schema
+from backend.operators.network.job import NetworkJob, StreamTime
+from backend.operators.network.plan import (
+    AggregateCall,
+    AggregateOp,
+    JoinOp,
+    NetworkPlan,
+    PlannedAnswer,
+    PlannedOperator,
+    ShardGroup,
+    StreamInput,
+    WindowOp,
+)
+from backend.workloads.sources import MemorySource
+from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
+from tests.loops import FixedLoop
+
+S, T = Schema.parse("at bigint, key string, v int"), Schema.parse("at bigint, key string, w double")
+SCHEMAS = {"S": S, "T": T}
+N = {"S": 600, "T": 240}
+SPAN, RANGE = 200, 10
+Answers = Counter[tuple[Any, ...]]
+Make = Callable[..., Any]
+
+
+@pytest.fixture(params=["memory", "folder", pytest.param("spark", marks=pytest.mark.spark)])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    """Makes a host of the kind for a loop, inputs, a sink, and tuples of a batch."""
+    if request.param != "spark":
+        folder = None if request.param == "memory" else tmp_path / "run"
+
+        def here(
+            loop: BatchLoop, inputs: Sequence[InputSource], sink: SinkSpec, n_tuples: int
+        ) -> LocalHost:
+            return LocalHost(loop, inputs, sink, n_tuples, once=True, folder=folder)
+
+        yield here
+        return
+    from backend.hosts.spark.runner import RunHost
+
+    spark = request.getfixturevalue("spark")
+
+    def on_spark(
+        loop: BatchLoop, inputs: Sequence[InputSource], sink: SinkSpec, n_tuples: int
+    ) -> RunHost:
+        return RunHost(spark, loop, inputs, sink, tmp_path / "run", True)
+
+    yield on_spark
+
+
+def rows(stream: str) -> list[list[Any]]:
+    """In order of time but for a tick or two; some keys are NULL, some tuples do not fit."""
+    rng = random.Random(stream)
+    found: list[list[Any]] = []
+    for k in range(N[stream]):
+        at = max(0, k * SPAN // N[stream] - rng.choice([0, 0, 0, 1, 2]))
+        key = rng.choice(["a", "b", "c", "d", {}])
+        found.append([at, key, rng.randint(0, 3) if stream == "S" else rng.choice([0.5, 1.5])])
+    found[50] = ["x", "a", 1]
+    return found
+
+
+def inputs() -> list[InputSource]:
+    return [
+        InputSource(
+            StreamSpec(name, schema, SourceSpec("memory"), "at"), MemorySource(rows(name), schema)
+        )
+        for name, schema in SCHEMAS.items()
+    ]
+
+
+def network(n_shards: int, disorder: int = 2) -> NetworkJob:
+    """How many S of each key in the last ticks; S beside the newest of T; and T's newest alone."""
+    key, v, w = Attribute("key", "string"), Attribute("v", "int"), Attribute("w", "double")
+    count = AggregateCall("count", None, False, "bigint")
+    operators = (
+        PlannedOperator("S", StreamInput("S", (1, 2)), (), (key, v)),
+        PlannedOperator("S range", WindowOp("range", RANGE), ("S",), (key, v), True),
+        PlannedOperator(
+            "count", AggregateOp((0,), (count,)), ("S range",), (key, Attribute("n", "bigint"))
+        ),
+        PlannedOperator("T", StreamInput("T", (1, 2)), (), (key, w)),
+        PlannedOperator("T rows", WindowOp("rows", 7), ("T",), (key, w), True),
+        PlannedOperator(
+            "join",
+            JoinOp((((0, 0), (1, 0)),)),
+            ("S range", "T rows"),
+            (key, v, Attribute("key2", "string"), w),
+        ),
+        PlannedOperator("T alone", StreamInput("T", (2,)), (), (w,)),
+        PlannedOperator("newest", WindowOp("rows", 2), ("T alone",), (w,), True),
+    )
+    answers = {
+        "n": PlannedAnswer("count", False),
+        "both": PlannedAnswer("join", False),
+        "last two": PlannedAnswer("newest", False),
+    }
+    keyed = ("S", "S range", "count", "T", "T rows", "join")
+    groups = (
+        ShardGroup(keyed, {"S": 0, "T": 0}, "all by key"),
+        ShardGroup(("T alone", "newest"), {}, "no key"),
+    )
+    times = {name: StreamTime("at", disorder=disorder) for name in SCHEMAS}
+    return NetworkJob(NetworkPlan(operators, answers, groups), SCHEMAS, times, n_shards=n_shards)
+
+
+def answers(folder: Path) -> Answers:
+    """(query, columns ..., tau, sign) of the sink; each file is in order of time."""
+    found: Answers = Counter()
+    for query in folder.glob("query=*"):
+        assert (query / "batch-00000000-00000.parquet").exists()
+        for file in query.glob("batch-*.parquet"):
+            table = pq.ParquetFile(file).read()
+            assert table.column_names[-2:] == ["tau", "sign"]
+            tau = table.column("tau").to_pylist()
+            assert tau == sorted(tau)
+            columns = [column.to_pylist() for column in table.columns]
+            found.update((query.name, *row) for row in zip(*columns, strict=True))
+    return found
+
+
+def counted() -> Answers:
+    """The first query by its definition, tick by tick."""
+    found: Answers = Counter()
+    tuples = [(at, None if key == {} else key) for at, key, _ in rows("S") if at != "x"]
+    before: set[tuple[Any, int]] = set()
+    for tick in range(SPAN):
+        there = Counter(key for at, key in tuples if tick - RANGE <= at <= tick)
+        now = set(there.items())
+        found.update(("query=n", key, n, tick, 1) for key, n in now - before)
+        found.update(("query=n", key, n, tick, -1) for key, n in before - now)
+        before = now
+    return found
+
+
+def run(
+    make: Make, out: Path, job: NetworkJob, n_tuples: int, knobs: Mapping[str, int] | None = None
+) -> FixedLoop:
+    turned = {(name, knob): n for knob, n in (knobs or {}).items() for name in SCHEMAS}
+    loop = FixedLoop({}, turned, networks=lambda batch_id: {"stream": job})
+    host = make(loop, inputs(), SinkSpec(str(out)), n_tuples)
+    assert host.run() == "the stream reached its end"
+    return loop
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """In one batch, in one shard, in this process."""
+    out = tmp_path_factory.mktemp("whole")
+
+    def here(loop: BatchLoop, sources: Sequence[InputSource], sink: SinkSpec, n: int) -> LocalHost:
+        return LocalHost(loop, sources, sink, n, once=True)
+
+    run(here, out, network(1), 10_000)
+    found = answers(out)
+    assert {key for key in found if key[0] == "query=n"} == set(counted())
+    assert sum(key[0] == "query=both" for key in found) > 500
+    assert sum(key[0] == "query=last%20two" for key in found) > 100
+    return found
+
+
+@pytest.mark.parametrize("n_shards", [1, 2])
+def test_answers_are_the_same_whatever_the_batches_and_shards(
+    make: Make, tmp_path: Path, expected: Answers, n_shards: int
+) -> None:
+    job = network(n_shards)
+    loop = run(make, tmp_path / "out", job, 61, {"max_batch_tuples": 90})
+    assert answers(tmp_path / "out") == expected
+    assert len(loop.results) >= 6
+    assert loop.total("S", "n_tuples") == N["S"] - 1
+    assert loop.total("T", "n_misfits") == 1
+    assert all(one.inputs["S"].n_tuples <= 90 for one in loop.results)
+    units = [one.units["stream"] for one in loop.results]
+    assert sum(unit.n_tuples for unit in units) == N["S"] + N["T"] - 2
+    sunk = Counter(key[0] for key in expected.elements())
+    told = Counter[str]()
+    for unit in units:
+        told.update(unit.matched_by_query)
+    assert dict(told) == {
+        "n": sunk["query=n"],
+        "both": sunk["query=both"],
+        "last two": sunk["query=last%20two"],
+    }
+    assert units[-1].report.heartbeat == SPAN
+    assert units[0].report.attached == {"new": n_shards}
+    assert sum(unit.report.attached.get("arena", 0) for unit in units[1:]) >= len(units) - 2
+    assert loop.results[-1].inputs["S"].ended
+    assert not list((tmp_path / "out").rglob("_staging*"))
+
+
+def test_late_tuples_are_kept_aside_once(make: Make, tmp_path: Path) -> None:
+    loop = run(make, tmp_path / "out", network(2, disorder=1), 10_000)
+    given = [row for row in rows("S") if row[0] != "x"]
+    late, high = [], 0
+    for row in given:
+        late += [row] if row[0] < high - 1 else []
+        high = max(high, row[0])
+    assert len(late) > 10
+    assert loop.total("S", "n_misfits") == len(late) + 1
+    assert loop.total("S", "n_tuples") == N["S"] - len(late) - 1
+    files = (tmp_path / "out" / "stream=S" / "_misfits").glob("batch-*.json")
+    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    found = [json.loads(line["raw"]) for line in lines if line["error"].startswith("late: ")]
+    names = [{k: v for k, v in zip(S.names, row, strict=True) if v != {}} for row in late]
+    assert sorted(found, key=str) == sorted(names, key=str)
+
+
+def test_a_query_that_comes_later_begins_then(make: Make, tmp_path: Path) -> None:
+    """It sees what has a time from the heartbeat on at which it came."""
+    whole = network(2)
+    fewer = NetworkPlan(
+        whole.plan.operators[3:5],
+        {"newest of T": PlannedAnswer("T rows", False)},
+        (ShardGroup(("T", "T rows"), {"T": 0}, "by key"),),
+    )
+    early = NetworkJob(fewer, SCHEMAS, whole.streams, n_shards=2)
+    loop = FixedLoop(
+        {},
+        {(name, "max_batch_tuples"): 90 for name in SCHEMAS},
+        networks=lambda batch_id: {"stream": whole if batch_id >= 2 else early},
+    )
+    make(loop, inputs(), SinkSpec(str(tmp_path / "out")), 61).run()
+    began = loop.results[1].units["stream"].report.heartbeat
+    assert 0 < began < SPAN
+    found = {key[1:] for key in answers_of(tmp_path / "out" / "query=n")}
+    wanted = set()
+    tuples = [(at, None if key == {} else key) for at, key, _ in rows("S") if at != "x"]
+    before: set[tuple[Any, int]] = set()
+    for tick in range(began, SPAN):
+        last = max(began, tick - RANGE)
+        now = set(Counter(key for at, key in tuples if last <= at <= tick).items())
+        wanted |= {(key, n, tick, 1) for key, n in now - before}
+        wanted |= {(key, n, tick, -1) for key, n in before - now}
+        before = now
+    assert found == wanted
+
+
+def answers_of(folder: Path) -> Iterator[tuple[Any, ...]]:
+    for file in folder.glob("batch-*.parquet"):
+        columns = [column.to_pylist() for column in pq.ParquetFile(file).read().columns]
+        yield from ((folder.name, *row) for row in zip(*columns, strict=True))
