@@ -135,6 +135,11 @@ class Loop:
         """Inputs that have failed, and why."""
         return dict(self._inputs.failed)
 
+    @property
+    def totals(self) -> Totals:
+        """What was counted since the run began, over kills of it."""
+        return self._totals
+
     def input_knob(self, input: str, name: str) -> KnobValue:
         """The value in force of a knob of a replayed input."""
         return self.settings.scopes[source_id(input)].values[name]

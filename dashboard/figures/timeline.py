@@ -89,7 +89,7 @@ def draw_timeline(
             *loop_boxes(loops, colours),
         ],
         uirevision="timeline",
-        meta=_clock(view),
+        meta={**_clock(view), "values": list(axes)[: len(view.panels)]},
         **axes,
     )
     return figure

@@ -81,11 +81,11 @@ def backend(folder: Path) -> Iterator[Live]:
     try:
         yield Live(process, store)
     finally:
-        family = psutil.Process(process.pid).children(recursive=True) if not process.poll() else []
+        with suppress(psutil.NoSuchProcess):
+            for one in psutil.Process(process.pid).children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    one.kill()
         process.kill()
-        for one in family:
-            with suppress(psutil.NoSuchProcess):
-                one.kill()
         process.wait()
 
 

@@ -139,7 +139,7 @@ def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
 def test_an_address_is_a_moment_and_back(
     ask: Ask, search: str, expected: dict[str, object]
 ) -> None:
-    names = ("run", "at", "node", "show", "unit", "heat", "tables", "span")
+    names = ("run", "at", "node", "show", "unit", "heat", "tables", "span", "scale")
     empty = {**dict.fromkeys(names), "frozen": False}
     moment = ask("address", "m.parse('/plan', text)", text=search)
     assert moment == {"path": "/plan", **empty, **expected}
@@ -415,3 +415,55 @@ def test_the_first_page_waits_for_slow_modules_and_asks_for_everything_once(
     page.wait_for_load_state("networkidle")
     drawn = [text for text in asked if text.startswith('{"output":"pw-page.children"')]
     assert len(drawn) == 1
+
+
+@pytest.mark.parametrize(
+    ("span", "first", "last"),
+    [
+        (None, 0, 100),
+        ("5m", 70, 100),
+        ("1h", 0, 100),
+        ("20-60", 20, 60),
+        ("90-900", 90, 100),
+        ("900-950", 99, 100),
+        ("60-20", 60, 61),
+        ("nonsense", 0, 100),
+    ],
+)
+def test_a_span_is_a_range_of_batches(ask: Ask, span: str | None, first: int, last: int) -> None:
+    times = [[batch, 1000 + 10 * batch] for batch in range(0, 101, 5)]
+    whole = {"first": 0, "last": 100}
+    found = ask("times", "m.spanOf(span, whole, times)", span=span, whole=whole, times=times)
+    assert found == {"first": first, "last": last}
+
+
+def test_batches_and_times_go_there_and_back(ask: Ask) -> None:
+    times = [[0, 10.0], [4, 12.0], [5, 30.0]]
+    told = ask(
+        "times", "all.map((b) => m.timeOf(times, b))", times=times, all=[0, 2, 4, 5, 9, None]
+    )
+    assert told == [10, 11, 12, 30, 30, None]
+    found = ask(
+        "times", "all.map((t) => m.batchOf(times, t))", times=times, all=[0, 11, 12, 29, 99]
+    )
+    assert found == [0, 2, 4, 4, 5]
+    assert ask("times", "[m.timeOf([], 3), m.batchOf([], 3)]") == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "top", "cut"),
+    [
+        ([28_000, *[120] * 40], 132, 1),
+        ([120] * 40, 120, 0),
+        ([*[120] * 40, 28_000], 28_000, 0),
+        ([*[3] * 20, *[12] * 20], 12, 0),
+        ([28_000, 120, 130], 28_000, 0),
+        ([0] * 30, 0, 0),
+        ([], 0, 0),
+    ],
+)
+def test_a_scale_is_not_flattened_by_a_few(
+    ask: Ask, numbers: list[float], top: float, cut: int
+) -> None:
+    found = ask("times", "m.robustTop(numbers)", numbers=numbers)
+    assert found == {"top": pytest.approx(top), "cut": cut}

@@ -18,11 +18,18 @@ _FULL: Final = "No space left on device"
 _AGAIN: Final = "start the same command again, and the run goes on"
 
 
-def why_failed(error: Exception, session: SparkSession) -> tuple[str, bool]:
+def java_of(session: SparkSession) -> subprocess.Popen[bytes] | None:
+    """The process Spark runs in; None where another program started it."""
+    found: subprocess.Popen[bytes] | None
+    found = getattr(session.sparkContext._gateway, "proc", None)
+    return found
+
+
+def why_failed(error: Exception, java: subprocess.Popen[bytes] | None) -> tuple[str, bool]:
     """What ended the run, and whether it is something people meet: else it is a defect of ours."""
-    java = java_end(session)
-    if java is not None:
-        return f"Java died ({java}); {_AGAIN}", True
+    end = None if java is None else _end_of(java)
+    if end is not None:
+        return f"Java died ({end}); {_AGAIN}", True
     known = isinstance(error, StoreError | RunFailed | InputsFailed)
     text = str(error) if known else cause(error)
     if _FULL in text:
@@ -30,11 +37,8 @@ def why_failed(error: Exception, session: SparkSession) -> tuple[str, bool]:
     return text, known or isinstance(error, OSError)
 
 
-def java_end(session: SparkSession) -> str | None:
-    """How Spark's Java ended, None while it runs."""
-    process = getattr(session.sparkContext._gateway, "proc", None)
-    if process is None:
-        return None
+def _end_of(process: subprocess.Popen[bytes]) -> str | None:
+    """How a process ended, None while it runs."""
     try:
         status = process.wait(timeout=GONE_WITHIN_S)
     except subprocess.TimeoutExpired:

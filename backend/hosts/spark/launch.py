@@ -21,8 +21,8 @@ from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, goes_on, obstacle
 from backend.hosts.contract import InputSource
-from backend.hosts.spark.endings import why_failed
-from backend.hosts.spark.once import taken_once
+from backend.hosts.spark.endings import java_of, why_failed
+from backend.hosts.spark.once import nothing_decided, taken_once
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import read_at_once
@@ -132,11 +132,11 @@ class Launch:
             state: RunState = "ended"
             note = host.run()
         except Exception as error:
-            note, is_known = why_failed(error, session)
+            note, is_known = why_failed(error, java_of(session))
             if not is_known:
                 log.exception("run %s broke off", loop.run.id)
             state = "failed"
-        for line in loop.aside.summary(self._sink(loop.run.id).path or ""):
+        for line in self._last_words(loop):
             log.warning("%s", line)
         try:
             loop.finish({} if self._host is None else self._host.failures)
@@ -146,6 +146,15 @@ class Launch:
             log.error("the store could not be told: %s", error)
             return False
         return state == "ended" and not loop.failed_inputs
+
+    def _last_words(self, loop: Loop) -> list[str]:
+        """What who started the run should know, whatever its end."""
+        found = loop.aside.summary(self._sink(loop.run.id).path or "")
+        if self.settings.once:
+            totals = loop.totals
+            idle = nothing_decided(self.settings.asked, totals.decisions, totals.tuples)
+            found += [] if idle is None else [idle]
+        return found
 
     def _keeps_rate(self) -> bool:
         """Whether streams come at their rates; says so of knobs that do not act."""

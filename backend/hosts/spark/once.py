@@ -36,6 +36,16 @@ def taken_once(
     return Once(keeps_rate, tuple(said))
 
 
+def nothing_decided(asked: frozenset[str], n_decisions: int, n_tuples: int) -> str | None:
+    """What is said at the end when knobs of systems were asked for and no plan came up for
+    decision; None otherwise."""
+    of_inputs = {RATE.name, AT_END.name}
+    if n_decisions or all(_name(key) in of_inputs for key in asked):
+        return None
+    few = f"{n_tuples} tuples gave no occasion"
+    return f"no plan was reconsidered, {few}: knobs that say when and how had nothing to act on"
+
+
 def _turned(knobs: Mapping[str, object], spec: KnobSpec) -> list[object]:
     return [value for key, value in knobs.items() if _name(key) == spec.name]
 

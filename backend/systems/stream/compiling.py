@@ -97,7 +97,7 @@ class _Making:
         inputs = tuple(self.made(one, since, why) for one in tree.inputs)
         said = repr((tree.work, tree.fields, tree.key, inputs))
         digest = hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
-        id = f"{kind_of(tree)}-{digest}-{since}"
+        id = f"{kind_of(tree.work, len(inputs))}-{digest}-{since}"
         if id not in self.operators:
             self.operators[id] = PlannedOperator(id, tree.work, inputs, tree.fields, tree.fifo)
             self._group[id], self._why[id] = id, why
@@ -127,11 +127,10 @@ class _Making:
         return id
 
 
-def kind_of(tree: OperatorTree) -> str:
+def kind_of(work: OperatorWork, n_inputs: int) -> str:
     """The thesis' name of an operator (table 2.1), or what it reads."""
-    work = tree.work
     if isinstance(work, JoinOp):
-        return "binary-join" if len(tree.inputs) == 2 else "mjoin"
+        return "binary-join" if n_inputs == 2 else "mjoin"
     if isinstance(work, SetOp):
         return work.word
     if isinstance(work, ToStreamOp):

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from dash import Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
+from dashboard.components.attributes import attrs
 from dashboard.components.formats import clock, show
 from dashboard.components.keys import clientside
 from dashboard.components.kinds import event_kind
@@ -160,8 +161,28 @@ def clicks(app: Dash, graph: str, click: str) -> None:
     clientside(app, "timelineClick", Output(click, "data"), Input(graph, "clickData"))
 
 
-def _stores(context: Context, services: Services) -> list[Component]:
-    return [dcc.Store(id=CLICK)]
+#: Scale in the address -> its words and what it does; modules/figure_range.js sets it.
+_SCALES: Final = (
+    ("", "robust", "a few batches of another size, as the first ones, do not flatten the rest"),
+    ("full", "full", "from the lowest to the highest value"),
+    ("log", "log", "logarithmic"),
+)
+
+
+def _controls(context: Context, services: Services) -> list[Component]:
+    buttons = [
+        html.Button(
+            words,
+            type="button",
+            className="pw-segment",
+            title=hint,
+            **attrs(data_pw_scale=name, aria_pressed="false" if name else "true"),
+        )
+        for name, words, hint in _SCALES
+    ]
+    group = html.Span(buttons, className="pw-segments", role="group", **attrs(aria_label="Scale"))
+    note = html.Span(id="pw-scale-note", className="pw-dim")
+    return [dcc.Store(id=CLICK), html.Div(["Scale ", group, " ", note], className="pw-scale")]
 
 
 def _register(app: Dash, services: Services) -> None:
@@ -178,6 +199,6 @@ PANEL: Final = Panel(
     whole=True,
     unit=True,
     chart="Tuple dropping ratio, visits per tuple, throughput and batch time, with events",
-    controls=_stores,
+    controls=_controls,
     register=_register,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.hosts.spark.once import taken_once
+from backend.hosts.spark.once import nothing_decided, taken_once
 from backend.hosts.spark.session import patient
 from backend.model.schema import Schema
 from backend.workloads.spec import SourceSpec, StreamSpec
@@ -30,6 +30,15 @@ def test_a_rate_is_kept_where_it_was_asked_for() -> None:
     assert (found.keeps_rate, found.said) == (True, ())
     found = taken_once({"at_end": "loop", "rate": 5}, frozenset(), streams(None))
     assert found.said == (NO_RATE, NO_LOOP)
+
+
+def test_knobs_without_an_occasion_are_told_of_at_the_end() -> None:
+    said = nothing_decided(frozenset({"mu"}), 0, 6)
+    assert said is not None
+    assert said.startswith("no plan was reconsidered, 6 tuples gave no occasion: knobs that")
+    assert nothing_decided(frozenset({"asc.S/mu"}), 1, 90_000) is None
+    assert nothing_decided(frozenset({"source:S/rate", "at_end"}), 0, 6) is None
+    assert nothing_decided(frozenset(), 0, 6) is None
 
 
 def test_streams_that_spark_reads_wait_for_no_rate() -> None:

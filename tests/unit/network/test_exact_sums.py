@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from backend.operators.network.blocks import Column64
-from backend.operators.network.episodes import Change, EpisodeFinder, Episodes
+from backend.operators.network.episodes import BeforeAfter, EpisodeFinder, Episodes
 from backend.operators.network.exact_sums import FloatSums
 from backend.operators.network.keys import KeyTable
 from backend.operators.network.regions import MemoryRegions
@@ -27,7 +27,7 @@ class Summed:
         slots = table.slots([Column64(np.array(groups))])
         episodes: Episodes = EpisodeFinder().find(slots, np.zeros_like(slots), table.capacity)
         sums.add(episodes, np.array(values), np.full(len(values), delta))
-        counts = Change(*np.ones((2, len(episodes)), np.int64))
+        counts = BeforeAfter(*np.ones((2, len(episodes)), np.int64))
         return [float(value) for value in sums.sums(counts)[1].values]
 
 

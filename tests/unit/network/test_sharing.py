@@ -32,7 +32,8 @@ from backend.operators.network.plan import (
     WindowOp,
 )
 from backend.operators.network.regions import MemoryRegions, Regions
-from backend.operators.network.store_reports import StubReport, store_reports
+from backend.operators.network.reports import StubReport
+from backend.operators.network.store_reports import store_reports
 from backend.operators.network.strings import Strings
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import Arrival, Row, Signed, bag_at, window_at
@@ -290,9 +291,21 @@ def test_a_window_that_comes_later_begins_empty_in_the_shared_store() -> None:
     plan = replace(PLAN, operators=(*PLAN.operators, more))
     shard.batch(plan, {"S": [((1, 1.0), 20 + k, True) for k in range(3)], "T": []}, 23, Schedule())
     assert make(more, shard.around(plan, Clock())).n_tuples == 3
+    assert StubReport("w8", 0, 3, 0) in store_reports(plan, shard.regions)[0].stubs
     less = replace(plan, operators=(S, more), answers={})
     assert make(more, shard.around(less, Clock())).n_tuples == 3
     assert [store.n_tuples for store in store_reports(less, shard.regions)] == [3]
+
+
+@pytest.mark.parametrize("sharing", [True, False])
+def test_what_a_sliding_window_does_not_show_yet_moves_with_it(sharing: bool) -> None:
+    sliding = window(WindowOp("range", 9, 5), S, "w")
+    join = PlannedOperator("j1", ON_FIRST, ("w", "w"), FIELDS * 2)
+    plan = NetworkPlan((S, T, sliding, join), {"j1": PlannedAnswer("j1", False)}, sharing=sharing)
+    shard, row = Shard(), (1, 1.0)
+    shard.batch(plan, {"S": [(row, 1, True)], "T": []}, 4, Schedule())
+    shard.batch(replace(plan, sharing=not sharing), {"S": [], "T": []}, 20, Schedule())
+    assert shard.out["j1"] == [(row + row, 5, 1), (row + row, 15, -1)]
 
 
 def test_layouts_depend_on_the_plan_alone() -> None:
