@@ -27,6 +27,7 @@ import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
 import "./tables.js";
+import "./terms.js";
 import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
