@@ -107,8 +107,8 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
         (
             "Select a, sum(b) As n From S [Range 2] Group By a Having a > 1 and sum(b) > 2",
             """
-            project a, `sum(b)`
-              select `sum(b)` > 2
+            project a, sum(b)
+              select sum(b) > 2
                 aggregate sum(b) by a
                   seq-window [Range 2 ticks]
                     select a > 1
@@ -118,7 +118,7 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
         (
             "Select min(b), min(Distinct b), count(*) From S [Now] Group By a",
             """
-            project `min(b)`, `min(b)`, `count(*)`
+            project min(b), min(b), count(*)
               aggregate min(b), count(*) by a
                 seq-window [Now]
                   stream S
