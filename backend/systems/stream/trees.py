@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from lark import Token
 
@@ -25,11 +26,14 @@ from backend.operators.network.plan import (
     WindowOp,
 )
 
+EVERYWHERE: Final = -1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OperatorTree:
     """An operator over its inputs. key: of a stream or stored relation that is read, the place of
-    the column that says the shard; None: all of it is read where it is read."""
+    the column that says the shard; EVERYWHERE: every shard reads all of it; None: the tree runs in
+    one shard."""
 
     work: OperatorWork
     inputs: tuple[OperatorTree, ...]

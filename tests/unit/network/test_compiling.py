@@ -265,6 +265,13 @@ def test_an_operator_stands_behind_its_inputs_and_in_one_group() -> None:
     assert sorted(grouped) == sorted(seen)
 
 
+def test_what_runs_in_one_shard_is_apart_from_what_every_shard_reads() -> None:
+    spread = "Select S.a From S [Now], R Where S.b > R.a"
+    alone = "Select max(S.a) From S [Now], R Where S.b > R.a"
+    plan = compiled(spread, alone)
+    assert [bool(group.keys) for group in plan.groups] == [True, False]
+
+
 @settings(deadline=None, max_examples=30)
 @given(
     st.lists(query_texts(), min_size=2, max_size=3),
