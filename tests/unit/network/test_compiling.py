@@ -196,6 +196,17 @@ def test_operators_of_a_query(text: str, tree: str) -> None:
     assert tree_of(text) == indent(dedent(tree).strip(), "  ")
 
 
+def test_expressions_that_double_at_each_level_stay_small() -> None:
+    text = "S"
+    for _ in range(25):
+        text = f"(Select a + a As a From {text})"
+    plan = compiled(f"Select a From {text} Where a > 1")
+    assert max(len(repr(one.work)) for one in plan.operators) < 20_000
+    rows: dict[str, Any] = {"S": [((1, 0, "x"), 0)]}
+    found = run_plan(plan, rows, STREAMS, [1])["q0"]
+    assert found == {((2**25,), 0, 1): 1}
+
+
 def test_binary_joins_begin_with_what_is_equal() -> None:
     text = "Select x.a, y.d, z.c From S x, U z, T y Where x.a = y.a and y.d = z.d and x.b < z.e"
     tree = """
