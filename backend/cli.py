@@ -17,7 +17,7 @@ from backend.workloads.spec import Workload, WorkloadError, load_workload, shipp
 from storage.errors import StoreError
 from storage.writer import open_engine_writer
 
-EXIT_FAILED, EXIT_USAGE = 1, 2
+EXIT_FAILED, EXIT_USAGE, EXIT_ALL_ASIDE = 1, 2, 3
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,7 +31,11 @@ def parser() -> argparse.ArgumentParser:
         default="flights",
         help="a workload file, or a shipped workload: " + ", ".join(shipped_workloads()),
     )
-    found.add_argument("--once", action="store_true", help="process what is there, then exit")
+    found.add_argument(
+        "--once",
+        action="store_true",
+        help="process what is there, then exit; status 3 when every tuple was kept aside",
+    )
     found.add_argument(
         "--fresh",
         action="store_true",
@@ -113,9 +117,12 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
             options.master, folder, options.once, begin, conf, asked, registered
         )
         launch = Launch(workload, writer, settings)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: launch.stop())
-        return 0 if launch.execute() else EXIT_FAILED
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+                signal.signal(number, lambda *_: launch.stop())
+        if not launch.execute():
+            return EXIT_FAILED
+        return EXIT_ALL_ASIDE if options.once and launch.all_aside else 0
 
 
 def _folder_of(store: str) -> Path:

@@ -13,6 +13,7 @@ from dashboard.server import Server
 from dashboard.settings import Settings
 from dashboard.tokens import VARIABLE, TokenRefused, find_token
 from storage.errors import StoreError
+from storage.reader import open_reader
 
 BAD_REQUEST = 2
 
@@ -42,8 +43,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def read_settings(arguments: Sequence[str]) -> Settings:
-    """The settings a command line asks for. Raises TokenRefused, NotAStore."""
+    """The settings a command line asks for. Raises TokenRefused, StoreError."""
     options = build_parser().parse_args(arguments)
+    if options.replay:
+        open_reader(options.store).close()  # nothing is left beside a file that is no recording
     return Settings(
         store_url=options.store,
         token=find_token(options.store, os.environ),

@@ -13,7 +13,14 @@ from dashboard.app import LONGEST_BODY_BYTES, create_app
 from dashboard.live import Hub
 from dashboard.services import Services
 from dashboard.settings import Settings
-from storage.store import CommandWriter, open_command_writer, open_engine_writer, open_reader
+from storage.store import (
+    CommandWriter,
+    StoreMissing,
+    StoreReadOnly,
+    open_command_writer,
+    open_engine_writer,
+    open_reader,
+)
 
 #: Answers below this stay in memory; the largest asset has 5 MB.
 _SPILL_BYTES: Final = 64 * 2**20
@@ -90,7 +97,11 @@ def open_services(settings: Settings) -> Services:
     Raises StoreError.
     """
     if not settings.replay:
-        open_engine_writer(settings.store_url).close()
+        try:
+            open_engine_writer(settings.store_url).close()
+        except (StoreMissing, StoreReadOnly):
+            if settings.allow_control:
+                raise
     reader = open_reader(settings.store_url)
     commands: CommandWriter | None = None
     if not settings.why_no_control:

@@ -30,7 +30,7 @@ from dashboard.views.inputs import streams_words
 from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
 
-HEADER_PX: Final = 110
+HEADER_PX: Final = 130
 NAV_PX: Final = {"base": 60, "xl": 184}
 STRIP_POINTS: Final = 600
 _EVENTS_READ: Final = 5000

@@ -116,18 +116,45 @@ def pending(connection: Connection, run_id: str) -> tuple[Command, ...]:
     return tuple(decode.command(row) for row in connection.execute(statement))
 
 
-def refuse_pending(connection: Connection, run_id: str, state: str, time: float) -> int:
-    """Refuse what a run leaves unanswered as it ends; how many."""
+def refuse_left(connection: Connection, run_id: str, state: str, time: float) -> int:
+    """Refuse what a run leaves unanswered as it ends; how many. What an interrupted one leaves
+    waits until the run goes on, but for the wish to stop it."""
+    waits = state == "interrupted"
+    left = [c for c in pending(connection, run_id) if not waits or c.kind == "stop"]
+    return _refuse(
+        connection, left, f"the run {_ENDED[state]} before the next batch boundary", time
+    )
+
+
+def refuse_waiting(connection: Connection, workload: str, time: float) -> tuple[str, ...]:
+    """Refuse what waits for interrupted runs of a workload, of which another run begins; which
+    runs these were."""
+    waiting = (
+        select(CommandRow.run_id)
+        .join(RunRow, RunRow.id == CommandRow.run_id)
+        .outerjoin(AnswerRow, AnswerRow.command == CommandRow.id)
+        .where(RunRow.workload == workload, RunRow.state == "interrupted")
+        .where(AnswerRow.command.is_(None))
+        .distinct()
+    )
+    runs = tuple(connection.scalars(waiting))
+    for run_id in runs:
+        why = "the run was interrupted, and another one was begun"
+        _refuse(connection, pending(connection, run_id), why, time)
+    return runs
+
+
+def _refuse(connection: Connection, left: Sequence[Command], why: str, time: float) -> int:
     rows: Sequence[dict[str, Any]] = [
         {
             "command": command.id,
             "state": "refused",
             "applied_batch": None,
             "answered_at": time,
-            "answer": f"not applied: the run {_ENDED[state]} before the next batch boundary",
+            "answer": f"not applied: {why}",
             "old_value": None,
         }
-        for command in pending(connection, run_id)
+        for command in left
     ]
     if rows:
         connection.execute(insert(AnswerRow), rows)

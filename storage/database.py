@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.pool import QueuePool
 
-from storage.errors import NotAStore, StoreMissing
+from storage.errors import NotAStore, StoreBusy, StoreMissing, StoreReadOnly, classify
 
+log = logging.getLogger(__name__)
 BUSY_TIMEOUT_S: Final = 10.0
 #: Execution option of a writer's connection that only reads, and so takes no write lock.
 READING: Final = "planwatch_reading"
 _POSTGRES_DRIVER: Final = "postgresql+psycopg"
 _POSTGRES_OPTIONS: Final = {"client_encoding": "utf8", "connect_timeout": 10}
+_AGAIN: Final = "put it back, or start again"
 _READ_ONLY_SIGNS: Final = ("unable to open database file", "readonly database")
 
 
@@ -61,9 +65,13 @@ def open_for_writing(url: URL, *, create: bool) -> Engine:
     """
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_pre_ping=True, connect_args=_POSTGRES_OPTIONS)
-    path = Path(str(url.database))
+    path = _file_of(url)
     if create:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = error.strerror or error
+            raise StoreReadOnly(f"the folder {path.parent} cannot be made: {why}") from error
     elif not path.exists():
         raise StoreMissing(_missing(path))
     engine = _sqlite_engine(path, f"mode={'rwc' if create else 'rw'}", _prepare_writer)
@@ -85,12 +93,30 @@ def open_for_reading(url: URL) -> Engine:
             connect_args=_POSTGRES_OPTIONS,
             execution_options={"postgresql_readonly": True},
         )
-    path = Path(str(url.database))
+    path = _file_of(url)
     if not path.exists():
         raise StoreMissing(_missing(path))
     engine = _sqlite_engine(path, _reading_mode(path), _prepare_reader)
     event.listen(engine, "begin", _begin_deferred)
     return engine
+
+
+@contextmanager
+def begun(engine: Engine, where: str, patience_s: float) -> Iterator[Connection]:
+    """A transaction of a writer that lets others go first for so long: what it is to write is
+    lost, and the run with it, when it gives up. Raises the database's error then."""
+    deadline = clock.monotonic() + patience_s
+    with engine.connect() as connection:
+        transaction = None
+        while transaction is None:
+            try:
+                transaction = connection.begin()
+            except OperationalError as error:
+                if classify(error) is not StoreBusy or clock.monotonic() >= deadline:
+                    raise
+                log.warning("%s is held by another process; waiting for it", where)
+        with transaction:
+            yield connection
 
 
 @contextmanager
@@ -101,6 +127,13 @@ def disposed_on_error(engine: Engine) -> Iterator[None]:
     except BaseException:
         engine.dispose()
         raise
+
+
+def _file_of(url: URL) -> Path:
+    path = Path(str(url.database))
+    if path.is_dir():
+        raise NotAStore(f"{path} is a folder; name a store's file with --store")
+    return path
 
 
 def _missing(path: Path) -> str:
@@ -123,9 +156,29 @@ def _sqlite_engine(path: Path, mode: str, prepare: Callable[[sqlite3.Connection]
             raise
         return connection
 
-    return create_engine(
+    engine = create_engine(
         "sqlite://", creator=connect, poolclass=QueuePool, pool_size=8, max_overflow=24
     )
+    _watch(engine, path)
+    return engine
+
+
+def _watch(engine: Engine, path: Path) -> None:
+    """Refuse to go on with a file that is not at its place any more: what is written to it is
+    lost, and what is read from it is old."""
+    opened: list[tuple[int, int]] = []
+
+    def look(*_: object) -> None:
+        try:
+            found = path.stat()
+        except OSError:
+            raise StoreMissing(f"the store {path} was moved or deleted; {_AGAIN}") from None
+        place = (found.st_dev, found.st_ino)
+        opened[:] = opened or [place]
+        if opened != [place]:
+            raise StoreMissing(f"the store {path} was replaced by another; {_AGAIN}")
+
+    event.listen(engine, "checkout", look)
 
 
 def _reading_mode(path: Path) -> str:

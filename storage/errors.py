@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 
@@ -63,6 +66,7 @@ _BY_TEXT: tuple[tuple[str, type[StoreError]], ...] = (
     ("readonly database", StoreReadOnly),
     ("file is not a database", NotAStore),
     ("malformed", NotAStore),
+    ("could not decode", NotAStore),
     ("no such table", NotAStore),
     ("unable to open database file", StoreMissing),
     ("connection failed", StoreMissing),
@@ -98,6 +102,12 @@ def translated(where: str) -> Iterator[None]:
         if isinstance(error, StatementError) and isinstance(error.orig, StoreError):
             raise error.orig from error
         kind = classify(error)
+        if kind is StoreMissing and Path(where).exists():
+            kind = StoreReadOnly  # a file that is there cannot be opened, or its log not be made
         cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         text = _NEXT_STEP.get(kind, "{where} refused: {cause}").format(where=where, cause=cause)
         raise kind(text if cause in text else f"{text} ({cause})") from error
+    except sqlite3.OperationalError as error:
+        raise StoreMissing(f"{_NEXT_STEP[StoreMissing].format(where=where)} ({error})") from error
+    except (sqlite3.Error, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise NotAStore(f"{_NEXT_STEP[NotAStore].format(where=where)} ({error})") from error

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, Table, Text, insert, select, type_coe
 
 from storage.columns import JsonText
 from storage.database import describe, open_for_writing, parse_url
-from storage.errors import StoreError, UnknownRun, translated
+from storage.errors import StoreError, StoreMissing, StoreReadOnly, UnknownRun, translated
 from storage.migrations import prepare
 from storage.schema import (
     METADATA,
@@ -44,6 +44,8 @@ def copy_run(source: Connection, run_id: str, path: Path) -> None:
         with translated(str(path)):
             _write_copy(source, run_id, partial)
         os.replace(partial, path)
+    except (StoreMissing, OSError) as error:
+        raise StoreReadOnly(f"{path} cannot be made: its folder may only be read") from error
     finally:
         for suffix in ("", "-wal", "-shm", "-journal"):
             partial.with_name(partial.name + suffix).unlink(missing_ok=True)

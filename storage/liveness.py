@@ -1,9 +1,10 @@
-"""Whether the process of a run is gone."""
+"""Whether the process of a run is gone, and what is then shown of it."""
 
 from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 from typing import Final
 
 from storage.vocabulary.records import Run
@@ -34,6 +35,32 @@ def may_live(run: Run, now: float) -> bool:
     if run.host == socket.gethostname():
         return not is_gone(run, now)
     return now - _last_sign(run) <= STALE_AFTER_S
+
+
+def as_seen(run: Run, now: float) -> Run:
+    """The run as others are to see it: one that is recorded as at work, and whose process is gone
+    or silent for long, is interrupted, whether or not it was marked so. Of a run that names no host
+    nothing is known.
+
+    now: Unix seconds. Unlike for those who mark runs, this process may be the run's own.
+    """
+    is_here = run.host == socket.gethostname()
+    is_own = is_here and run.pid == os.getpid()
+    if run.state not in LIVE_STATES or is_own or not run.host:
+        return run
+    silent_s = now - _last_sign(run)
+    if is_here and not process_exists(run.pid):
+        note = gone_note(run)
+    elif silent_s > STALE_AFTER_S:
+        note = f"no sign of life from process {run.pid} on {run.host} for more than a minute"
+    else:
+        return run
+    return replace(run, state="interrupted", note=note, ended_at=_last_sign(run))
+
+
+def gone_note(run: Run) -> str:
+    """What is noted of a run whose process is gone."""
+    return f"the process {run.pid} on {run.host} is gone"
 
 
 def _last_sign(run: Run) -> float:

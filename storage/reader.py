@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, Engine, func, select
 from storage import commands, export, history, series, unit_history, values
 from storage.database import describe, disposed_on_error, open_for_reading, parse_url
 from storage.errors import translated
+from storage.liveness import as_seen
 from storage.migrations import check
 from storage.rows import (
     Change,
@@ -91,14 +93,16 @@ class Reader:
             return history.changes(connection, since, limit)
 
     def runs(self) -> tuple[Run, ...]:
-        """All runs, newest first."""
+        """All runs, newest first; one whose process is gone is interrupted, marked or not."""
         with self.reading() as connection:
-            return history.runs(connection)
+            found = history.runs(connection)
+        return tuple(as_seen(run, time.time()) for run in found)
 
     def run(self, run_id: str) -> Run | None:
-        """The run, or None when the store has no such run."""
+        """The run, or None when the store has no such run; interrupted when its process is gone."""
         with self.reading() as connection:
-            return history.run(connection, run_id)
+            found = history.run(connection, run_id)
+        return None if found is None else as_seen(found, time.time())
 
     def inputs(self, run_id: str) -> tuple[StoredInput, ...]:
         """The streams the run reads, with their latest state, in the workload's order."""

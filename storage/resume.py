@@ -13,8 +13,8 @@ from storage import history, unit_history, values
 from storage.schema import LatestRow, RunRow, SeriesRow
 from storage.vocabulary.records import Entity, Knob, PlanVersion, Run, Unit
 
-#: Properties that count from the beginning of a run are named so.
-TOTAL = "_total"
+#: Properties that count from the beginning of a run are named so, and the standard errors of such.
+TOTALS = ("_total", "_se")
 
 _SERIES = SeriesRow.__table__.c
 _LATEST = LatestRow.__table__.c
@@ -30,11 +30,12 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LastUnit:
-    """A unit the run has or had, with its newest plan and the highest number of its stored
-    decisions (0 = none)."""
+    """A unit the run has or had, with its newest and its first plan and the highest number of its
+    stored decisions (0 = none)."""
 
     unit: Unit
     plan: PlanVersion | None
+    first: PlanVersion | None
     last_seq: int
 
 
@@ -98,6 +99,7 @@ def _units(connection: Connection, run_id: str) -> tuple[LastUnit, ...]:
         LastUnit(
             unit,
             unit_history.plan_at(connection, run_id, None, unit.id),
+            unit_history.first_plan(connection, run_id, unit.id),
             unit_history.last_seq(connection, run_id, None, unit.id),
         )
         for unit in history.all_units(connection, run_id)
@@ -118,6 +120,6 @@ def _totals(connection: Connection, run_id: str) -> dict[str, dict[str, float]]:
     )
     found: dict[str, dict[str, float]] = {}
     for entity, name, value in connection.execute(newest):
-        if name.endswith(TOTAL):
+        if name.endswith(TOTALS):
             found.setdefault(entity, {})[name] = value
     return found

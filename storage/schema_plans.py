@@ -148,7 +148,9 @@ class EventRow(Base):
     detail: Mapped[str] = mapped_column(Text, comment="more words, or ''")
     severity: Mapped[str] = mapped_column(Text, comment=listed(Severity))
     ref: Mapped[Any] = mapped_column(
-        JsonText, comment='JSON {"decision": seq}, {"command": id}, {"plan": version} or {}'
+        JsonText,
+        comment='JSON {"decision": seq}, {"command": id}, {"plan": version}, {"since": Unix s} '
+        "where a run went on after a gap, or {}",
     )
     unit_id: Mapped[str] = added("unit it happened in; '' = the run")
     __table_args__ = (

@@ -71,6 +71,13 @@ def plan_at(
     return None if row is None else decode.plan(row)
 
 
+def first_plan(connection: Connection, run_id: str, unit: str) -> PlanVersion | None:
+    """The plan the unit began with, None before it."""
+    of_unit = select(_PLANS).where(_PLANS.c.run_id == run_id, _PLANS.c.unit_id == unit)
+    row = connection.execute(of_unit.order_by(_PLANS.c.version).limit(1)).first()
+    return None if row is None else decode.plan(row)
+
+
 def _with_outcomes(run_id: str, until: int | None) -> Select[Any]:
     measured = and_(
         _OUTCOMES.c.run_id == _DECISIONS.c.run_id,

@@ -25,9 +25,16 @@ from sqlalchemy import (
 
 from storage import commands, decode, encode, export, history, retention, write_rows
 from storage.checks import check_record
-from storage.database import describe, disposed_on_error, open_for_writing, parse_url, reading
+from storage.database import (
+    begun,
+    describe,
+    disposed_on_error,
+    open_for_writing,
+    parse_url,
+    reading,
+)
 from storage.errors import RunExists, RunLives, UnknownRun, translated
-from storage.liveness import LIVE_STATES, is_gone, may_live
+from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.migrations import prepare
 from storage.schema import CommitRow, RunRow
 from storage.vocabulary.kinds import RunState
@@ -64,6 +71,10 @@ def open_engine_writer(url: str) -> EngineWriter:
     return EngineWriter(engine, where)
 
 
+#: So long the engine waits for others that hold the store, before its run fails.
+PATIENCE_S: Final = 120.0
+
+
 class EngineWriter:
     """Writes everything but commands. Thread-safe; every method is one transaction."""
 
@@ -86,7 +97,8 @@ class EngineWriter:
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        with self._lock, translated(self.where), self._engine.begin() as connection:
+        mine = begun(self._engine, self.where, PATIENCE_S)
+        with self._lock, translated(self.where), mine as connection:
             yield connection
 
     @contextmanager
@@ -102,7 +114,10 @@ class EngineWriter:
         knobs: Sequence[Knob] = (),
         units: Sequence[Unit] = (),
     ) -> None:
-        """Record a new run with its first units, entities and knob values. Raises RunExists."""
+        """Record a new run with its first units, entities and knob values. Raises RunExists.
+
+        What waited for an interrupted run of the workload to go on is refused.
+        """
         cache = RunCache(loaded=True)
         start = Batch(None, run.started_at, 0.0, 0, 0, 0)
         record = BatchRecord(
@@ -116,6 +131,8 @@ class EngineWriter:
             write_rows.put_inputs(connection, run.id, run.inputs, cache)
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
             _commit(connection, run.id, None, "run", run.started_at, changed)
+            for other in commands.refuse_waiting(connection, run.workload, run.started_at):
+                _commit(connection, other, None, "state", run.started_at, {"commands"})
         with self._lock:
             self._caches[run.id] = cache
             self._begun.add(run.id)
@@ -149,7 +166,8 @@ class EngineWriter:
                     raise RunLives(f"run {run_id!r} is at work in {where}; stop that one first")
                 connection.execute(update(RunRow).where(RunRow.id == run_id).values(values))
                 write_rows.put_inputs(connection, run_id, inputs, cache)
-                event = Event("run", f"resumed at batch {cache.last_batch + 1}", detail)
+                title = f"resumed at batch {cache.last_batch + 1}"
+                event = Event("run", title, detail, ref=_gap(run))
                 record = BatchRecord(run_id, Batch(None, time, 0.0, 0, 0, 0), events=(event,))
                 changed = {"runs", "inputs"}
                 changed |= write_rows.write(connection, record, cache.last_batch, cache)
@@ -192,7 +210,10 @@ class EngineWriter:
             connection.execute(_BEAT, {"of_run": run_id, "now": time})
 
     def set_state(self, run_id: str, state: RunState, note: str, time: float) -> None:
-        """Change the state of a run; a final one ends it and refuses what is still requested."""
+        """Change the state of a run; a final one ends it and refuses what is still requested.
+
+        An interrupted run may go on: what was asked of it waits, but for the wish to stop it.
+        """
         with self._transaction() as connection:
             if not _set_state(connection, run_id, state, note, time):
                 raise UnknownRun(f"run {run_id!r} is not in {self.where}; begin it first")
@@ -205,7 +226,8 @@ class EngineWriter:
     def mark_interrupted(self, now: float | None = None) -> list[str]:
         """Mark runs of this host whose process is gone; their ids.
 
-        They become 'interrupted' and end at their last sign of life. now: Unix s, default the
+        They become 'interrupted' and end at their last sign of life; what was asked of them waits
+        until they go on. now: Unix s, default the
         clock. Runs this writer began are left alone.
         """
         moment = clock.time() if now is None else now
@@ -215,8 +237,7 @@ class EngineWriter:
             gone = [r for r in runs if r.id not in self._begun and is_gone(r, moment)]
             for run in gone:
                 end = run.started_at if run.heartbeat_at is None else run.heartbeat_at
-                note = f"the process {run.pid} on {run.host} is gone"
-                _set_state(connection, run.id, "interrupted", note, end)
+                _set_state(connection, run.id, "interrupted", gone_note(run), end)
         return [run.id for run in gone]
 
     def retention(
@@ -238,6 +259,13 @@ class EngineWriter:
         """Copy one run to a new SQLite file that opens like any store."""
         with self.reading() as connection:
             export.copy_run(connection, run_id, Path(path))
+
+
+def _gap(run: Run | None) -> dict[str, float]:
+    """Since when nothing was at work on a run that goes on."""
+    if run is None:
+        return {}
+    return {"since": run.ended_at or run.heartbeat_at or run.started_at}
 
 
 def _is_recorded(connection: Connection, run_id: str, batch: Batch) -> bool:
@@ -263,7 +291,7 @@ def _set_state(
     changed = {"runs"}
     if not connection.execute(update(RunRow).where(RunRow.id == run_id).values(values)).rowcount:
         return False
-    if final and commands.refuse_pending(connection, run_id, state, time):
+    if final and commands.refuse_left(connection, run_id, state, time):
         changed.add("commands")
     _lock_commits(connection)
     _commit(connection, run_id, None, "state", time, changed)
@@ -299,6 +327,8 @@ _SAME_BOUNDARY: Final = select(CommitRow.id).where(
 )
 _BEAT: Final = update(RunRow).where(RunRow.id == _OF_RUN).values(heartbeat_at=bindparam("now"))
 _START: Final = (
-    update(RunRow).where(RunRow.id == _OF_RUN, RunRow.state == "starting").values(state="running")
+    update(RunRow)
+    .where(RunRow.id == _OF_RUN, RunRow.state == "starting")
+    .values(state="running", note="")
 )
 _COMMIT: Final = insert(CommitRow)

@@ -1,9 +1,9 @@
 /* The moment as an address and back. Pure. */
 
-/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null, heat: string | null, tables: string | null, span: string | null}} Moment */
+/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null, heat: string | null, tables: string | null, span: string | null, scale: string | null}} Moment */
 
 /** What only the browser draws by: the server is not asked again when it changes. */
-export const OWN = ["heat", "tables", "span"];
+export const OWN = ["heat", "tables", "span", "scale"];
 
 
 /** The moment of a page's path and search text; what is not there is null.
@@ -24,6 +24,7 @@ export function parse(path, text) {
     heat: fields.get("heat") || null,
     tables: fields.get("tables") || null,
     span: fields.get("span") || null,
+    scale: fields.get("scale") || null,
   };
 }
 

@@ -45,7 +45,8 @@ export function announce(text) {
 
 const TOAST_MS = 8000;
 
-/** A message at the lower right; link = {text, path, at, node}; at most three at a time. */
+/** A message at the lower right; link = {text, path, at, node}, or {text, act} to do something; at most
+    three at a time. */
 export function toast(text, link, tone) {
   const area = byId("pw-toasts");
   if (!area) return;
@@ -60,6 +61,13 @@ export function toast(text, link, tone) {
 }
 
 export function linkTo(link) {
+  if (link.act) {
+    const once = (event) => {
+      event.target.closest(".pw-toast").remove();
+      link.act();
+    };
+    return el("button", { type: "button", class: "pw-go", onclick: once }, link.text);
+  }
   const data = { class: "pw-link", href: link.path || "#" };
   for (const key of ["path", "at", "node", "unit"]) if (link[key] !== undefined) data["data-pw-" + key] = link[key];
   return el("a", data, link.text);

@@ -4,7 +4,9 @@ import { announce, byId, el, emit, on, setAttr, setText, toast } from "./core.js
 import { age } from "./format.js";
 import { currentMode, go, known, layOutAgain, moment, refresh, running } from "./moment.js";
 import { awaitedBatch, paintedBatch } from "./painted.js";
+import { pointsOf } from "./points.js";
 import { ALIVE, standing } from "./standing.js";
+import { timeOf } from "./times.js";
 
 const MODES = { live: "LIVE", frozen: "FROZEN", replay: "REPLAY" };
 const SAID = { live: "Live.", frozen: "Frozen. Nothing moves until you resume.", replay: "Replay of the past." };
@@ -126,17 +128,10 @@ function drawPlan() {
   setText("pw-plan-age", plan && until !== null ? `· ${age(until - plan.time)} old` : "");
 }
 
-/** When a batch was recorded (Unix s), between two known ones in proportion.
+/** When a batch was recorded (Unix s).
     @param {number | null} batch
     @returns {number | null} */
-export function timeAt(batch) {
-  if (batch === null || !shell || !shell.times.length) return null;
-  const after = shell.times.findIndex(([b]) => b > batch);
-  if (after < 0) return shell.times[shell.times.length - 1][1];
-  if (after === 0) return shell.times[0][1];
-  const [[b0, t0], [b1, t1]] = [shell.times[after - 1], shell.times[after]];
-  return t0 + ((t1 - t0) * (batch - b0)) / (b1 - b0);
-}
+export const timeAt = (batch) => (shell ? timeOf(shell.times, batch) : null);
 
 function drawSince(mode) {
   const band = byId("pw-since");
@@ -206,6 +201,10 @@ on("delta", (delta) => {
   known.state = delta.st || known.state;
   const waiting = ((delta.v || {}).system || {}).backlog_tuples;
   if (typeof waiting === "number") backlog = waiting;
+  for (const { b, t } of shell ? pointsOf(delta) : []) {
+    const newest = shell.times[shell.times.length - 1];
+    if (typeof t === "number" && (!newest || b > newest[0])) shell.times.push([b, t]);
+  }
   if (currentMode() === "frozen" || currentMode() === "replay") drawSince(currentMode());
   drawAge();
 });

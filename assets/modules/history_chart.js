@@ -8,6 +8,8 @@ import { show } from "./format.js";
 import { currentMode, go } from "./moment.js";
 import { areaPoints, linePoints, nearest, scale } from "./paths.js";
 import { pointsOf, valueOf } from "./points.js";
+import { robustTop } from "./times.js";
+import { viewRange } from "./view_range.js";
 import { h, useEffect, useState, useWidth } from "./react.js";
 
 const LIMIT = 240;
@@ -36,13 +38,14 @@ function scales(points, width, height) {
   const known = points.filter((point) => point[1] !== null);
   const numbers = known.map((point) => point[1]);
   const low = Math.min(0, ...numbers); // from zero: noise looks as small as it is
-  const high = Math.max(...numbers);
+  const most = Math.max(...numbers);
+  const { top: high, cut } = robustTop(numbers);
   const [first, last] = [points[0][0], Math.max(points[0][0] + 1, points[points.length - 1][0])];
   const base = height - EDGE.bottom;
   const x = scale([first, last], [EDGE.left, width - EDGE.right]);
-  const y = high === low ? () => (EDGE.top + base) / 2 : scale([low, high], [base, EDGE.top]);
+  const y = high === low ? () => (EDGE.top + base) / 2 : (value) => scale([low, high], [base, EDGE.top])(Math.min(high, value));
   const batch = scale([EDGE.left, width - EDGE.right], [first, last]);
-  return { known, low, least: Math.min(...numbers), high, first, last, x, y, batch, base };
+  return { known, low, least: Math.min(...numbers), high, most, cut, first, last, x, y, batch, base };
 }
 
 function plot(s, width, height, at, focus, form) {
@@ -56,6 +59,7 @@ function plot(s, width, height, at, focus, form) {
     h("text", { key: "last", className: "pw-tick", x: width - EDGE.right, y: height - 3, textAnchor: "end" }, String(s.last)),
     h("text", { key: "high", className: "pw-tick", x: width - EDGE.right + 6, y: EDGE.top + 8 }, show(s.high, form)),
     h("text", { key: "low", className: "pw-tick", x: width - EDGE.right + 6, y: base }, show(s.low, form)),
+    s.cut > 0 && h("text", { key: "above", className: "pw-tick pw-tick-above", x: EDGE.left + 2, y: EDGE.top + 8 }, `${s.cut} above, up to ${show(s.most, form)}`),
     cursor !== null && h("line", { key: "at", className: "pw-cursor-line", x1: cursor, x2: cursor, y1: EDGE.top, y2: base }),
     focus && h("circle", { key: "focus", className: "pw-dot", cx: s.x(focus[0]), cy: s.y(focus[1]), r: 3.5 }),
   ];
@@ -72,7 +76,7 @@ function heading({ title, unit }, number, focus, held) {
 }
 
 const describe = ({ title, unit, form }, number, s) =>
-  `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${show(s.least, form)}, highest ${show(s.high, form)}`;
+  `${title}: ${number} ${unit}; batches ${s.first} to ${s.last}, lowest ${show(s.least, form)}, highest ${show(s.most, form)}`;
 
 /* Reading by pointer or arrows; a click holds the reading, or lets it go. */
 function readingHandlers(points, s, { focus, setFocus, held, setHeld }) {
@@ -106,8 +110,14 @@ export function HistoryChart(props) {
   const [ref, width] = useWidth();
   const [focus, setFocus] = useState(null);
   const [held, setHeld] = useState(null);
-  useEffect(() => on("moment", () => setHeld(null)), []);
-  const points = useSeries(props);
+  const [, again] = useState(0);
+  const moved = () => {
+    setHeld(null);
+    again((count) => count + 1);
+  };
+  useEffect(() => on("moment", moved), []);
+  const { first, last } = viewRange();
+  const points = useSeries(props).filter(([batch]) => batch >= first && batch <= last);
   const reading = held || focus || (points.length ? points[points.length - 1] : null);
   const number = reading ? show(reading[1], form) : "—";
   const shell = (...body) =>

@@ -60,8 +60,8 @@ function handle(event) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  const dialog = byId("pw-help");
-  if (typing(event.target) || (dialog && dialog.open && event.key !== "?")) return;
+  const dialog = document.querySelector("dialog[open]");
+  if (typing(event.target) || (dialog && !(dialog === byId("pw-help") && event.key === "?"))) return;
   if (event.target instanceof Element && event.target.closest("[role=toolbar], .js-plotly-plot")) {
     if (event.key.startsWith("Arrow")) return; // they have arrows of their own
   }

@@ -2,7 +2,11 @@
 import { show } from "./format.js";
 
 const TOP = 1000;
-const DEEP = 1e4; // a log scale from 0 starts at high / DEEP
+const DEEP = 1e6;
+
+/* A log scale from 0 is linear up to its knee: a hundredth of the default, so that what people turn to
+   lies in the middle of the slider, whatever its upper end allows. */
+const knee = ({ default: start, low, high }) => (start > low ? (start - low) / 100 : (high - low) / DEEP);
 
 /** Whether a slider makes sense: a number with both ends. */
 export const knobSlides = (knob) =>
@@ -13,7 +17,7 @@ export function knobPosition(knob, value) {
   const inside = Math.min(high, Math.max(low, Number(value)));
   if (knob.scale !== "log") return (TOP * (inside - low)) / (high - low);
   if (low > 0) return (TOP * Math.log(inside / low)) / Math.log(high / low);
-  return (TOP * Math.log1p((DEEP * (inside - low)) / (high - low))) / Math.log1p(DEEP);
+  return (TOP * Math.log1p((inside - low) / knee(knob))) / Math.log1p((high - low) / knee(knob));
 }
 
 export function knobValue(knob, position) {
@@ -23,7 +27,7 @@ export function knobValue(knob, position) {
   if (part >= 1) return high;
   if (knob.scale !== "log") return rounded(knob, low + part * (high - low));
   if (low > 0) return rounded(knob, low * Math.pow(high / low, part));
-  return rounded(knob, low + ((high - low) * Math.expm1(part * Math.log1p(DEEP))) / DEEP);
+  return rounded(knob, low + knee(knob) * Math.expm1(part * Math.log1p((high - low) / knee(knob))));
 }
 
 /** One step up (+1) or down (-1): a tenth on log scales, a hundredth of the range otherwise. */
@@ -31,7 +35,7 @@ export function knobStep(knob, value, way) {
   const number = Number(value);
   const least = knob.kind === "int" ? 1 : 0;
   const span = knob.low === null || knob.high === null ? Math.abs(number) || 1 : knob.high - knob.low;
-  const size = knob.scale === "log" ? Math.abs(number) / 10 || span / DEEP : span / 100;
+  const size = knob.scale === "log" ? Math.abs(number) / 10 || knee(knob) : span / 100;
   return clamped(knob, rounded(knob, number + way * Math.max(least, size)));
 }
 

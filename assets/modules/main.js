@@ -9,6 +9,7 @@ import { receive } from "./header.js";
 import { HistoryChart } from "./history_chart.js";
 import { HybridGraph } from "./hybrid_graph.js";
 import { Icon } from "./icon.js";
+import "./figure_range.js";
 import "./keys.js";
 import { KnobCard } from "./knob_card.js";
 import { latencies } from "./live.js";
@@ -26,6 +27,7 @@ import { Segments } from "./segments.js";
 import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
+import "./terms.js";
 import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 

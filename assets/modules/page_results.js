@@ -3,10 +3,12 @@
    The engine's answer is drawn by the server with the list of requests; here stands only what the
    request itself came back with. */
 import { apiError, callApi, followCommand } from "./api.js";
-import { announce, byId, setText } from "./core.js";
+import { confirmed } from "./confirm.js";
+import { announce, byId, setText, toast } from "./core.js";
 import { known, refresh } from "./moment.js";
 
 const WORDS = { pause: "Pause", resume: "Resume", remove: "Remove" };
+const BACK = { pause: "resume", resume: "pause" };
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/; // dashboard/api/changing.py
 
@@ -40,13 +42,20 @@ document.addEventListener("submit", (event) => {
   const text = byId("pw-query-text").value.trim();
   if (!NAME.test(name)) say(`The name '${name}' is refused: allowed are a letter or _, then up to 63 letters, digits, _ . and -.`);
   else if (!text) say("Write the query first: Select * From … Where …");
-  else request("POST", "", { name, text }, `Register ${name}`);
+  else request("POST", "", { name, text }, `Register ${name}`, () => event.target.reset());
 });
+
+/* Removing asks first; pausing and resuming can be taken back. */
+async function change(action, name) {
+  const question = `Remove the query ${name}? It stops at the next batch; what it matched so far stays.`;
+  if (action === "remove" && !(await confirmed(question, `Remove ${name}`))) return;
+  const path = "/" + encodeURIComponent(name) + (action === "remove" ? "" : "/" + action);
+  const words = `${WORDS[action]} ${name}`;
+  const undo = BACK[action] && { text: "undo", act: () => change(BACK[action], name) };
+  request(action === "remove" ? "DELETE" : "POST", path, undefined, words, () => toast(`${words}: requested`, undo));
+}
 
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element && event.target.closest("button[data-query-action]");
-  if (!button || button.disabled) return;
-  const { queryAction: action, query: name } = button.dataset;
-  const path = "/" + encodeURIComponent(name) + (action === "remove" ? "" : "/" + action);
-  request(action === "remove" ? "DELETE" : "POST", path, undefined, `${WORDS[action]} ${name}`);
+  if (button && !button.disabled) change(button.dataset.queryAction, button.dataset.query);
 });

@@ -1,8 +1,10 @@
 /* Play and pause: in REPLAY the cursor runs through the recorded times at 1 to 100 times the speed. */
+import { spanChoice } from "./brush.js";
 import { el, on, setAttr } from "./core.js";
 import { currentShell, timeAt } from "./header.js";
 import { currentMode, go, known, shownBatch, toggleFreeze } from "./moment.js";
 import { isPainting } from "./painted.js";
+import { batchOf } from "./times.js";
 
 const SPEEDS = [1, 2, 5, 10, 25, 50, 100];
 const STEP_MS = 250;
@@ -19,7 +21,7 @@ export function replayControls() {
   speed = el("select", { class: "pw-input pw-speed", id: "pw-speed", "aria-label": "Replay speed" }, options);
   speed.value = "10";
   draw();
-  return el("div", { class: "pw-strip-controls" }, button, speed);
+  return el("div", { class: "pw-strip-controls" }, button, speed, spanChoice());
 }
 
 /** What space does: freeze or resume a running run, play or pause a replay. */
@@ -54,19 +56,9 @@ function step() {
   const now = performance.now();
   clock += ((now - stepped) / 1000) * Number(speed.value);
   stepped = now;
-  const next = batchAt(data.times, clock);
+  const next = clock >= timeAt(known.now) ? known.now : batchOf(data.times, clock);
   if (next > shownBatch()) go({ at: Math.min(next, known.now) }, true);
   return next >= known.now ? pause() : undefined;
-}
-
-/* The batch at a recorded time: between two known ones in proportion. */
-function batchAt(times, time) {
-  const after = times.findIndex(([, t]) => t > time);
-  if (after < 0) return known.now;
-  if (after === 0) return times[0][0];
-  const [b0, t0] = times[after - 1];
-  const [b1, t1] = times[after];
-  return Math.floor(b0 + ((b1 - b0) * (time - t0)) / Math.max(1e-9, t1 - t0));
 }
 
 function draw() {

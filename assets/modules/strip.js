@@ -1,24 +1,29 @@
 /* The timeline strip: cost over the whole run, events as glyphs, the cursor. The app's spine.
 
    Data comes with the shell (first, now, cost [[batch, visits/tuple]…], times, events); deltas
-   extend it while LIVE. A frozen strip does not move. */
+   extend it while LIVE. A frozen strip does not move. It shows the span that brush.js chooses; turns of
+   knobs have a row of their own, so that nothing hides what one did oneself. */
+import { brush, drawBrush } from "./brush.js";
 import { announce, byId, el, on, setAttr, setText } from "./core.js";
 import { clock, show } from "./format.js";
 import { currentShell, timeAt } from "./header.js";
 import { areaPoints, linePoints, scale } from "./paths.js";
+import { robustTop } from "./times.js";
+import { viewRange, wholeRange } from "./view_range.js";
 import { pointsOf } from "./points.js";
 import { currentMode, go, known, moment, shownBatch } from "./moment.js";
 import { aim, awaitedBatch, seek } from "./painted.js";
 import { pause, replayControls } from "./replay.js";
 
 const PAD = 8; // half the thumb of the range, so that its centre is on the batch
-const HEIGHT = 30;
+const HEIGHT = 28;
+const TURNS = ["knob", "algorithm"];
 const NEAR = 12; // pixels within which events share a glyph
 const REDRAW_MS = 500;
 const SVG = "http://www.w3.org/2000/svg";
 let parts = null;
 let cost = [];
-let range = { first: 0, last: 0 };
+let range = { first: 0, last: 0 }; // the batches on screen
 let drawn = 0;
 let later = null;
 
@@ -28,8 +33,9 @@ function build(strip) {
   svg.innerHTML = '<polygon class="pw-area"></polygon><polyline class="pw-line"></polyline>';
   const cursor = el("i", { class: "pw-strip-cursor", "aria-hidden": "true" });
   const slider = el("input", { type: "range", id: "pw-scrubber", step: 1, "aria-label": "Moment in the run" });
+  const gaps = el("div", { class: "pw-strip-gaps" });
   const lane = el("div", { class: "pw-strip-lane", role: "toolbar", "aria-label": "Events of the run" });
-  const track = el("div", { class: "pw-strip-track" }, svg, cursor, slider, lane);
+  const track = el("div", { class: "pw-strip-track" }, brush(), svg, gaps, cursor, slider, lane);
   const caption = el("span", { class: "pw-strip-caption" }, "visits / tuple");
   const highest = el("span", { class: "pw-strip-scale" });
   const batch = el("b", { id: "pw-strip-batch" });
@@ -39,7 +45,7 @@ function build(strip) {
   const label = el("div", { class: "pw-strip-label" }, caption, highest);
   const readout = el("div", { class: "pw-strip-readout" }, batch, time);
   strip.replaceChildren(replayControls(), label, track, readout, now);
-  parts = { strip, svg, cursor, slider, lane, track, scale: highest, batch, time, now };
+  parts = { strip, svg, gaps, cursor, slider, lane, track, scale: highest, batch, time, now };
   slider.addEventListener("input", () => scrub(Number(slider.value), true));
   slider.addEventListener("change", () => scrub(Number(slider.value), false));
   slider.addEventListener("keydown", keys);
@@ -57,7 +63,7 @@ export function stepBatch(way) {
   const shown = aim();
   if (shown === null) return;
   pause();
-  seek(Math.min(known.now, Math.max(range.first, shown + way)));
+  seek(Math.min(known.now, Math.max(wholeRange().first, shown + way)));
 }
 
 export function stepAdaptation(way) {
@@ -100,7 +106,10 @@ const x = (batch) => {
 function draw() {
   if (!parts || !parts.track.clientWidth) return;
   drawn = Date.now();
+  range = viewRange();
+  drawBrush();
   drawCost();
+  drawGaps((currentShell() || {}).gaps || []);
   drawEvents((currentShell() || {}).events || []);
   const empty = known.now === null;
   parts.slider.disabled = empty;
@@ -111,13 +120,25 @@ function draw() {
 
 function drawCost() {
   const width = parts.track.clientWidth;
-  const top = Math.max(0.001, ...cost.map((point) => point[1]));
-  const y = scale([0, top], [HEIGHT - 2, 3]);
+  const points = cost.filter(([batch]) => batch >= range.first && batch <= range.last);
+  const { top: most, cut } = robustTop(points.map((point) => point[1]));
+  const top = Math.max(0.001, most);
+  const y = (value) => scale([0, top], [HEIGHT - 2, 3])(Math.min(top, value));
   setAttr(parts.svg, "viewBox", `0 0 ${width} ${HEIGHT}`);
   const [area, line] = parts.svg.children;
-  line.setAttribute("points", linePoints(cost, x, y));
-  area.setAttribute("points", areaPoints(cost, x, y, HEIGHT));
-  setText(parts.scale, cost.length ? `0 … ${show(top, "f2")}` : "no batches yet");
+  line.setAttribute("points", linePoints(points, x, y));
+  area.setAttribute("points", areaPoints(points, x, y, HEIGHT));
+  setText(parts.scale, cost.length ? `0 … ${show(top, "f2")}${cut ? ` (${cut} above)` : ""}` : "no batches yet");
+}
+
+/* A gap lies between two batches, and takes no room of its own. */
+function drawGaps(gaps) {
+  const shown = gaps.filter(([batch]) => batch >= range.first && batch <= range.last);
+  const bands = shown.map(([batch, words]) => {
+    const label = `${words} before batch ${batch}`;
+    return el("i", { class: "pw-strip-gap", role: "img", style: `left:${x(batch - 0.5).toFixed(1)}px`, title: label, "aria-label": label });
+  });
+  parts.gaps.replaceChildren(...bands);
 }
 
 function grouped(events) {
@@ -134,7 +155,11 @@ function grouped(events) {
 function drawEvents(events) {
   const shown = shownBatch();
   const focused = parts.lane.contains(document.activeElement) ? document.activeElement.dataset.pwAt : null;
-  const marks = grouped(events).map((group) => mark(group, shown));
+  const inside = events.filter((event) => event.b >= range.first && event.b <= range.last);
+  const isTurn = (event) => TURNS.includes(event.kind);
+  const rows = [inside.filter((event) => !isTurn(event)), inside.filter(isTurn)];
+  const groups = rows.flatMap((row, place) => grouped(row).map((group) => ({ ...group, place })));
+  const marks = groups.sort((a, b) => a.x - b.x).map((group) => mark(group, shown));
   if (marks.length) (marks.find((node) => node.dataset.pwAt === focused) || marks[marks.length - 1]).tabIndex = 0;
   parts.lane.replaceChildren(...marks);
   if (focused) marks.filter((node) => node.dataset.pwAt === focused).forEach((node) => node.focus());
@@ -157,9 +182,11 @@ function mark(group, shown) {
       "aria-label": text,
       "aria-current": lead.b === shown ? "true" : null,
       "data-kind": lead.kind,
+      "data-row": group.place,
       "data-pw-at": lead.b,
     },
-    glyph
+    glyph,
+    group.place === 1 && more ? el("sub", {}, String(more + 1)) : null
   );
 }
 
@@ -169,6 +196,7 @@ function place(batch) {
   const shown = batch !== null && batch !== undefined;
   parts.cursor.hidden = !shown;
   if (shown) {
+    parts.cursor.hidden = batch < range.first || batch > range.last;
     parts.cursor.style.left = `${x(batch).toFixed(1)}px`;
     if (document.activeElement !== parts.slider || Number(parts.slider.value) !== batch) parts.slider.value = batch;
   }
@@ -185,7 +213,6 @@ on("shell", (data) => {
   if (!strip) return;
   if (!parts || parts.strip !== strip) build(strip);
   cost = data.cost.slice();
-  range = { first: data.first === null ? 0 : data.first, last: data.now === null ? 0 : data.now };
   draw();
 });
 
@@ -195,12 +222,13 @@ on("painting", () => parts && place(aim()));
 /* New batches: extend while LIVE; in REPLAY only the end of the scale grows; FROZEN stands still. */
 on("delta", (delta) => {
   const mode = currentMode();
-  if (mode === "frozen" || typeof delta.b !== "number" || delta.b <= range.last) return;
+  const newest = cost.length ? cost[cost.length - 1][0] : -1;
+  if (mode === "frozen" || typeof delta.b !== "number" || delta.b <= newest) return;
   for (const { b, v } of pointsOf(delta)) {
     const visits = (v.system || {}).visits_per_tuple;
-    if (b > range.last && typeof visits === "number") cost.push([b, visits]);
+    if (b > newest && typeof visits === "number") cost.push([b, visits]);
   }
-  range.last = delta.b;
+  range = viewRange();
   if (mode === "live") place(delta.b);
   if (later === null) {
     later = window.setTimeout(() => {

@@ -14,6 +14,7 @@ def profile_prob(default: float) -> Any:
         low=0,
         high=1,
         unit="prob",
+        scale="log",
         entity="profile",
         help="Probability that a tuple is sampled for the profile window. The cost of watching "
         "grows with it.",
@@ -39,6 +40,7 @@ def cooldown_tuples(default: int) -> Any:
         low=0,
         high=100_000_000,
         unit="tuples",
+        scale="log",
         help="After a switch, no further one for so many tuples. 0 allows one at every check.",
     )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias
+from itertools import count
+from typing import Final, Literal, TypeAlias
 
 from backend.cql import nodes
 from backend.cql.logical import (
     Aggregate,
     Derived,
+    Fields,
     Logical,
     OrderBy,
     Scan,
@@ -22,7 +24,10 @@ from backend.cql.logical import (
     walk,
 )
 from backend.cql.types import expressions_in
+from backend.model.schema import Attribute
 
+#: What elements of answers have beside their own columns.
+ELEMENT_COLUMNS: Final = ("tau", "sign")
 #: When a query written like plain SQL answers the stream of what comes: if it has no window clause
 #: at all and its answer only grows; if its answer only grows; never.
 Implicit: TypeAlias = Literal["unwindowed", "monotonic", "never"]
@@ -49,6 +54,19 @@ def answers_a_stream(plan: Logical, implicit: Implicit = "unwindowed") -> bool:
         return False
     scans = [part for part in parts if isinstance(part, Scan)]
     return grows(plan) and all(answers_a_stream(scan, implicit) for scan in scans)
+
+
+def answer_fields(plan: Logical) -> Fields:
+    """The columns of a query's answer, called as in its select list; a name that is taken (without
+    regard to case), also by the ``tau`` and ``sign`` of its elements, is numbered: a, a_2, a_3."""
+    taken = set(ELEMENT_COLUMNS)
+    found = []
+    for field in plan.fields:
+        names = (field.name if n == 1 else f"{field.name}_{n}" for n in count(1))
+        name = next(name for name in names if name.lower() not in taken)
+        taken.add(name.lower())
+        found.append(Attribute(name, field.type))
+    return tuple(found)
 
 
 def grows(plan: Logical) -> bool:

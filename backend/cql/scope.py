@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from lark import Token
 
+from backend.cql.answers import answer_fields
 from backend.cql.errors import CqlError, did_you_mean, listed
 from backend.cql.logical import Fields, Logical, Scan, ScanKind
 from backend.cql.nodes import Column, Name
@@ -46,7 +47,7 @@ class Catalog:
         found = _spelled(wanted, self.queries)
         if found is not None:
             plan = self.queries[found]
-            return Scan(name.at, "query", found, plan.fields, plan)
+            return Scan(name.at, "query", found, answer_fields(plan), plan)
         names = sorted({*self.streams, *self.relations, *self.queries})
         others = f"; the streams are {listed(names, 'and')}" if names else ""
         hint = did_you_mean(wanted, names) or others

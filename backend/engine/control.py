@@ -117,9 +117,9 @@ def _known(command: Command, registry: Registry) -> str:
     return name
 
 
-def _check_unread(name: str, registry: Registry) -> None:
-    """Raises Refused for a query that others read; paused ones may come back."""
-    others = readers(name, registry.queries.values())
+def _check_unread(name: str, queries: Iterable[ContinuousQuery]) -> None:
+    """Raises Refused for a query that one of some queries reads."""
+    others = readers(name, queries)
     if others:
         told = ", ".join(repr(one) for one in others)
         raise Refused(f"{told} read{'s' * (len(others) == 1)} what query {name!r} answers")
@@ -137,7 +137,8 @@ def _pause(command: Command, now: Controlled, pause: bool) -> Carried:
     if (name in registry.paused) == pause:
         raise Refused(f"query {name!r} is {'paused' if pause else 'active'} already")
     if pause:
-        _check_unread(name, registry)
+        active = [q for n, q in registry.queries.items() if n not in registry.paused]
+        _check_unread(name, active)
     else:
         _check_running(name, queries_read(registry.queries[name]), registry.paused)
     paused = registry.paused | {name} if pause else registry.paused - {name}
@@ -147,7 +148,7 @@ def _pause(command: Command, now: Controlled, pause: bool) -> Carried:
 
 def _remove(command: Command, now: Controlled) -> Carried:
     name = _known(command, now.registry)
-    _check_unread(name, now.registry)
+    _check_unread(name, now.registry.queries.values())
     left = {n: q for n, q in now.registry.queries.items() if n != name}
     changed = Registry(left, now.registry.paused - {name})
     return _changed(command, now, changed, name, "removed")

@@ -21,7 +21,7 @@ from backend.engine.entity_ledger import EntityLedger
 from backend.engine.input_news import InputNews
 from backend.engine.job import RunJob
 from backend.engine.listening import Listening
-from backend.engine.misfits import MisfitNews
+from backend.engine.misfits import Aside, MisfitNews
 from backend.engine.query_totals import QueryTotals
 from backend.engine.settings import ScopedSettings, check_scopes, inputs_taken_up, of_inputs
 from backend.engine.totals import Totals
@@ -99,6 +99,7 @@ class Loop:
         self._totals = Totals.of(last)
         self._query_totals = QueryTotals(self._units.query_entity, self._totals.by_query)
         self._misfits, self._inputs, self._listening = MisfitNews(), InputNews(), Listening()
+        self.aside = Aside()
         self._commit_ms: float | None = None
         self._beat_at, self._tidied_at = 0.0, time.time()
 
@@ -134,6 +135,11 @@ class Loop:
         """Inputs that have failed, and why."""
         return dict(self._inputs.failed)
 
+    @property
+    def totals(self) -> Totals:
+        """What was counted since the run began, over kills of it."""
+        return self._totals
+
     def input_knob(self, input: str, name: str) -> KnobValue:
         """The value in force of a knob of a replayed input."""
         return self.settings.scopes[source_id(input)].values[name]
@@ -163,6 +169,8 @@ class Loop:
                 self._boundary = _Boundary()
                 self._recorded_batch = result.batch_id
                 self._next_batch = result.batch_id + 1
+                for line in self.aside.lines(result.inputs):
+                    log.warning("%s", line)
             self._in_batch = False
 
     def idle(self) -> None:

@@ -1,15 +1,25 @@
-"""When tuples kept aside are an event: not in every batch, but when something new is wrong."""
+"""When tuples kept aside are an event, and what is said of them where the run was started: not in
+every batch, but when something new is wrong."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
+from backend.operators.contract import InputResult
+from backend.operators.parts import MISFITS
+from backend.operators.task import stream_folder
 from storage.vocabulary.records import Event, Misfit
 
 #: An error not seen for so many batches is news again.
 QUIET_BATCHES: Final = 50
 #: Texts remembered; errors that quote values may have any number of them.
 REMEMBERED: Final = 1000
+#: Reasons told of one input, and tuples shown with each.
+REASONS_TOLD: Final = 5
+TUPLES_SHOWN: Final = 2
+LONGEST_SHOWN: Final = 120
 
 
 class MisfitNews:
@@ -35,3 +45,61 @@ class MisfitNews:
     def _is_news(self, text: str, batch: int) -> bool:
         last = self._seen.get(text)
         return last is None or batch - last > QUIET_BATCHES
+
+
+class Aside:
+    """Counts what was kept aside since the start of this process, by input, and says so in lines:
+    each reason when it is met first, and how many it were at the end."""
+
+    def __init__(self) -> None:
+        self._n_fitting: Counter[str] = Counter()
+        self._n_aside: Counter[str] = Counter()
+        self._reasons: dict[str, list[str]] = {}
+
+    @property
+    def is_everything(self) -> bool:
+        """There were tuples, and none that fit."""
+        return bool(self._n_aside) and not self._n_fitting.total()
+
+    def lines(self, inputs: Mapping[str, InputResult]) -> list[str]:
+        """What is to be said of a batch."""
+        said: list[str] = []
+        for name, one in inputs.items():
+            self._n_fitting[name] += one.n_tuples
+            if one.n_misfits:
+                self._n_aside[name] += one.n_misfits
+                said += self._new(name, one)
+        return said
+
+    def _new(self, name: str, one: InputResult) -> list[str]:
+        known = self._reasons.setdefault(name, [])
+        said: list[str] = []
+        for reason in dict.fromkeys(misfit.error for misfit in one.misfits):
+            if reason in known or len(known) >= REASONS_TOLD:
+                continue
+            known.append(reason)
+            raws = [misfit.raw for misfit in one.misfits if misfit.error == reason]
+            said += [f"stream {name}: tuples are kept aside: {reason}"]
+            said += [f"    {_short(raw)}" for raw in raws[:TUPLES_SHOWN]]
+        if said:
+            said.append(f"stream {name}: {self._so_far(name)}")
+        return said
+
+    def summary(self, sink: str) -> list[str]:
+        """What is to be said at the end. sink: the run's own part of it."""
+        found = []
+        for name in self._n_aside:
+            where = f"; they are in {stream_folder(sink, name)}/{MISFITS}" if sink else ""
+            found.append(f"stream {name}: {self._so_far(name)}{where}")
+            if not self._n_fitting[name]:
+                found.append(f"stream {name}: nothing fits; does its schema say what the data are?")
+        return found
+
+    def _so_far(self, name: str) -> str:
+        aside = self._n_aside[name]
+        return f"{aside} of {aside + self._n_fitting[name]} tuples were kept aside"
+
+
+def _short(raw: str) -> str:
+    shown = raw.encode("unicode_escape").decode() if not raw.isprintable() else raw
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[: LONGEST_SHOWN - 1]}…"

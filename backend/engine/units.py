@@ -352,8 +352,10 @@ def state_of(last: LastState | None, id: str) -> UnitState | None:
     known = None if last is None else last.unit(id)
     if known is None or known.plan is None:
         return None
-    counted = last.totals.get(unit_entity(id), {}).get("decisions_total", 0) if last else 0
-    return UnitState(known.plan, max(known.last_seq, int(counted)))
+    totals = last.totals if last else {}
+    counted = totals.get(unit_entity(id), {}).get("decisions_total", 0)
+    n_decisions = max(known.last_seq, int(counted))
+    return UnitState(known.plan, n_decisions, first=known.first, totals=totals)
 
 
 def _knobs_of(last: LastState, scope: str) -> tuple[Knob, ...]:

@@ -23,7 +23,7 @@ SEED = 1
 
 
 @dataclass(frozen=True)
-class Found:
+class BatchFound:
     """What a batch came to: by input, and by unit with a network."""
 
     inputs: Mapping[str, Merged]
@@ -43,7 +43,10 @@ class Batches:
         self.networks = Networks(inputs, sink, places)
         self._sinks = {
             one.name: FolderSink(
-                stream_folder(sink.path, one.name), sink.format, sink_schema(one.stream.schema)
+                stream_folder(sink.path, one.name),
+                sink.format,
+                sink_schema(one.stream.schema),
+                sink.compact,
             )
             for one in inputs
             if sink.path
@@ -61,7 +64,7 @@ class Batches:
         networks = self.networks.tasks(plan.batch_id, plan.networks)
         return HostJob(tasks, networks, self.networks.places)
 
-    def merge(self, job: HostJob, told: Sequence[bytes]) -> Found:
+    def merge(self, job: HostJob, told: Sequence[bytes]) -> BatchFound:
         """What the tasks did. told: packed reports of tasks and of shards, in any order."""
         reports = [pickle.loads(data) for data in told]
         tasks = [one for one in reports if isinstance(one, TaskReport)]
@@ -70,9 +73,9 @@ class Batches:
             name: merged(tasks, name, one.schema, one.timestamp, one.operators)
             for name, one in job.tasks.inputs.items()
         }
-        return Found(with_late(inputs, networks), networks)
+        return BatchFound(with_late(inputs, networks), networks)
 
-    def publish(self, job: HostJob, found: Found) -> None:
+    def publish(self, job: HostJob, found: BatchFound) -> None:
         """Put the files of the batch into place, once and for all."""
         for name, sink in self._sinks.items():
             if job.tasks.inputs[name].operators or found.inputs[name].parts:
@@ -107,7 +110,7 @@ class Timings:
 
 def batch_result(
     batch_id: int,
-    found: Found,
+    found: BatchFound,
     facts: Mapping[str, Mapping[str, object]],
     timings: Timings,
 ) -> BatchResult:

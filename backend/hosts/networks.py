@@ -175,7 +175,9 @@ class Networks:
         known = self._sinks.get(query)
         if known is None or known.schema != schema:
             folder = query_folder(self._sink.path or "", query)
-            self._sinks[query] = known = FolderSink(folder, self._sink.format, schema)
+            self._sinks[query] = known = FolderSink(
+                folder, self._sink.format, schema, self._sink.compact
+            )
         return known
 
     def close(self) -> None:

@@ -2,17 +2,20 @@
 
 ``stream=NAME/batch-<id>-<part>`` in the run's own folder, tuples kept aside in ``_misfits`` beside
 them; answers of queries that are more than matches in ``query=NAME/batch-<id>-<part>``. Readers
-skip names with an underscore. A batch that comes again replaces what it published.
+skip names with an underscore. A batch that comes again replaces what it published. Files of earlier
+batches are merged where the folder is on this machine (backend.hosts.compact).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 from pyarrow import fs
 
+from backend.hosts.compact import Compactor, sink_file
 from backend.operators.parts import (
     ASIDE,
     MISFITS,
@@ -26,13 +29,15 @@ _FILE: Final = fs.FileType.File
 
 class FolderSink:
     """What one stream, or one query, of a run has in the sink. folder: its own; format: of its
-    files; schema: of their columns."""
+    files; schema: of their columns. compact: merge small files."""
 
-    def __init__(self, folder: str, format: str, schema: pa.Schema) -> None:
+    def __init__(self, folder: str, format: str, schema: pa.Schema, compact: bool = True) -> None:
         self.schema = schema
         self._format = format
         self._files, self._path = file_system(folder)
         self._seen: set[int] | None = None
+        is_here = isinstance(self._files, fs.LocalFileSystem)
+        self._compactor = Compactor(Path(self._path), format) if compact and is_here else None
 
     def publish(self, batch_id: int, parts: Sequence[str]) -> None:
         """Move the files that tasks told of into place, and drop what else was staged.
@@ -41,6 +46,8 @@ class FolderSink:
         schema.
         """
         is_first = self._seen is None
+        if self._seen is None and self._compactor is not None:
+            self._compactor.recover()
         if self._seen is None or batch_id in self._seen:
             self._forget(batch_id)
             self._seen = self._published()
@@ -54,6 +61,8 @@ class FolderSink:
             self._files.delete_dir(staging)
         if is_first and not matched and self._seen == {batch_id}:
             self._write_empty(f"{self._path}/{batch_name(batch_id)}-00000.{self._format}")
+        if self._compactor is not None:
+            self._compactor.published(batch_id, len(parts))
 
     def close(self) -> None:
         """Remove the staging folder."""
@@ -77,8 +86,8 @@ class FolderSink:
                     self._files.delete_file(f"{folder}/{name}")
 
     def _published(self) -> set[int]:
-        names = [name for name in self._names(self._path) if name.startswith("batch-")]
-        return {int(name.split("-")[1]) for name in names}
+        files = [sink_file(Path(name)) for name in self._names(self._path)]
+        return {k for file in files if file for k in range(file.first, file.last + 1)}
 
     def _names(self, folder: str) -> list[str]:
         found = self._files.get_file_info(fs.FileSelector(folder, allow_not_found=True))

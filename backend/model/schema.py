@@ -20,7 +20,18 @@ ALIASES: Final = {
     "bool": "boolean",
     "str": "string",
 }
-_ATTRIBUTE = re.compile(r"^\s*([A-Za-z_]\w*)\s*:?\s+([A-Za-z]+)\s*$")
+#: Types of other systems, and which of ours holds most of their values.
+_NEAREST: Final = {
+    **dict.fromkeys(("decimal", "dec", "numeric", "number"), "double"),
+    **dict.fromkeys(("varchar", "char", "character", "text", "uuid"), "string"),
+    **dict.fromkeys(("datetime", "timestamp_ntz", "timestamp_ltz", "timestamptz"), "timestamp"),
+    **dict.fromkeys(("int64", "uint32", "unsigned"), "bigint"),
+    **dict.fromkeys(("int32", "uint16"), "int"),
+    "float64": "double",
+}
+_ATTRIBUTE = re.compile(r"^\s*([A-Za-z_]\w*)\s*(?::\s*|\s)([A-Za-z]\w*)\s*([(<\[].*)?$", re.DOTALL)
+#: Commas between attributes; those in brackets belong to a type.
+_BETWEEN = re.compile(r",(?![^(]*\))(?![^<]*>)")
 
 
 class SchemaError(ValueError):
@@ -50,7 +61,7 @@ class Schema:
         """Read ``"a int, b string"``. Raises SchemaError on unknown types, repeats, no text."""
         attributes: list[Attribute] = []
         seen: set[str] = set()
-        for position, part in enumerate(text.split(","), start=1):
+        for position, part in enumerate(_BETWEEN.split(text), start=1):
             attribute = _parse_attribute(part, position)
             if attribute.name.lower() in seen:
                 raise SchemaError(f"attribute {attribute.name!r} appears twice in schema {text!r}")
@@ -78,9 +89,14 @@ def _parse_attribute(part: str, position: int) -> Attribute:
         raise SchemaError(
             f"attribute {position} of the schema reads {part.strip()!r}; expected 'name type'"
         )
-    name, written = match.group(1), match.group(2).lower()
+    name, written, details = match.group(1), match.group(2).lower(), match.group(3) or ""
     type_name = ALIASES.get(written, written)
-    if type_name not in ORDERED_TYPES:
+    if type_name not in ORDERED_TYPES or details:
         allowed = ", ".join(sorted(ORDERED_TYPES))
-        raise SchemaError(f"attribute {name!r} has unknown type {written!r}; allowed: {allowed}")
+        near = type_name if type_name in ORDERED_TYPES else _NEAREST.get(written)
+        hint = f"; {near!r} is the nearest" if near else ""
+        shown = f"{written}{details.strip()}"
+        raise SchemaError(
+            f"attribute {name!r} has unknown type {shown!r}; allowed: {allowed}{hint}"
+        )
     return Attribute(name, type_name)

@@ -124,11 +124,21 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """What a unit takes up again after a killed run: the plan in force, the number of decisions."""
+    """What a unit takes up again after a killed run: the plan in force, the number of decisions.
+
+    first: the plan it began with, None = not known. totals: entity -> property -> value, of what it
+    has counted since the run began.
+    """
 
     plan: PlanVersion
     n_decisions: int
     facts: Mapping[str, Json] = field(default_factory=dict)
+    first: PlanVersion | None = None
+    totals: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def total(self, entity: str, name: str) -> float:
+        """A total as it was published last, 0 before."""
+        return self.totals.get(entity, {}).get(name, 0)
 
 
 class Unit(Protocol):

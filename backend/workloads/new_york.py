@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from backend.model.schema import Schema
-from backend.workloads.contract import fit_table
+from backend.workloads.contract import arrow_schema, fit_table
 from backend.workloads.flights import cached, data_folder, read_text, scheduled_departure
 
 DEPARTURES: Final = Schema.parse(
@@ -55,7 +55,9 @@ def build_table(name: str) -> pa.Table:
     """Read a table from the package's files; the streams are sorted by time. Raises DataMissing."""
     builders: dict[str, Callable[[], pa.Table]] = {"departures": _departures, "weather": _weather}
     build = builders.get(name, lambda: read_text(data_folder() / f"{name}.csv"))
-    return fit_table(build(), NEW_YORK[name])
+    schema = NEW_YORK[name]
+    fitted = fit_table(build().select(list(schema.names)), schema, reads_text=True)
+    return fitted.select(arrow_schema(schema).names)
 
 
 def _departures() -> pa.Table:

@@ -231,7 +231,7 @@ def open_source(
         return FlightsSource(cache, stream.schema)
     if source.format in NEW_YORK:
         table = new_york_table(source.format, cache)
-        return ArrowTableSource(table.select(list(stream.schema.names)), stream.schema)
+        return FittedSource(table.select(arrow_schema(stream.schema).names), stream.schema)
     if source.format == "memory":
         return MemorySource(source.rows or (), stream.schema)
     read = reader_of(source.format, source.options)

@@ -70,3 +70,15 @@ def age(seconds: float | None) -> str:
         if seconds < limit:
             return f"{max(0.0, seconds) / size:.{digits}f} {unit}"
     return f"{seconds / 86400:.0f} d"
+
+
+def duration(seconds: float) -> str:
+    """A span of time in its two largest units: '0.4 s', '42 s', '4 min 10 s', '2 h 5 min'."""
+    if seconds < 9.95:
+        return f"{max(0.0, seconds):.1f} s"
+    left, parts = round(seconds), []
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        n, left = divmod(left, size)
+        parts.append(f"{n} {unit}" if n else "")
+    first = next(i for i, part in enumerate(parts) if part)
+    return " ".join(part for part in parts[first : first + 2] if part)

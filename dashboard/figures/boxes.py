@@ -1,13 +1,17 @@
-"""Times on the axis, and boxes around the loops the thrash detector finds."""
+"""Times on the axis, boxes around the loops the thrash detector finds, gaps without an engine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from dashboard.figures.theme import Palette
+from dashboard.views.gaps import Gap
 from dashboard.views.thrash import FlipLoop
+
+#: Lines that begin at the left edge of a gap.
+_N_HATCHES: Final = 30
 
 
 def stamps(times: Sequence[float]) -> list[str]:
@@ -58,4 +62,53 @@ def loop_numbers(loops: Sequence[FlipLoop], y: float, colours: Palette) -> list[
         }
         for number, loop in enumerate(loops, start=1)
         if loop.since is not None
+    ]
+
+
+def gap_boxes(gaps: Sequence[Gap], colours: Palette) -> list[dict[str, Any]]:
+    """A hatched box over all panels for each gap: its area, then slanted lines across it."""
+    found: list[dict[str, Any]] = []
+    for gap in gaps:
+        since, until = stamp(gap.since), stamp(gap.until)
+        box = {"x0": since, "x1": until, "y0": 0, "y1": 1, "fillcolor": colours.band}
+        common = {"name": "gap", "yref": "paper", "layer": "below"}
+        line = {"color": colours.muted, "width": 0.6}
+        found.append({"type": "rect", **box, "line": {**line, "dash": "dot"}, **common})
+        found.append({"type": "path", "path": _hatching(gap), "line": line, **common})
+    return found
+
+
+def _hatching(gap: Gap) -> str:
+    """Lines from edge to edge, each rising by as much as lies between six of them."""
+    rise, lines = 6 / _N_HATCHES, []
+    for n in range(-5, _N_HATCHES):
+        low = n / _N_HATCHES
+        bottom, top = max(0.0, low), min(1.0, low + rise)
+        ends = (f"{_at(gap, (y - low) / rise)},{y:.4f}" for y in (bottom, top))
+        lines.append("M {} L {}".format(*ends))
+    return " ".join(lines)
+
+
+def _at(gap: Gap, share: float) -> str:
+    """A time in the gap; in a path plotly wants an underscore between date and time."""
+    time = stamp(gap.since + share * (gap.until - gap.since))
+    return time.replace("T", "_").removesuffix("Z")
+
+
+def gap_words(gaps: Sequence[Gap], y: float, colours: Palette) -> list[dict[str, Any]]:
+    """How long each gap is, in its middle at the top of the lanes; y: share of the plot area."""
+    return [
+        {
+            "text": gap.words,
+            "hovertext": f"{gap.words}; {gap.title}",
+            "x": stamp((gap.since + gap.until) / 2),
+            "xanchor": "center",
+            "y": y,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "font": {"size": 11, "color": colours.text},
+            "bgcolor": colours.card,
+        }
+        for gap in gaps
     ]

@@ -14,8 +14,9 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from dashboard.components.kinds import EVENTS, event_kind
-from dashboard.figures.boxes import loop_boxes, loop_numbers, stamp, stamps
+from dashboard.figures.boxes import gap_boxes, gap_words, loop_boxes, loop_numbers, stamp, stamps
 from dashboard.figures.theme import Palette, palette, template
+from dashboard.views.gaps import Gap, parted
 from dashboard.views.thrash import FlipLoop
 from dashboard.views.timeline import LANES, Band, Marker, TimelinePanel, TimelineTrace, TimelineView
 
@@ -64,7 +65,7 @@ def draw_timeline(
     for place, panel in enumerate(view.panels):
         axis = "y" if place == 0 else f"y{place + 1}"
         domain = _domain(place, height)
-        figure.add_traces(_panel_traces(panel, axis, colours))
+        figure.add_traces(_panel_traces(_parted(panel, view.gaps), axis, colours))
         axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
         notes.append(_title(panel, domain, colours, place == 0))
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
@@ -77,10 +78,18 @@ def draw_timeline(
         xaxis=_time_axis(lane_axis, colours),
         hovermode="x unified",
         hoversubplots="axis",
-        annotations=[*notes, *loop_numbers(loops, _lanes_top(height), colours)],
-        shapes=[*_cursor(view, colours), *loop_boxes(loops, colours)],
+        annotations=[
+            *notes,
+            *loop_numbers(loops, _lanes_top(height), colours),
+            *gap_words(view.gaps, _lanes_top(height), colours),
+        ],
+        shapes=[
+            *_cursor(view, colours),
+            *gap_boxes(view.gaps, colours),
+            *loop_boxes(loops, colours),
+        ],
         uirevision="timeline",
-        meta=_clock(view),
+        meta={**_clock(view), "values": list(axes)[: len(view.panels)]},
         **axes,
     )
     return figure
@@ -98,6 +107,17 @@ def _clock(view: TimelineView) -> dict[str, Any]:
         return {"batches": [], "times": []}
     spot = view.panels[0].spot
     return {"batches": spot.batches, "times": stamps(spot.times)}
+
+
+def _parted(panel: TimelinePanel, gaps: Sequence[Gap]) -> TimelinePanel:
+    """The panel with lines that end where there was no engine."""
+
+    def cut(trace: TimelineTrace) -> TimelineTrace:
+        times, (values, low, high) = parted(gaps, trace.times, trace.values, trace.low, trace.high)
+        return trace._replace(times=times, values=values, low=low, high=high)
+
+    window = panel.window and cut(panel.window)
+    return panel._replace(spot=cut(panel.spot), window=window)
 
 
 def _panel_traces(panel: TimelinePanel, axis: str, colours: Palette) -> list[go.Scatter]:

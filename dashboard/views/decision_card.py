@@ -161,15 +161,40 @@ def _recorded(decision: Decision) -> Inequality:
         holds = bool(_RELATIONS[relation](float(lhs), float(rhs)))
     words = inequality_words(lhs, relation, rhs)
     return Inequality(
-        metric_words(decision.metric), lhs, sign_of(relation), rhs, holds, True, words
+        metric_words(decision.metric),
+        lhs,
+        sign_of(relation),
+        rhs,
+        holds,
+        True,
+        words,
+        interval=_of_challenger(decision),
     )
+
+
+def _of_challenger(decision: Decision) -> tuple[float, float] | None:
+    """The interval of the right side of a check of filters, which the pair tells as that of the
+    difference of ranks: as it is where its lower end is tested against 0, else of the challenger's
+    rank as tested, alpha times the filter's own plus the difference."""
+    pair = _mapping(_mapping(decision.detail).get("pair"))
+    ends = _mapping(pair.get("interval"))
+    low, high = number_of(ends.get("low")), number_of(ends.get("high"))
+    own, other = number_of(pair.get("rank")), number_of(pair.get("challenger_rank"))
+    if low is None or high is None or own is None or not other or decision.rhs is None:
+        return None
+    if decision.lhs == 0.0 and decision.rhs == low:
+        return low, high
+    alpha = decision.rhs / other
+    return alpha * (own + low), alpha * (own + high)
 
 
 def _orders(
     decision: Decision, plans: Sequence[PlanVersion]
 ) -> tuple[OrderView | None, OrderView | None]:
     old_names, new_names = order_names(decision.old), order_names(decision.new)
-    old_items, new_items = compare_orders(old_names, new_names or old_names)
+    challenger = _mapping(_mapping(decision.detail).get("pair")).get("challenger")
+    movers = (str(challenger),) if challenger and new_names else ()
+    old_items, new_items = compare_orders(old_names, new_names or old_names, movers)
     adopted = next((plan for plan in plans if plan.decision == decision.seq), None)
     before = _version(decision.old) or _before(decision, adopted, plans)
     after = _version(decision.new) or (adopted.version if adopted else None)

@@ -62,6 +62,7 @@ class Inequality(NamedTuple):
 
     decides: the trigger in force looks at this one. note: the values behind the left side.
     unbounded: the left side is larger than any number (a change from zero), lhs is None then.
+    interval: of the side that has to be the larger one, None = not given.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Inequality(NamedTuple):
     words: str
     note: str = ""
     unbounded: bool = False
+    interval: tuple[float, float] | None = None
 
 
 class OrderView(NamedTuple):

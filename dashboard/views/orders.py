@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 
@@ -20,10 +20,11 @@ class OrderItem(NamedTuple):
 
 
 def compare_orders(
-    old: Sequence[str], new: Sequence[str]
+    old: Sequence[str], new: Sequence[str], movers: Collection[str] = ()
 ) -> tuple[list[OrderItem], list[OrderItem]]:
-    """Both orders with their moves; attributes outside a longest common subsequence are marked."""
-    kept = set(common_subsequence(old, new))
+    """Both orders with their moves; attributes outside the common subsequence are marked, and
+    ``movers``, which the decision names."""
+    kept = set(common_subsequence(old, new)) - set(movers)
     old_place = {name: place for place, name in enumerate(old)}
     new_place = {name: place for place, name in enumerate(new)}
 
@@ -36,22 +37,24 @@ def compare_orders(
 
 
 def common_subsequence(a: Sequence[str], b: Sequence[str]) -> list[str]:
-    """A longest common subsequence of two sequences without repeats."""
-    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    """A longest common subsequence of two sequences without repeats; of several the one whose
+    members moved least, so that what is outside it moved most."""
+    places = {name: place for place, name in enumerate(b)}
+    moved = [abs(places.get(name, place) - place) for place, name in enumerate(a)]
+    best = [[(0, 0)] * (len(b) + 1) for _ in range(len(a) + 1)]  # (length, -places moved)
     for i in reversed(range(len(a))):
         for j in reversed(range(len(b))):
-            longest[i][j] = (
-                longest[i + 1][j + 1] + 1
-                if a[i] == b[j]
-                else max(longest[i + 1][j], longest[i][j + 1])
-            )
+            best[i][j] = max(best[i + 1][j], best[i][j + 1])
+            if a[i] == b[j]:
+                length, still = best[i + 1][j + 1]
+                best[i][j] = max(best[i][j], (length + 1, still - moved[i]))
     found, i, j = [], 0, 0
     while i < len(a) and j < len(b):
-        if a[i] == b[j]:
+        if best[i][j] == best[i + 1][j]:
+            i += 1
+        elif best[i][j] == best[i][j + 1]:
+            j += 1
+        else:
             found.append(a[i])
             i, j = i + 1, j + 1
-        elif longest[i + 1][j] >= longest[i][j + 1]:
-            i += 1
-        else:
-            j += 1
     return found

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
-from dashboard.views.standing import ALIVE, Standing, standing
+from dashboard.views.standing import ALIVE, RunStanding, standing
 from storage.vocabulary.records import Run
 
 _ENDINGS: Final = {
@@ -42,7 +42,7 @@ class RunLine(NamedTuple):
     id: str
     workload: str
     stream: str
-    state: Standing
+    state: RunStanding
     started_at: float
     duration_s: float | None
     tuples: float | None
@@ -143,7 +143,7 @@ def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
     )
 
 
-def _standing(run: Run, numbers: RunNumbers, now: float) -> Standing:
+def _standing(run: Run, numbers: RunNumbers, now: float) -> RunStanding:
     beat = run.heartbeat_at or run.started_at
     silent = now - (run.ended_at or beat)
     recorded = None if numbers.last_time is None else now - numbers.last_time
@@ -152,7 +152,7 @@ def _standing(run: Run, numbers: RunNumbers, now: float) -> Standing:
     )
 
 
-def _need(run: Run, stands: Standing, numbers: RunNumbers) -> tuple[str, str]:
+def _need(run: Run, stands: RunStanding, numbers: RunNumbers) -> tuple[str, str]:
     if run.state in _ENDINGS:
         severity = "error" if run.state == "failed" else "warning"
         return (run.note or _ENDINGS[run.state], severity)

@@ -11,6 +11,7 @@ import numpy as np
 from dashboard.components.kinds import event_kind
 from dashboard.context import Context
 from dashboard.views.events import names
+from dashboard.views.gaps import gaps_of
 from dashboard.views.numbers import known
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run
@@ -27,8 +28,9 @@ class Snapshot:
     run: {id, workload, stream, state, note, heartbeat_at, backlog}. runs: {id, label, state},
     newest first. first, now: batches. time: Unix s of the newest record. period_s: between two
     batches lately. plans: oldest first. cost: [batch, visits per tuple]. times: [batch,
-    Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). pages: paths
-    with records. left_out: events the strip leaves out.
+    Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). gaps: without
+    an engine, (first batch after it, words). pages: paths with records. left_out: events the strip
+    leaves out.
     """
 
     run: dict[str, Any] | None
@@ -42,6 +44,7 @@ class Snapshot:
     times: list[tuple[int, float]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     kinds: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    gaps: list[tuple[int, str]] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
     left_out: int = 0
 
@@ -90,6 +93,7 @@ def build_snapshot(
         times=times,
         events=[event_item(event) for event in shown],
         kinds={event.event.kind: _mark(event.event.kind) for event in shown},
+        gaps=[(gap.batch, gap.words) for gap in gaps_of(events)],
         pages=list(pages),
         left_out=len(events) - len(shown),
     )

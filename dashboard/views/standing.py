@@ -25,7 +25,7 @@ _OVERDUE_PERIODS: Final = 10
 _LATE_S: Final = 3.0
 
 
-class Standing(NamedTuple):
+class RunStanding(NamedTuple):
     """word: of the run's state. words: what it does or since when. level: how much it matters."""
 
     word: str
@@ -40,7 +40,7 @@ def standing(
     beat_age_s: float | None,
     backlog: float | None,
     period_s: float,
-) -> Standing:
+) -> RunStanding:
     """How the run stands now.
 
     state: as stored. batch: newest, None before the first. age_s: since it was recorded.
@@ -50,20 +50,20 @@ def standing(
     signs = [seconds for seconds in (age_s, beat_age_s) if seconds is not None]
     silence = min(signs, default=0.0)
     if state not in ("starting", "running"):
-        return Standing(state, f"{state} {age(min(signs))} ago" if signs else state, "quiet")
+        return RunStanding(state, f"{state} {age(min(signs))} ago" if signs else state, "quiet")
     period = max(0.2, period_s)
     patience = _SLOW_START_S if state == "starting" else _SILENT_S
     if silence > max(patience, _OVERDUE_PERIODS * period):
         words = f"ENGINE STOPPED · no sign of life for {age(silence)}"
-        return Standing("stopped", words, "red")
+        return RunStanding("stopped", words, "red")
     if state == "starting" or batch is None or age_s is None:
-        return Standing(state, "waits for the first batch", "quiet")
+        return RunStanding(state, "waits for the first batch", "quiet")
     if age_s <= max(_LATE_S, _LATE_PERIODS * period):
-        return Standing("running", f"data {age(age_s)} old", "ok")
+        return RunStanding("running", f"data {age(age_s)} old", "ok")
     if backlog == 0:
-        return Standing("idle", f"waits for input, data {age(age_s)} old", "ok")
+        return RunStanding("idle", f"waits for input, data {age(age_s)} old", "ok")
     level: Level = "amber" if age_s > _OVERDUE_PERIODS * period else "ok"
     words = f"batch {show(batch + 1, 'int')} running {age(age_s)}"
     if backlog is None:
         words = f"no batch for {age(age_s)}"
-    return Standing("working", words, level)
+    return RunStanding("working", words, level)

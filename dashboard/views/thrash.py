@@ -1,14 +1,15 @@
 """The thrash detector: plans left and returned to within a window, and what each flip cost.
 
 A loop is a chain of plan versions that comes back to a plan given up no more than ``window``
-tuples before; loops that share a flip are one. What would have avoided it is read off the record:
-a mu above every flip's change, or a cool-down longer than the longest wait between its flips. Both
-are estimates: another mu or cool-down would have made another run.
+tuples before; loops that share a flip are one. A plan that somebody's turn of a knob brought ends
+the chain: it is no thrashing. What would have avoided a loop is read off the record: a mu above
+every flip's change, or a cool-down longer than the longest wait between its flips. Both are
+estimates: another mu or cool-down would have made another run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from dashboard.components.formats import show
@@ -21,6 +22,7 @@ from storage.vocabulary.records import PlanVersion
 WINDOW_LAMBDAS: Final = 10
 DEFAULT_WINDOW: Final = 100_000
 _CHANGES: Final = (">=", ">")
+_LASTS: Final = "still in force"
 _Number = TypeVar("_Number", int, float)
 
 
@@ -53,7 +55,7 @@ class FlipLoop(NamedTuple):
 
     route: what each plan has where it first differs from the one before, 'A → B → A'. mu: all
     flips changed by less than or equal to it; cooldown: the longest wait, in tuples; None = cannot
-    be told. unit: of the costs.
+    be told. cost: of all flips together but for one still in force. unit: of the costs.
     """
 
     flips: list[Flip]
@@ -67,10 +69,12 @@ class FlipLoop(NamedTuple):
 
 
 class FlipStep(NamedTuple):
-    """A plan version with the tuples filtered before it took effect (None = unknown)."""
+    """A plan version with the tuples filtered before it took effect (None = unknown). turned: a
+    turn of a knob brought it."""
 
     plan: PlanVersion
     tuples: int | None
+    turned: bool = False
 
 
 def find_loops(
@@ -78,13 +82,18 @@ def find_loops(
     tuples_before: Callable[[int], int | None],
     decisions: Mapping[int, DecisionEntry],
     window: int,
+    turns: Collection[int] = (),
 ) -> list[FlipLoop]:
     """The loops among the plan versions, oldest first.
 
     tuples_before: how many tuples the run had filtered before a batch. decisions: by seq, those
-    that made the plans (of others the costs are unknown). window: tuples.
+    that made the plans (of others the costs are unknown). window: tuples. turns: batches at which
+    knobs were turned.
     """
-    steps = _changes(plans, tuples_before)
+    steps = [
+        step._replace(turned=_is_turned(step.plan, decisions, turns))
+        for step in _changes(plans, tuples_before)
+    ]
     spans: list[tuple[int, int]] = []
     for here in range(2, len(steps)):
         left = _left_at(steps, here, window)
@@ -113,9 +122,22 @@ def _state(plan: PlanVersion) -> tuple[str, tuple[str, ...]]:
     return plan.kind, plan.order
 
 
+def _is_turned(
+    plan: PlanVersion, decisions: Mapping[int, DecisionEntry], turns: Collection[int]
+) -> bool:
+    """Whether a turn of a knob brought the plan: it came with the turn, untriggered."""
+    entry = None if plan.decision is None else decisions.get(plan.decision)
+    if entry is not None and entry.decision.relation in _CHANGES:
+        return False
+    decided = plan.batch if entry is None else entry.decision.batch
+    return decided in turns or plan.batch in turns
+
+
 def _left_at(steps: Sequence[FlipStep], here: int, window: int) -> int | None:
     """The step that left the plan of step ``here``, when it did so within the window."""
     for place in range(here - 2, -1, -1):
+        if steps[here].turned or steps[place + 1].turned or steps[place + 2].turned:
+            return None
         away = _between(steps[place + 1], steps[here])
         if away is None or away > window:
             return None
@@ -135,7 +157,7 @@ def _loop(
     flips = [_flip(steps, place, place == first, decisions) for place in places]
     changes = [flip.change for flip in flips]
     waits = [flip.waited for flip in flips[1:]]
-    costs = [flip.cost for flip in flips]
+    costs = [flip.cost for flip in flips if flip.why != _LASTS]
     return FlipLoop(
         flips=flips,
         since=flips[0].time,
@@ -143,7 +165,7 @@ def _loop(
         route=" → ".join([_brought(steps, first - 1, first), *(flip.first for flip in flips)]),
         mu=_largest(changes),
         cooldown=_largest(waits),
-        cost=None if any(cost is None for cost in costs) else sum(c for c in costs if c),
+        cost=None if None in costs or not costs else sum(cost for cost in costs if cost),
         unit=_unit(flips, decisions),
     )
 
@@ -191,11 +213,12 @@ def _flip(
 
 
 def _brought(steps: Sequence[FlipStep], place: int, other: int) -> str:
-    """What a plan has at the first place where its order differs from that of another step."""
+    """What a plan has at the first place where its order differs from that of another step; its
+    kind where the order is the same."""
     plan = steps[place].plan
     pairs = zip(names(plan), names(steps[other].plan), strict=False)
     moved = next((own for own, before in pairs if own != before), None)
-    return moved or next(iter(names(plan)), plan.kind)
+    return moved or plan.kind
 
 
 def _cost(
@@ -209,5 +232,5 @@ def _cost(
         words = f"not enough samples (n={show(outcome.n_sample, 'int')} < {MIN_SAMPLES})"
         return None, outcome.n_sample, words
     if lasted is None:
-        return None, outcome.n_sample, "unknown" if over else "still in force"
+        return None, outcome.n_sample, "unknown" if over else _LASTS
     return (outcome.sample_new - outcome.counterfactual_old) * lasted, outcome.n_sample, ""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dashboard.components.formats import Format, show
 from dashboard.views.book import SYSTEM
+from dashboard.views.gaps import Gap, gaps_of
 from storage.rows import SeriesData, StoredEvent
 
 
@@ -84,13 +85,17 @@ class Marker(NamedTuple):
 
 
 class TimelineView(NamedTuple):
-    """Panels top to bottom, then lanes with their markers. cursor: time of the batch shown."""
+    """Panels top to bottom, then lanes with their markers. cursor: time of the batch shown.
+
+    gaps: without an engine.
+    """
 
     panels: list[TimelinePanel]
     markers: list[Marker]
     cursor: float | None
     first: float | None
     last: float | None
+    gaps: list[Gap]
 
 
 class Spec(NamedTuple):
@@ -189,7 +194,7 @@ def build_timeline(
     markers = [marker for event in events for marker in _markers(event)]
     times = [time for panel in panels for time in (panel.spot.times[0], panel.spot.times[-1])]
     first, last = (min(times), max(times)) if times else (None, None)
-    return TimelineView(panels, markers, cursor, first, last)
+    return TimelineView(panels, markers, cursor, first, last, gaps_of(events))
 
 
 class NumbersTable(NamedTuple):

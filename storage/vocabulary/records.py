@@ -218,7 +218,7 @@ class Event:
     """Something that happened, for the event lane.
 
     kind: one of EventKind. unit_id: the unit it happened in, '' for the run; ref: {"decision": seq}
-    or {"plan": version} of that unit, {"command": id}, or empty.
+    or {"plan": version} of that unit, {"command": id}, {"since": Unix s} of a gap, or empty.
     """
 
     kind: str

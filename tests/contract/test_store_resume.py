@@ -130,10 +130,11 @@ def test_a_killed_run_goes_on_under_its_own_id(writer: EngineWriter, reader: Rea
     assert (change.kind, change.changed) == ("run", ("events", "inputs", "runs"))
     stored = reader.events("r1")[-1]
     assert (stored.batch, stored.time) == (4, START + 60)
-    assert stored.event == Event("run", "resumed at batch 5", "3 tuples are read again")
+    told = Event("run", "resumed at batch 5", "3 tuples are read again", ref={"since": START + 5})
+    assert stored.event == told
     assert not writer.write_batch(record(4))
     assert writer.write_batch(record(5, Sample("system", "batch_ms", 6.0), time=START + 61))
-    assert reader.run("r1") == replace(run, state="running", heartbeat_at=START + 61)
+    assert reader.run("r1") == replace(run, state="running", note="", heartbeat_at=START + 61)
     series = reader.series("r1", "system", "batch_ms")
     assert series is not None
     assert series.batch.tolist() == list(range(6))

@@ -160,7 +160,11 @@ def test_a_command_with_text_that_cannot_be_stored_is_refused(
     assert reader.commands("r1") == ()
 
 
-def test_state_follows_the_run(writer: EngineWriter, reader: Reader) -> None:
+def test_state_follows_the_run(
+    writer: EngineWriter, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.reader.time.time", lambda: START + 10)
+
     def state() -> tuple[Any, ...]:
         run = reader.run("r1")
         assert run is not None
@@ -172,7 +176,7 @@ def test_state_follows_the_run(writer: EngineWriter, reader: Reader) -> None:
     writer.write_batch(record(None, time=START + 0.7))
     assert state() == ("starting", "Java found", None, START + 0.7)
     writer.write_batch(record(0))
-    assert state() == ("running", "Java found", None, START + 1)
+    assert state() == ("running", "", None, START + 1)
     before = reader.cursor()
     writer.heartbeat("r1", START + 9)
     assert reader.cursor() == before

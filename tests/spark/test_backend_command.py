@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 from storage.errors import StoreError
@@ -45,6 +48,12 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
     store = tmp_path / "store.db"
     done = backend(str(tmp_path / "my.toml"), "--once", "--set", "mu=0.2", "--store", str(store))
     assert done.returncode == 0, done.stderr
+    for line in (
+        "tuples are kept aside: a is no int",
+        "2 of 8 tuples were kept aside; they are in",
+    ):
+        assert f"stream S: {line}" in done.stderr
+    assert "no plan was reconsidered, 6 tuples gave no occasion" in done.stderr
 
     table = ds.dataset(tmp_path / "out", format="parquet").to_table()
     assert table.column_names == ["a", "b", "x", "query_ids"]
@@ -68,6 +77,72 @@ def test_a_csv_file_is_processed_once(tmp_path: Path) -> None:
         assert values["asc.S/query:later"]["matched_total"] == 4
         assert {k.name: k.value for k in reader.knobs(run.id)}["mu"] == 0.2
         assert [m.raw for m in reader.misfits(run.id, 10)] != []
+
+
+def test_when_nothing_fits_it_is_said_and_the_status_is_3(tmp_path: Path) -> None:
+    text = WORKLOAD.replace("a int", "a date").replace("a > 2 and ", "")
+    (tmp_path / "my.toml").write_text(text.replace("[queries]", "rate = 50\n[queries]"))
+    (tmp_path / "a.csv").write_text("a,b,x\n1,x,1\n2,y,2\n")
+    done = backend(str(tmp_path / "my.toml"), "--once", "--store", str(tmp_path / "store.db"))
+    assert done.returncode == 3, done.stderr
+    for line in (
+        "with --once tuples come as fast as they can, at no rate (--set rate=… keeps one)",
+        "stream S: tuples are kept aside: a is no date\n    1,x,1\n    2,y,2\n",
+        "stream S: nothing fits; does its schema say what the data are?",
+    ):
+        assert line in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+FILES = """
+[streams.S]
+schema = "a int, b string, x double"
+source = { format = "csv", path = "in", header = true }
+[streams.P]
+schema = "a int, b string"
+source = { format = "parquet", path = "p.parquet" }
+[streams.J]
+schema = "a int, b string"
+source = { format = "json", path = "j.json" }
+[queries]
+of_csv = "Select * From S Where x = 1.5 or a < 0"
+of_parquet = "Select * From P Where b = 'x'"
+of_json = "Select * From J Where b = 'x'"
+[sink]
+path = "out"
+format = "json"
+"""
+
+
+def test_large_files_are_cut_into_batches_and_a_bad_one_costs_itself(tmp_path: Path) -> None:
+    (tmp_path / "my.toml").write_text(FILES)
+    folder, n = tmp_path / "in", 150_000
+    folder.mkdir()
+    lines = "".join(f'{k},"b,{k}",{k % 10}.5\n' for k in range(n))
+    (folder / "2.csv").write_text(f"a,b,x\n{lines}")
+    (folder / "1.csv").write_text("a,b,x\n-1,first,0\n")
+    (folder / "3.csv").write_text("x,y\n1,2\n")
+    (folder / "4.csv").write_text("x,b,a\n0,last,-2\n")
+    pq.write_table(pa.table({"B": ["x", "y"], "A": [1, 2]}), tmp_path / "p.parquet")
+    (tmp_path / "j.json").write_text('{"a": 1, "b": "x"}{"a": 2}\n{"a": 3, "b": "x"}\n')
+    store = str(tmp_path / "store.db")
+    done = backend(str(tmp_path / "my.toml"), "--once", "--store", store)
+    assert done.returncode == 0, done.stderr
+    with open_reader(store) as reader:
+        (run,) = reader.runs()
+        took = [b.n_tuples for b in reader.batches(run.id, None, 1000) if b.n_tuples]
+        values = reader.values(run.id)["system"]
+    assert len(took) > 1
+    assert (values["tuples_total"], values["misfits_total"]) == (n + 2 + 2 + 1, 2)
+    (out,) = (tmp_path / "out").glob("run=*")
+    files = sorted((out / "stream=S").glob("batch-*.json"))
+    found = [row["a"] for file in files for row in map(json.loads, file.read_text().splitlines())]
+    assert found == [-1, *range(1, n, 10), -2]
+    (bad,) = json_lines(out / "stream=S" / "_misfits")
+    assert bad["raw"] == str(folder / "3.csv")
+    assert bad["error"] == "this file cannot be read: its header has no column 'a'; it reads x, y"
+    (two,) = json_lines(out / "stream=J" / "_misfits")
+    assert two["raw"] == '{"a": 1, "b": "x"}{"a": 2}'
 
 
 def test_a_second_run_leaves_the_files_of_the_first_alone(tmp_path: Path) -> None:

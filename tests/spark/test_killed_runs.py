@@ -22,6 +22,7 @@ import psutil
 import pyarrow.dataset as ds
 import pytest
 
+from backend.hosts.compact import sink_file
 from backend.model.ids import entity_id
 from backend.workloads.drift import Phase, drift_table
 from storage.errors import StoreError
@@ -229,12 +230,17 @@ def check_store(run: Killed) -> None:
         assert sum(batch.n_tuples for batch in batches) == sum(N.values())
         assert {k.value for k in reader.knobs(found.id) if k.name == "mu"} == {0.4}
         assert "more" in {e.name for e in reader.entities(found.id) if e.kind == "query"}
-        sunk = Counter(
-            int(path.name.split("-")[1])
-            for path in run.out.rglob("batch-*.parquet")
-            for _ in range(ds.dataset(path).count_rows())
-        )
-        assert dict(sunk) == {b.id: b.n_matched for b in batches if b.n_matched}
+        sunk: Counter[tuple[int, int]] = Counter()
+        for path in run.out.rglob("batch*.parquet"):
+            file = sink_file(path)
+            assert file is not None
+            sunk[file.first, file.last] += ds.dataset(path).count_rows()
+        merged = {k: span for span in sunk for k in range(span[0], span[1] + 1)}
+        told: Counter[tuple[int, int]] = Counter()
+        for batch in batches:
+            number = batch.id or 0
+            told[merged.get(number, (number, number))] += batch.n_matched
+        assert +sunk == +told
         titles = [event.event.title for event in reader.events(found.id)]
         assert any(title.startswith("resumed at batch") for title in titles)
 

@@ -21,6 +21,8 @@ from tests.systems.running import BATTERY, TEXTS, Bench, claimed, executed, quer
 KNOBS = {"asc": {"lambda_tuples": 800, "cooldown_tuples": 0}}
 #: Other queries of the unit, by name, where they are not the first of its own.
 OTHERS = {"agreedy": "again"}
+#: A knob that says what runs, with two values of it.
+TURNED = {"sampling": ("share", 0.0, 0.25), "stream": ("load", 0.5, 2.0)}
 
 systems = pytest.mark.parametrize("system", BATTERY, ids=lambda system: system.name)
 
@@ -188,15 +190,15 @@ def test_matrices_come_with_decisions_and_once(system: System) -> None:
 
 @systems
 def test_an_operator_stays_while_nothing_changes(system: System) -> None:
-    names = [spec.name for spec in system.knobs]
-    knob = "profile_prob" if "profile_prob" in names else names[0]
-    bench = bench_of(system, **{knob: 0.0})
+    knob, before, after = TURNED.get(system.name, ("profile_prob", 0.0, 0.25))
+    bench = bench_of(system, **{knob: before})
     bench.unit.start(None)
-    first = bench.unit.operator(0)
     bench.run(tuples(300, seed=1))
-    assert bench.unit.operator(1) is first
-    bench.turn(knob, 0.25)
-    assert bench.unit.operator(1) is not first
+    first = bench.unit.operator(1)
+    bench.run(tuples(300, seed=1))
+    assert bench.unit.operator(2) is first
+    bench.turn(knob, after)
+    assert bench.unit.operator(2) is not first
 
 
 @systems

@@ -9,6 +9,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise, product
@@ -18,6 +19,8 @@ from typing import Any, get_args
 import pytest
 from playwright.sync_api import Browser, Page
 
+from backend.engine.knobs import KNOBS
+from backend.model.knobs import KnobSpec
 from dashboard.components.formats import Format, age, clock, show
 from dashboard.scripts import ASSETS
 from dashboard.views.standing import standing
@@ -136,7 +139,7 @@ def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
 def test_an_address_is_a_moment_and_back(
     ask: Ask, search: str, expected: dict[str, object]
 ) -> None:
-    names = ("run", "at", "node", "show", "unit", "heat", "tables", "span")
+    names = ("run", "at", "node", "show", "unit", "heat", "tables", "span", "scale")
     empty = {**dict.fromkeys(names), "frozen": False}
     moment = ask("address", "m.parse('/plan', text)", text=search)
     assert moment == {"path": "/plan", **empty, **expected}
@@ -346,13 +349,34 @@ def _random_plan(rng: random.Random) -> dict[str, Any]:
 
 
 def test_a_knobs_slider_goes_there_and_back(ask: Ask) -> None:
-    knob = {"name": "mu", "kind": "float", "low": 0.001, "high": 10.0, "scale": "log"}
+    ends = {"low": 0.001, "high": 10.0, "default": 0.1}
+    knob = {"name": "mu", "kind": "float", "scale": "log", **ends}
     values = [0.001, 0.01, 0.1, 1.0, 10.0]
     expression = "all.map((v) => m.knobValue(knob, m.knobPosition(knob, v)))"
     assert ask("knob_scale", expression, all=values, knob=knob) == pytest.approx(values)
     texts = ["", "x", "0", "11", "0.5"]
     problems = ask("knob_scale", "all.map((t) => m.knobProblem(knob, t))", all=texts, knob=knob)
     assert problems == [*["a number, please"] * 2, "at least 0.001", "at most 10", ""]
+
+
+@pytest.mark.parametrize("spec", KNOBS, ids=lambda spec: spec.name)
+def test_a_slider_moves_where_people_turn_it(ask: Ask, spec: KnobSpec) -> None:
+    low, high, default = spec.low, spec.high, spec.default
+    if low is None or high is None or not isinstance(default, int | float):
+        return
+    knob = asdict(spec)
+    start = default if default > low else (high - low) / (1e4 if spec.scale == "log" else 4)
+    values = [low, start / 2, start, 2 * start, high]
+    expression = "all.map((v) => m.knobPosition(knob, v))"
+    places = ask("knob_scale", expression, all=values, knob=knob)
+    assert (places[0], places[-1]) == (0, pytest.approx(1000))
+    assert places == sorted(places)
+    assert places[3] - places[1] > 30, "a hand cannot tell half the value from twice"
+    back = ask("knob_scale", "all.map((p) => m.knobValue(knob, p))", all=places, knob=knob)
+    inside = [min(high, max(low, value)) for value in values]
+    assert back == pytest.approx(inside, rel=0.01, abs=0.51 if spec.kind == "int" else 1e-9)
+    stepped = ask("knob_scale", "m.knobStep(knob, m.knobStep(knob, low, 1), 1)", knob=knob, low=low)
+    assert stepped > low
 
 
 def test_vendored_files_are_those_their_table_names() -> None:
@@ -391,3 +415,55 @@ def test_the_first_page_waits_for_slow_modules_and_asks_for_everything_once(
     page.wait_for_load_state("networkidle")
     drawn = [text for text in asked if text.startswith('{"output":"pw-page.children"')]
     assert len(drawn) == 1
+
+
+@pytest.mark.parametrize(
+    ("span", "first", "last"),
+    [
+        (None, 0, 100),
+        ("5m", 70, 100),
+        ("1h", 0, 100),
+        ("20-60", 20, 60),
+        ("90-900", 90, 100),
+        ("900-950", 99, 100),
+        ("60-20", 60, 61),
+        ("nonsense", 0, 100),
+    ],
+)
+def test_a_span_is_a_range_of_batches(ask: Ask, span: str | None, first: int, last: int) -> None:
+    times = [[batch, 1000 + 10 * batch] for batch in range(0, 101, 5)]
+    whole = {"first": 0, "last": 100}
+    found = ask("times", "m.spanOf(span, whole, times)", span=span, whole=whole, times=times)
+    assert found == {"first": first, "last": last}
+
+
+def test_batches_and_times_go_there_and_back(ask: Ask) -> None:
+    times = [[0, 10.0], [4, 12.0], [5, 30.0]]
+    told = ask(
+        "times", "all.map((b) => m.timeOf(times, b))", times=times, all=[0, 2, 4, 5, 9, None]
+    )
+    assert told == [10, 11, 12, 30, 30, None]
+    found = ask(
+        "times", "all.map((t) => m.batchOf(times, t))", times=times, all=[0, 11, 12, 29, 99]
+    )
+    assert found == [0, 2, 4, 4, 5]
+    assert ask("times", "[m.timeOf([], 3), m.batchOf([], 3)]") == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "top", "cut"),
+    [
+        ([28_000, *[120] * 40], 132, 1),
+        ([120] * 40, 120, 0),
+        ([*[120] * 40, 28_000], 28_000, 0),
+        ([*[3] * 20, *[12] * 20], 12, 0),
+        ([28_000, 120, 130], 28_000, 0),
+        ([0] * 30, 0, 0),
+        ([], 0, 0),
+    ],
+)
+def test_a_scale_is_not_flattened_by_a_few(
+    ask: Ask, numbers: list[float], top: float, cut: int
+) -> None:
+    found = ask("times", "m.robustTop(numbers)", numbers=numbers)
+    assert found == {"top": pytest.approx(top), "cut": cut}

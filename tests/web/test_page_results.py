@@ -57,6 +57,7 @@ def test_registering_a_query_is_a_request_that_the_engine_answers(
     button.click()
     requests = page.locator(".pw-requests")
     expect(requests).to_contain_text("requested register mine", timeout=15_000)
+    expect(page.get_by_role("textbox", name="CQL")).to_have_value("")
     command = site.reader.commands(RUNNING)[0]
     assert (command.kind, command.payload["name"]) == ("query_add", "mine")
     assert command.actor.startswith("page")
@@ -73,6 +74,36 @@ def test_pausing_shows_the_pending_request(open_page: OpenPage, site: Site) -> N
     site.feed()
     expect(page.locator("tr[data-query=fog]")).not_to_contain_text("pending", timeout=15_000)
     expect(page.locator(".pw-requests")).to_contain_text("refused pause fog")
+
+
+def test_removing_asks_first(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/results?node=query:july_ua")
+    before = site.reader.commands(RUNNING)
+    remove = page.get_by_role("button", name="Remove", exact=True)
+    remove.click()
+    question = page.get_by_role("dialog", name="Remove july_ua")
+    expect(question).to_contain_text("Remove the query july_ua?")
+    page.keyboard.press("Escape")
+    expect(question).to_be_hidden()
+    remove.click()
+    question.get_by_role("button", name="Cancel").click()
+    expect(question).to_be_hidden()
+    assert site.reader.commands(RUNNING) == before
+    remove.click()
+    question.get_by_role("button", name="Remove july_ua").click()
+    expect(page.locator("tr[data-query=july_ua]")).to_contain_text("remove pending")
+    assert site.reader.commands(RUNNING)[0].kind == "query_remove"
+    site.feed()
+
+
+def test_pausing_can_be_taken_back(open_page: OpenPage, site: Site) -> None:
+    page = open_page("/results?node=query:big_late")
+    page.get_by_role("button", name="Pause").click()
+    page.locator(".pw-toast").get_by_role("button", name="undo").click()
+    expect(page.locator("#pw-query-said")).to_contain_text("Resume big_late: requested")
+    kinds = [command.kind for command in site.reader.commands(RUNNING)[:2]]
+    assert kinds == ["query_resume", "query_pause"]
+    site.feed()
 
 
 def test_a_bad_name_is_refused_at_once_with_a_sentence(open_page: OpenPage, site: Site) -> None:

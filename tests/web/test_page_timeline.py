@@ -137,10 +137,60 @@ def test_a_figure_travels_once(open_page: OpenPage) -> None:
     page = open_page("/plan?run=r1")
     expect(page.locator("#plan-graph")).to_be_visible()
     until(page, "document.getElementById('pw-shell').dataset.painting === '0'")
-    answers: list[str] = []
-    page.on("response", lambda answer: answers.append(answer.text() if answer.ok else ""))
+    page.evaluate(
+        """() => { window.figures = 0;
+          const ask = window.fetch;
+          window.fetch = async (...wanted) => {
+            const answer = await ask(...wanted);
+            answer.clone().text().then((text) => {
+              figures += text.includes('"uirevision":"timeline"') ? 1 : 0;
+            });
+            return answer;
+          }; }"""
+    )
     page.keyboard.press("g")
     page.keyboard.press("t")
     drawn(page)
     page.wait_for_timeout(500)
-    assert sum("Visits per tuple</b>" in text for text in answers) == 1
+    assert page.evaluate("window.figures") == 1
+
+
+RANGE = (
+    f"{PLOT}._fullLayout.xaxis.range.map(text => Date.parse(text.replace('Z', '') + 'Z') / 1000)"
+)
+
+
+def test_all_figures_show_the_range_of_the_address(open_page: OpenPage) -> None:
+    page = drawn(open_page("/timeline?run=r1&span=100-140"))
+    until(page, f"(() => {{ const [a, b] = {RANGE}; return Math.abs(b - a - 20) < 1; }})()")
+    ranges = (
+        "[...document.querySelectorAll('[data-live-chart] .js-plotly-plot')]"
+        ".filter(gd => gd._fullLayout && gd._fullLayout.xaxis.type === 'date')"
+        ".map(gd => gd._fullLayout.xaxis.range.join())"
+    )
+    until(page, f"new Set({ranges}).size === 1")
+    page.evaluate(
+        f"Plotly.relayout({PLOT}, {{'xaxis.range[0]': {PLOT}.data[0].x[20],"
+        f" 'xaxis.range[1]': {PLOT}.data[0].x[60]}})"
+    )
+    expect(page).to_have_url(re.compile(r"span=(19|20)-(59|60)"))
+    until(page, f"new Set({ranges}).size === 1")
+    page.get_by_label("Time range").select_option("run")
+    until(page, f"{PLOT}._fullLayout.xaxis.autorange === true")
+
+
+def test_a_few_huge_batches_do_not_flatten_the_rest(open_page: OpenPage) -> None:
+    page = drawn(open_page("/timeline?run=r1"))
+    batch = f"{PLOT}.data.findIndex(trace => trace.meta && trace.meta.pts === 'batch_ms')"
+    page.evaluate(
+        f"(() => {{ const i = {batch}, y = [...{PLOT}.data[i].y]; y[0] = 28000;"
+        f" Plotly.restyle({PLOT}, {{y: [y]}}, [i]); }})()"
+    )
+    axis = f"{PLOT}._fullLayout[{PLOT}.data[{batch}].yaxis.replace('y', 'yaxis')]"
+    until(page, f"{axis}.range[1] < 300")
+    expect(page.locator("#pw-scale-note")).to_have_text("1 point lies above the scale")
+    page.get_by_role("button", name="full", exact=True).click()
+    until(page, f"{axis}.range[1] > 20000")
+    page.get_by_role("button", name="log", exact=True).click()
+    until(page, f"{axis}.type === 'log'")
+    assert "scale=log" in page.url

@@ -8,6 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
+from storage.commands import open_command_writer
 from tests.web.conftest import OpenPage, until
 from tests.web.site import N_ENDED, STALLED, Site
 
@@ -243,3 +244,47 @@ def test_the_skip_link_is_first_and_leads_to_the_page(open_page: OpenPage) -> No
     page = ready(open_page("/plan?run=r1"))
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
+
+
+def test_the_range_of_time_is_one_for_all_and_in_the_address(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan?run=r1"))
+    brush = page.locator(".pw-brush").bounding_box()
+    assert brush is not None
+    y = brush["y"] + brush["height"] / 2
+    page.mouse.move(brush["x"] + 0.5 * brush["width"], y)
+    page.mouse.down()
+    page.mouse.move(brush["x"] + 0.75 * brush["width"], y, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"span=\d+-\d+"))
+    first, last = (int(part) for part in page.url.split("span=")[1].split("-"))
+    assert abs(first - 100) <= 2
+    assert abs(last - 149) <= 2
+    scrubber = page.get_by_role("slider", name="Moment in the run")
+    expect(scrubber).to_have_attribute("min", str(first))
+    expect(scrubber).to_have_attribute("max", str(last))
+    expect(page.locator("#plan-visits svg")).to_have_attribute(
+        "aria-label", re.compile(rf"batches {first} to {last},")
+    )
+    page.get_by_label("Time range").select_option("15 min")
+    expect(page).to_have_url(re.compile("span=15m"))
+    expect(scrubber).to_have_attribute("min", "0")
+    page.locator(".pw-brush").dblclick()
+    expect(page).not_to_have_url(re.compile("span="))
+    assert "at=" not in page.url
+
+
+def test_own_turns_have_their_own_row_on_the_strip(open_page: OpenPage, site: Site) -> None:
+    page = ready(open_page("/plan"))
+    site.feed()
+    for value in (0.2, 0.3, 0.4):
+        with open_command_writer(str(site.path)) as writer:
+            writer.append_command("r2", "knob", {"knob": "mu", "value": value}, "a", "", 1.0)
+        site.feed(order=list(reversed(site.recording.order)))
+    turns = page.locator(".pw-mark[data-row='1']")
+    counted = (
+        "all => all.reduce((n, mark) => n + Number(mark.querySelector('sub')?.textContent || 1), 0)"
+    )
+    until(page, f"({counted})([...document.querySelectorAll('.pw-mark[data-row=\"1\"]')]) === 3")
+    expect(turns.first).to_have_attribute("aria-label", re.compile("Knob change: mu = 0", re.I))
+    rows = "all => new Set(all.map(mark => mark.offsetTop)).size"
+    assert page.eval_on_selector_all(".pw-mark", rows) == 2

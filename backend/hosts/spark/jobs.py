@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from backend.hosts.batches import Batches, Found, Timings
+from backend.hosts.batches import Batches, BatchFound, Timings
 from backend.hosts.contract import InputSource
 from backend.hosts.networks import HostJob, Networks
 from backend.hosts.spark.parcel import Shipping
@@ -47,7 +47,9 @@ class BatchJobs:
         """Of the run."""
         return self._batches.networks
 
-    def run(self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings) -> Found:
+    def run(
+        self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings
+    ) -> BatchFound:
         """Run a batch; what was taken from its inputs. frame: its rows, which come as ``rows``
         says."""
         job = self._batches.job(plan)

@@ -10,8 +10,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -20,7 +20,9 @@ from pyspark.sql import SparkSession
 from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, goes_on, obstacle
-from backend.hosts.contract import InputSource, cause
+from backend.hosts.contract import InputSource
+from backend.hosts.spark.endings import java_of, why_failed
+from backend.hosts.spark.once import nothing_decided, taken_once
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import read_at_once
@@ -38,7 +40,7 @@ from backend.workloads.sources import (
 )
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from backend.workloads.stored import load_relation
-from storage.errors import RunExists
+from storage.errors import RunExists, StoreError
 from storage.liveness import may_live
 from storage.resume import LastState, last_state
 from storage.vocabulary.kinds import RunState
@@ -78,6 +80,7 @@ class Launch:
         self._streams = {stream.name: stream for stream in workload.streams}
         self._stopping = threading.Event()
         self._host: RunHost | None = None
+        self._loop: Loop | None = None
         self._held: dict[str, ReplaySource] = {}
         self._spark: SparkSession | None = None
         self._relations = {
@@ -93,11 +96,16 @@ class Launch:
         if self._host is not None:
             self._host.stopping.set()
 
+    @property
+    def all_aside(self) -> bool:
+        """There were tuples, and every one was kept aside."""
+        return self._loop is not None and self._loop.aside.is_everything
+
     def execute(self) -> bool:
         """Run everything to its end; False when the run, or one of its inputs, failed."""
-        loop = self._begin()
+        self._loop = loop = self._begin()
         try:
-            session = self._session(self._folder(loop.run.id))
+            session = self._session(loop)
         except BaseException as error:
             self._end(loop, "failed", f"Spark did not start: {error}")
             raise
@@ -117,19 +125,48 @@ class Launch:
                 self._sink(loop.run.id),
                 self._folder(loop.run.id),
                 self.settings.once,
+                self._keeps_rate(),
             )
             if self._stopping.is_set():
                 host.stopping.set()
             state: RunState = "ended"
             note = host.run()
         except Exception as error:
-            log.exception("run %s failed", loop.run.id)
-            state, note = "failed", cause(error)
-        loop.finish({} if self._host is None else self._host.failures)
-        self._end(loop, state, note)
+            note, is_known = why_failed(error, java_of(session))
+            if not is_known:
+                log.exception("run %s broke off", loop.run.id)
+            state = "failed"
+        for line in self._last_words(loop):
+            log.warning("%s", line)
+        try:
+            loop.finish({} if self._host is None else self._host.failures)
+            self._end(loop, state, note)
+        except StoreError as error:
+            log.error("run %s %s: %s", loop.run.id, state, note)
+            log.error("the store could not be told: %s", error)
+            return False
         return state == "ended" and not loop.failed_inputs
 
-    def _session(self, folder: Path) -> SparkSession:
+    def _last_words(self, loop: Loop) -> list[str]:
+        """What who started the run should know, whatever its end."""
+        found = loop.aside.summary(self._sink(loop.run.id).path or "")
+        if self.settings.once:
+            totals = loop.totals
+            idle = nothing_decided(self.settings.asked, totals.decisions, totals.tuples)
+            found += [] if idle is None else [idle]
+        return found
+
+    def _keeps_rate(self) -> bool:
+        """Whether streams come at their rates; says so of knobs that do not act."""
+        if not self.settings.once:
+            return True
+        streams = (self._streams[name] for name in self._inputs)
+        once = taken_once(self.workload.knobs, self.settings.asked, streams)
+        for sentence in once.said:
+            log.warning("%s", sentence)
+        return once.keeps_rate
+
+    def _session(self, loop: Loop) -> SparkSession:
         """Spark, and meanwhile the data that is prepared once: either takes seconds."""
         with ThreadPoolExecutor(1) as beside:
             starting = beside.submit(
@@ -140,7 +177,10 @@ class Launch:
                 self.settings.conf,
             )
             for stream in self._read:
-                self._hold(stream, folder)
+                self._hold(stream, self._folder(loop.run.id))
+            while not starting.done():
+                wait([starting], timeout=1.0)
+                loop.between_batches()
             return starting.result()
 
     def _hold(self, stream: StreamSpec, folder: Path) -> None:
@@ -280,7 +320,8 @@ class Launch:
         """The run's own part of the sink."""
         spec = self.workload.sink
         path = str(self._folder(run_id) / "matches")
-        return SinkSpec(path if spec.path is None else f"{spec.path}/run={run_id}", spec.format)
+        path = path if spec.path is None else f"{spec.path}/run={run_id}"
+        return replace(spec, path=path)
 
     def _sink_facts(self, run_id: str) -> dict[str, Json]:
         sink = self._sink(run_id)

@@ -19,11 +19,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from backend.hosts.batches import Found, Timings, batch_result
+from backend.hosts.batches import BatchFound, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import rooms
 from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.jobs import BatchJobs
+from backend.hosts.spark.session import hush
 from backend.hosts.spark.tasks import tag_of
 from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
@@ -57,7 +58,8 @@ class RunHost:
     """Executes one run. A killed one goes on in the same folder.
 
     inputs: what it reads; sink: its path is the run's own folder. folder: the run's own, on this
-    machine, for checkpoint and spool. once: take what is there, as fast as possible, and end.
+    machine, for checkpoint and spool. once: take what is there, and end. keeps_rate: its streams
+    come at their rates, else as fast as possible.
     """
 
     def __init__(
@@ -68,8 +70,10 @@ class RunHost:
         sink: SinkSpec,
         folder: Path,
         once: bool,
+        keeps_rate: bool = True,
     ) -> None:
         self.stopping = threading.Event()
+        self._keeps_rate = keeps_rate
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
         self._spool = folder / "spool"
@@ -121,7 +125,7 @@ class RunHost:
         return Feeder(
             source.replay,
             self._spool,
-            lambda: 0.0 if self._once else float(loop.input_knob(name, "rate")),
+            lambda: float(loop.input_knob(name, "rate")) if self._keeps_rate else 0.0,
             lambda: "stop" if self._once else str(loop.input_knob(name, "at_end")),
             start=max(source.start, self._taken.through.get(name, 0)),
             prefix=tag_of(name),
@@ -176,7 +180,7 @@ class RunHost:
                 raise
             log.info("batch %d was cut off by the stop", batch_id)
 
-    def _note_time(self, found: Found) -> None:
+    def _note_time(self, found: BatchFound) -> None:
         """What networks told of their streams: which are ahead of others, which have ended."""
         self._rooms = rooms(found.networks)
         ended = frozenset(self._failures)
@@ -231,6 +235,8 @@ class RunHost:
         return name in self._failures or (feeder.finished and feeder.backlog == 0)
 
     def _stop(self, query: StreamingQuery) -> None:
+        if self._is_stopped:
+            hush(self._session)
         for feeder in self._feeders.values():
             feeder.stop()
         deadline = time.monotonic() + STOP_GRACE_S

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
@@ -23,6 +26,8 @@ STACK = "-Xss8m"
 WRITTEN_WITHIN_S = 300
 #: Java answers through a buffer of twice so many bytes.
 SEGMENT_BYTES = 4096
+#: Attempts at a task before its batch fails.
+TASK_ATTEMPTS = 4
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
@@ -70,7 +75,7 @@ def build_session(
     if master.startswith("local"):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     scratch.mkdir(parents=True, exist_ok=True)
-    builder = SparkSession.builder.master(master).appName(name)
+    builder = SparkSession.builder.master(patient(master)).appName(name)
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
     own = dict(conf or {})
@@ -88,6 +93,12 @@ def build_session(
     return session
 
 
+def patient(master: str) -> str:
+    """The master; a local one repeats a task whose worker was killed, as clusters do."""
+    local = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
+    return master if local is None else f"local[{local[1] or 1},{TASK_ATTEMPTS}]"
+
+
 def _take_answers_at_once(session: SparkSession) -> None:
     """Java sends the last part of an answer once the parts before it are acknowledged (py4j issue
     516), and a single segment is acknowledged after 40 ms: ask for segments so small that a full
@@ -99,9 +110,16 @@ def _take_answers_at_once(session: SparkSession) -> None:
         server.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT_BYTES)
 
 
+def hush(session: SparkSession) -> None:
+    """Let Spark say nothing more: what a stop breaks off is no error."""
+    with suppress(Py4JError, OSError):  # Java may be gone already
+        session.sparkContext.setLogLevel("OFF")
+
+
 def close_session(session: SparkSession) -> None:
     """Stop Spark; in the run that prepares Java's classes, wait until they are written down."""
     gateway = session.sparkContext._gateway
+    hush(session)
     session.stop()
     java = getattr(gateway, "proc", None)
     if RECORDING in os.environ and java is not None:

@@ -20,7 +20,7 @@ from backend.operators.network.blocks import (
     empty,
 )
 from backend.operators.network.contract import Surroundings
-from backend.operators.network.episodes import Change, EpisodeFinder, Episodes, GroupCounts
+from backend.operators.network.episodes import BeforeAfter, EpisodeFinder, Episodes, GroupCounts
 from backend.operators.network.exact_sums import FloatSums, IntegerSums
 from backend.operators.network.frame import OperatorFrame, dtypes_of, typed
 from backend.operators.network.group_values import GroupValues
@@ -140,7 +140,7 @@ class AggregateOperator(OperatorFrame):
             taken = block.columns[column]
             measure.take(episodes, taken, new[column] if distinct else taken.is_valid * block.sign)
 
-    def _result(self, call: AggregateCall, rows: Change, episodes: Episodes) -> _Results:
+    def _result(self, call: AggregateCall, rows: BeforeAfter, episodes: Episodes) -> _Results:
         if call.column is None:
             return [Column64(rows.before), Column64(rows.after)]
         if call.function == "min" or call.function == "max":
@@ -193,7 +193,7 @@ class _Measure:
         is_float = dtype_of(field.type) == np.float64
         kind = FloatSums if is_float else IntegerSums
         self._sums = kind(regions.scope("sums"), groups) if has_sum else None
-        self._counted = Change(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._counted = BeforeAfter(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     @property
     def bytes_per_group(self) -> int:

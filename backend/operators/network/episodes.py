@@ -18,7 +18,7 @@ from backend.operators.network.regions import Regions
 from backend.operators.selection.bits import kernel
 
 
-class Change(NamedTuple):
+class BeforeAfter(NamedTuple):
     """Something of a group, before and after each of m episodes: [m] both."""
 
     before: Values
@@ -63,11 +63,11 @@ class GroupCounts:
     def __init__(self, regions: Regions, name: str, groups: KeyTable) -> None:
         self._sums = SlotValues(regions, name, "int64", groups)
 
-    def add(self, episodes: Episodes, deltas: Ints) -> Change:
+    def add(self, episodes: Episodes, deltas: Ints) -> BeforeAfter:
         """Add one number for each element; int64[m] before and after."""
         before, after = np.empty((2, len(episodes)), np.int64)
         _add(self._sums.array, episodes.slot, episodes.number, deltas, before, after)
-        return Change(before, after)
+        return BeforeAfter(before, after)
 
     def of(self, slots: Ints) -> Ints:
         """The sums of some groups."""

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from backend.operators.network.blocks import Column64, Ints, Values
-from backend.operators.network.episodes import Change, Episodes, GroupCounts
+from backend.operators.network.episodes import BeforeAfter, Episodes, GroupCounts
 from backend.operators.network.keys import KeyTable
 from backend.operators.network.regions import Regions
 from backend.operators.selection.bits import inlined, kernel
@@ -41,7 +41,7 @@ class IntegerSums:
             (high + (low >> 32), low & _LOW) for high, low in zip(highs, lows, strict=True)
         ]
 
-    def sums(self, counts: Change) -> list[Column64]:
+    def sums(self, counts: BeforeAfter) -> list[Column64]:
         """Before and after the episodes; NULL of nothing, and where 64 bits are too few."""
         found = []
         for (high, low), count in zip(self._told, counts, strict=True):
@@ -49,7 +49,7 @@ class IntegerSums:
             found.append(Column64(np.where(fits, (high << 32) | low, 0), fits))
         return found
 
-    def means(self, counts: Change) -> list[Column64]:
+    def means(self, counts: BeforeAfter) -> list[Column64]:
         """Before and after the episodes, rounded once; NULL of nothing."""
         found = []
         for (high, low), count in zip(self._told, counts, strict=True):
@@ -72,7 +72,7 @@ class FloatSums:
         self._regions, self._groups = regions, groups
         self._facts = regions.array("facts", "int64", 2)  # lowest limb, limbs
         self._words = regions.array("words", "int64", groups.capacity * self._stride)
-        self._told = Change(np.zeros(0), np.zeros(0))
+        self._told = BeforeAfter(np.zeros(0), np.zeros(0))
 
     @property
     def bytes_per_group(self) -> int:
@@ -102,16 +102,16 @@ class FloatSums:
             before,
             after,
         )
-        self._told = Change(before, after)
+        self._told = BeforeAfter(before, after)
 
-    def sums(self, counts: Change) -> list[Column64]:
+    def sums(self, counts: BeforeAfter) -> list[Column64]:
         """Before and after the episodes; NULL of nothing."""
         return [
             Column64(np.where(count > 0, total, 0.0), count > 0)
             for total, count in zip(self._told, counts, strict=True)
         ]
 
-    def means(self, counts: Change) -> list[Column64]:
+    def means(self, counts: BeforeAfter) -> list[Column64]:
         """Before and after the episodes; NULL of nothing."""
         return [
             Column64(total.values / np.maximum(count, 1) + 0.0, total.valid)  # no -0.0

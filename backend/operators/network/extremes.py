@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.operators.network.blocks import Ints
-from backend.operators.network.episodes import Change, Episodes
+from backend.operators.network.episodes import BeforeAfter, Episodes
 from backend.operators.network.keys import KeyTable, SlotValues
 from backend.operators.network.regions import Regions
 from backend.operators.selection.bits import inlined, kernel
@@ -55,7 +55,7 @@ class Extremes:
 
     def follow(
         self, episodes: Episodes, slots: Ints, deltas: Ints, kind: int, ranks: Ints
-    ) -> Change:
+    ) -> BeforeAfter:
         """Values come (delta 1) and go (-1): the slots of the extremes, -1 for none, int64[m].
 
         slots: int64[n] of values. ranks: of all codes, in the order of their strings.
@@ -64,7 +64,7 @@ class Extremes:
         order = _Order(self._values.words, self._values.width, kind, ranks, self._flip)
         before, after = np.empty((2, len(episodes)), np.int64)
         _follow(heaps, order, episodes.slot, episodes.number, slots, deltas, before, after)
-        return Change(before, after)
+        return BeforeAfter(before, after)
 
 
 @kernel

@@ -115,6 +115,66 @@ def link_all(inputs: Ints, keys: Ints, indexes: Ints, progress: Ints) -> None:
         link(inputs, port, keys, indexes, progress[port, HI])
 
 
+@inlined
+def next_match(
+    step: Ints,
+    inputs: Ints,
+    keys: Ints,
+    indexes: Ints,
+    progress: Ints,
+    values: Ints,
+    cursor: Ints,
+    level: int,
+) -> Any:
+    """The next tuple that matches at a step, from where its cursor is towards older ones, or -1;
+    the cursor goes on. It passes over tuples that the stub has not come to, or that are gone."""
+    port, m, known = step[TARGET], step[STEP_INDEX], step[STEP_KNOWN]
+    rows, width, mask = words_at(inputs[port, ROWS]), inputs[port, WIDTH], inputs[port, MASK]
+    nulls, state = inputs[port, NULLS], inputs[port, STATE]
+    begin, end = inputs[port, KEYS], inputs[port, KEYS_END]
+    lo, hi, older = progress[port, LO], progress[port, HI], words_at(indexes[max(m, 0), NEXT])
+    at, found = cursor[level], np.int64(-1)
+    while at >= lo and found < 0:
+        base = (at & mask) * width
+        is_there = at < hi and (state < 0 or rows[base + state] != GONE)
+        if is_there and binds(rows, base, nulls, keys, begin, end, known, values):
+            found = at
+        at = older[at & mask] if m >= 0 else at - 1
+    cursor[level] = at
+    return found
+
+
+@inlined
+def settle(
+    port: int,
+    seq: int,
+    sign: int,
+    inputs: Ints,
+    keys: Ints,
+    indexes: Ints,
+    steps: Ints,
+    progress: Ints,
+    tally: Ints,
+    counts: Ints,
+) -> None:
+    """Add a tuple to its own synopsis or take it away, and count what it met."""
+    for step in range(len(inputs) - 1):
+        j = steps[port, step, TARGET]
+        n_there = progress[j, HI] - progress[j, LO] - progress[j, N_GONE]
+        counts[port, step, PROBES] += tally[step, PROBES]
+        counts[port, step, MATCHES] += tally[step, MATCHES]
+        counts[port, step, PAIRS] += tally[step, PROBES] * n_there
+    if sign > 0:
+        progress[port, HI] = seq + 1
+        link(inputs, port, keys, indexes, seq + 1)
+    elif inputs[port, STATE] < 0:
+        progress[port, LO] = seq + 1
+    else:
+        base = (seq & inputs[port, MASK]) * inputs[port, WIDTH]
+        words_at(inputs[port, ROWS])[base + inputs[port, STATE]] = GONE
+        progress[port, N_GONE] += 1
+
+
 @kernel
 def probe(
     inputs: Ints,
@@ -144,54 +204,23 @@ def probe(
     n_out, last = 0, len(inputs) - 2
     for i in range(begin, len(ports)):
         port, seq, before = ports[i], seqs[i], n_out
+        rows, base = words_at(inputs[port, ROWS]), (seq & inputs[port, MASK]) * inputs[port, WIDTH]
+        nulls, first, end = inputs[port, NULLS], inputs[port, KEYS], inputs[port, KEYS_END]
         tally[:] = 0
-        own, base = words_at(inputs[port, ROWS]), (seq & inputs[port, MASK]) * inputs[port, WIDTH]
         chosen[port] = seq
         level = -1
-        if binds(
-            own,
-            base,
-            inputs[port, NULLS],
-            keys,
-            inputs[port, KEYS],
-            inputs[port, KEYS_END],
-            0,
-            values,
-        ):
+        if binds(rows, base, nulls, keys, first, end, 0, values):
             level = 0
             cursor[0] = newest(steps[port, 0], inputs, keys, indexes, progress, values)
             tally[0, PROBES] += 1
         while level >= 0:
-            j, m = steps[port, level, TARGET], steps[port, level, STEP_INDEX]
-            known, state = steps[port, level, STEP_KNOWN], inputs[j, STATE]
-            rows, width, mask = words_at(inputs[j, ROWS]), inputs[j, WIDTH], inputs[j, MASK]
-            lo, hi, older = progress[j, LO], progress[j, HI], words_at(indexes[max(m, 0), NEXT])
-            at = cursor[level]
-            found = np.int64(-1)
-            while at >= lo and found < 0:
-                base = (at & mask) * width
-                if (
-                    at < hi
-                    and (state < 0 or rows[base + state] != GONE)
-                    and binds(
-                        rows,
-                        base,
-                        inputs[j, NULLS],
-                        keys,
-                        inputs[j, KEYS],
-                        inputs[j, KEYS_END],
-                        known,
-                        values,
-                    )
-                ):
-                    found = at
-                at = older[at & mask] if m >= 0 else at - 1
-            cursor[level] = at
+            step = steps[port, level]
+            found = next_match(step, inputs, keys, indexes, progress, values, cursor, level)
             if found < 0:
                 level -= 1
                 continue
             tally[level, MATCHES] += 1
-            chosen[j] = found
+            chosen[step[TARGET]] = found
             if level < last:
                 level += 1
                 cursor[level] = newest(steps[port, level], inputs, keys, indexes, progress, values)
@@ -203,18 +232,5 @@ def probe(
                 out[k, n_out] = chosen[k]
             elements[n_out] = i
             n_out += 1
-        for step in range(last + 1):
-            j = steps[port, step, TARGET]
-            n_there = progress[j, HI] - progress[j, LO] - progress[j, N_GONE]
-            counts[port, step, PROBES] += tally[step, PROBES]
-            counts[port, step, MATCHES] += tally[step, MATCHES]
-            counts[port, step, PAIRS] += tally[step, PROBES] * n_there
-        if signs[i] > 0:
-            progress[port, HI] = seq + 1
-            link(inputs, port, keys, indexes, seq + 1)
-        elif inputs[port, STATE] < 0:
-            progress[port, LO] = seq + 1
-        else:
-            own[(seq & inputs[port, MASK]) * inputs[port, WIDTH] + inputs[port, STATE]] = GONE
-            progress[port, N_GONE] += 1
+        settle(port, seq, signs[i], inputs, keys, indexes, steps, progress, tally, counts)
     return len(ports), n_out

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backend.cql.nodes import Node
 from backend.operators.network.blocks import Block
 from backend.operators.network.contract import Surroundings
+from backend.operators.network.evaluation import Evaluate
 from backend.operators.network.expressions import compile_expression
 from backend.operators.network.frame import OperatorFrame, typed
 from backend.operators.network.plan import PlannedOperator, ProjectOp, SelectOp
 
 
-class SelectOperator(OperatorFrame):
+class _Expressing(OperatorFrame):
+    """An operator with expressions over its input's columns."""
+
+    def _compiled(self, node: Node) -> Evaluate:
+        around = self._surroundings
+        return compile_expression(node, self.input_fields(0), around.strings, around.functions)
+
+
+class SelectOperator(_Expressing):
     """select: the elements for which the condition is true, with their signs."""
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
         assert isinstance(planned.work, SelectOp)
-        fields, strings = self.input_fields(0), surroundings.strings
-        self._condition = compile_expression(planned.work.condition, fields, strings)
+        self._condition = self._compiled(planned.work.condition)
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         block = inputs[0]
@@ -29,17 +38,13 @@ class SelectOperator(OperatorFrame):
         return block.take(passed if truth.valid is None else passed & truth.valid)
 
 
-class ProjectOperator(OperatorFrame):
+class ProjectOperator(_Expressing):
     """project: a column for each expression; equal tuples stay."""
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
         assert isinstance(planned.work, ProjectOp)
-        fields, strings = self.input_fields(0), surroundings.strings
-        self._expressions = [
-            compile_expression(expression, fields, strings)
-            for expression in planned.work.expressions
-        ]
+        self._expressions = [self._compiled(one) for one in planned.work.expressions]
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         block = inputs[0]

@@ -25,6 +25,7 @@ from backend.operators.network.stores import Store, Stub
 #: The scope of regions that holds all stores.
 STORES: Final = "stores"
 _NOTE: Final = "layout"
+_NO_STORES: Final = b"[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +85,57 @@ def synopses(surroundings: Surroundings, operator: str) -> tuple[Synopsis, ...]:
     return tuple(found[port] for port in sorted(found))
 
 
+def noted_layout(stores: Regions) -> tuple[StorePlan, ...]:
+    """The layout that the regions of the stores hold."""
+    return tuple(_read_store(store) for store in json.loads(_note(stores)))
+
+
 def _store(stores: Regions, plan: StorePlan) -> Store:
     return Store(stores.scope(plan.id), plan.format, len(plan.stubs))
 
 
+class _Wanted:
+    """The layout of a plan, worked out once for all its operators."""
+
+    def __init__(self, plan: NetworkPlan) -> None:
+        self.plan, self.layout = plan, store_layout(plan)
+        self.text = _written(self.layout)
+
+
+_wanted_last: _Wanted | None = None
+
+
+def _wanted(plan: NetworkPlan) -> _Wanted:
+    global _wanted_last
+    last = _wanted_last
+    if last is None or last.plan is not plan:
+        last = _wanted_last = _Wanted(plan)
+    return last
+
+
 def _adopted(plan: NetworkPlan, stores: Regions) -> tuple[StorePlan, ...]:
     """The layout of the stores, brought to the plan's."""
-    wanted, noted = store_layout(plan), _noted(stores)
-    if noted == wanted:
-        return wanted
+    wanted, note = _wanted(plan), _note(stores)
+    if note == wanted.text:
+        return wanted.layout
+    layout, noted = wanted.layout, noted_layout(stores)
     if noted:
-        wanted = migrate(stores, noted, wanted, store_layout(replace(plan, sharing=False)))
-    _note(stores, wanted)
-    return wanted
+        layout = migrate(stores, noted, layout, store_layout(replace(plan, sharing=False)))
+    text = _written(layout)
+    if text != note:
+        stores.drop(_NOTE)
+        stores.array(_NOTE, "uint8", len(text))[:] = np.frombuffer(text, np.uint8)
+    return layout
 
 
-def _note(stores: Regions, layout: tuple[StorePlan, ...]) -> None:
-    text = json.dumps([asdict(store) for store in layout]).encode()
-    stores.drop(_NOTE)
-    stores.array(_NOTE, "uint8", len(text))[:] = np.frombuffer(text, np.uint8)
+def _note(stores: Regions) -> bytes:
+    """The layout as it is written in the regions."""
+    note = stores.array(_NOTE, "uint8", len(_NO_STORES))
+    return note.tobytes() if note.any() else _NO_STORES
 
 
-def _noted(stores: Regions) -> tuple[StorePlan, ...]:
-    text = stores.array(_NOTE, "uint8", 1, fill=ord(" ")).tobytes().decode()
-    return tuple(_read_store(store) for store in json.loads(text.strip() or "[]"))
+def _written(layout: tuple[StorePlan, ...]) -> bytes:
+    return json.dumps([asdict(store) for store in layout]).encode()
 
 
 def _read_store(found: Mapping[str, Any]) -> StorePlan:

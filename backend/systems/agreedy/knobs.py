@@ -112,6 +112,7 @@ class AgreedyKnobs(Knobs):
         low=0,
         high=1_000,
         unit="us/tuple",
+        scale="log",
         help="Cost that is assumed of a native filter, one that compares attributes with "
         "constants.",
     )

@@ -9,6 +9,7 @@ from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.filters import AdoptFilters, BatchFiltered, FilterPlan, Probing, Shares
 from backend.model.functions import Functions
+from backend.model.ids import entity_id
 from backend.model.knobs import KnobSettings
 from backend.operators.contract import UnitResult
 from backend.operators.filters.pipeline import PipelineOperator
@@ -63,6 +64,9 @@ class FilterUnit(PublishedUnit[AdoptFilters]):
         if state is None:
             return self._recorded(self.core.start(batch))
         plan = state.plan
+        for f in self.core.filters:
+            n_raised = state.total(entity_id(self._job.id, "filter", f.name), "raised_total")
+            self._raised[f.name] = int(n_raised)
         found = self.core.resume(order_of(plan), plan.version, state.n_decisions, batch)
         return self._recorded(found)
 

@@ -80,6 +80,7 @@ class AscKnobs(Knobs):
         0.01,
         low=0,
         high=1,
+        scale="log",
         help="Hysteresis: a new plan must be predicted cheaper than the one in force by this share "
         "(0.01 = 1 %), else the old one is kept.",
     )

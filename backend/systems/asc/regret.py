@@ -54,8 +54,9 @@ class Regret(NamedTuple):
     relative_cost: float | None = None
 
     def samples(self) -> dict[str, tuple[float | None, str]]:
-        """The entry as properties of the system, with units; all unknown before the first one."""
-        known = self.n_sample > 0
+        """The entry as properties of the system, with units; all unknown before the first one, but
+        for sums that go on from an earlier ledger."""
+        known = self.n_sample > 0 or (self.saved_total, self.saved_se) != (0, 0)
         return {
             "regret_running": (self.running, "visits/tuple"),
             "regret_previous": (self.previous, "visits/tuple"),
@@ -68,18 +69,28 @@ class Regret(NamedTuple):
         }
 
 
+class Saved(NamedTuple):
+    """What a ledger has summed up, for one that goes on from there; see Regret. first: the order
+    the run began with."""
+
+    first: PlanShape
+    total: float
+    se: float
+
+
 class RegretLedger:
     """Collects the sampled tuples of a stretch under one plan; ``settle`` makes an entry of it.
 
-    ratios: ω of the hybrid plans of the last entry (running, previous, first).
+    ratios: ω of the hybrid plans of the last entry (running, previous, first). total, se: what a
+    ledger before this one has summed up.
     """
 
-    def __init__(self, first: PlanShape) -> None:
+    def __init__(self, first: PlanShape, total: float = 0.0, se: float = 0.0) -> None:
         self.first = first
         self.previous: PlanShape | None = None
-        self.entry = Regret()
+        self.entry = Regret(saved_total=total, saved_se=se)
         self.ratios: dict[PlanShape, float] = {}
-        self._variance = 0.0
+        self._variance = se**2
         self._best: tuple[str, ...] | None = None
         self._credit = math.inf
         self._n_tuples = 0

@@ -45,7 +45,7 @@ from backend.systems.asc.monitoring import Monitoring
 from backend.systems.asc.orderings import Ordering
 from backend.systems.asc.paths import N_PATHS, PathFinder
 from backend.systems.asc.rearrange import normalised, rearrange
-from backend.systems.asc.regret import RegretLedger
+from backend.systems.asc.regret import RegretLedger, Saved
 from backend.systems.asc.trials import Trials
 from backend.systems.asc.trigger import Baseline, Reading
 from backend.systems.asc.watch import EvaluationMoment, SelectionMonitor, Watch
@@ -127,13 +127,15 @@ class SelectionReOptimizer:
         return [AdoptPlan(self._plan, batch_id, reason)]
 
     def resume(
-        self, shape: PlanShape, version: int, n_decisions: int, batch_id: int
+        self, shape: PlanShape, version: int, n_decisions: int, batch_id: int, saved: Saved
     ) -> list[Instruction]:
         """Go on with a plan that was in force when the run was ended from outside; everything that
-        was sampled is gone. n_decisions: evaluations so far."""
+        was sampled is gone. n_decisions: evaluations so far. saved: what the ledger had come to."""
         fitted = fitted_plan(shape, self._constructs)
+        first = fitted_plan(saved.first, self._constructs)
         self._evaluations.seq, self._pending = n_decisions, "run resumed"
-        self._built_by, self._ledger = self.knobs.ordering, RegretLedger(fitted)
+        self._built_by = self.knobs.ordering
+        self._ledger = RegretLedger(first, saved.total, saved.se)
         self._plan = fitted.versioned(version)
         if fitted == shape:
             return [REFILLED]

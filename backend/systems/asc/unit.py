@@ -13,6 +13,7 @@ from backend.model.events import (
     QueriesChanged,
     SelectionPlan,
 )
+from backend.model.ids import unit_entity
 from backend.model.knobs import KnobSettings
 from backend.operators.contract import UnitResult
 from backend.operators.selection.operator import SelectionOperator
@@ -25,6 +26,7 @@ from backend.systems.asc.matching import StopRule
 from backend.systems.asc.matrices import region_matrices, selectivity_matrix
 from backend.systems.asc.memory import MIB, mib
 from backend.systems.asc.published import construct_samples, monitor_samples, plan_version, shape_of
+from backend.systems.asc.regret import Saved
 from backend.systems.asc.reoptimizer import SelectionReOptimizer
 from backend.systems.asc.shipping import shipped_plan
 from backend.systems.asc.visit_costs import VisitCostMeter
@@ -73,8 +75,13 @@ class SelectionUnit(PublishedUnit[AdoptPlan]):
         batch = self._job.batch
         if state is None:
             return self._recorded(self.core.start(batch))
-        plan = state.plan
-        found = self.core.resume(shape_of(plan), plan.version, state.n_decisions, batch)
+        plan, of_unit = state.plan, unit_entity(self._job.id)
+        saved = Saved(
+            shape_of(state.first or plan),
+            state.total(of_unit, "regret_saved_total"),
+            state.total(of_unit, "regret_saved_se"),
+        )
+        found = self.core.resume(shape_of(plan), plan.version, state.n_decisions, batch, saved)
         return self._recorded(found)
 
     def operator(self, batch_id: int) -> SelectionOperator:

@@ -18,7 +18,7 @@ from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision, DecisionOutcome
 
 #: Other chains must keep less in queues by this share.
-MIN_GAIN: Final = 0.01
+MIN_GAIN: Final = 0.05
 #: Tuples of a batch that a decision takes.
 MIN_TUPLES: Final = 100
 #: Policies that schedule by chains.

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from backend.cql.answers import Implicit
+from backend.cql.answers import Implicit, answer_fields
 from backend.cql.logical import Logical
 from backend.model.conditions import ContinuousQuery
 from backend.operators.network.plan import (
@@ -78,7 +78,7 @@ def operator_tree(
     """The tree of a query's operators, with keys; whether it answers a stream; why its shards are
     as they are."""
     tree, is_stream = translated(plan, tick_us, implicit)
-    tree, why = spread(named(pushed(tree, joins=joins), plan.fields), is_stream)
+    tree, why = spread(named(pushed(tree, joins=joins), answer_fields(plan)), is_stream)
     return tree, is_stream, why
 
 
@@ -97,7 +97,7 @@ class _Making:
         inputs = tuple(self.made(one, since, why) for one in tree.inputs)
         said = repr((tree.work, tree.fields, tree.key, inputs))
         digest = hashlib.sha256(said.encode()).hexdigest()[:_DIGITS]
-        id = f"{kind_of(tree)}-{digest}-{since}"
+        id = f"{kind_of(tree.work, len(inputs))}-{digest}-{since}"
         if id not in self.operators:
             self.operators[id] = PlannedOperator(id, tree.work, inputs, tree.fields, tree.fifo)
             self._group[id], self._why[id] = id, why
@@ -127,11 +127,10 @@ class _Making:
         return id
 
 
-def kind_of(tree: OperatorTree) -> str:
+def kind_of(work: OperatorWork, n_inputs: int) -> str:
     """The thesis' name of an operator (table 2.1), or what it reads."""
-    work = tree.work
     if isinstance(work, JoinOp):
-        return "binary-join" if len(tree.inputs) == 2 else "mjoin"
+        return "binary-join" if n_inputs == 2 else "mjoin"
     if isinstance(work, SetOp):
         return work.word
     if isinstance(work, ToStreamOp):

@@ -28,8 +28,6 @@ from backend.operators.network.plan import (
 from storage.vocabulary.records import Json
 
 ROLES: Final[Mapping[type[OperatorWork], str]] = {
-    StreamInput: "input",
-    RelationInput: "source",
     SelectOp: "select",
     ProjectOp: "project",
     WindowOp: "window",
@@ -45,7 +43,7 @@ LONGEST_NAME: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedOperator:
     """An operator in words. name: unique in its plan, without a slash; keeps: what its synopsis
     holds, '' for operators without state; facts: everything else."""
 
@@ -56,18 +54,20 @@ class Described:
     facts: Mapping[str, Json]
 
 
-def described(plan: NetworkPlan) -> dict[str, Described]:
-    """All operators of a plan, by id."""
+def described(plan: NetworkPlan) -> dict[str, DescribedOperator]:
+    """All operators of a plan that are no inputs, by id."""
     by_id = {one.id: one for one in plan.operators}
     readers, sharded = readers_of(plan), _sharded(plan)
-    found: dict[str, Described] = {}
+    found: dict[str, DescribedOperator] = {}
     taken: dict[str, int] = {}
     for one in plan.operators:
+        if not one.inputs:
+            continue
         columns = [[f.name for f in by_id[input].fields] for input in one.inputs]
         told, facts = _told(one.work, columns)
         facts = {"text": told, **facts, "queries": readers[one.id], **sharded.get(one.id, {})}
         name = _unique(_short(told), taken)
-        found[one.id] = Described(one.id, ROLES[type(one.work)], name, _keeps(one), facts)
+        found[one.id] = DescribedOperator(one.id, ROLES[type(one.work)], name, _keeps(one), facts)
     return found
 
 
@@ -129,10 +129,6 @@ def _keeps(one: PlannedOperator) -> str:
 
 def _told(work: OperatorWork, columns: Sequence[Sequence[str]]) -> tuple[str, dict[str, Json]]:
     """What an operator does, and facts. columns: names of each input's."""
-    if isinstance(work, StreamInput):
-        return work.stream, {"stream": work.stream}
-    if isinstance(work, RelationInput):
-        return work.relation, {"relation": work.relation, "note": "a stored relation"}
     if isinstance(work, JoinOp):
         return _join(work, columns)
     if isinstance(work, SetOp):
@@ -197,8 +193,8 @@ def _call(call: AggregateCall, names: Sequence[str]) -> str:
 
 
 def expression_text(node: Any, names: Sequence[str]) -> str:
-    """An expression over columns by place as CQL, with their names."""
-    return format_expression(_named(node, names))
+    """An expression over columns by place as CQL, with their names as they are."""
+    return format_expression(_named(node, names)).replace("`", "")
 
 
 def _named(node: Any, names: Sequence[str]) -> Any:

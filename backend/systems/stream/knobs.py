@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from backend.adaptive import knobs as shared
 from backend.model.knobs import Knobs, knob
 
 SCHEDULERS: Final = ("fifo", "round_robin", "greedy", "chain")
@@ -58,3 +59,4 @@ class StreamKnobs(Knobs):
         help="Parts the network runs in, side by side; operators that compare by a key are spread "
         "over them. Fixed for a run.",
     )
+    reject_sample_every: int = shared.reject_sample_every(1)

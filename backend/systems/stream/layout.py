@@ -1,4 +1,8 @@
-"""An operator network as the plan graph and the entities that introspection shows."""
+"""An operator network as the plan graph and the entities that introspection shows.
+
+All that reads one stream, or one stored relation, is one node: the input manager's part for the
+stream, and the relation. Every other operator is a node, what it keeps another beside it.
+"""
 
 from __future__ import annotations
 
@@ -8,175 +12,166 @@ from dataclasses import dataclass
 from backend.model.conditions import ContinuousQuery
 from backend.model.ids import entity_id, source_id, source_queue, unit_entity
 from backend.operators.network.job import queue_id
-from backend.operators.network.plan import NetworkPlan, StreamInput
+from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
 from backend.systems.publishing import query_entity
 from backend.systems.stream.chaining import Chaining
-from backend.systems.stream.describing import Described, described
+from backend.systems.stream.describing import DescribedOperator, described
+from backend.systems.stream.holdings import Holding, holdings
+from backend.workloads.sysstream import SYSSTREAM
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
+from storage.vocabulary.kinds import EntityKind
 from storage.vocabulary.records import Entity, Json
 
 
 @dataclass(frozen=True)
 class NetworkLayout:
-    """A plan with its operators in words, and the ids of what belongs to them."""
+    """A plan with its operators in words, and the ids of what belongs to them. words: of operators
+    that are no inputs; streams, relations: name -> the operators that read it; holdings: what
+    operators keep."""
 
     unit_id: str
     plan: NetworkPlan
-    words: Mapping[str, Described]
+    words: Mapping[str, DescribedOperator]
+    streams: Mapping[str, tuple[str, ...]]
+    relations: Mapping[str, tuple[str, ...]]
+    holdings: tuple[Holding, ...]
 
     @classmethod
     def of(cls, unit_id: str, plan: NetworkPlan) -> NetworkLayout:
         """The layout of a plan."""
-        return cls(unit_id, plan, described(plan))
+        streams: dict[str, tuple[str, ...]] = {}
+        relations: dict[str, tuple[str, ...]] = {}
+        for one in plan.operators:
+            work = one.work
+            if isinstance(work, StreamInput):
+                streams[work.stream] = (*streams.get(work.stream, ()), one.id)
+            elif isinstance(work, RelationInput):
+                relations[work.relation] = (*relations.get(work.relation, ()), one.id)
+        words, names = described(plan), _names(described(plan), streams, relations)
+        kept = holdings(unit_id, plan, words, names)
+        return cls(unit_id, plan, words, streams, relations, kept)
 
-    def operator(self, id: str) -> str:
-        """The entity of an operator."""
+    def node(self, id: str) -> str:
+        """The entity of an operator, or of what it reads."""
+        work = self.plan.operator(id).work
+        if isinstance(work, StreamInput):
+            return self.input(work.stream)
+        if isinstance(work, RelationInput):
+            return self.relation(work.relation)
         return entity_id(self.unit_id, self.words[id].role, id)
 
-    def synopsis(self, id: str) -> str:
-        """That of what an operator keeps."""
-        return entity_id(self.unit_id, "synopsis", id)
+    def input(self, stream: str) -> str:
+        """What takes in a stream."""
+        return entity_id(self.unit_id, "input", stream)
+
+    def relation(self, name: str) -> str:
+        """A stored relation."""
+        return entity_id(self.unit_id, "source", name)
 
     def queue(self, id: str) -> str:
-        """That of a queue, by ``queue_id``."""
+        """A queue, by ``queue_id``."""
         return entity_id(self.unit_id, "queue", id)
 
     def answer(self, query: str) -> str:
-        """That of what a query answers."""
+        """What a query answers."""
         return entity_id(self.unit_id, "output", query)
 
     def answer_queue(self, query: str) -> str:
-        """That of the queue to it."""
+        """The queue to it."""
         return entity_id(self.unit_id, "queue", f"answer of {query}")
 
     @property
     def names(self) -> dict[str, str]:
-        """What people call each operator."""
-        return {id: one.name for id, one in self.words.items()}
-
-    @property
-    def stateful(self) -> list[str]:
-        """Operators that keep something."""
-        return [id for id, one in self.words.items() if one.keeps]
+        """What people call each operator, inputs by what they read."""
+        return _names(self.words, self.streams, self.relations)
 
     def graph(self, chaining: Chaining) -> PlanGraph:
         """Sources, operators with what they keep, and the answers of queries."""
-        nodes = [*self._sources(), *self._operators(chaining)]
-        nodes += [
-            PlanNode(self.synopsis(id), "synopsis", self.words[id].keeps) for id in self.stateful
-        ]
+        nodes = [PlanNode(source_id(name), "source", name) for name in self.streams]
+        nodes += [PlanNode(self.input(name), "input", name) for name in self.streams]
+        stored = {"note": "a stored relation"}
+        nodes += [PlanNode(self.relation(n), "source", n, stored) for n in self.relations]
+        for id, one in self.words.items():
+            facts = dict(one.facts)
+            if id in chaining.slopes:
+                slope, number = chaining.slopes[id]
+                facts |= {"chain": number, "chain_slope": float(f"{slope:.4g}")}
+            nodes.append(PlanNode(self.node(id), one.role, one.name, facts))
+        nodes += [PlanNode(one.id, one.role, one.name) for one in self.holdings if one.is_node]
         nodes += [
             PlanNode(self.answer(query), "output", query, {"note": _kind(answer.is_stream)})
             for query, answer in self.plan.answers.items()
         ]
         return PlanGraph(tuple(nodes), tuple(self._edges()))
 
-    def _sources(self) -> list[PlanNode]:
-        works = (one.work for one in self.plan.operators)
-        streams = dict.fromkeys(work.stream for work in works if isinstance(work, StreamInput))
-        return [PlanNode(source_id(name), "source", name) for name in streams]
-
-    def _operators(self, chaining: Chaining) -> list[PlanNode]:
-        found = []
-        for id, one in self.words.items():
-            facts = dict(one.facts)
-            if id in chaining.slopes:
-                slope, number = chaining.slopes[id]
-                facts |= {"chain": number, "chain_slope": float(f"{slope:.4g}")}
-            found.append(PlanNode(self.operator(id), one.role, one.name, facts))
-        return found
-
     def _edges(self) -> list[PlanEdge]:
-        found = []
-        for one in self.plan.operators:
-            own = self.operator(one.id)
-            if isinstance(one.work, StreamInput):
-                stream = one.work.stream
-                found.append(PlanEdge(source_id(stream), own, source_queue(stream)))
-            for port, input in enumerate(one.inputs):
-                queue = self.queue(queue_id(input, one.id, port))
-                found.append(PlanEdge(self.operator(input), own, queue, port))
-            if self.words[one.id].keeps:
-                found.append(PlanEdge(self.synopsis(one.id), own, ""))
+        found = [PlanEdge(source_id(n), self.input(n), source_queue(n)) for n in self.streams]
+        for id in self.words:
+            for port, input in enumerate(self.plan.operator(id).inputs):
+                queue = self.queue(queue_id(input, id, port))
+                found.append(PlanEdge(self.node(input), self.node(id), queue, port))
         found += [
-            PlanEdge(self.operator(answer.operator), self.answer(query), self.answer_queue(query))
+            PlanEdge(one.id, self.node(id), "")
+            for one in self.holdings
+            if one.is_node
+            for id in one.operators
+        ]
+        found += [
+            PlanEdge(self.node(answer.operator), self.answer(query), self.answer_queue(query))
             for query, answer in self.plan.answers.items()
         ]
         return found
 
     def entities(self, title: str, capacity: int, facts: Mapping[str, Json]) -> list[Entity]:
         """All but the queries. capacity: of each queue, 0: without limit; facts: of the unit."""
-        id = self.unit_id
-        found = [
-            Entity(unit_entity(id), "system", title, dict(facts), unit_id=id, role="system"),
-        ]
-        for op, one in self.words.items():
-            found.append(
-                Entity(
-                    self.operator(op),
-                    "operator",
-                    one.name,
-                    dict(one.facts),
-                    unit_id=id,
-                    role=one.role,
-                )
-            )
-        for op in self.stateful:
-            one = self.words[op]
-            own = {"owner": self.operator(op), "keeps": one.keeps}
-            name = f"{one.keeps} of {one.name}"
-            found.append(
-                Entity(self.synopsis(op), "synopsis", name, own, unit_id=id, role="synopsis")
-            )
-        return [*found, *self._queue_entities(capacity), *self._answer_entities()]
+        found = [self._entity(unit_entity(self.unit_id), "system", "system", title, facts)]
+        for name in self.streams:
+            found.append(self._entity(self.input(name), "operator", "input", name))
+            if name == SYSSTREAM:
+                found.append(self._entity(source_id(name), "operator", "source", name))
+        for name in self.relations:
+            found.append(self._entity(self.relation(name), "operator", "source", name))
+        for id, one in self.words.items():
+            found.append(self._entity(self.node(id), "operator", one.role, one.name, one.facts))
+        for kept in self.holdings:
+            own = {"owners": [self.node(id) for id in kept.operators], **kept.facts}
+            kind: EntityKind = "store" if kept.role == "store" else "synopsis"
+            found.append(self._entity(kept.id, kind, kept.role, kept.name, own))
+        found += self._queues(capacity)
+        for query, answer in self.plan.answers.items():
+            told = {"answers": _kind(answer.is_stream)}
+            found.append(self._entity(self.answer(query), "operator", "output", query, told, query))
+            name = f"Answer of {query}"
+            found.append(self._entity(self.answer_queue(query), "queue", "queue", name, {}, query))
+        return found
 
-    def _queue_entities(self, capacity: int) -> list[Entity]:
+    def _queues(self, capacity: int) -> list[Entity]:
         names, found = self.names, []
-        for one in self.plan.operators:
-            for port, input in enumerate(one.inputs):
+        for id in self.words:
+            for port, input in enumerate(self.plan.operator(id).inputs):
                 facts: dict[str, Json] = {
-                    "producer": self.operator(input),
-                    "consumer": self.operator(one.id),
+                    "producer": self.node(input),
+                    "consumer": self.node(id),
                     "capacity_tuples": capacity or None,
                 }
-                queue = self.queue(queue_id(input, one.id, port))
-                name = f"{names[input]} → {names[one.id]}"
-                found.append(
-                    Entity(queue, "queue", name, facts, unit_id=self.unit_id, role="queue")
-                )
+                queue, name = queue_id(input, id, port), f"{names[input]} → {names[id]}"
+                found.append(self._entity(self.queue(queue), "queue", "queue", name, facts))
         return found
 
-    def _answer_entities(self) -> list[Entity]:
-        found = []
-        for query, answer in self.plan.answers.items():
-            facts = {"answers": _kind(answer.is_stream)}
-            found += [
-                Entity(
-                    self.answer(query),
-                    "operator",
-                    query,
-                    facts,
-                    query,
-                    unit_id=self.unit_id,
-                    role="output",
-                ),
-                Entity(
-                    self.answer_queue(query),
-                    "queue",
-                    f"Answer of {query}",
-                    query=query,
-                    unit_id=self.unit_id,
-                    role="queue",
-                ),
-            ]
-        return found
+    def _entity(
+        self,
+        id: str,
+        kind: EntityKind,
+        role: str,
+        name: str,
+        facts: Mapping[str, Json] | None = None,
+        query: str = "",
+    ) -> Entity:
+        return Entity(id, kind, name, dict(facts or {}), query, unit_id=self.unit_id, role=role)
 
     def query(self, query: ContinuousQuery, since: int) -> Entity:
         """A query that runs. since: the batch it was registered at."""
-        answer = self.plan.answers[query.name]
-        own = [
-            self.operator(id) for id, w in self.words.items() if query.name in w.facts["queries"]
-        ]
+        answer, words = self.plan.answers[query.name], self.words.items()
         return query_entity(
             self.unit_id,
             query,
@@ -184,8 +179,17 @@ class NetworkLayout:
             streams=list(query.reads),
             answers=_kind(answer.is_stream),
             registered_at=since,
-            operators=own,
+            operators=[self.node(id) for id, one in words if query.name in one.facts["queries"]],
         )
+
+
+def _names(
+    words: Mapping[str, DescribedOperator], *read: Mapping[str, tuple[str, ...]]
+) -> dict[str, str]:
+    found = {id: one.name for id, one in words.items()}
+    for names in read:
+        found |= {id: name for name, ids in names.items() for id in ids}
+    return found
 
 
 def _kind(is_stream: bool) -> str:

@@ -68,7 +68,7 @@ def _project(
 
 def _pruned(tree: OperatorTree, needed: Collection[int]) -> tuple[OperatorTree, _To]:
     """A tree with at least the columns needed, and where they are."""
-    work, keep = tree.work, sorted(set(needed)) or [0]
+    work, keep = tree.work, sorted(set(needed)) or [_any_column(tree)]
     if isinstance(work, StreamInput | RelationInput):
         columns = tuple(work.columns[place] for place in keep)
         fields = tuple(tree.fields[place] for place in keep)
@@ -97,6 +97,17 @@ def _pruned(tree: OperatorTree, needed: Collection[int]) -> tuple[OperatorTree, 
     every = range(len(tree.fields))  # these compare whole tuples
     inputs = tuple(exact(one, every) for one in tree.inputs)
     return OperatorTree(work, inputs, tree.fields), _places(every)
+
+
+def _any_column(tree: OperatorTree) -> int:
+    """A column where none is needed, one that is read in any case if there is one."""
+    while isinstance(tree.work, SelectOp | WindowOp):
+        work = tree.work
+        used = places_in(work.condition) if isinstance(work, SelectOp) else work.by
+        if used:
+            return min(used)
+        tree = tree.input
+    return 0
 
 
 def _places(kept: Sequence[int]) -> _To:
@@ -152,8 +163,7 @@ def _aggregate(
     kept = [*range(n_groups), *(n_groups + k for k in calls)]
     chosen = [work.calls[k] for k in calls]
     columns = {*work.groups, *(call.column for call in chosen if call.column is not None)}
-    below_kept = sorted(columns) or [0]
-    to = _places(below_kept)
+    below, to = _pruned(tree.input, columns)
     found = AggregateOp(
         tuple(to[place] for place in work.groups),
         tuple(
@@ -162,4 +172,4 @@ def _aggregate(
         ),
     )
     fields = tuple(tree.fields[place] for place in kept)
-    return OperatorTree(found, (exact(tree.input, below_kept),), fields), _places(kept)
+    return OperatorTree(found, (below,), fields), _places(kept)

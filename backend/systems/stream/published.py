@@ -8,11 +8,12 @@ from typing import Any, Final
 import numpy as np
 
 from backend.model.ids import entity_id, unit_entity
-from backend.operators.network.plan import JoinOp, StreamInput
+from backend.operators.network.plan import JoinOp
 from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.chaining import Chaining
 from backend.systems.stream.chains import Step, progress
+from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout
 from storage.vocabulary.records import Matrix, Sample
 
@@ -32,16 +33,14 @@ def samples(
     queries that answer, to the batch they are registered since."""
     found: list[Sample] = []
     busy = sum(one.busy_ns for one in report.operators.values())
-    for id, words in layout.words.items():
+    for stream, n in arrived(layout, report).items():
+        found += samples_of(layout.input(stream), _input(stream, n, report, seconds))
+    for kept in layout.holdings:
+        found += samples_of(kept.id, _held(kept, report))
+    for id in layout.words:
         counts = report.operators.get(id, OperatorCounts())
-        found += samples_of(layout.operator(id), _operator(counts, busy, seconds))
-        found += samples_of(layout.operator(id), _special(layout, id, counts, report, chaining))
-        if words.keeps:
-            own: Values = {
-                "size_tuples": (counts.n_tuples, "tuples"),
-                "state_bytes": (counts.n_bytes, "bytes"),
-            }
-            found += samples_of(layout.synopsis(id), own)
+        found += samples_of(layout.node(id), _operator(counts, busy, seconds))
+        found += samples_of(layout.node(id), _special(layout, id, counts, chaining))
     for id, curve in report.queues.items():
         found += samples_of(layout.queue(id), _queue(curve, seconds))
     for query in registered:
@@ -72,26 +71,57 @@ def _operator(counts: OperatorCounts, busy_ns: int, seconds: float | None) -> Va
     return found
 
 
-def _special(
-    layout: NetworkLayout,
-    id: str,
-    counts: OperatorCounts,
-    report: NetworkReport,
-    chaining: Chaining,
-) -> Values:
+def _input(stream: str, n: int, report: NetworkReport, seconds: float | None) -> Values:
+    found: dict[str, tuple[float | None, str]] = {
+        "reached_tuples": (n, "tuples"),
+        "late_tuples": (report.n_late.get(stream, 0), "tuples"),
+        "pending_tuples": (report.pending.get(stream, 0), "tuples"),
+    }
+    if seconds:
+        found["in_per_s"] = (n / seconds, "tuples/s")
+    return found
+
+
+def _special(layout: NetworkLayout, id: str, counts: OperatorCounts, chaining: Chaining) -> Values:
     """What not all operators have."""
     work = layout.plan.operator(id).work
     found: dict[str, tuple[float | None, str]] = {}
     if id in chaining.slopes:
         slope, number = chaining.slopes[id]
         found |= {"chain_number": (number, ""), "chain_slope": (slope, "tuples/us")}
-    if isinstance(work, StreamInput):
-        found["late_tuples"] = (report.n_late.get(work.stream, 0), "tuples")
-        found["pending_tuples"] = (report.pending.get(work.stream, 0), "tuples")
     if isinstance(work, JoinOp):
-        probes = counts.counters.get("probes")
-        found["probes"] = (probes, "probes")
-        found["join_selectivity"] = (counts.n_out / probes if probes else None, "")
+        found["probes"] = (counts.counters.get("probes"), "probes")
+        found["join_selectivity"] = (counts.counters.get("join_selectivity"), "")
+    return found
+
+
+def _held(kept: Holding, report: NetworkReport) -> Values:
+    """What a synopsis, a store or a stub holds; nothing of a store that is not laid out yet."""
+    if not kept.store:
+        counts = report.operators.get(kept.operators[0], OperatorCounts())
+        sizes: Values = {
+            "size_tuples": (counts.n_tuples, "tuples"),
+            "state_bytes": (counts.n_bytes, "bytes"),
+        }
+        return sizes
+    store = report.stores.get(kept.store)
+    if store is None:
+        return {}
+    if kept.role == "store":
+        return {
+            "size_tuples": (store.n_tuples, "tuples"),
+            "state_bytes": (store.n_bytes, "bytes"),
+            "saved_bytes": (store.n_bytes_saved, "bytes"),
+        }
+    stubs = {(stub.operator, stub.port): stub for stub in store.stubs}
+    stub = stubs.get((kept.operators[0], kept.port))
+    if stub is None:
+        return {}
+    found: dict[str, tuple[float | None, str]] = {"size_tuples": (stub.n_tuples, "tuples")}
+    if kept.role == "stub":
+        found["view_offset_tuples"] = (stub.behind, "tuples")
+    else:
+        found["state_bytes"] = (store.n_bytes, "bytes")
     return found
 
 
@@ -110,20 +140,14 @@ def _queue(curve: QueueCurve, seconds: float | None) -> Values:
 
 
 def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
-    n_in = sum(
-        counts.n_in
-        for id, counts in report.operators.items()
-        if id in layout.words and layout.words[id].role == "input"
-    )
-    visits = sum(
-        counts.n_in
-        for id, counts in report.operators.items()
-        if id in layout.words and layout.plan.operator(id).inputs
-    )
+    n_in = sum(arrived(layout, report).values())
+    visits = sum(counts.n_in for id, counts in report.operators.items() if id in layout.words)
     return {
         "heartbeat": (report.heartbeat, "ticks"),
+        "heartbeat_lag": (max(0, report.newest - report.heartbeat), "ticks"),
         "pending_tuples": (sum(report.pending.values()), "tuples"),
         "state_bytes": (report.state_bytes, "bytes"),
+        "saved_bytes": (sum(one.n_bytes_saved for one in report.stores.values()), "bytes"),
         "log_bytes": (report.log_bytes, "bytes"),
         "shards": (n_shards, "shards"),
         "visits_per_tuple": (visits / n_in if n_in else None, "visits/tuple"),
@@ -162,7 +186,7 @@ def progress_matrix(
     for number, path in enumerate(steps):
         for step, point in zip(path, progress(path)[1:], strict=True):
             slope, chain = chaining.slopes.get(step.id, (None, None))
-            rows.append(layout.operator(step.id))
+            rows.append(layout.node(step.id))
             values.append([number, point.time, point.size, chain, slope])
     columns = ("path", "time_us", "size", "chain", "chain_slope")
     names = [layout.names[step.id] for path in steps for step in path]
@@ -174,6 +198,15 @@ def progress_matrix(
         values=values,
         row_stats={"name": names},
     )
+
+
+def arrived(layout: NetworkLayout, report: NetworkReport) -> dict[str, int]:
+    """Stream -> its tuples that came into the network in a batch."""
+    counts = report.operators
+    return {
+        stream: max((counts[id].n_in for id in ids if id in counts), default=0)
+        for stream, ids in layout.streams.items()
+    }
 
 
 def mean_waiting(report: NetworkReport) -> float:

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.job import StreamTime
-from backend.workloads.contract import ARROW_TYPES
 from backend.workloads.sysstream import SYS_SCHEMA
+from backend.workloads.text_values import ARROW_TYPES
 from storage.vocabulary.records import Entity, Sample
 
 #: Beside what queries may name, the time at which a sample was recorded.

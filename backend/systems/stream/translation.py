@@ -6,7 +6,8 @@ Membership is a join with the distinct tuples of the relation, NOT IN an antijoi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
 from lark import Token
@@ -126,14 +127,16 @@ class _Translation:
         arguments = (part for call in plan.calls for part in call.arguments)
         inside = list(dict.fromkeys([*plan.groups, *arguments]))
         below = [Attribute(name_of(node), type_of(node)) for node in inside]
-        tree = project(tree, [rebuilt(node, bind) for node in inside], below)
+        if inside:
+            tree = project(tree, [rebuilt(node, bind) for node in inside], below)
         calls: list[AggregateCall] = []
-        for call in plan.calls:
+        for call in _different(plan.calls):
             column = inside.index(call.arguments[0]) if call.arguments else None
             function = cast(Any, call.function)
             calls.append(AggregateCall(function, column, call.distinct, type_of(call)))
         groups = tuple(inside.index(node) for node in plan.groups)
-        fields = (Attribute(name_of(e), type_of(e)) for e in (*plan.groups, *plan.calls))
+        named = (*plan.groups, *_different(plan.calls))
+        fields = (Attribute(name_of(node), type_of(node)) for node in named)
         work = AggregateOp(groups, tuple(calls))
         tree = OperatorTree(work, (tree,), tuple(fields))
         return tree if plan.having is None else self._filtered(tree, plan.having, _binding(plan))
@@ -175,10 +178,13 @@ class _Translation:
             equal = nodes.Compare(part.at, "=", subject, at(both, n, part.at))
             return project(select(both, [equal]), every, tree.fields)
         kind = common_type(type_of(subject), relation.fields[0].type)
+        sought = _widened(subject, kind)
+        sides = _of_types(relation, [kind], part.at)
+        if isinstance(sought, nodes.At):
+            return OperatorTree(AntiJoinOp(((sought.index, 0),), True), (tree, sides), tree.fields)
         fields = (*tree.fields, Attribute(name_of(part.subject), kind))
-        beside = project(tree, [*every, _widened(subject, kind)], fields)
-        sides = beside, _of_types(relation, [kind], part.at)
-        found = OperatorTree(AntiJoinOp(((n, 0),), True), sides, fields)
+        beside = project(tree, [*every, sought], fields)
+        found = OperatorTree(AntiJoinOp(((n, 0),), True), (beside, sides), fields)
         return project(found, every, tree.fields)
 
 
@@ -199,10 +205,14 @@ _RULES: Final[dict[type, Callable[[_Translation, Any], OperatorTree]]] = {
 def _binding(plan: Logical) -> Bind:
     """What stands for the attributes of a plan in expressions above it: columns by place."""
     if isinstance(plan, logical.Aggregate):
-        known: dict[Any, int] = {}
-        for place, node in enumerate((*plan.groups, *plan.calls)):
-            known.setdefault(node, place)
-        return lambda node: nodes.At(node.at, known[node], type_of(node)) if node in known else None
+        above = [*plan.groups, *_different(plan.calls)]
+
+        def bind_above(node: nodes.Node) -> nodes.Node | None:
+            alike = _plain(node) if isinstance(node, nodes.Aggregated) else node
+            found = above.index(alike) if alike in above else None
+            return None if found is None else nodes.At(node.at, found, type_of(node))
+
+        return bind_above
     places: dict[tuple[str, str], int] = {}
     for place, label in enumerate(_labels(plan)):
         places.setdefault(label, place)
@@ -213,6 +223,16 @@ def _binding(plan: Logical) -> Bind:
         return nodes.At(node.at, places[node.source, node.name], node.type)
 
     return bind
+
+
+def _different(calls: Iterable[nodes.Aggregated]) -> list[nodes.Aggregated]:
+    """Each call once."""
+    return list(dict.fromkeys(map(_plain, calls)))
+
+
+def _plain(call: nodes.Aggregated) -> nodes.Aggregated:
+    """The least and the largest of distinct values are those of all."""
+    return replace(call, distinct=False) if call.function in ("min", "max") else call
 
 
 def _labels(plan: Logical) -> list[tuple[str, str]]:

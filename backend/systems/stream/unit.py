@@ -14,10 +14,10 @@ from backend.model.functions import Functions
 from backend.model.knobs import KnobSettings
 from backend.operators.contract import UnitResult
 from backend.operators.network.job import NetworkJob, Policy, Schedule, queue_id
-from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
-from backend.operators.network.reports import NetworkReport
+from backend.operators.network.plan import NetworkPlan
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, query_entity
+from backend.systems.stream.calls import called_functions
 from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
 from backend.systems.stream.chains import slopes_of, steps_of
 from backend.systems.stream.compiling import compile_queries
@@ -25,6 +25,7 @@ from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.layout import NetworkLayout
 from backend.systems.stream.measured import NetworkProfile
 from backend.systems.stream.published import (
+    arrived,
     curve_matrix,
     mean_waiting,
     progress_matrix,
@@ -36,8 +37,6 @@ from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
 
 #: A schedule counts with other costs when the work of a tuple has changed by this share.
 COSTS_CHANGED: Final = 0.25
-#: Of checks that come to nothing every so many is stored.
-UNEVENTFUL_EVERY: Final = 10
 
 
 class AdoptNetwork(NamedTuple):
@@ -66,7 +65,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._knobs = StreamKnobs.of(settings)
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
-        self._layout = self._laid_out(self._queries, self._knobs)
+        self.layout = self._laid_out(self._queries, self._knobs)
         self._version, self._chaining = 0, Chaining()
         self._watch, self._profile = ChainWatch(), NetworkProfile()
         self._costs: dict[str, float] = {}
@@ -94,15 +93,15 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
                 self._queries[name] = one._replace(since=since)
         slopes = {id: (slope, n) for id, (slope, n) in evidence["slopes"].items()}
         self._chaining = Chaining(slopes)
-        self._layout = self._laid_out(self._queries, self._knobs)
+        self.layout = self._laid_out(self._queries, self._knobs)
         self._version, self._watch.evaluations.seq = state.plan.version, state.n_decisions
-        if self._layout.graph(self._chaining).digest == state.plan.hash:
+        if self.layout.graph(self._chaining).digest == state.plan.hash:
             return self._recorded([REFILLED])
         return self._recorded([REFILLED, self._rechained(batch, "the queries are others")])
 
     def operator(self, batch_id: int) -> NetworkJob:
         if self._made is None:
-            self._made = self._job_of(self._layout.plan)
+            self._made = self._job_of(self.layout.plan)
         return self._made
 
     def executed(self, event: BatchRan) -> Recorded:
@@ -111,15 +110,15 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._seconds = None if before is None else (event.ms - before) / 1e3
         self._profile.ran(report.operators)
         self._recalibrate()
-        n = arrived(self._layout.plan, report)
+        n = sum(arrived(self.layout, report).values())
         if not n:
             return Recorded()
-        plan, policy = self._layout.plan, self._policy
+        plan, policy = self.layout.plan, self._policy
         waited = mean_waiting(report) / n
         found: list[Any] = [
             *self._watch.outcomes(event.batch_id, n, plan, self._profile, policy, waited)
         ]
-        names, version = self._layout.names, self._knobs.version
+        names, version = self.layout.names, self._knobs.version
         told = self._watch.check(
             event.batch_id, n, plan, self._profile, policy, self._chaining, names, version
         )
@@ -129,7 +128,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reason, expected = decision.explanation, decision.predicted_new
             adopted = self._adopt(event.batch_id + 1, reason, decision.seq, expected)
             found += [replace(decision, plan_version=adopted.version), adopted]
-        elif self._watch.evaluations.is_stored(told.verdict, UNEVENTFUL_EVERY):
+        elif self._watch.evaluations.is_stored(told.verdict, self._knobs.reject_sample_every):
             found.append(decision)
         return self._recorded(found)
 
@@ -143,7 +142,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             is_new = known is None or known.query.text != query.text
             start = event.batch_id if known is None or is_new else known.since
             queries[query.name] = RegisteredQuery(query, start)
-        self._layout = self._laid_out(queries, self._knobs)
+        self.layout = self._laid_out(queries, self._knobs)
         self._queries = queries
         return self._recorded([self._rechained(event.batch_id, event.reason)])
 
@@ -158,7 +157,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         seen = super().observe()
         if result is None:
             return seen
-        curves = curve_matrix(self._layout, result.report)
+        curves = curve_matrix(self.layout, result.report)
         return Observation(seen.samples, (*seen.matrices, curves))
 
     def _turned(self, knobs: StreamKnobs, batch_id: int) -> Recorded:
@@ -168,7 +167,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             raise Refused(_fixed(before.shards))
         reasons = []
         if (knobs.sharing, knobs.implicit_istream) != (before.sharing, before.implicit_istream):
-            self._layout = self._laid_out(self._queries, knobs)
+            self.layout = self._laid_out(self._queries, knobs)
             reasons.append(f"sharing is {'on' if knobs.sharing else 'off'}")
             reasons.append(f"implicit Istream: {knobs.implicit_istream}")
         if knobs.scheduler != before.scheduler:
@@ -204,7 +203,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _rechained(self, batch_id: int, reason: str) -> AdoptNetwork:
         """Another network or policy is in force; its chains are those of what is known so far."""
-        plan, profile = self._layout.plan, self._profile
+        plan, profile = self.layout.plan, self._profile
         profile.only(plan)
         slopes = {}
         if self._policy in BY_CHAINS and profile.costs:
@@ -216,7 +215,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _recalibrate(self) -> None:
         """Schedule with the costs that were measured, once they differ from those in use."""
-        work = self._profile.work_us(self._layout.plan)
+        work = self._profile.work_us(self.layout.plan)
         if work and abs(work - self._work_us) > COSTS_CHANGED * self._work_us:
             self._work_us, self._costs = work, self._profile.costs
             self._made = None
@@ -226,15 +225,14 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         return cast(Policy, self._knobs.scheduler)
 
     def _job_of(self, plan: NetworkPlan) -> NetworkJob:
-        job, works = self._job, [one.work for one in plan.operators]
-        streams = dict.fromkeys(work.stream for work in works if isinstance(work, StreamInput))
-        relations = dict.fromkeys(w.relation for w in works if isinstance(w, RelationInput))
+        job, layout = self._job, self.layout
+        streams = [name for name in job.schemas if name in layout.streams]
         return NetworkJob(
             plan,
             {name: job.schemas[name] for name in streams},
             {name: job.times[name] for name in streams},
-            {name: job.stored[name].table for name in relations},
-            job.functions or Functions(),
+            {name: job.stored[name].table for name in layout.relations},
+            called_functions(plan, job.functions or Functions()),
             self._schedule(plan),
             self._knobs.shards,
         )
@@ -257,7 +255,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         )
 
     def _entities(self, paused: Mapping[str, ContinuousQuery]) -> list[Entity]:
-        id, knobs, layout = self._job.id, self._knobs, self._layout
+        id, knobs, layout = self._job.id, self._knobs, self.layout
         facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
         found = layout.entities("Operator network", knobs.queue_capacity, facts)
         found += [layout.query(one.query, one.since) for one in self._queries.values()]
@@ -267,16 +265,16 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         registered = {name: one.since for name, one in self._queries.items()}
         shards = self._knobs.shards
         return samples(
-            self._layout, result.report, self._chaining, shards, self._seconds, registered
+            self.layout, result.report, self._chaining, shards, self._seconds, registered
         )
 
     def _matrices(self) -> tuple[Matrix, ...]:
-        profile, plan = self._profile, self._layout.plan
+        profile, plan = self._profile, self.layout.plan
         steps = steps_of(plan, profile.selectivities, profile.costs)
-        return (progress_matrix(self._layout, steps, self._chaining),)
+        return (progress_matrix(self.layout, steps, self._chaining),)
 
     def _plan_record(self, adopted: AdoptNetwork) -> PlanVersion:
-        graph, knobs = self._layout.graph(self._chaining), self._knobs
+        graph, knobs = self.layout.graph(self._chaining), self._knobs
         return PlanVersion(
             version=adopted.version,
             batch=adopted.batch_id,
@@ -295,12 +293,6 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
                 "predicted_waiting": adopted.predicted,
             },
         )
-
-
-def arrived(plan: NetworkPlan, report: NetworkReport) -> int:
-    """Tuples that came into the network in a batch, from streams."""
-    inputs = {one.id for one in plan.operators if isinstance(one.work, StreamInput)}
-    return sum(counts.n_in for id, counts in report.operators.items() if id in inputs)
 
 
 def tick_of(job: UnitJob) -> int:

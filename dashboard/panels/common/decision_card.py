@@ -68,14 +68,19 @@ def _section(title: str, children: Any) -> Component:
     return html.Section([html.H3(title), *children], className="pw-dcard-section")
 
 
+#: Relations whose right side has to be the larger one.
+_RIGHT: Final = ("<", "≤")
+
+
 def _inequality(one: Inequality) -> Component:
-    """Left side as a bar, right side as a mark on it, both on one scale from 0."""
+    """The side that has to be the larger one as a bar with its interval, the other as a mark on
+    it, both on one scale from 0."""
     outcome = {True: "holds", False: "does not hold", None: "cannot be told"}[one.holds]
     words = html.Span(
         [
-            html.B("∞" if one.unbounded else show(one.lhs, "f3"), title="what was measured"),
+            html.B("∞" if one.unbounded else show(one.lhs, "f3")),
             f" {one.relation} ",
-            html.B(show(one.rhs, "f3"), title="the threshold"),
+            html.B(show(one.rhs, "f3")),
             f" {outcome}",
             html.Span(one.note, className="pw-test-note"),
         ],
@@ -85,7 +90,7 @@ def _inequality(one: Inequality) -> Component:
     return html.Div(
         [
             html.Span([one.name, _decides(one)], className="pw-test-name"),
-            html.Div(_scale(one), className="pw-test-bar", role="img", **attrs(aria_label=label)),
+            html.Div(scale_of(one), className="pw-test-bar", role="img", **attrs(aria_label=label)),
             words,
         ],
         className="pw-test",
@@ -99,18 +104,29 @@ def _decides(one: Inequality) -> Component | str:
     )
 
 
-def _scale(one: Inequality) -> list[Component]:
-    top = max(abs(one.lhs or 0.0), abs(one.rhs or 0.0)) * HEADROOM
+def scale_of(one: Inequality) -> list[Component]:
+    """The parts of the bar: the larger side, its interval, the other side's mark."""
+    larger, other = (one.rhs, one.lhs) if one.relation in _RIGHT else (one.lhs, one.rhs)
+    ends = one.interval or ()
+    top = max(abs(side or 0.0) for side in (one.lhs, one.rhs, *ends)) * HEADROOM
     if top <= 0:
         return []
     parts: list[Component] = []
-    if one.unbounded:
-        parts.append(html.I(className="pw-test-fill", style={"width": "100%"}))
-    elif one.lhs is not None:
-        parts.append(html.I(className="pw-test-fill", style={"width": _percent(one.lhs, top)}))
-    if one.rhs is not None:
-        parts.append(html.I(className="pw-test-mark", style={"left": _percent(one.rhs, top)}))
+    if one.unbounded or larger is not None:
+        width = "100%" if one.unbounded else _percent(larger or 0.0, top)
+        parts.append(html.I(className="pw-test-fill", style={"width": width}))
+    if one.interval is not None:
+        parts.append(_range(one.interval, top))
+    if other is not None:
+        parts.append(html.I(className="pw-test-mark", style={"left": _percent(other, top)}))
     return parts
+
+
+def _range(interval: tuple[float, float], top: float) -> Component:
+    """An interval as a line over the end of a bar."""
+    low, high = max(0.0, interval[0]), max(0.0, interval[1])
+    place = {"left": _percent(low, top), "width": _percent(high - low, top)}
+    return html.I(className="pw-cost-whisker", style=place)
 
 
 def _percent(value: float, top: float) -> str:
@@ -198,12 +214,10 @@ def _cost(cost: CostBar, top: float) -> Component:
 
 
 def _whisker(cost: CostBar, top: float) -> Component:
-    """The 95 % interval as a line over the end of the bar."""
+    """The 95 % interval over the end of the bar."""
     if cost.interval is None or cost.cost.value is None or top <= 0:
         return html.I(hidden=True)
-    low, high = cost.interval
-    place = {"left": _percent(low, top), "width": _percent(max(0.0, high - low), top)}
-    return html.I(className="pw-cost-whisker", style=place)
+    return _range(cost.interval, top)
 
 
 def _basis(cost: CostBar) -> str:

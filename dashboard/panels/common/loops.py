@@ -40,7 +40,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop]
     def total(batch: int) -> int | None:
         return _total(reader, run, batch)
 
-    return find_loops(plans, total, _by_seq(entries), window) or None
+    turns = {knob.batch for knob in reader.knob_history(run, scope=scope.only) if knob.version > 0}
+    return find_loops(plans, total, _by_seq(entries), window, turns) or None
 
 
 def draw(loops: list[FlipLoop], sheet: Sheet) -> Drawing:
@@ -76,7 +77,7 @@ def _loop(number: int, loop: FlipLoop, context: Context) -> Component:
         _cost_words(loop),
     ]
     return html.Section(
-        [html.P(head, className="pw-loop-head"), html.P(_advice(loop)), _flips(loop, context)],
+        [html.P(head, className="pw-loop-head"), html.P(advice(loop)), _flips(loop, context)],
         className="pw-loop",
     )
 
@@ -89,7 +90,12 @@ def _cost_words(loop: FlipLoop) -> str:
     return f"{flips} that together {verb} {show(abs(loop.cost), 'si')} {loop.unit}"
 
 
-def _advice(loop: FlipLoop) -> str:
+def advice(loop: FlipLoop) -> str:
+    """What would have avoided it, where that would have been better."""
+    if loop.cost is None:
+        return "Whether it was worth it is not known, so there is nothing to advise."
+    if loop.cost <= 0:
+        return "Going back and forth paid: the plans followed the stream. Nothing to change."
     ways = []
     if loop.mu is not None:
         ways.append(f"a μ above {loop.mu:.3g}")

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from dash import Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
+from dashboard.components.attributes import attrs
 from dashboard.components.formats import clock, show
 from dashboard.components.keys import clientside
 from dashboard.components.kinds import event_kind
@@ -19,6 +20,7 @@ from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
 from dashboard.views.book import Book, by_property
 from dashboard.views.events import of_unit, titled
+from dashboard.views.gaps import Gap
 from dashboard.views.thrash import FlipLoop
 from dashboard.views.timeline import (
     Marker,
@@ -99,12 +101,13 @@ def _events(view: TimelineView, context: Context) -> Component:
         TableColumn("Detail"),
         TableColumn("More"),
     )
-    rows = [_event(marker, context) for marker in reversed(view.markers)]
+    told = [(marker.time, _event(marker, context)) for marker in view.markers]
+    told += [(gap.until, _gap(gap, context)) for gap in view.gaps]
+    rows = [row for _, row in sorted(told, key=lambda one: -one[0])]
     return RowTable("Events, newest first", columns, rows, className="pw-timeline-events")
 
 
 def _event(marker: Marker, context: Context) -> list[CellData]:
-    sign, word, tone, _ = event_kind(marker.kind)
     more: CellData = ""
     if marker.link:
         node = str(marker.decision) if marker.decision is not None else None
@@ -112,12 +115,25 @@ def _event(marker: Marker, context: Context) -> list[CellData]:
         target = jump_to(context, marker.link, at=marker.batch, node=node, unit=unit)
         more = {"text": marker.link.strip("/"), "jump": target}
     return [
-        {"text": marker.batch, "jump": jump_to(context, at=marker.batch)},
-        {"text": clock(marker.time), "sort": marker.time},
-        {"parts": [[sign, f"pw-glyph pw-ink-{tone}"], [word, ""]], "sort": marker.kind},
+        *_when(marker.batch, marker.time, marker.kind, context),
         marker.title,
         marker.detail,
         more,
+    ]
+
+
+def _gap(gap: Gap, context: Context) -> list[CellData]:
+    words = f"{gap.words}, from {clock(gap.since)} on; {gap.title}"
+    return [*_when(gap.batch, gap.until, "run", context), words, gap.detail, ""]
+
+
+def _when(batch: int, time: float, kind: str, context: Context) -> list[CellData]:
+    """The first cells of an event: batch, time, kind."""
+    sign, word, tone, _ = event_kind(kind)
+    return [
+        {"text": batch, "jump": jump_to(context, at=batch)},
+        {"text": clock(time), "sort": time},
+        {"parts": [[sign, f"pw-glyph pw-ink-{tone}"], [word, ""]], "sort": kind},
     ]
 
 
@@ -145,8 +161,28 @@ def clicks(app: Dash, graph: str, click: str) -> None:
     clientside(app, "timelineClick", Output(click, "data"), Input(graph, "clickData"))
 
 
-def _stores(context: Context, services: Services) -> list[Component]:
-    return [dcc.Store(id=CLICK)]
+#: Scale in the address -> its words and what it does; modules/figure_range.js sets it.
+_SCALES: Final = (
+    ("", "robust", "a few batches of another size, as the first ones, do not flatten the rest"),
+    ("full", "full", "from the lowest to the highest value"),
+    ("log", "log", "logarithmic"),
+)
+
+
+def _controls(context: Context, services: Services) -> list[Component]:
+    buttons = [
+        html.Button(
+            words,
+            type="button",
+            className="pw-segment",
+            title=hint,
+            **attrs(data_pw_scale=name, aria_pressed="false" if name else "true"),
+        )
+        for name, words, hint in _SCALES
+    ]
+    group = html.Span(buttons, className="pw-segments", role="group", **attrs(aria_label="Scale"))
+    note = html.Span(id="pw-scale-note", className="pw-dim")
+    return [dcc.Store(id=CLICK), html.Div(["Scale ", group, " ", note], className="pw-scale")]
 
 
 def _register(app: Dash, services: Services) -> None:
@@ -163,6 +199,6 @@ PANEL: Final = Panel(
     whole=True,
     unit=True,
     chart="Tuple dropping ratio, visits per tuple, throughput and batch time, with events",
-    controls=_stores,
+    controls=_controls,
     register=_register,
 )

@@ -66,6 +66,23 @@ def test_stretches_add_up_and_their_variances_do() -> None:
     assert both.saved_se**2 == pytest.approx(one.saved_se**2 + second.saved_se**2)
 
 
+def test_a_ledger_goes_on_where_one_before_it_was_cut_off() -> None:
+    whole, before = RegretLedger(FIRST), RegretLedger(FIRST)
+    for ledger in (whole, before):
+        ledger.add(2000, REGIONS[:200])
+    saved = before.settle(CONSTRUCTS, OTHER, MODEL)
+    whole.settle(CONSTRUCTS, OTHER, MODEL)
+    again = RegretLedger(FIRST, saved.saved_total, saved.saved_se)
+    told = again.entry.samples()
+    assert told["regret_saved_total"] == (saved.saved_total, "visits")
+    assert told["regret_running"] == (None, "visits/tuple")
+    for ledger in (whole, again):
+        ledger.add(3000, REGIONS[200:])
+        ledger.settle(CONSTRUCTS, OTHER, MODEL)
+    assert again.entry.saved_total == pytest.approx(whole.entry.saved_total)
+    assert again.entry.saved_se == pytest.approx(whole.entry.saved_se)
+
+
 def test_the_first_order_saves_nothing_against_itself() -> None:
     ledger = RegretLedger(FIRST)
     ledger.add(1000, REGIONS)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dashboard.panels.common.decision_card import scale_of
 from dashboard.views.decision_card import build_card, knob_text, order_names
 from dashboard.views.decisions import build_list, count_words, pick, saved_per_1000
 from storage.rows import DecisionCounts, DecisionEntry
@@ -246,3 +247,39 @@ def test_knob_values_as_text() -> None:
         "true",
         "visits",
     ]
+
+
+def bar_of(**changes: Any) -> list[tuple[str, dict[str, str]]]:
+    """(class, style) of the parts of the card's first inequality bar."""
+    card = build_card(an_entry(**changes), [MU], [])
+    parts: list[Any] = list(scale_of(card.inequalities[0]))
+    return [(part.className, part.style) for part in parts]
+
+
+def test_the_larger_side_is_the_bar_and_zero_is_a_mark() -> None:
+    pair = {
+        "filter": "a",
+        "challenger": "c",
+        "rank": 0.0,
+        "challenger_rank": 0.4,
+        "interval": {"low": 0.2, "high": 0.6, "confidence": 0.99},
+    }
+    parts = dict(bar_of(lhs=0.0, relation="<", rhs=0.36, detail={"pair": pair}))
+    assert parts["pw-test-mark"] == {"left": "0.0%"}
+    top = 0.9 * 0.6 * 1.18  # alpha = 0.36 / 0.4, of the interval's upper end, with headroom
+    assert parts["pw-test-fill"] == {"width": f"{100 * 0.36 / top:.1f}%"}
+    assert parts["pw-cost-whisker"]["left"] == f"{100 * 0.9 * 0.2 / top:.1f}%"
+
+
+def test_by_evidence_the_difference_stands_against_zero() -> None:
+    interval = {"low": 0.339, "high": 0.7, "confidence": 0.99}
+    pair = {"challenger": "c", "rank": 0.1, "challenger_rank": 0.6, "interval": interval}
+    parts = dict(bar_of(lhs=0.0, relation="<", rhs=0.339, detail={"pair": pair}))
+    assert parts["pw-test-fill"]["width"] == parts["pw-cost-whisker"]["left"]
+    assert parts["pw-test-mark"] == {"left": "0.0%"}
+
+
+def test_a_change_against_mu_keeps_the_change_as_its_bar() -> None:
+    parts = dict(bar_of())
+    assert parts["pw-test-fill"] == {"width": f"{100 / 1.18:.1f}%"}
+    assert parts["pw-test-mark"] == {"left": f"{100 * 0.1 / (0.31 * 1.18):.1f}%"}

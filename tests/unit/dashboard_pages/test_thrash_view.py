@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.figures.boxes import loop_boxes, loop_numbers
 from dashboard.figures.theme import palette
+from dashboard.panels.common.loops import advice
 from dashboard.views.thrash import FlipLoop, find_loops
 from storage.rows import DecisionEntry
 from storage.vocabulary.records import Decision, DecisionOutcome, PlanVersion
@@ -67,9 +70,37 @@ def test_costs_and_what_would_have_avoided_it() -> None:
     )[0]  # fmt: skip
     assert [flip.cost for flip in loop.flips[:2]] == [pytest.approx(500), pytest.approx(-100)]
     assert (loop.flips[2].cost, loop.flips[2].why) == (None, "still in force")
+    assert loop.cost == pytest.approx(400)
     assert (loop.mu, loop.cooldown) == (0.4, 1000)
     assert [flip.waited for flip in loop.flips] == [None, 1000, 1000]
     assert loop.route == "a → b → a → b"
+
+
+def test_own_turns_are_no_loop() -> None:
+    plans, entries = plans_of("ab ba ab"), [an_entry(30, 0.3, 3.5, 3.0)]
+    known = {entry.decision.seq: entry for entry in entries}
+
+    def found(turns: set[int]) -> list[FlipLoop]:
+        return find_loops(plans, lambda batch: 100 * batch, known, 9999, turns)
+
+    assert found(set())
+    assert found({3})
+    assert not found({10}), "the plan of batch 10 came with a turn"
+    assert found({20}), "that of batch 20 came when the trigger fired"
+
+
+def test_a_route_names_what_differs() -> None:
+    kinds = ("macro", "hybrid", "macro")
+    plans = [replace(plan, kind=kinds[i]) for i, plan in enumerate(plans_of("ab ab ab"))]
+    loop = find_loops(plans, lambda batch: batch, {}, 9999)[0]
+    assert loop.route == "macro → hybrid → macro"
+
+
+def test_advice_is_given_only_where_the_loop_lost() -> None:
+    lost = FlipLoop([], None, None, "a → b → a", 0.4, 1000, 500.0)
+    assert "A μ above 0.4" in advice(lost)
+    assert "avoided" not in advice(lost._replace(cost=-1700.0))
+    assert "avoided" not in advice(lost._replace(cost=None))
 
 
 def test_numbers_on_thin_samples_or_without_a_record_are_withheld() -> None:

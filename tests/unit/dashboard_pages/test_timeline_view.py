@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.figures.boxes import stamps
+from dashboard.figures.boxes import stamp, stamps
 from dashboard.figures.timeline import draw_timeline, timeline_height
+from dashboard.panels.common.timeline import WholeRun, draw
+from dashboard.panels.contract import Sheet
+from dashboard.views.gaps import parted
 from dashboard.views.timeline import TimelineView, build_numbers, build_timeline, mu_at, properties
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import Event
+from tests.unit.dashboard_shell.samples import context
 
 NAN = float("nan")
 
@@ -114,6 +118,48 @@ def test_the_figure_is_extended_live_and_shares_one_time_axis() -> None:
     assert {trace.xaxis for trace in figure.data} == {None}
     assert figure.layout.height == timeline_height(a_view())
     assert figure.layout.uirevision == "timeline"
+
+
+def test_a_gap_is_hatched_over_all_panels_says_how_long_and_is_in_the_table() -> None:
+    resumed = Event("run", "resumed at batch 4", "plans are kept", ref={"since": 103.0})
+    knob = StoredEvent(1, 1, 101.0, Event("knob", "mu 0.1 to 0.5"))
+    events = [knob, StoredEvent(2, 3, 353.0, resumed)]
+    view = a_view()._replace(gaps=build_timeline({}, [], None, None, events, None).gaps)
+    (gap,) = view.gaps
+    assert (gap.words, gap.batch) == ("no engine for 4 min 10 s", 4)
+    figure = draw_timeline(view)
+    area, hatching = [shape for shape in figure.layout.shapes if shape.name == "gap"]
+    assert (area.x0, area.x1) == (stamp(103.0), stamp(353.0))
+    assert (area.y0, area.y1, area.yref) == (0, 1, "paper")
+    assert "M 1970-01-01_00:01:43.000,0.0000 L 1970-01-01_00:05:53.000,0.2000" in hatching.path
+    assert "no engine for 4 min 10 s" in [note.text for note in figure.layout.annotations]
+    view = build_timeline({}, [], None, None, events, None)
+    (table, *_) = draw(WholeRun(view, []), Sheet(context())).table.children
+    newest, oldest = table.rows
+    assert newest["cells"][3:5] == [
+        "no engine for 4 min 10 s, from 00:01:43 on; resumed at batch 4",
+        "plans are kept",
+    ]
+    assert oldest["cells"][3] == "mu 0.1 to 0.5"
+
+
+def test_no_line_is_drawn_across_a_gap() -> None:
+    resumed = Event("run", "resumed at batch 2", ref={"since": 101.2})
+    stored = StoredEvent(2, 1, 101.8, resumed)
+    view = a_view()._replace(gaps=build_timeline({}, [], None, None, [stored], None).gaps)
+    lines = {trace.name: trace for trace in draw_timeline(view).data if trace.name}
+    batch = lines["batch time, this batch"]
+    assert list(batch.y) == [100.0, 120.0, None, 90.0, 110.0]
+    assert batch.x[2] == stamp(101.2)
+    assert parted(view.gaps, [102.0, 103.0], [1.0, 2.0], []) == ([102.0, 103.0], [[1.0, 2.0], []])
+
+
+def test_an_event_without_an_earlier_time_is_no_gap() -> None:
+    events = [
+        StoredEvent(1, 3, 353.0, Event("run", "resumed at batch 4", ref=ref))
+        for ref in ({}, {"since": 353.0}, {"since": None})
+    ]
+    assert build_timeline({}, [], None, None, events, None).gaps == []
 
 
 def test_markers_carry_batch_and_words_for_hover_and_click() -> None:

@@ -14,7 +14,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import glyph, state_badge
 from dashboard.components.drawn import Icon, KnobCard
-from dashboard.components.formats import THIN, UNKNOWN, Format, age, clock, show, stamp
+from dashboard.components.formats import THIN, UNKNOWN, Format, age, clock, duration, show, stamp
 from dashboard.components.kinds import EVENTS
 from dashboard.components.links import jump
 from dashboard.components.panels import twinned
@@ -61,6 +61,12 @@ def test_times_are_utc_and_ages_have_one_unit() -> None:
     assert clock(None) == stamp(None) == age(None) == UNKNOWN
     ages = [age(s) for s in (-1, 0.84, 42, 600, 9000, 400000)]
     assert ages == ["0.0 s", "0.8 s", "42 s", "10 min", "2.5 h", "5 d"]
+
+
+def test_durations_have_their_two_largest_units() -> None:
+    told = [duration(s) for s in (-1, 0.44, 9.96, 42.4, 60, 250, 3599.7, 7500, 86400 * 3 + 59)]
+    assert told[:5] == ["0.0 s", "0.4 s", "10 s", "42 s", "1 min"]
+    assert told[5:] == ["4 min 10 s", "1 h", "2 h 5 min", "3 d"]
 
 
 def test_attributes() -> None:

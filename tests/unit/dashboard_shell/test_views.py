@@ -16,8 +16,9 @@ from dashboard.views.inspector import build_inspector, reasons
 from dashboard.views.knobs import audit, group_knobs, pending
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, period, pick_events
+from storage.rows import StoredEvent
 from storage.vocabulary.kinds import EntityKind
-from storage.vocabulary.records import Command, Entity, Knob
+from storage.vocabulary.records import Command, Entity, Event, Knob
 from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
 
 VALUES: dict[str, dict[str, float | None]] = {
@@ -62,6 +63,14 @@ def test_the_snapshot_is_json_and_has_no_unknown_numbers() -> None:
     assert shot.plans[0]["order"] == ["delay", "origin"]
     assert shot.runs == [{"id": "r1", "label": "flights · r1", "state": "running"}]
     json.dumps(asdict(shot), allow_nan=False)
+
+
+def test_the_snapshot_tells_of_gaps_without_an_engine() -> None:
+    resumed = Event("run", "resumed at batch 2", ref={"since": 100.5})
+    shot = build_snapshot(
+        context(now=2), [run()], [], [StoredEvent(1, 1, 190.5, resumed)], None, []
+    )
+    assert shot.gaps == [(2, "no engine for 1 min 30 s")]
 
 
 def test_the_snapshot_without_a_run_still_lists_the_runs() -> None:

@@ -54,8 +54,8 @@ def id_of(role: str, name: str) -> str:
 class Bench(EngineRun):
     """One query with filters."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, {"S": SCHEMA}, {"q": TEXT}, KNOBS, FUNCTIONS)
+    def __init__(self, path: Path, continues: bool = False) -> None:
+        super().__init__(path, {"S": SCHEMA}, {"q": TEXT}, KNOBS, FUNCTIONS, continues=continues)
         self.rng = random.Random(5)
         self.rows: list[dict[str, Any]] = []
 
@@ -83,6 +83,17 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path / "store.db")
     yield made
     made.close()
+
+
+def test_exceptions_are_counted_on_after_a_kill(tmp_path: Path) -> None:
+    counts = []
+    for continues in (False, True):
+        run = Bench(tmp_path / "store.db", continues)
+        for _ in range(4 - 3 * continues):
+            run.random_batch()
+        counts.append(run.reader.values(RUN_ID)[id_of("filter", "fragile")]["raised_total"] or 0)
+        run.kill()
+    assert 0 < counts[0] < counts[1]
 
 
 def test_counts_matches_and_tuples_kept_aside_are_those_of_the_tuples(bench: Bench) -> None:

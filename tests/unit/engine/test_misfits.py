@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from backend.engine.misfits import QUIET_BATCHES, REMEMBERED, MisfitNews
+from backend.engine.misfits import QUIET_BATCHES, REMEMBERED, Aside, MisfitNews
+from backend.operators.contract import InputResult, KeptAside
 from storage.vocabulary.records import Misfit
 
 
@@ -40,3 +41,48 @@ def test_only_so_many_texts_are_remembered() -> None:
         assert news.events(1, 1, aside(f"error {number}"))
     assert not news.events(1, 1, aside(f"error {REMEMBERED}"))
     assert news.events(1, 1, aside("error 0"))
+
+
+def batch(n_tuples: int, *aside: tuple[str, str]) -> InputResult:
+    kept = tuple(KeptAside(raw, error) for raw, error in aside)
+    return InputResult(n_tuples, n_misfits=len(kept), misfits=kept)
+
+
+def test_each_reason_is_said_once_with_tuples_and_their_number() -> None:
+    told = Aside()
+    first = batch(7, ("x,1", "a is no int"), ("y,2", "a is no int"), ("z,3", "a is no int"))
+    assert told.lines({"S": first, "T": batch(5)}) == [
+        "stream S: tuples are kept aside: a is no int",
+        "    x,1",
+        "    y,2",
+        "stream S: 3 of 10 tuples were kept aside",
+    ]
+    assert told.lines({"S": batch(0, ("q,1", "a is no int"))}) == []
+    long = "\x00" + "x" * 500
+    lines = told.lines({"S": batch(1, (long, "1 field where 2 are due"))})
+    assert lines[1] == "    \\x00" + "x" * 115 + "…"
+    assert lines[-1] == "stream S: 5 of 13 tuples were kept aside"
+    assert not told.is_everything
+    where = "/out/stream=S/_misfits"
+    assert told.summary("/out") == [
+        f"stream S: 5 of 13 tuples were kept aside; they are in {where}"
+    ]
+
+
+def test_reasons_without_number_are_not_all_said() -> None:
+    told = Aside()
+    lines = [line for k in range(50) for line in told.lines({"S": batch(0, ("x", f"reason {k}"))})]
+    assert sum("are kept aside" in line for line in lines) == 5
+
+
+def test_when_nothing_fits_the_schema_is_asked_about() -> None:
+    told = Aside()
+    assert not told.is_everything
+    told.lines({"S": batch(0, ("x", "a is no int")), "T": batch(0)})
+    assert told.is_everything
+    assert told.summary("") == [
+        "stream S: 1 of 1 tuples were kept aside",
+        "stream S: nothing fits; does its schema say what the data are?",
+    ]
+    told.lines({"T": batch(1)})
+    assert not told.is_everything

@@ -73,6 +73,46 @@ def test_a_batch_that_was_recorded_runs_again_for_its_results_alone(tmp_path: Pa
     run.close()
 
 
+def test_what_adapting_saved_goes_on(tmp_path: Path) -> None:
+    """Against the order the run began with, which is not the one it goes on with."""
+    told = []
+    for continues in (False, True):
+        knobs = {"profile_prob": 0.5, "stop_rule": "drop"}
+        run = Bench(tmp_path / "s.db", knobs=knobs, continues=continues)
+        if not continues:
+            run.ask("query_remove", {"name": "late"})
+        for _ in range(6 - 5 * continues):
+            run.random_batch()
+        told.append(run.reader.values(RUN_ID)[unit_entity("asc.S")])
+        run.kill()
+    before, after = told
+    assert 0 < (before["regret_saved_total"] or 0) < (after["regret_saved_total"] or 0)
+    assert 0 < (before["regret_saved_se"] or 0) < (after["regret_saved_se"] or 0)
+
+
+def test_what_was_asked_before_the_kill_is_carried_out_in_its_order(tmp_path: Path) -> None:
+    before = Bench(tmp_path / "s.db")
+    before.random_batch()
+    asked = [
+        before.ask("knob", {"knob": "mu", "value": 0.2, "scope": "asc.S"}),
+        before.ask("knob", {"knob": "mu", "value": 0.3, "scope": "asc.S"}),
+        before.ask("query_add", {"name": "more", "text": "Select * From S Where a < 3"}),
+        before.ask("query_pause", {"name": "more"}),
+        before.ask("stop", {}),
+    ]
+    before.kill()
+    run = Bench(tmp_path / "s.db", continues=True)
+    run.random_batch()
+    *carried_out, stop = [run.answer(command) for command in asked]
+    assert [(c.state, c.applied_batch) for c in carried_out] == [("applied", 1)] * 4
+    assert [c.old_value for c in carried_out[:2]] == [0.1, 0.2]
+    assert stop.state == "refused"
+    assert not run.loop.stop_requested.is_set()
+    more = next(e for e in run.reader.entities(RUN_ID) if e.name == "more" and e.kind == "query")
+    assert more.properties["state"] == "paused"
+    run.close()
+
+
 def test_queries_of_the_file_that_changed_are_said(tmp_path: Path) -> None:
     killed(tmp_path / "s.db")
     texts = {**TEXTS, "late": "Select * From S Where b >= 99", "brand": "Select * From S"}

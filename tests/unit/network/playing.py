@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from backend.model.functions import Functions
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.blocks import Block, Column64, dtype_of, empty
 from backend.operators.network.contract import Clock, NetworkOperator, Surroundings
@@ -130,6 +131,7 @@ class Player:
     fields: Sequence[Attribute]
     begin: int = 0
     regions: MemoryRegions = field(default_factory=MemoryRegions)
+    functions: Functions = field(default_factory=Functions)
 
     def __post_init__(self) -> None:
         self.strings = Strings(self.regions.scope("strings"))
@@ -141,7 +143,9 @@ class Player:
         self.planned = PlannedOperator("op", self.work, names, tuple(self.fields))
         plan = NetworkPlan((*sources, self.planned))
         clock = Clock(begin=self.begin)
-        self._surroundings = Surroundings(plan, self.regions, self.strings, clock)
+        self._surroundings = Surroundings(
+            plan, self.regions, self.strings, clock, functions=self.functions
+        )
 
     def made(self) -> NetworkOperator:
         """The operator with what the regions hold."""

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from lark import Token
 
-from backend.cql.nodes import Arithmetic, Compare, Literal
+from backend.cql.nodes import Arithmetic, Call, Compare, Literal
+from backend.model.functions import Function, Functions, Parameter
 from backend.operators.network.blocks import Block, Column64
 from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.making import make
@@ -55,6 +56,15 @@ def test_integers_become_floats_where_the_plan_says_so() -> None:
     found = player.play([[Element((2,), 0, 1), Element((None,), 0, 1)]], [(1, 0)])
     assert [e.row for e in found] == [(3.0,), (None,)]
     assert isinstance(found[0].row[0], float)
+
+
+def test_registered_functions_are_called() -> None:
+    odd = Function("odd", (Parameter("n", "int"),), lambda n: n % 2 == 1)
+    call = Call(HERE, "odd", (At(HERE, 0, "int"),), registered=True)
+    fields = fields_of("a int")
+    player = Player(SelectOp(call), [fields], fields, functions=Functions({"odd": odd}))
+    history = [Element((value,), 0, 1) for value in (1, 2, 3)]
+    assert player.play([history], [(1, 0)]) == [history[0], history[2]]
 
 
 def test_the_example_of_a_filter() -> None:

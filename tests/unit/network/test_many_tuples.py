@@ -97,3 +97,15 @@ def test_antijoin(null_aware: bool, n_keys: int) -> None:
     found = Player(work, [fields, fields], fields).play([left, right], BEATS)
     both = zip(relations(left, TICKS), relations(right, TICKS), strict=True)
     assert relations(found, TICKS) == [oracle.antijoin(work, *pair) for pair in both]
+
+
+def test_an_antijoin_tells_more_than_it_was_given() -> None:
+    """One right tuple comes and goes at every tick, and takes many left ones along."""
+    fields = fields_of("k int, v int")
+    left = [Element((1, n), 0, 1) for n in range(100)]
+    right = [Element((1, 0), tau, 1 if tau % 2 else -1) for tau in range(1, TICKS)]
+    player = Player(AntiJoinOp(((0, 0),)), [fields, fields], fields)
+    found = player.play([left, right], [(TICKS, 0)])
+    assert len(found) == 100 * TICKS
+    for tau, relation in enumerate(relations(found, TICKS)):
+        assert len(relation) == (0 if tau % 2 else 100)

@@ -199,6 +199,20 @@ def test_an_aggregate_without_groups_begins_with_time() -> None:
     ]
 
 
+def test_zero_is_not_null() -> None:
+    """A result that becomes 0, which NULL is held as, is told."""
+    calls = tuple(AggregateCall(word, 1, False, "bigint") for word in ("sum", "min"))
+    work = AggregateOp((0,), calls)
+    history = [Element((1, None), 0, 1), Element((1, 0), 1, 1), Element((1, 0), 2, -1)]
+    assert aggregated(work, fields_of("g int, a bigint")).play([history], [(3, 0)]) == [
+        Element((1, None, None), 0, 1),
+        Element((1, None, None), 1, -1),
+        Element((1, 0, 0), 1, 1),
+        Element((1, 0, 0), 2, -1),
+        Element((1, None, None), 2, 1),
+    ]
+
+
 def test_tuples_without_columns_are_counted() -> None:
     player = aggregated(AggregateOp((), (AggregateCall("count", None, False, "bigint"),)), ())
     history = [Element((), 0, 1)] * 100 + [Element((), 1, -1)]

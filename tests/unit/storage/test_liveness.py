@@ -64,16 +64,37 @@ def test_a_run_of_a_dead_process_is_interrupted_at_its_last_sign_of_life(
     earlier.begin_run(run)
     earlier.write_batch(record(0, time=run.started_at + 5))
     with open_command_writer(address) as commands:
+        commands.append_command("r1", "knob", {"knob": "mu", "value": 1}, "ana", "", 0.0)
         commands.append_command("r1", "stop", {}, "ana", "", 0.0)
     assert marked(address) == ["r1"]
     assert marked(address) == []
     with open_reader(address) as reader:
         found = reader.run("r1")
-        (command,) = reader.commands("r1")
+        stop, knob = reader.commands("r1")
     assert found is not None
     assert (found.state, found.ended_at) == ("interrupted", run.started_at + 5)
     assert found.note == f"the process {dead} on {HERE} is gone"
-    assert command.answer == "not applied: the run was interrupted before the next batch boundary"
+    assert stop.answer == "not applied: the run was interrupted before the next batch boundary"
+    assert knob.state == "requested"
+
+
+def test_what_waits_for_an_interrupted_run_is_refused_when_another_one_begins(
+    address: str, earlier: EngineWriter, dead: int
+) -> None:
+    elsewhere = replace(run_of(dead), id="other", workload="other")
+    for run in (run_of(dead), elsewhere):
+        earlier.begin_run(run)
+        with open_command_writer(address) as commands:
+            commands.append_command(run.id, "query_pause", {"name": "late"}, "ana", "", 0.0)
+    with open_engine_writer(address) as writer, open_reader(address) as reader:
+        writer.mark_interrupted()
+        before = reader.cursor()
+        writer.begin_run(replace(new_run(), id="r2"))
+        (gone,), (waits,) = reader.commands("r1"), reader.commands("other")
+        news = {c.run_id for c in reader.changes(before) if "commands" in c.changed}
+    assert (gone.state, waits.state) == ("refused", "requested")
+    assert gone.answer == "not applied: the run was interrupted, and another one was begun"
+    assert news == {"r1"}
 
 
 def test_a_run_that_never_lived_ends_as_it_began(
@@ -126,3 +147,35 @@ def test_a_process_of_another_user_counts_as_living() -> None:
     assert process_exists(1)
     assert not process_exists(0)
     assert not process_exists(-1)
+
+
+def seen(address: str) -> Run:
+    with open_reader(address) as reader:
+        (run,) = reader.runs()
+        assert reader.run(run.id) == run
+        return run
+
+
+def test_a_dead_run_is_never_seen_running_though_nobody_marked_it(
+    address: str, earlier: EngineWriter, dead: int, sleeper: int
+) -> None:
+    run = run_of(dead)
+    earlier.begin_run(run)
+    earlier.write_batch(record(0, time=run.started_at + 5))
+    found = seen(address)
+    assert (found.state, found.ended_at) == ("interrupted", run.started_at + 5)
+    assert found.note == f"the process {dead} on {HERE} is gone"
+
+
+@pytest.mark.parametrize("host", [HERE, "elsewhere"])
+def test_a_silent_run_is_seen_as_interrupted_until_it_speaks(
+    address: str, earlier: EngineWriter, sleeper: int, host: str
+) -> None:
+    run = run_of(sleeper, host, time.time() - 90)
+    earlier.begin_run(run)
+    assert seen(address).state == "interrupted"
+    assert seen(address).note.startswith(f"no sign of life from process {sleeper} on {host}")
+    earlier.heartbeat(run.id, time.time())
+    assert seen(address).state == "starting"
+    earlier.write_batch(record(0, time=time.time()))
+    assert (seen(address).state, seen(address).note) == ("running", "")

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+from backend.hosts.contract import InputSource
+from backend.hosts.local import LocalHost
+from backend.model.filters import Probing
+from backend.operators.filters.pipeline import PipelineOperator
+from backend.systems.agreedy.pipeline import pipeline_of
 from backend.workloads.contract import CORRUPT, fit_rows
 from backend.workloads.drift import Phase
 from backend.workloads.files import FILE_FORMATS
-from backend.workloads.spec import BUILT_IN, Workload, load_workload
+from backend.workloads.sources import MemorySource
+from backend.workloads.spec import BUILT_IN, SinkSpec, Workload, load_workload
+from tests.loops import FixedLoop
 
 PAGE = (Path(__file__).parents[3] / "docs" / "workloads.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
@@ -32,6 +40,41 @@ def test_the_rows_of_the_example_are_what_the_page_says(tmp_path: Path) -> None:
     table = fit_rows(cars.source.rows or (), cars.schema)
     assert table.column("speed").to_pylist() == [140.5, None, None, None]
     assert [text is None for text in table.column(CORRUPT).to_pylist()] == [True] * 3 + [False]
+
+
+def test_the_functions_and_tables_of_the_page_run(tmp_path: Path) -> None:
+    (module,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "mine.py").write_text(module, encoding="utf-8")
+    workload = load(tmp_path, next(text for text in EXAMPLES if "too_fast_there" in text))
+    (cars,) = workload.streams
+    source = MemorySource(cars.source.rows or (), cars.schema)
+    loop = FixedLoop(
+        {
+            "Cars": {
+                query.name: PipelineOperator(
+                    query.name,
+                    cars.schema,
+                    pipeline_of(query),
+                    workload.functions,
+                    {},
+                    Probing("all"),
+                    0.5,
+                )
+                for query in workload.queries
+            }
+        }
+    )
+    out = tmp_path / "out"
+    LocalHost(loop, [InputSource(cars, source)], SinkSpec(str(out), "json")).run()
+    (file,) = (out / "stream=Cars").glob("*.json")
+    selected: dict[str, list[int]] = {}
+    for row in map(json.loads, file.read_text().splitlines()):
+        for name in row["query_ids"]:
+            selected.setdefault(name, []).append(row["id"])
+    assert selected == {"inside": [1, 3, 4], "speeding": [1, 2], "our speeders": [1]}
+    (aside,) = (misfit for result in loop.results for misfit in result.inputs["Cars"].misfits)
+    assert json.loads(aside.raw)["id"] == 4
+    assert aside.error.startswith("too_fast_there: TypeError")
 
 
 def test_every_format_and_phase_key_is_documented() -> None:

@@ -220,7 +220,11 @@ def test_the_stream_tables(tmp_path: Path, old: str, new: str, message: str) -> 
         ("[knobs]\nmu = 11", "[knobs] mu = 11 refused: allowed 0..10"),
         ("[knobs]\nmu = [1]", "[knobs] mu must be a number, a word or true/false, not a list"),
         ("[sink]\nformat = 'parket'", "format 'parket' is unknown; did you mean 'parquet'?"),
-        ("[sink]\nfolder = 'x'", "[sink] has an unknown key 'folder'; allowed: path and format"),
+        (
+            "[sink]\nfolder = 'x'",
+            "[sink] has an unknown key 'folder'; allowed: path, format and compact",
+        ),
+        ("[sink]\ncompact = 'no'", "[sink] compact must be true or false, not a string"),
     ],
 )
 def test_the_other_tables(tmp_path: Path, line: str, message: str) -> None:
@@ -346,8 +350,8 @@ def test_built_in_streams_may_leave_out_or_narrow_their_schema(tmp_path: Path) -
 
 def test_the_shipped_workloads_load() -> None:
     shipped = shipped_workloads()
-    n_queries = {"drift": 50, "flights": 50, "mixed": 26}
-    n_streams = {"mixed": 3, "packets": 2}
+    n_queries = {"drift": 50, "flights": 50, "linear_road": 10, "mixed": 26, "stream": 11}
+    n_streams = {"mixed": 3, "packets": 2, "stream": 2}
     assert {*n_queries, *n_streams, "correlated", "flight_filters"} == set(shipped)
     for name, path in shipped.items():
         workload = load_workload(path)

@@ -1,0 +1,66 @@
+/* When batches were recorded, and ranges of them. Pure.
+
+   times: [[batch, Unix s]…], oldest first; between two known ones batches and times go in proportion. */
+
+/** @typedef {[number, number][]} Times */
+
+/** When a batch was recorded, or null.
+    @param {Times} times
+    @param {number | null} batch
+    @returns {number | null} */
+export function timeOf(times, batch) {
+  if (batch === null || !times.length) return null;
+  const after = times.findIndex(([b]) => b > batch);
+  if (after < 0) return times[times.length - 1][1];
+  if (after === 0) return times[0][1];
+  const [[b0, t0], [b1, t1]] = [times[after - 1], times[after]];
+  return t0 + ((t1 - t0) * (batch - b0)) / (b1 - b0);
+}
+
+/** The batch at a recorded time, the last before it; the newest known after all of them.
+    @param {Times} times
+    @param {number} time
+    @returns {number | null} */
+export function batchOf(times, time) {
+  if (!times.length) return null;
+  const after = times.findIndex(([, t]) => t > time);
+  if (after < 0) return times[times.length - 1][0];
+  if (after === 0) return times[0][0];
+  const [[b0, t0], [b1, t1]] = [times[after - 1], times[after]];
+  return Math.floor(b0 + ((b1 - b0) * (time - t0)) / Math.max(1e-9, t1 - t0));
+}
+
+/** Spans to choose from: name in the address -> [words, seconds]. */
+export const SPANS = { "5m": ["5 min", 300], "15m": ["15 min", 900], "1h": ["1 h", 3600] };
+
+/** The batches of a span: its last minutes, from one batch to another (120-260), or all.
+    @param {string | null} span
+    @param {{first: number, last: number}} whole
+    @param {Times} times
+    @returns {{first: number, last: number}} */
+export function spanOf(span, whole, times) {
+  const ends = /^(\d+)-(\d+)$/.exec(span || "");
+  if (ends) {
+    const first = Math.max(whole.first, Math.min(Number(ends[1]), whole.last - 1));
+    return { first, last: Math.max(first + 1, Math.min(Number(ends[2]), whole.last)) };
+  }
+  const chosen = SPANS[span || ""];
+  if (!chosen || !times.length) return whole;
+  const [, end] = times[times.length - 1];
+  const first = batchOf(times, end - chosen[1]);
+  return { first: Math.max(whole.first, Math.min(first === null ? 0 : first, whole.last - 1)), last: whole.last };
+}
+
+/** The upper end of a scale that a few batches of another order of size (the first ones, which compile)
+    do not flatten: {top, cut}, cut being how many points lie above it. The newest point is always on it.
+    @param {number[]} numbers oldest first */
+export function robustTop(numbers) {
+  const ordered = numbers.filter((value) => typeof value === "number" && !Number.isNaN(value)).sort((a, b) => a - b);
+  const most = ordered.length ? ordered[ordered.length - 1] : 0;
+  if (ordered.length < 10) return { top: most, cut: 0 };
+  const limit = 4 * ordered[Math.floor(0.75 * (ordered.length - 1))];
+  const kept = ordered.filter((value) => value <= limit);
+  const cut = ordered.length - kept.length;
+  if (!cut || limit <= 0 || cut > 0.1 * ordered.length || numbers[numbers.length - 1] > limit) return { top: most, cut: 0 };
+  return { top: 1.1 * kept[kept.length - 1], cut };
+}

@@ -1,0 +1,165 @@
+"""Small files of a sink become large ones, and no reader sees a tuple twice or not at all.
+
+The folder of a stream is built anew beside it, small files as one and all others as links, and the
+two change places in one step. Whatever is left beside it after a kill is the folder that is not
+seen: it is removed, and the one that is seen is right.
+
+Files of one batch are ``batch-<id>-<part>``, those of many ``batches-<first>-<last>``. The newest
+are merged, and older ones with them while they are at most twice as large together: a tuple is
+written again a number of times that grows with the logarithm of the run's length.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.hosts.swap import swap
+from backend.operators.parts import MISFITS, ROWS_TOGETHER
+
+log = logging.getLogger(__name__)
+#: Files of single batches that are merged together.
+FILES_TOGETHER: Final = 128
+#: Larger ones are left as they are.
+LARGE_BYTES: Final = 128 << 20
+SHADOW: Final = "_compacting"
+
+
+class SinkFile(NamedTuple):
+    """A file and the batches it holds, both ends included."""
+
+    first: int
+    last: int
+    path: Path
+
+    @property
+    def is_single(self) -> bool:
+        """It holds a part of one batch."""
+        return self.path.name.startswith("batch-")
+
+
+def sink_file(path: Path) -> SinkFile | None:
+    """What a file's name says; None for another file."""
+    kind, _, rest = path.stem.partition("-")
+    numbers = rest.split("-")
+    if (
+        kind not in ("batch", "batches")
+        or len(numbers) != 2
+        or not all(map(str.isdecimal, numbers))
+    ):
+        return None
+    first, second = map(int, numbers)
+    return SinkFile(first, first if kind == "batch" else second, path)
+
+
+class Compactor:
+    """Merges the files of one stream's folder, which must be on this machine."""
+
+    def __init__(self, folder: Path, format: str) -> None:
+        self._folder, self._format = folder, format
+        self._shadow = folder.parent / SHADOW / folder.name
+        self._n_single: int | None = None
+        self._is_able = True
+
+    def recover(self) -> None:
+        """Remove what a run that was killed left behind."""
+        shutil.rmtree(self._shadow, ignore_errors=True)
+
+    def published(self, batch_id: int, n_files: int) -> None:
+        """Files of a batch were published: merge what is before it, when it is time."""
+        if self._n_single is None:
+            folders = (self._folder, self._folder / MISFITS)
+            self._n_single = sum(f.is_single for folder in folders for f in _files(folder))
+        else:
+            self._n_single += n_files
+        if self._is_able and self._n_single > FILES_TOGETHER:
+            try:
+                self._compact(batch_id)
+            except OSError as error:
+                log.warning("the files of %s stay as they are: %s", self._folder, error)
+                self._is_able = False
+            self.recover()
+            self._n_single = None
+
+    def _compact(self, batch_id: int) -> None:
+        """Batches before this one; itself may come again, once."""
+        self.recover()
+        is_less = build(self._folder, self._shadow, self._format, batch_id)
+        if (self._folder / MISFITS).is_dir():
+            is_less |= build(self._folder / MISFITS, self._shadow / MISFITS, "json", batch_id)
+        if is_less:
+            swap(self._shadow, self._folder)
+
+
+def build(folder: Path, beside: Path, format: str, batch_id: int) -> bool:
+    """Make a folder with the same tuples in fewer files; whether there are fewer. batch_id: files
+    from this batch on stay as they are."""
+    beside.mkdir(parents=True)
+    merged = chosen([file for file in _files(folder) if file.last < batch_id])
+    taken = {file.path for file in merged}
+    if merged:
+        name = f"batches-{merged[0].first:08d}-{merged[-1].last:08d}.{format}"
+        merge([file.path for file in merged], beside / name, format)
+    for path in folder.iterdir():
+        if path.is_file() and path not in taken:
+            os.link(path, beside / path.name)
+    return bool(merged)
+
+
+def _files(folder: Path) -> list[SinkFile]:
+    """In the order of their batches."""
+    found = [sink_file(path) for path in folder.iterdir()] if folder.is_dir() else []
+    return sorted(file for file in found if file is not None)
+
+
+def chosen(files: Sequence[SinkFile]) -> list[SinkFile]:
+    """The newest files, as many as are worth merging; none where it is one."""
+    total, found = 0, []
+    for file in reversed(files):
+        size = file.path.stat().st_size
+        if size > LARGE_BYTES or (not file.is_single and size > 2 * total):
+            break
+        total += size
+        found.append(file)
+    return found[::-1] if len(found) > 1 else []
+
+
+def merge(files: Sequence[Path], into: Path, format: str) -> None:
+    """Write what files hold to one, in their order."""
+    if format == "parquet":
+        _merge_parquet(files, into)
+        return
+    with into.open("wb") as out:
+        for number, path in enumerate(files):
+            with path.open("rb") as lines:
+                if format == "csv" and number:
+                    lines.readline()  # each has the names of the columns; none has a line break
+                shutil.copyfileobj(lines, out)
+
+
+def _merge_parquet(files: Sequence[Path], into: Path) -> None:
+    schema = pq.read_schema(files[0])
+    with pq.ParquetWriter(into, schema, compression="snappy", store_schema=False) as writer:
+        for table in _row_groups(files, schema):
+            writer.write_table(table)
+
+
+def _row_groups(files: Sequence[Path], schema: pa.Schema) -> Iterator[pa.Table]:
+    """What files hold, in tables of so many rows as a row group has."""
+    waiting = schema.empty_table()
+    for path in files:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(ROWS_TOGETHER):
+                waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch], schema)])
+                while len(waiting) >= ROWS_TOGETHER:
+                    yield waiting.slice(0, ROWS_TOGETHER)
+                    waiting = waiting.slice(ROWS_TOGETHER)
+    if len(waiting):
+        yield waiting

@@ -1,0 +1,361 @@
+"""What queries are compiled to: where conditions go, what is shared, what is spread over shards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import dedent, indent
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend.operators.network.job import Policy, Schedule
+from backend.operators.network.plan import NetworkPlan, StreamInput
+from backend.systems.stream.compiling import compile_queries
+from backend.systems.stream.explaining import explain
+from backend.systems.stream.rewrites import JoinTrees
+from tests.unit.network.query_runs import run_plan
+from tests.unit.network.query_texts import RELATIONS, STREAMS, inputs, parsed, query_texts
+from tests.unit.network.test_queries import CUTS, END, LAST, SECOND, runnable
+
+
+def compiled(*texts: str, since: tuple[int, ...] = (), joins: JoinTrees = "mjoin") -> NetworkPlan:
+    """Queries q0, q1… of one plan. since: the batch each was registered at."""
+    queries = [replace(parsed(text), name=f"q{n}") for n, text in enumerate(texts)]
+    batches = {f"q{n}": (since or (0,) * len(texts))[n] for n in range(len(texts))}
+    return compile_queries(queries, since=batches, tick_us=SECOND, joins=joins)
+
+
+def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
+    """The operators of a query, without the line that says what is spread."""
+    return "\n".join(explain(compiled(text, joins=joins)).splitlines()[1:])
+
+
+# ---------------------------------------------------------------------- rewrites
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        (
+            "Select a From S [Range 5] Where b > 1",
+            """
+            seq-window [Range 5 ticks]
+              project a
+                select b > 1
+                  stream S, by a
+            """,
+        ),
+        (
+            "Select a From S [Rows 5] Where b > 1",
+            """
+            project a
+              select b > 1
+                seq-window [Rows 5]
+                  stream S, by a
+            """,
+        ),
+        (
+            "Select b From S [Partition By a Rows 5] Where a = 1 and c > 'x'",
+            """
+            project b
+              select a = 1 and c > 'x'
+                seq-window [Partition By a Rows 5]
+                  stream S
+            """,
+        ),
+        (
+            "Select S.b, T.d From S [Rows 9], T [Range 5] Where S.a = T.a and S.a > 10 and S.b < d",
+            """
+            project b, d
+              binary-join a and b < d
+                select a > 10
+                  seq-window [Rows 9]
+                    stream S
+                seq-window [Range 5 ticks]
+                  select a > 10
+                    stream T
+            """,
+        ),
+        (
+            "Select x.b From S x, T y, U z Where x.a = y.a and y.a = z.d and y.d = x.a",
+            """
+            project b
+              mjoin a = d
+                stream S, by a
+                project a
+                  select a = d
+                    stream T, by a
+                stream U, by d
+            """,
+        ),
+        (
+            "Select a From (Select a, b From S [Now] Union Select a, d From T [Now]) Where b = 1",
+            """
+            union union
+              seq-window [Now]
+                project a
+                  select b = 1
+                    stream S, by a
+              seq-window [Now]
+                project a
+                  select d = 1
+                    stream T, by a
+            """,
+        ),
+        (
+            "Select a, sum(b) As n From S [Range 2] Group By a Having a > 1 and sum(b) > 2",
+            """
+            project a, `sum(b)`
+              select `sum(b)` > 2
+                aggregate sum(b) by a
+                  seq-window [Range 2 ticks]
+                    select a > 1
+                      stream S, by a
+            """,
+        ),
+        (
+            "Select min(b), min(Distinct b), count(*) From S [Now] Group By a",
+            """
+            project `min(b)`, `min(b)`, `count(*)`
+              aggregate min(b), count(*) by a
+                seq-window [Now]
+                  stream S
+            """,
+        ),
+        (
+            "Istream(Select a + 1 As n From S [Rows Unbounded] Where b > 1)",
+            """
+            project a + 1
+              select b > 1
+                stream S, by a
+            """,
+        ),
+        (
+            "Select a From (Select a From S Where b > 1) [Rows 3]",
+            """
+            seq-window [Rows 3]
+              i-stream Istream
+                project a
+                  select b > 1
+                    stream S
+            """,
+        ),
+        (
+            "Select e From U [Now] Where e between 1 and 2 and d + 1 not in (Select a From R)",
+            """
+            project e
+              antijoin not in: d + 1 = a
+                project e, d + 1
+                  seq-window [Now]
+                    select e between 1.0 and 2.0
+                      stream U, by e
+                relation R
+            """,
+        ),
+        (
+            "Select S.a, U.d From S, U Where S.a = U.e",
+            """
+            project a, d
+              binary-join a = e
+                stream S
+                stream U
+            """,
+        ),
+        (
+            "Select x.e From U x, U y Where x.e = y.e",
+            """
+            project e
+              binary-join e
+                select e = e
+                  stream U, by e
+                stream U, by e
+            """,
+        ),
+        (
+            "Select Distinct c From S Where 1 = 2",
+            """
+            duplicate-eliminate Distinct
+              select 1 = 2
+                stream S, by c
+            """,
+        ),
+        (
+            "Select count(*) From S [Range 5] Where c like 'x%'",
+            """
+            aggregate count(*)
+              seq-window [Range 5 ticks]
+                select c like 'x%'
+                  stream S
+            """,
+        ),
+    ],
+)
+def test_operators_of_a_query(text: str, tree: str) -> None:
+    assert tree_of(text) == indent(dedent(tree).strip(), "  ")
+
+
+def test_binary_joins_begin_with_what_is_equal() -> None:
+    text = "Select x.a, y.d, z.c From S x, U z, T y Where x.a = y.a and y.d = z.d and x.b < z.e"
+    tree = """
+        project a, d, c
+          binary-join d and b < e
+            project a, b, d
+              binary-join a
+                stream S
+                stream T
+            stream U
+    """
+    assert tree_of(text, "binary") == indent(dedent(tree).strip(), "  ")
+
+
+def test_only_columns_that_are_needed_are_read() -> None:
+    plan = compiled("Select count(*) From S [Range 5] Where c like 'x%'")
+    (read,) = (one.work for one in plan.operators if isinstance(one.work, StreamInput))
+    assert read == StreamInput("S", (2,))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_fifo"),
+    [
+        ("Select a, b From S [Rows 3] Where a > b", True),
+        ("Select a + 1 From S [Range 3]", True),
+        ("Select a From S [Partition By a Rows 2]", False),
+        ("Select Distinct a From S [Rows 3]", False),
+        ("Select S.a From S [Rows 3], T Where S.a = T.a", False),
+        ("Select S.a From S, T Where S.a = T.a", True),
+        ("Select a, count(*) From S Group By a", False),
+        ("Select a From S Except Select a From T", False),
+    ],
+)
+def test_some_elements_are_taken_away_in_the_order_they_came(text: str, is_fifo: bool) -> None:
+    plan = compiled(text)
+    assert plan.operator(plan.answers["q0"].operator).fifo is is_fifo
+
+
+# ---------------------------------------------------------------------- sharing
+
+
+def ids(plan: NetworkPlan) -> set[str]:
+    return {one.id for one in plan.operators}
+
+
+def test_what_several_queries_do_alike_is_one_operator() -> None:
+    first = "Select S.a, b From S [Range 5], T [Rows 2] Where S.a = T.a"
+    second = "Select T.a, sum(b) From S [Range 5], T [Rows 2] Where S.a = T.a Group By T.a"
+    alone = [ids(compiled(text)) for text in (first, second)]
+    both = compiled(first, second)
+    assert ids(both) == alone[0] | alone[1]
+    assert len(alone[0] & alone[1]) >= 5
+    assert len(both.groups) == 1
+    later = compiled(first, second, since=(0, 3))
+    assert len(ids(later)) == len(alone[0]) + len(alone[1])
+    assert len(later.groups) == 2
+
+
+def test_an_operator_stands_behind_its_inputs_and_in_one_group() -> None:
+    texts = ["Select a From S", "Select a, max(b) From S [Rows 3] Group By a", "Select d From T"]
+    plan = compiled(*texts)
+    seen: set[str] = set()
+    for one in plan.operators:
+        assert set(one.inputs) <= seen
+        seen.add(one.id)
+    grouped = [id for group in plan.groups for id in group.operators]
+    assert sorted(grouped) == sorted(seen)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(query_texts(), min_size=2, max_size=3),
+    inputs(LAST),
+    CUTS,
+    st.integers(1, 2),
+    st.sampled_from(["fifo", "round_robin", "greedy", "chain"]),
+    st.integers(1, 3),
+)
+def test_queries_answer_the_same_beside_others(
+    texts: list[str],
+    rows: dict[str, Any],
+    cuts: list[int],
+    n_shards: int,
+    policy: Policy,
+    block: int,
+) -> None:
+    queries = [replace(runnable(text), name=f"q{n}") for n, text in enumerate(texts)]
+    since = {query.name: 0 for query in queries}
+    schemas = {**STREAMS, **RELATIONS}
+    plan = compile_queries(queries, since=since, tick_us=SECOND)
+    schedule = Schedule(policy=policy, block_tuples=block, work=1.0, load=4.0)
+    together = run_plan(plan, rows, schemas, [*cuts, END], n_shards, schedule)
+    for query in queries:
+        own = compile_queries([query], since=since, tick_us=SECOND)
+        assert ids(own) <= ids(plan)
+        assert run_plan(own, rows, schemas, [END])[query.name] == together[query.name]
+
+
+# ---------------------------------------------------------------------- shards
+
+EQUAL = "Tuples with equal values of {} go to one shard."
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Select a From S", EQUAL.format("S.a")),
+        ("Select e, c From U Where e > 1", EQUAL.format("U.c")),
+        ("Select b, max(a) From S [Range 5] Group By b", EQUAL.format("S.b")),
+        ("Select max(a) From S [Range 5] Group By b + 1", "One shard: an aggregate has tuples of "),
+        ("Select max(a) From S [Range 5]", "One shard: an aggregate of all tuples is one group."),
+        ("Select S.a From S, T Where S.a = T.a", EQUAL.format("S.a = T.a")),
+        ("Select S.b From S [Rows 3], T Where S.a = T.a", "One shard: equal tuples of the answer"),
+        ("Select x.a From S x, S y Where x.a = y.b", EQUAL.format("S.a = S.b")),
+        ("Select x.a From S x, T y Where x.a < y.a", "One shard: a join has no equal attributes."),
+        (
+            "Select S.a From S, T, U Where S.a = T.a and T.d = U.d",
+            "One shard: a join has no attribute by which all its inputs can be spread.",
+        ),
+        (
+            "Select S.a From S [Now], R Where S.b > R.a",
+            "Tuples with equal values of S.a go to one shard; every shard has all of R.",
+        ),
+        (
+            "Select S.c From S [Now], R, T Where S.c = R.c and T.a = S.a and T.a not in "
+            "(Select a From R)",
+            "One shard: equal tuples of the answer could come from different shards.",
+        ),
+        (
+            "Select a From S [Now] Where a not in (Select a From R)",
+            "Tuples with equal values of S.a go to one shard; every shard has all of R.",
+        ),
+        (
+            "Select a From S Where a not in (Select a From T)",
+            "One shard: NOT IN asks for NULL in all of a relation.",
+        ),
+        ("Select a From S Where a in (Select a From T)", EQUAL.format("S.a = T.a")),
+        ("Select Distinct a, b From S", EQUAL.format("S.a")),
+        ("Select Distinct a + b From S", "One shard: Distinct compares tuples that could be in "),
+        ("Select a, b From S Except Select a, d From T", EQUAL.format("S.a = T.a")),
+        (
+            "Select a From S Union Select d From T",
+            EQUAL.format("S.a = T.d"),
+        ),
+        (
+            "Select a, b + 1 From S Except Select d + 1, a From T",
+            "One shard: except compares tuples that could be in different shards.",
+        ),
+        ("Select b From S [Partition By a, b Rows 3]", EQUAL.format("S.b")),
+        (
+            "Select b, max(c) From S [Partition By a Rows 3] Group By b",
+            "One shard: an aggregate has tuples of all shards in a group.",
+        ),
+        ("Select a From (Istream(Select a From S)) [Rows 3]", "One shard: [Rows 3] over a stream"),
+        ("Select a From (Select Istream(a) From S [Now]) [Range 3]", EQUAL.format("S.a")),
+        ("Select Dstream(a + 1) From S [Now]", "One shard: Dstream compares tuples that could"),
+        ("Select Rstream(a + 1) From S [Now]", EQUAL.format("S.a")),
+    ],
+)
+def test_what_is_spread_over_shards_and_why(text: str, why: str) -> None:
+    (group,) = compiled(text).groups
+    assert group.why.startswith(why)
+    assert bool(group.keys) != why.startswith("One shard")

@@ -1,0 +1,45 @@
+"""Whole queries: what the operators of a network answer is what the text means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import assume, given, reject, settings
+from hypothesis import strategies as st
+
+from backend.cql import CqlError
+from backend.model.conditions import ContinuousQuery
+from backend.systems.stream.compiling import compile_queries
+from tests.oracles.cql_semantics import answer
+from tests.unit.network.query_runs import run_plan
+from tests.unit.network.query_texts import RELATIONS, STREAMS, inputs, parsed, query_texts
+
+LAST = 5
+END = LAST + 6
+SECOND = 1_000_000
+CUTS = st.lists(st.integers(1, LAST), max_size=3).map(sorted)
+
+
+def runnable(text: str) -> ContinuousQuery:
+    try:
+        query = parsed(text)
+    except CqlError as error:
+        if "a query reads a stream" not in error.message:
+            raise
+        reject()
+    assume(query.plan is not None)
+    return query
+
+
+@settings(deadline=None, max_examples=300)
+@given(query_texts(), inputs(LAST), CUTS, st.integers(1, 3), st.sampled_from(["mjoin", "binary"]))
+def test_a_query_answers_what_it_means(
+    text: str, rows: dict[str, Any], cuts: list[int], n_shards: int, joins: Any
+) -> None:
+    query = runnable(text)
+    plan = compile_queries([query], since={"q": 0}, tick_us=SECOND, joins=joins)
+    found = run_plan(plan, rows, {**STREAMS, **RELATIONS}, [*cuts, END], n_shards)["q"]
+    expected = answer(query.plan, rows, END - 1)
+    assert Counter(dict(found - expected)) == Counter(), "too many"
+    assert Counter(dict(expected - found)) == Counter(), "too few"

@@ -1,0 +1,143 @@
+"""Stores that are held by others, moved, replaced, folders, or may not be written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from storage import database, writer
+from storage.store import (
+    NotAStore,
+    StoreBusy,
+    StoreMissing,
+    open_command_writer,
+    open_engine_writer,
+    open_reader,
+)
+from tests.contract.store_builders import begin
+
+ROOT = Path(__file__).resolve().parents[3]
+NOBODY = 65534
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "run.db"
+    open_engine_writer(str(path)).close()
+    return path
+
+
+def hold(path: Path) -> sqlite3.Connection:
+    """Another program has the store to itself."""
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    return other
+
+
+def test_the_engine_waits_for_a_store_that_others_hold(
+    store: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.1)
+    with open_engine_writer(str(store)) as engine, closing(hold(store)) as other:
+        timer = threading.Timer(0.6, lambda: other.execute("ROLLBACK"))
+        timer.start()
+        begin(engine, "r1")
+        timer.join()
+        assert "is held by another process; waiting for it" in caplog.text
+        other.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(writer, "PATIENCE_S", 0.2)
+        with pytest.raises(StoreBusy, match="is held by another process; end it or try again"):
+            engine.mark_interrupted()
+        other.execute("ROLLBACK")
+        assert [run.id for run in open_reader(str(store)).runs()] == ["r1"]
+
+
+def test_a_store_that_was_moved_or_replaced_is_not_written_into_nowhere(store: Path) -> None:
+    """Neither readers nor writers go on with a file that others do not see."""
+    with (
+        open_engine_writer(str(store)) as engine,
+        open_reader(str(store)) as reader,
+        open_command_writer(str(store)) as commands,
+    ):
+        uses: list[Callable[[], object]] = [
+            reader.cursor,
+            engine.mark_interrupted,
+            lambda: commands.append_command("r1", "stop", {}, "me", "", 0.0),
+        ]
+        begin(engine, "r1")
+        moved = store.rename(store.with_name("moved.db"))
+        for use in uses:
+            with pytest.raises(StoreMissing, match=r"run\.db was moved or deleted; put it back"):
+                use()
+        shutil.copy(moved, store)
+        for use in uses:
+            with pytest.raises(StoreMissing, match=r"run\.db was replaced by another"):
+                use()
+
+
+def test_a_folder_and_damaged_text_are_no_stores(store: Path, tmp_path: Path) -> None:
+    for address in (str(tmp_path), f"sqlite:///{tmp_path}"):
+        for open_it in (open_reader, open_engine_writer, open_command_writer):
+            with pytest.raises(NotAStore, match="is a folder; name a store's file with --store"):
+                open_it(address)
+    with open_engine_writer(str(store)) as engine:
+        begin(engine, "r1")
+    with closing(sqlite3.connect(store)) as raw, raw:
+        raw.execute("UPDATE runs SET settings = CAST(x'22ff' AS TEXT)")
+    with open_reader(str(store)) as reader, pytest.raises(NotAStore, match=r"\(or is damaged\)"):
+        reader.runs()
+
+
+CODE = """
+import os
+import sys
+from storage.store import *
+from pathlib import Path
+folder = Path(sys.argv[1])
+open_reader(str(folder / "run.db")).runs()  # all that is imported late
+os.setgroups([])
+os.setuid(int(sys.argv[2]))
+print(open_reader(str(folder / "run.db")).cursor())
+for what in (
+    lambda: open_engine_writer(str(folder / "run.db")).set_state("r1", "ended", "", 1.0),
+    lambda: open_engine_writer(str(folder / "deep" / "new.db")),
+    lambda: open_reader(str(folder / "run.db")).export_run("r1", folder / "out.db"),
+):
+    try:
+        what()
+    except StoreReadOnly as error:
+        print(str(error).replace(str(folder), "F"))
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become a user without rights")
+def test_a_folder_that_may_only_be_read(store: Path) -> None:
+    with open_engine_writer(str(store)) as engine:
+        begin(engine, "r1")
+    folder = Path("/tmp") / f"read-only-{os.getpid()}"
+    folder.mkdir()
+    try:
+        shutil.copy(store, folder)
+        folder.chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", CODE, str(folder), str(NOBODY)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+    finally:
+        shutil.rmtree(folder)
+    said = done.stdout.splitlines()
+    assert said[0].startswith("Cursor(commit=1"), done.stderr
+    assert said[1].startswith("F/run.db may only be read; copy it somewhere writable")
+    assert said[2] == "the folder F/deep cannot be made: Permission denied"
+    assert said[3] == "F/out.db cannot be made: its folder may only be read"

@@ -1,0 +1,127 @@
+"""When other chains are adopted, and what the decision says of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from backend.operators.network.job import Policy
+from backend.operators.network.plan import NetworkPlan, PlannedAnswer
+from backend.operators.network.reports import OperatorCounts
+from backend.systems.stream.bursts import waiting
+from backend.systems.stream.chaining import MIN_GAIN, Chaining, ChainWatch
+from backend.systems.stream.chains import slopes_of, steps_of
+from backend.systems.stream.measured import FADING, LEAST_US, NetworkProfile
+from storage.vocabulary.records import Decision
+from tests.unit.stream_system.test_chains import operator
+
+#: Two paths of two operators.
+PLAN = NetworkPlan(
+    (
+        operator("S"),
+        operator("T"),
+        operator("a", "S"),
+        operator("b", "a"),
+        operator("c", "T"),
+        operator("d", "c"),
+    ),
+    {"p": PlannedAnswer("b", False), "q": PlannedAnswer("d", False)},
+)
+NAMES = {id: id.upper() for id in "abcd"}
+
+
+def counts(out_a: int, out_c: int, us: float = 1.0) -> dict[str, OperatorCounts]:
+    """A batch of 1000 tuples on each path; us: what an element takes each operator."""
+    taken = {"a": 1000, "b": out_a, "c": 1000, "d": out_c}
+    out = {"a": out_a, "b": out_a, "c": out_c, "d": out_c}
+    busy = {id: round(1000 * us * n) for id, n in taken.items()}
+    inputs = {id: OperatorCounts(1000, 1000) for id in "ST"}
+    return inputs | {id: OperatorCounts(taken[id], out[id], busy[id], 1) for id in taken}
+
+
+class Watched:
+    """A watch with its profile and the chains in force."""
+
+    def __init__(self, policy: Policy = "chain") -> None:
+        self.policy: Policy = policy
+        self.watch, self.profile, self.running = ChainWatch(), NetworkProfile(), Chaining()
+
+    def batch(self, told: Mapping[str, OperatorCounts], n: int = 2000) -> Decision:
+        self.profile.ran(told)
+        found = self.watch.check(
+            0, n, PLAN, self.profile, self.policy, self.running, NAMES, knob_version=0
+        )
+        self.running = found.adopted or self.running
+        return found.decision
+
+
+def test_chains_are_adopted_when_they_are_known_and_again_when_others_keep_less() -> None:
+    watched = Watched()
+    first = watched.batch(counts(100, 900))
+    assert (first.verdict, first.metric, first.lhs, first.rhs) == ("switched", "n_chains", 2, 0)
+    assert first.new == ["A → B", "C → D"]
+    assert watched.batch(counts(100, 900)).verdict == "below_threshold"
+    found = [watched.batch(counts(900, 100)) for _ in range(4)]
+    switched = [d for d in found if d.verdict == "switched"]
+    assert switched
+    last = switched[-1]
+    assert last.lhs is not None
+    assert last.lhs >= MIN_GAIN == last.rhs
+    assert last.predicted_new is not None
+    assert last.predicted_new < (last.predicted_old or 0)
+    assert last.lhs == pytest.approx(1 - last.predicted_new / (last.predicted_old or 1))
+    assert last.old != last.new
+    assert last.detail["chains"] != last.detail["chains_before"]
+    charts = {tuple(chart["operators"]): chart["points"] for chart in last.detail["charts"]}
+    assert charts["A", "B"][0] == [0.0, 1.0]
+    assert charts["A", "B"][-1][1] == 0.0
+
+
+def test_predictions_are_those_of_a_burst_under_each_side() -> None:
+    watched = Watched()
+    watched.batch(counts(100, 900))
+    before = watched.running
+    decision = watched.batch(counts(1000, 0))
+    steps = steps_of(PLAN, watched.profile.selectivities, watched.profile.costs)
+    arrivals = {"a": 0.5, "c": 0.5}
+    fresh = slopes_of("chain", steps)
+    assert decision.predicted_new == waiting("chain", steps, arrivals, fresh)
+    assert decision.predicted_old == waiting("chain", steps, arrivals, before.slopes)
+
+
+def test_too_few_tuples_and_schedulers_without_chains_change_nothing() -> None:
+    thin = Watched()
+    assert thin.batch(counts(100, 900), n=99).verdict == "thin"
+    pinned = Watched("fifo")
+    assert pinned.batch(counts(100, 900)).verdict == "pinned"
+    assert thin.running.slopes == pinned.running.slopes == {}
+
+
+def test_what_became_of_a_switch_is_told_once() -> None:
+    watched = Watched()
+    watched.batch(counts(100, 900))
+    watched.profile.ran(counts(100, 900))
+    told = watched.watch.outcomes(1, 2000, PLAN, watched.profile, "chain", 0.25)
+    (outcome,) = told
+    assert (outcome.decision, outcome.actual_new) == (1, 0.25)
+    assert outcome.counterfactual_old is not None
+    assert outcome.sample_new is not None
+    assert outcome.sample_new <= outcome.counterfactual_old
+    assert watched.watch.outcomes(2, 2000, PLAN, watched.profile, "chain", 0.25) == ()
+
+
+def test_a_profile_fades_and_forgets_operators_that_are_gone() -> None:
+    profile = NetworkProfile()
+    profile.ran(counts(100, 900, us=2.0))
+    profile.ran(counts(500, 900, us=2.0))
+    assert profile.selectivities["a"] == pytest.approx(
+        (100 * FADING + 500) / (1000 * FADING + 1000)
+    )
+    assert profile.costs["a"] == pytest.approx(2.0)
+    assert profile.costs["S"] == LEAST_US
+    work = profile.work_us(PLAN)
+    assert work == pytest.approx(2.0 * sum(profile.n_in[id] for id in "abcd") / 3000)
+    profile.only(NetworkPlan(PLAN.operators[:3]))
+    assert set(profile.operators) == {"S", "T", "a"}
+    assert NetworkProfile().work_us(PLAN) == 0
