@@ -149,7 +149,7 @@ class RunHost:
             if not self._is_stopped:
                 self._error = error
                 raise
-            log.info("batch %d was cut off by the stop", batch_id)
+            log.debug("batch %d was cut off by the stop", batch_id)
 
     def _facts(self, source: InputSource, found: Merged) -> dict[str, object]:
         """What is known of an input beside what tasks told; a failed one is read no more."""
