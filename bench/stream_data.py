@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from backend.model.schema import Schema
+from backend.workloads.contract import CORRUPT
 
 SCHEMA: Final = Schema.parse("i bigint, k bigint, v bigint, t bigint")
 STREAMS: Final = ("A", "B", "C")
@@ -84,12 +85,16 @@ class Question:
         """The tuples of a stream."""
         return DrawnTuples(self.n_each, self.n_keys, STREAMS.index(stream))
 
-    def expected(self, n_batches: int, until: int) -> Answered:
-        """The results of some batches with a tick before ``until``."""
+    def expected(self, n_batches: int, until: int | None = None) -> Answered:
+        """The results of some batches with a tick before ``until``; None: of joins all, of the
+        aggregate those up to the newest tuple of each group."""
         drawn = [self.source(one).columns(0, n_batches * self.n_each) for one in self.streams]
         if self.n_streams == 1:
-            return answered(changed_groups(drawn[0], until))
-        kept = [{name: own[name][own["t"] < until] for name in own} for own in drawn]
+            ends = np.zeros(self.n_keys, np.int64)
+            np.maximum.at(ends, drawn[0]["k"], drawn[0]["t"] + 1)
+            return answered(changed_groups(drawn[0], ends if until is None else until))
+        before = n_batches * TICKS if until is None else until
+        kept = [{name: own[name][own["t"] < before] for name in own} for own in drawn]
         return answered(combinations(kept))
 
 
@@ -129,7 +134,8 @@ class DrawnTuples:
 
     def slice(self, start: int, count: int) -> pa.Table:
         """Tuples ``start`` .. ``start + count - 1``."""
-        return pa.table(self.columns(start, count))
+        table = pa.table(self.columns(start, count))
+        return table.append_column(CORRUPT, pa.nulls(count, pa.string()))
 
 
 def _drawn(numbers: Ints, salt: int) -> Ints:
@@ -159,8 +165,9 @@ def combinations(streams: Sequence[Mapping[str, Ints]]) -> list[Ints]:
     return found
 
 
-def changed_groups(stream: Mapping[str, Ints], until: int) -> list[Ints]:
-    """k, τ, count and sum wherever those of a group that is there have changed."""
+def changed_groups(stream: Mapping[str, Ints], until: int | Ints) -> list[Ints]:
+    """k, τ, count and sum wherever those of a group that is there have changed. until: the tick
+    before which, for all groups or by key."""
     key, t = np.tile(stream["k"], 2), np.concatenate([stream["t"], stream["t"] + WINDOW + 1])
     one = np.repeat(np.array([1, -1]), len(stream["t"]))
     order = np.lexsort((t, key))
@@ -172,5 +179,5 @@ def changed_groups(stream: Mapping[str, Ints], until: int) -> list[Ints]:
     key, t, n, total = (column[is_last] for column in (key, t, n, total))
     is_same = np.zeros(len(t), np.bool_)
     is_same[1:] = (key[1:] == key[:-1]) & (n[1:] == n[:-1]) & (total[1:] == total[:-1])
-    kept = ~is_same & (n > 0) & (t < until)
+    kept = ~is_same & (n > 0) & (t < (until if isinstance(until, int) else until[key]))
     return [column[kept] for column in (key, t, n, total)]
