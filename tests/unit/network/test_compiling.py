@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from textwrap import dedent, indent
-from typing import Any
+from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from backend.cql.answers import Implicit
+from backend.cql.nodes import Node
+from backend.cql.parser import plan_of
+from backend.cql.runnable import unsupported_part
+from backend.model.conditions import TRUE, ContinuousQuery
+from backend.operators.network.expressions import compile_expression
 from backend.operators.network.job import Policy, Schedule
-from backend.operators.network.plan import NetworkPlan, StreamInput
+from backend.operators.network.plan import (
+    JoinOp,
+    NetworkPlan,
+    OperatorWork,
+    ProjectOp,
+    SelectOp,
+    StreamInput,
+)
+from backend.operators.network.regions import MemoryRegions
+from backend.operators.network.strings import Strings
 from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.explaining import explain
 from backend.systems.stream.rewrites import JoinTrees
+from tests.unit.cql.queries import CATALOG, queries
 from tests.unit.network.query_runs import run_plan
 from tests.unit.network.query_texts import RELATIONS, STREAMS, inputs, parsed, query_texts
 from tests.unit.network.test_queries import CUTS, END, LAST, SECOND, runnable
+
+IMPLICIT: Final[tuple[Implicit, ...]] = ("unwindowed", "monotonic", "never")
 
 
 def compiled(*texts: str, since: tuple[int, ...] = (), joins: JoinTrees = "mjoin") -> NetworkPlan:
@@ -377,3 +396,33 @@ def test_what_is_spread_over_shards_and_why(text: str, why: str) -> None:
     (group,) = compiled(text).groups
     assert group.why.startswith(why)
     assert bool(group.keys) != why.startswith("One shard")
+
+
+# ---------------------------------------------------------------------- any query
+
+
+@settings(deadline=None, max_examples=200)
+@given(queries(), st.sampled_from(["mjoin", "binary"]), st.sampled_from(IMPLICIT))
+def test_whatever_runs_is_compiled(text: str, joins: JoinTrees, implicit: Implicit) -> None:
+    found = plan_of(text, CATALOG)
+    assume(unsupported_part(found) is None)
+    query = ContinuousQuery("q", "S", text, TRUE, plan=found)
+    plan = compile_queries(
+        [query], implicit_istream=implicit, since={"q": 0}, tick_us=SECOND, joins=joins
+    )
+    assert pickle.loads(pickle.dumps(plan)) == plan
+    top = plan.operator(plan.answers["q"].operator)
+    assert [one.type for one in top.fields] == [one.type for one in found.fields]
+    strings = Strings(MemoryRegions())
+    for one in plan.operators:
+        fields = [field for id in one.inputs for field in plan.operator(id).fields]
+        for node in expressions_of(one.work):
+            compile_expression(node, fields, strings)
+
+
+def expressions_of(work: OperatorWork) -> list[Node]:
+    if isinstance(work, SelectOp):
+        return [work.condition]
+    if isinstance(work, JoinOp):
+        return [] if work.residual is None else [work.residual]
+    return list(work.expressions) if isinstance(work, ProjectOp) else []
