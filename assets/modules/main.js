@@ -27,6 +27,7 @@ import { Segments } from "./segments.js";
 import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
+import "./terms.js";
 import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 

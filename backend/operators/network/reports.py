@@ -47,6 +47,28 @@ class AnswerElement:
 
 
 @dataclass(frozen=True, slots=True)
+class StubReport:
+    """A synopsis in a store. port: of a join, the input it holds. behind: tuples of the store that
+    its view has not come to."""
+
+    operator: str
+    port: int
+    n_tuples: int
+    behind: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReport:
+    """A store. n_bytes_saved: what its stubs would take in stores of their own, less n_bytes."""
+
+    id: str
+    stubs: tuple[StubReport, ...]
+    n_tuples: int
+    n_bytes: int
+    n_bytes_saved: int
+
+
+@dataclass(frozen=True, slots=True)
 class NetworkReport:
     """What a unit's network did in a batch, all shards together.
 
@@ -55,6 +77,7 @@ class NetworkReport:
     query -> its last elements. late: of inputs, tuples kept aside, and the first of them. pending:
     input -> tuples that wait for time to go on. state_bytes: of all arenas; attached: how shards
     came to their state ('arena', 'caught up', 'rebuilt', 'new') -> how often. log_bytes: written.
+    newest: the largest timestamp seen. stores: by id, as they are at the end.
     """
 
     heartbeat: int = 0
@@ -69,3 +92,5 @@ class NetworkReport:
     state_bytes: int = 0
     log_bytes: int = 0
     attached: Mapping[str, int] = field(default_factory=dict)
+    newest: int = 0
+    stores: Mapping[str, StoreReport] = field(default_factory=dict)

@@ -272,6 +272,8 @@ def _told(
     n_bytes: int,
 ) -> NetworkReport:
     """The network's report, with what is known around it."""
+    from backend.operators.network.store_reports import store_reports
+
     recent = {
         query: _elements(block, plan, query, strings) for query, block in played.answers.items()
     }
@@ -285,6 +287,8 @@ def _told(
         state_bytes=state.regions.n_bytes,
         log_bytes=n_bytes,
         attached={state.how: 1},
+        newest=max((one.high for one in moved.state.streams.values()), default=0),
+        stores={one.id: one for one in store_reports(plan, state.regions.scope(_OPERATORS))},
     )
 
 

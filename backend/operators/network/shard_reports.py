@@ -16,6 +16,8 @@ from backend.operators.network.reports import (
     NetworkReport,
     OperatorCounts,
     QueueCurve,
+    StoreReport,
+    StubReport,
 )
 
 #: Elements of an answer that are told of a batch, at most.
@@ -61,6 +63,8 @@ def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
         state_bytes=sum(one.state_bytes for one in reports),
         log_bytes=sum(one.log_bytes for one in reports),
         attached=_counted(one.attached for one in reports),
+        newest=max(one.newest for one in reports),
+        stores=_together((one.stores for one in reports), _store),
     )
 
 
@@ -93,6 +97,23 @@ def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
         n_tuples=sum(one.n_tuples for one in counts),
         n_bytes=sum(one.n_bytes for one in counts),
         counters={name: sum(one.counters.get(name, 0.0) for one in counts) for name in names},
+    )
+
+
+def _store(parts: Sequence[StoreReport]) -> StoreReport:
+    """A store of all shards: they are laid out alike, but for stubs still apart."""
+    stubs: dict[tuple[str, int], StubReport] = {}
+    for one in (stub for part in parts for stub in part.stubs):
+        before = stubs.get((one.operator, one.port), StubReport(one.operator, one.port, 0, 0))
+        stubs[one.operator, one.port] = StubReport(
+            one.operator, one.port, before.n_tuples + one.n_tuples, before.behind + one.behind
+        )
+    return StoreReport(
+        parts[0].id,
+        tuple(stubs.values()),
+        sum(one.n_tuples for one in parts),
+        sum(one.n_bytes for one in parts),
+        sum(one.n_bytes_saved for one in parts),
     )
 
 

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from backend.operators.network.layouts import StorePlan, store_layout
 from backend.operators.network.plan import NetworkPlan
 from backend.operators.network.regions import Regions
+from backend.operators.network.reports import StoreReport, StubReport
 from backend.operators.network.stores import Store
 from backend.operators.network.synopses import STORES, noted_layout
-
-
-@dataclass(frozen=True, slots=True)
-class StubReport:
-    """A synopsis in a store. port: of a join, the input it holds. behind: tuples of the store that
-    its view has not come to."""
-
-    operator: str
-    port: int
-    n_tuples: int
-    behind: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoreReport:
-    """A store. n_bytes_saved: what its stubs would take in stores of their own, less n_bytes."""
-
-    id: str
-    stubs: tuple[StubReport, ...]
-    n_tuples: int
-    n_bytes: int
-    n_bytes_saved: int
 
 
 def store_reports(plan: NetworkPlan, regions: Regions) -> tuple[StoreReport, ...]:

@@ -16,6 +16,7 @@ from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInp
 from backend.systems.publishing import query_entity
 from backend.systems.stream.chaining import Chaining
 from backend.systems.stream.describing import DescribedOperator, described
+from backend.systems.stream.holdings import Holding, holdings
 from backend.workloads.sysstream import SYSSTREAM
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.kinds import EntityKind
@@ -25,13 +26,15 @@ from storage.vocabulary.records import Entity, Json
 @dataclass(frozen=True)
 class NetworkLayout:
     """A plan with its operators in words, and the ids of what belongs to them. words: of operators
-    that are no inputs; streams, relations: name -> the operators that read it."""
+    that are no inputs; streams, relations: name -> the operators that read it; holdings: what
+    operators keep."""
 
     unit_id: str
     plan: NetworkPlan
     words: Mapping[str, DescribedOperator]
     streams: Mapping[str, tuple[str, ...]]
     relations: Mapping[str, tuple[str, ...]]
+    holdings: tuple[Holding, ...]
 
     @classmethod
     def of(cls, unit_id: str, plan: NetworkPlan) -> NetworkLayout:
@@ -44,7 +47,9 @@ class NetworkLayout:
                 streams[work.stream] = (*streams.get(work.stream, ()), one.id)
             elif isinstance(work, RelationInput):
                 relations[work.relation] = (*relations.get(work.relation, ()), one.id)
-        return cls(unit_id, plan, described(plan), streams, relations)
+        words, names = described(plan), _names(described(plan), streams, relations)
+        kept = holdings(unit_id, plan, words, names)
+        return cls(unit_id, plan, words, streams, relations, kept)
 
     def node(self, id: str) -> str:
         """The entity of an operator, or of what it reads."""
@@ -63,10 +68,6 @@ class NetworkLayout:
         """A stored relation."""
         return entity_id(self.unit_id, "source", name)
 
-    def synopsis(self, id: str) -> str:
-        """What an operator keeps."""
-        return entity_id(self.unit_id, "synopsis", id)
-
     def queue(self, id: str) -> str:
         """A queue, by ``queue_id``."""
         return entity_id(self.unit_id, "queue", id)
@@ -82,10 +83,7 @@ class NetworkLayout:
     @property
     def names(self) -> dict[str, str]:
         """What people call each operator, inputs by what they read."""
-        found = {id: one.name for id, one in self.words.items()}
-        for read in (self.streams, self.relations):
-            found |= {id: name for name, ids in read.items() for id in ids}
-        return found
+        return _names(self.words, self.streams, self.relations)
 
     def graph(self, chaining: Chaining) -> PlanGraph:
         """Sources, operators with what they keep, and the answers of queries."""
@@ -99,8 +97,7 @@ class NetworkLayout:
                 slope, number = chaining.slopes[id]
                 facts |= {"chain": number, "chain_slope": float(f"{slope:.4g}")}
             nodes.append(PlanNode(self.node(id), one.role, one.name, facts))
-            if one.keeps:
-                nodes.append(PlanNode(self.synopsis(id), "synopsis", one.keeps))
+        nodes += [PlanNode(one.id, one.role, one.name) for one in self.holdings if one.is_node]
         nodes += [
             PlanNode(self.answer(query), "output", query, {"note": _kind(answer.is_stream)})
             for query, answer in self.plan.answers.items()
@@ -109,12 +106,16 @@ class NetworkLayout:
 
     def _edges(self) -> list[PlanEdge]:
         found = [PlanEdge(source_id(n), self.input(n), source_queue(n)) for n in self.streams]
-        for id, one in self.words.items():
+        for id in self.words:
             for port, input in enumerate(self.plan.operator(id).inputs):
                 queue = self.queue(queue_id(input, id, port))
                 found.append(PlanEdge(self.node(input), self.node(id), queue, port))
-            if one.keeps:
-                found.append(PlanEdge(self.synopsis(id), self.node(id), ""))
+        found += [
+            PlanEdge(one.id, self.node(id), "")
+            for one in self.holdings
+            if one.is_node
+            for id in one.operators
+        ]
         found += [
             PlanEdge(self.node(answer.operator), self.answer(query), self.answer_queue(query))
             for query, answer in self.plan.answers.items()
@@ -132,14 +133,14 @@ class NetworkLayout:
             found.append(self._entity(self.relation(name), "operator", "source", name))
         for id, one in self.words.items():
             found.append(self._entity(self.node(id), "operator", one.role, one.name, one.facts))
-            if one.keeps:
-                own = {"owner": self.node(id), "keeps": one.keeps}
-                name = f"{one.keeps} of {one.name}"
-                found.append(self._entity(self.synopsis(id), "synopsis", "synopsis", name, own))
+        for kept in self.holdings:
+            own = {"owners": [self.node(id) for id in kept.operators], **kept.facts}
+            kind: EntityKind = "store" if kept.role == "store" else "synopsis"
+            found.append(self._entity(kept.id, kind, kept.role, kept.name, own))
         found += self._queues(capacity)
         for query, answer in self.plan.answers.items():
-            kind = {"answers": _kind(answer.is_stream)}
-            found.append(self._entity(self.answer(query), "operator", "output", query, kind, query))
+            told = {"answers": _kind(answer.is_stream)}
+            found.append(self._entity(self.answer(query), "operator", "output", query, told, query))
             name = f"Answer of {query}"
             found.append(self._entity(self.answer_queue(query), "queue", "queue", name, {}, query))
         return found
@@ -180,6 +181,15 @@ class NetworkLayout:
             registered_at=since,
             operators=[self.node(id) for id, one in words if query.name in one.facts["queries"]],
         )
+
+
+def _names(
+    words: Mapping[str, DescribedOperator], *read: Mapping[str, tuple[str, ...]]
+) -> dict[str, str]:
+    found = {id: one.name for id, one in words.items()}
+    for names in read:
+        found |= {id: name for name, ids in names.items() for id in ids}
+    return found
 
 
 def _kind(is_stream: bool) -> str:

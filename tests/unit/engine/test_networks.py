@@ -194,6 +194,52 @@ def test_knobs_of_the_network(run: Run) -> None:
     assert "implicit Istream: never" in plan.reason
 
 
+def test_sharing_is_turned_while_a_run_goes_on(tmp_path: Path) -> None:
+    both = {
+        "short": "Select sum(id) As total From Cars [Range 10]",
+        "long": "Select sum(id) As total From Cars [Range 40]",
+    }
+    found = {}
+    for turned in (False, True):
+        folder = tmp_path / str(turned)
+        folder.mkdir()
+        run = Run(folder, more=both)
+        for n in range(6):
+            run.seconds(20 * n, 20 * (n + 1), ice=int(n == 2))
+            if turned:
+                run.ask("knob", {"knob": "sharing", "value": n % 2 == 1})
+            values = run.reader.values(RUN_ID)
+            stores = [e for e in run.reader.entities(RUN_ID) if e.role == "store"]
+            shared = not turned or n % 2 == 0
+            assert bool(stores) == shared
+            if shared:
+                assert sum(values[one.id].get("saved_bytes") or 0 for one in stores) > 0
+                stubs = [e for e in run.reader.entities(RUN_ID) if e.role == "stub"]
+                assert {e.properties["store"] for e in stubs} == {one.id for one in stores}
+        run.batch({"Cars": [], "Roads": []}, ended=("Cars", "Roads"))
+        run.close()
+        found[turned] = {name: answered(folder, name) for name in (*TEXTS, *both) if name != "all"}
+    assert found[True] == found[False]
+    assert all(found[True].values())
+
+
+def test_shards_answer_as_one(tmp_path: Path) -> None:
+    found = {}
+    for shards in (1, 3):
+        folder = tmp_path / str(shards)
+        folder.mkdir()
+        run = Run(folder, knobs={"shards": shards})
+        for n in range(3):
+            run.seconds(20 * n, 20 * (n + 1), ice=int(n == 1))
+        run.batch({"Cars": [], "Roads": []}, ended=("Cars", "Roads"))
+        assert run.reader.values(RUN_ID)[entity_id(UNIT, "system", "unit")]["shards"] == shards
+        run.close()
+        rows = {name: answered(folder, name) for name in TEXTS if name != "all"}
+        found[shards] = {name: sorted(map(repr, told)) for name, told in rows.items()}
+    assert found[1] == found[3]
+    assert all(found[1].values())
+
+
 def test_only_queries_that_need_a_failed_stream_are_over(run: Run, tmp_path: Path) -> None:
     run.seconds(0, 10)
     cars = [car(10, 1, 1)]

@@ -32,7 +32,8 @@ from backend.operators.network.plan import (
     WindowOp,
 )
 from backend.operators.network.regions import MemoryRegions, Regions
-from backend.operators.network.store_reports import StubReport, store_reports
+from backend.operators.network.reports import StubReport
+from backend.operators.network.store_reports import store_reports
 from backend.operators.network.strings import Strings
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import Arrival, Row, Signed, bag_at, window_at
