@@ -17,12 +17,18 @@ from backend.operators.network.homes import MemoryShard, StateLost
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.plan import (
+    AggregateCall,
+    AggregateOp,
+    At,
     DistinctOp,
     NetworkPlan,
     PlannedAnswer,
     PlannedOperator,
+    ProjectOp,
     RelationInput,
     ShardGroup,
+    StreamInput,
+    WindowOp,
 )
 from backend.operators.network.reports import (
     AnswerElement,
@@ -197,3 +203,33 @@ def test_streams_ahead_of_others_have_less_room() -> None:
     assert rooms({"one": one}) == {"S": 15_000, "T": 0}
     assert rooms({"one": one, "other": other}) == {"S": 8_000, "T": 0}
     assert rooms({"alone": unit({"S": 50_000}, "")}) == {}
+
+
+def test_a_query_that_was_away_begins_with_empty_windows() -> None:
+    """Also when nothing that keeps tuples ran meanwhile."""
+    value, key = (Attribute("value", "bigint"),), (Attribute("key", "string"),)
+    count = AggregateCall("count", None, False, "bigint")
+    windowed = (
+        PlannedOperator("v", StreamInput("S", (2,)), (), value),
+        PlannedOperator("window", WindowOp("rows", 1000), ("v",), value, True),
+        PlannedOperator("n", AggregateOp((), (count,)), ("window",), (Attribute("n", "bigint"),)),
+    )
+    other = (
+        PlannedOperator("k", StreamInput("S", (1,)), (), key),
+        PlannedOperator("now", ProjectOp((At((1, 1), 0, "string"),)), ("k",), key),
+    )
+    base = sums_job(("S", True), disorder=0)
+
+    def job(*queries: str) -> NetworkJob:
+        operators = tuple(one for q in queries for one in (windowed if q == "n" else other))
+        answers = {q: PlannedAnswer(q, False) for q in queries}
+        groups = (ShardGroup(tuple(one.id for one in operators), {}, "one shard"),)
+        return replace(base, plan=NetworkPlan(operators, answers, groups))
+
+    jobs = [job("n", "now"), job("now"), job("now", "n")]
+    memory, counts = MemoryShard(lambda version: jobs[int(version)]), []
+    for batch, asked in enumerate(jobs):
+        task = NetworkTask("u", batch, asked, str(batch), frozenset(), "", "parquet")
+        report = run_shard(task, 0, memory, tuples(batch), frozenset())
+        counts += [one.values["n"] for one in report.network.recent.get("n", ())][-1:]
+    assert counts == [19, 20]  # a batch's last tuple waits for the next
