@@ -39,7 +39,7 @@ AHEAD_TUPLES: Final = 100_000
 FAR: Final = 1 << 62
 #: Digits of the arrival number that names a spool file.
 NUMBER_DIGITS: Final = 12
-#: What follows the number where there are no more tuples, in an empty file.
+#: What follows the number where there are no more tuples; Spark does not tell of empty files.
 END: Final = ".end"
 _NUMBER: Final = "[0-9]" * NUMBER_DIGITS
 #: Unspent allowance kept, in seconds of the rate: a feeder that was held up catches up no further.
@@ -221,7 +221,7 @@ class Feeder:
     def _mark_end(self) -> None:
         """Tell of the end, once, where that is wanted."""
         if self._marked_at < self.published and self._marks_end():
-            path = self._appear(END, Path.touch)
+            path = self._appear(END, lambda hidden: hidden.write_text("end"))
             self._files.append((self.published, path))
             self._marked_at = self.published
 

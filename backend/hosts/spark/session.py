@@ -10,8 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
@@ -108,9 +110,16 @@ def _take_answers_at_once(session: SparkSession) -> None:
         server.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT_BYTES)
 
 
+def hush(session: SparkSession) -> None:
+    """Let Spark say nothing more: what a stop breaks off is no error."""
+    with suppress(Py4JError, OSError):  # Java may be gone already
+        session.sparkContext.setLogLevel("OFF")
+
+
 def close_session(session: SparkSession) -> None:
     """Stop Spark; in the run that prepares Java's classes, wait until they are written down."""
     gateway = session.sparkContext._gateway
+    hush(session)
     session.stop()
     java = getattr(gateway, "proc", None)
     if RECORDING in os.environ and java is not None:

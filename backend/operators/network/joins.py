@@ -59,18 +59,26 @@ class WindowJoin:
         return self._counts
 
     def counters(self) -> Mapping[str, float]:
-        """Probes and matches in all and by the input that was probed; join selectivities: the
-        share of the pairs of tuples that match."""
-        by_input = np.zeros((len(self._synopses), 3), np.int64)
-        np.add.at(by_input, self._tables.steps[:, :, join_kernel.TARGET], self._counts)
-        found: dict[str, float] = {}
-        for name, (probes, matches, pairs) in [
-            ("", by_input.sum(axis=0)),
-            *((f"_{port}", row) for port, row in enumerate(by_input)),
-        ]:
-            found |= {f"probes{name}": float(probes), f"matches{name}": float(matches)}
-            if pairs:
-                found[f"join_selectivity{name}"] = float(matches / pairs)
+        """Probes, matches and pairs of tuples compared by those, in all and by the input that was
+        probed ('probes_0'...): numbers that add up over shards and batches."""
+        by_input = self._by_input
+        names = ("probes", "matches", "pairs")
+        found = dict(zip(names, by_input.sum(axis=0).tolist(), strict=True))
+        for port, row in enumerate(by_input.tolist()):
+            found |= {f"{name}_{port}": n for name, n in zip(names, row, strict=True)}
+        return found
+
+    @property
+    def selectivities(self) -> tuple[float | None, ...]:
+        """For each input the share of the pairs compared that match; None: it was not probed."""
+        return tuple(
+            float(matches / pairs) if pairs else None for _, matches, pairs in self._by_input
+        )
+
+    @property
+    def _by_input(self) -> Ints:
+        found = np.zeros((len(self._synopses), 3), np.int64)
+        np.add.at(found, self._tables.steps[:, :, join_kernel.TARGET], self._counts)
         return found
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:

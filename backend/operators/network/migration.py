@@ -22,14 +22,23 @@ _Owner: TypeAlias = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
+class _Tuples:
+    """What a store held, from tuple ``lo`` on. own: words of the store's own."""
+
+    lo: int
+    columns: tuple[Column64, ...]
+    own: Ints
+
+
+@dataclass(frozen=True, slots=True)
 class _Held:
-    """What a stub holds. own: words of the store's own, by tuple."""
+    """What a stub held. columns: those of ``tuples`` that are its columns."""
 
     lo: int
     shown: int
     hi: int
-    columns: tuple[Column64, ...] = ()
-    own: tuple[Ints, ...] = ()
+    tuples: _Tuples | None = None
+    columns: tuple[int, ...] = ()
 
 
 def migrate(stores: Regions, noted: Layout, wanted: Layout, alone: Layout) -> Layout:
@@ -38,11 +47,9 @@ def migrate(stores: Regions, noted: Layout, wanted: Layout, alone: Layout) -> La
     holds; those stay ``alone``, a layout without sharing, until the next time."""
     kept = [store for store in noted if any(store.holds_as(other) for other in wanted)]
     changed = [store for store in noted if store not in kept]
-    held = {
-        stub.owner: _take_out(stores, store, place)
-        for store in noted
-        for place, stub in enumerate(store.stubs)
-    }
+    held: dict[_Owner, _Held] = {}
+    for store in noted:
+        held |= _taken_out(stores, store, store in changed)
     for store in changed:
         stores.drop(store.id)
     for store in kept:
@@ -58,13 +65,19 @@ def migrate(stores: Regions, noted: Layout, wanted: Layout, alone: Layout) -> La
     )
 
 
-def _take_out(stores: Regions, plan: StorePlan, place: int) -> _Held:
+def _taken_out(stores: Regions, plan: StorePlan, with_tuples: bool) -> dict[_Owner, _Held]:
+    """What each stub of a store holds."""
     store = Store(stores.scope(plan.id), plan.format, len(plan.stubs))
-    stub = store.stub(place)
-    seqs = np.arange(stub.lo, stub.hi)
-    own = store.words(seqs, range(plan.format.own, plan.format.width))
-    columns = store.columns(seqs, plan.stubs[place].columns)
-    return _Held(stub.lo, stub.shown, stub.hi, columns, tuple(own))
+    tuples = None
+    if with_tuples:
+        seqs = np.arange(store.lo, store.hi)
+        own = store.words(seqs, range(plan.format.own, plan.format.width))
+        tuples = _Tuples(store.lo, store.columns(seqs, range(len(plan.types))), own)
+    views = [store.stub(place) for place in range(len(plan.stubs))]
+    return {
+        stub.owner: _Held(view.lo, view.shown, view.hi, tuples, stub.columns)
+        for stub, view in zip(plan.stubs, views, strict=True)
+    }
 
 
 def _begin_new_stubs(
@@ -89,6 +102,11 @@ def _progress(stub: StubPlan, known: Iterable[StubPlan], held: Mapping[_Owner, _
     return max(reached)
 
 
+def _knows_less(one: tuple[StubPlan, _Held]) -> int:
+    """Sorts those first whose tuples have all columns and the store's own words."""
+    return 0 if one[1].tuples is None else -len(one[1].tuples.own)
+
+
 def _filled(
     stores: Regions, plan: StorePlan, held: Mapping[_Owner, _Held], alone: Layout
 ) -> Layout:
@@ -98,15 +116,17 @@ def _filled(
     columns = [Column64(np.zeros(hi - lo, type), np.ones(hi - lo, bool)) for type in plan.types]
     own = [np.zeros(hi - lo, np.int64) for _ in range(plan.format.n_own)]
     covered = np.zeros(hi - lo, bool)
-    for stub, part in zip(plan.stubs, parts, strict=True):
-        news = np.arange(part.lo - lo, part.hi - lo)
-        fresh = ~covered[news]
-        for place, column in zip(stub.columns, part.columns, strict=False):
-            columns[place].values[news[fresh]] = column.values[fresh]
-            columns[place].is_valid[news[fresh]] = column.is_valid[fresh]
-        for words, found in zip(own, part.own, strict=False):
-            words[news[fresh]] = found[fresh]
-        covered[news] = True
+    for stub, part in sorted(zip(plan.stubs, parts, strict=True), key=_knows_less):
+        news = part.lo + np.flatnonzero(~covered[part.lo - lo : part.hi - lo])
+        if part.tuples is None or not len(news):
+            continue
+        to, at = news - lo, news - part.tuples.lo
+        for place, old in zip(stub.columns, part.columns, strict=True):
+            columns[place].values[to] = part.tuples.columns[old].values[at]
+            columns[place].is_valid[to] = part.tuples.columns[old].is_valid[at]
+        for words, found in zip(own, part.tuples.own, strict=False):
+            words[to] = found[at]
+        covered[to] = True
     if not covered.all():
         owners = {stub.owner for stub in plan.stubs}
         singles = [store for store in alone if store.stubs[0].owner in owners]

@@ -107,8 +107,8 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
         (
             "Select a, sum(b) As n From S [Range 2] Group By a Having a > 1 and sum(b) > 2",
             """
-            project a, `sum(b)`
-              select `sum(b)` > 2
+            project a, sum(b)
+              select sum(b) > 2
                 aggregate sum(b) by a
                   seq-window [Range 2 ticks]
                     select a > 1
@@ -118,7 +118,7 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
         (
             "Select min(b), min(Distinct b), count(*) From S [Now] Group By a",
             """
-            project `min(b)`, `min(b)`, `count(*)`
+            project min(b), min(b), count(*)
               aggregate min(b), count(*) by a
                 seq-window [Now]
                   stream S
@@ -196,6 +196,17 @@ def test_operators_of_a_query(text: str, tree: str) -> None:
     assert tree_of(text) == indent(dedent(tree).strip(), "  ")
 
 
+def test_expressions_that_double_at_each_level_stay_small() -> None:
+    text = "S"
+    for _ in range(25):
+        text = f"(Select a + a As a From {text})"
+    plan = compiled(f"Select a From {text} Where a > 1")
+    assert max(len(repr(one.work)) for one in plan.operators) < 20_000
+    rows: dict[str, Any] = {"S": [((1, 0, "x"), 0)]}
+    found = run_plan(plan, rows, STREAMS, [1])["q0"]
+    assert found == {((2**25,), 0, 1): 1}
+
+
 def test_binary_joins_begin_with_what_is_equal() -> None:
     text = "Select x.a, y.d, z.c From S x, U z, T y Where x.a = y.a and y.d = z.d and x.b < z.e"
     tree = """
@@ -263,6 +274,13 @@ def test_an_operator_stands_behind_its_inputs_and_in_one_group() -> None:
         seen.add(one.id)
     grouped = [id for group in plan.groups for id in group.operators]
     assert sorted(grouped) == sorted(seen)
+
+
+def test_what_runs_in_one_shard_is_apart_from_what_every_shard_reads() -> None:
+    spread = "Select S.a From S [Now], R Where S.b > R.a"
+    alone = "Select max(S.a) From S [Now], R Where S.b > R.a"
+    plan = compiled(spread, alone)
+    assert [bool(group.keys) for group in plan.groups] == [True, False]
 
 
 @settings(deadline=None, max_examples=30)

@@ -229,8 +229,9 @@ def test_counters_say_which_share_of_pairs_matches() -> None:
     joined.run([[], [((2, 0), 1, 1), ((9, 0), 1, 1)]], 2)
     found = joined.operator.counters()
     assert (found["probes_0"], found["matches_0"]) == (2, 2)
-    assert found["join_selectivity_0"] == pytest.approx(2 / 20)
-    assert (found["probes"], found["matches"]) == (12, 2)
+    assert found["pairs_0"] == 20
+    assert (found["probes"], found["matches"], found["pairs"]) == (12, 2, 20)
+    assert joined.operator.selectivities == (2 / 20, None)
 
 
 def test_an_element_that_was_never_there_cannot_be_taken_away() -> None:
