@@ -46,7 +46,7 @@ def twinned(
     switch = html.Button(
         "Table", className="pw-button pw-twin-switch", type="button", **attrs(aria_pressed=False)
     )
-    save = _saver("CSV", "csv", f"Save the table of {title} as CSV")
+    save = _saver("CSV", "csv", f"Save {title} as CSV")
     body = [
         html.Div(figure, className="pw-twin-figure"),
         html.Div(table, className="pw-twin-table"),

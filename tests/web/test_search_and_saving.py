@@ -50,7 +50,7 @@ def test_tables_are_saved_as_csv(open_page: OpenPage) -> None:
     expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "110")
     page.keyboard.press("t")
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save the table of Plan as CSV").click()
+        page.get_by_role("button", name="Save Plan as CSV").click()
     assert waiting.value.suggested_filename == "r1-plan-batch110.csv"
     rows = list(csv.reader(Path(waiting.value.path()).read_text().splitlines()))
     names = [row[0] for row in rows if row and row[0] in ATTRIBUTES]
