@@ -64,7 +64,9 @@ def selection() -> Operator:
     """Of one query over stream A that nearly every tuple matches: keeps no state."""
     queries = [parse_query(_QUERY, "Select * From A Where v >= 1", {"A": SCHEMA})]
     constructs = build_constructs(queries, SCHEMA)
-    plan = shipped_plan(constructs, SelectionPlan(1, "early drop", constructs.attributes), "resolved")
+    plan = shipped_plan(
+        constructs, SelectionPlan(1, "early drop", constructs.attributes), "resolved"
+    )
     return SelectionOperator(plan, 0.01, "kernels")
 
 
