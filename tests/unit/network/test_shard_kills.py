@@ -67,7 +67,7 @@ def run_batch(batch: int, n_shards: int, places: Places, sink: Path, home_of: ob
     task = NetworkTask("u", batch, job, version, frozenset(), str(sink), "parquet", make)
     reports: list[ShardReport] = []
     for shard in range(n_shards):
-        home: ShardHome = home_of(shard)  # type: ignore[operator]
+        home: ShardHome = home_of(shard)  # type: ignore[operator]  # given as an object
         reports.append(run_shard(task, shard, home, arrived(batch), ended))
     for query in job.plan.answers:
         schema = answer_schema(answer_fields(job.plan, query))
