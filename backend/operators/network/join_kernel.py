@@ -249,9 +249,9 @@ def probe(
         tally[:] = 0
         chosen[port] = seq
         if binds(rows, base, nulls, keys, first, end, 0, values):
+            table = steps[port]
             n_out = combine(
-                *(inputs, keys, indexes, steps[port], progress),
-                *(values, cursor, chosen, tally, out, n_out),
+                inputs, keys, indexes, table, progress, values, cursor, chosen, tally, out, n_out
             )
             if n_out < 0:
                 return i, before
