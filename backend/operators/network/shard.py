@@ -147,10 +147,10 @@ class _Player:
     """A job's operators in a shard, made around its state. Only here are kernels loaded."""
 
     def __init__(self, job: NetworkJob, shard: int, regions: Regions, make: Make | None) -> None:
-        from backend.operators.network import making, netting
+        from backend.operators.network import making, netting, synopses
 
         self._job, self._shard, self._make = job, shard, make or making.make
-        self._net = netting.net
+        self._net, self._synopses = netting.net, synopses.synopses
         self._regions = regions.scope(_OPERATORS)
         self.strings = Strings(regions.scope(_STRINGS))
         self._key_of = {
@@ -171,6 +171,7 @@ class _Player:
             _Relations(job, self._shard, self.strings, self._key_of),
             job.functions,
         )
+        self._synopses(surroundings, "")  # stores follow the plan, also where none is left
         members = _members(job.plan, self._shard)
         own = [one for one in job.plan.operators if one.id in members]
         operators = {one.id: self._make(one, surroundings) for one in own if one.inputs}
