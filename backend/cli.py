@@ -31,11 +31,8 @@ def parser() -> argparse.ArgumentParser:
         default="flights",
         help="a workload file, or a shipped workload: " + ", ".join(shipped_workloads()),
     )
-    found.add_argument(
-        "--once",
-        action="store_true",
-        help="process what is there, then exit; status 3 when every tuple was kept aside",
-    )
+    aside = "process what is there, then exit; status 3 when every tuple was kept aside"
+    found.add_argument("--once", action="store_true", help=aside)
     found.add_argument(
         "--fresh",
         action="store_true",

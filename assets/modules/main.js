@@ -22,6 +22,7 @@ import { DecisionList, RowTable } from "./page_table.js";
 import { timelineClick } from "./page_timeline.js";
 import { MuGhost } from "./page_whatif.js";
 import { PlanGraph } from "./plan_graph.js";
+import "./saving.js";
 import { Scrubber } from "./scrubber.js";
 import { Segments } from "./segments.js";
 import { ShareBar } from "./share_bar.js";

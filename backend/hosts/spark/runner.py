@@ -178,7 +178,7 @@ class RunHost:
             if not self._is_stopped:
                 self._error = error
                 raise
-            log.info("batch %d was cut off by the stop", batch_id)
+            log.debug("batch %d was cut off by the stop", batch_id)
 
     def _note_time(self, found: BatchFound) -> None:
         """What networks told of their streams: which are ahead of others, which have ended."""

@@ -31,7 +31,7 @@ from backend.systems.stream.pruning import named
 from backend.systems.stream.rewrites import JoinTrees, pushed
 from backend.systems.stream.sharding import spread
 from backend.systems.stream.translation import translated
-from backend.systems.stream.trees import OperatorTree
+from backend.systems.stream.trees import EVERYWHERE, OperatorTree
 
 _DIGITS: Final = 10
 _KINDS: Final[Mapping[type[OperatorWork], str]] = {
@@ -101,7 +101,7 @@ class _Making:
         if id not in self.operators:
             self.operators[id] = PlannedOperator(id, tree.work, inputs, tree.fields, tree.fifo)
             self._group[id], self._why[id] = id, why
-            if tree.key is not None:
+            if tree.key not in (None, EVERYWHERE):
                 self._keys[id] = tree.key
         for input in inputs:
             self._group[self._first(input)] = self._first(id)

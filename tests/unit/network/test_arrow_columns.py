@@ -24,7 +24,7 @@ from backend.operators.network.blocks import Block, dtype_of
 from backend.operators.network.keyed import shards_of
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
-from backend.workloads.contract import ARROW_TYPES
+from backend.workloads.text_values import ARROW_TYPES
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "tinyint": st.integers(-128, 127),

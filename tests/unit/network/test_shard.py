@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from lark import Token
 
 from backend.hosts.networks import MergedShards, rooms
 from backend.model.schema import Attribute, Schema
@@ -216,7 +217,7 @@ def test_a_query_that_was_away_begins_with_empty_windows() -> None:
     )
     other = (
         PlannedOperator("k", StreamInput("S", (1,)), (), key),
-        PlannedOperator("now", ProjectOp((At((1, 1), 0, "string"),)), ("k",), key),
+        PlannedOperator("now", ProjectOp((At(Token("NAME", "k"), 0, "string"),)), ("k",), key),
     )
     base = sums_job(("S", True), disorder=0)
 
