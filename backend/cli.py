@@ -66,7 +66,8 @@ def main(argv: list[str]) -> int:
     """Run the pipeline until its stream ends or it is told to stop; the exit status."""
     options = parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    # what py4j logs as errors it raises as well, and the run says it in a sentence
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
         workload = _workload(options.workload, options.set)
         return _execute(workload, options)
