@@ -49,7 +49,7 @@ def answered(columns: Sequence[Any]) -> Answered:
     if not len(columns[0]):
         return Answered(0, 0)
     parts = [np.asarray(one) * prime for one, prime in zip(columns, _PRIMES, strict=False)]
-    return Answered(len(columns[0]), int((sum(parts) % _MODULUS).sum()))
+    return Answered(len(columns[0]), int((np.sum(parts, axis=0) % _MODULUS).sum()))
 
 
 def answered_sql(columns: Sequence[str]) -> str:
