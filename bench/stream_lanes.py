@@ -147,22 +147,24 @@ def _stream(session: SparkSession, stream: str, spool: Path) -> DataFrame:
 
 
 def _joined(streams: list[DataFrame], question: Question) -> DataFrame:
-    """Tuples with one key, no two of which are further apart than the window reaches."""
+    """Tuples with one key, no two of which are further apart than the window reaches. Time is the
+    first stream's (Spark wants one), of the others there is the tick as a number. Spark is told to
+    keep tuples a tick longer: it takes those at the bound away before their last partners come."""
     sides = []
     for name, frame in zip(question.streams, streams, strict=True):
         own = name.lower()
-        columns = [F.col("i").alias(f"{own}i"), F.col("k").alias(f"{own}k")]
-        frame = frame.select(*columns, F.timestamp_seconds("t").alias(f"{own}t"))
-        sides.append((own, frame.withWatermark(f"{own}t", "0 seconds")))
+        columns = [F.col(one).alias(f"{own}{one}") for one in ("i", "k", "t")]
+        frame = frame.select(*columns, F.timestamp_seconds("t").alias(f"{own}time"))
+        sides.append((own, frame.withWatermark(f"{own}time", "0 seconds")))
     (first, found), others = sides[0], sides[1:]
-    before = [first]
+    reach, before = f"interval {WINDOW + 1} seconds", [first]
     for own, frame in others:
-        near = [
-            f"{own}t between {one}t - interval {WINDOW} seconds and "
-            f"{one}t + interval {WINDOW} seconds"
-            for one in before
+        conditions = [
+            f"{own}k = {first}k",
+            f"{own}time between {first}time - {reach} and {first}time + {reach}",
+            *(f"abs({own}t - {one}t) <= {WINDOW}" for one in before),
         ]
-        found = found.join(frame, F.expr(" and ".join([f"{own}k = {first}k", *near])))
+        found = found.join(frame, F.expr(" and ".join(conditions))).drop(f"{own}time")
         before.append(own)
     return found.select(*question.columns)
 
