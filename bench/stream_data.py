@@ -33,6 +33,10 @@ _MODULUS: Final = 1_000_003
 Ints = NDArray[np.int64]
 
 
+class DifferentResults(Exception):
+    """A variant has found other results than there are."""
+
+
 class Answered(NamedTuple):
     """Results, and a sum over them that tells them from others."""
 
@@ -98,9 +102,9 @@ class Question:
         return answered(combinations(kept))
 
 
-def aggregate(n_tuples: int) -> Question:
-    """Counts and sums over a window, by key."""
-    text = f"Select k, Count(*) As n, Sum(v) As s From A [Range {WINDOW} Seconds] Group By k"
+def aggregate(n_tuples: int, window: int = WINDOW) -> Question:
+    """Counts and sums over a window, by key. What is expected is so of WINDOW alone."""
+    text = f"Select k, Count(*) As n, Sum(v) As s From A [Range {window} Seconds] Group By k"
     return Question("aggregate", 1, text, ("k", "tau", "n", "s"), n_tuples)
 
 

@@ -34,6 +34,7 @@ from bench.stream_data import (
     SCHEMA,
     WINDOW,
     Answered,
+    Ints,
     Question,
     answered,
     answered_sql,
@@ -176,18 +177,28 @@ def _aggregated(stream: DataFrame) -> DataFrame:
 def _windowed(
     key: tuple[Any, ...], frames: Iterator[pd.DataFrame], state: GroupState
 ) -> Iterator[pd.DataFrame]:
-    """What a group has changed to up to its newest tuple. Its state: those that may still go."""
+    """What a group has changed to."""
     rows = pd.concat(list(frames)).sort_values("t", kind="stable")
+    before = state.get if state.exists else None
     t, v = rows["t"].to_numpy(), rows["v"].to_numpy()
-    if state.exists:
-        kept_t, kept_v = (np.frombuffer(part, np.int64) for part in state.get)
-    else:
-        kept_t = kept_v = np.zeros(0, np.int64)
-    t, v = np.concatenate([kept_t, t]), np.concatenate([kept_v, v])
-    group = {"k": np.full(len(t), key[0]), "v": v, "t": t}
-    columns = changed_groups(group, int(t[-1]) + 1)
-    is_new = columns[1] > (kept_t[-1] if len(kept_t) else -1)
-    names = ("k", "tau", "n", "s")
-    yield pd.DataFrame({name: one[is_new] for name, one in zip(names, columns, strict=True)})
-    may_go = t + WINDOW + 1 > t[-1]
-    state.update((t[may_go].tobytes(), v[may_go].tobytes()))
+    columns, after = changed_group(int(key[0]), before, t, v)
+    yield pd.DataFrame(dict(zip(("k", "tau", "n", "s"), columns, strict=True)))
+    state.update(after)
+
+
+def changed_group(
+    key: int, before: tuple[bytes, bytes] | None, t: Ints, v: Ints
+) -> tuple[list[Ints], tuple[bytes, bytes]]:
+    """What a group has changed to, from after its newest tuple so far up to the newest of some, in
+    order of t; see ``changed_groups``. before, and the state after: t and v of tuples that are in
+    its window."""
+    last = -1
+    if before is not None:
+        kept_t, kept_v = (np.frombuffer(part, np.int64) for part in before)
+        last = int(kept_t[-1])
+        t, v = np.concatenate([kept_t, t]), np.concatenate([kept_v, v])
+    columns = changed_groups({"k": np.full(len(t), key), "v": v, "t": t}, int(t[-1]) + 1)
+    is_new = columns[1] > last
+    is_inside = t + WINDOW + 1 > t[-1]
+    after = (t[is_inside].tobytes(), v[is_inside].tobytes())
+    return [column[is_new] for column in columns], after

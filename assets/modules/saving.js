@@ -2,9 +2,12 @@
 import { announce, el } from "./core.js";
 import { known, shownBatch } from "./moment.js";
 
+const QUOTE = String.fromCharCode(34);
+const SPECIAL = [QUOTE, ",", "\r", "\n"];
+
 /** A cell as RFC 4180 wants it.
     @param {string} text */
-export const csvCell = (text) => (/[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+export const csvCell = (text) => (SPECIAL.some((sign) => text.includes(sign)) ? QUOTE + text.replaceAll(QUOTE, QUOTE + QUOTE) + QUOTE : text);
 
 /** Rows of texts as CSV.
     @param {string[][]} rows */

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.web
 _OVERLAPS = """() => {
   const seen = [...document.querySelectorAll(
     ".pw-header > *, .pw-strip > *, .pw-panel, .pw-knob, .pw-dcard-section, .pw-decision-row")]
+    .filter((node) => node.checkVisibility({ contentVisibilityAuto: true }))
     .map((node) => [node.className || node.id, node.getBoundingClientRect(), node])
     .filter(([, box]) => box.width > 1 && box.height > 1);
   const over = [];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ from pyspark.sql import SparkSession
 from backend.hosts.spark.archive import RECORDING, java_options
 from backend.hosts.spark.java import find_java
 
+log = logging.getLogger(__name__)
 #: A deep expression tree needs stack where the query is planned.
 STACK = "-Xss8m"
 #: Java writes the archive of its classes when it ends; a slow disk takes a while over it.
@@ -90,6 +92,7 @@ def build_session(
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into running batches
     session.sparkContext.setLogLevel("ERROR")
     _take_answers_at_once(session)
+    _end_quietly(session)
     return session
 
 
@@ -116,11 +119,25 @@ def hush(session: SparkSession) -> None:
         session.sparkContext.setLogLevel("OFF")
 
 
+def _end_quietly(session: SparkSession) -> None:
+    """When Java dies, who waits for its counters finds a closed connection: nobody needs to read
+    how, the run says what happened."""
+    server = session.sparkContext._accumulatorServer
+
+    def note(*_: object) -> None:
+        log.info("Spark's connection for counters broke off")
+
+    setattr(server, "handle_error", note)  # noqa: B010 - it has no types
+
+
 def close_session(session: SparkSession) -> None:
     """Stop Spark; in the run that prepares Java's classes, wait until they are written down."""
     gateway = session.sparkContext._gateway
     hush(session)
-    session.stop()
+    try:
+        session.stop()
+    except (OSError, Py4JError) as error:
+        log.info("Spark was gone before it could be stopped: %s", type(error).__name__)
     java = getattr(gateway, "proc", None)
     if RECORDING in os.environ and java is not None:
         java.stdin.close()

@@ -1,16 +1,22 @@
-"""What the bench of windowed queries measures: its tuples, and the results it expects."""
+"""What the bench of windowed queries measures: its tuples, the results it expects, those it finds
+without Spark."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from backend.hosts.local import LocalHost
+from backend.workloads.spec import SinkSpec
+from bench.stream import check
 from bench.stream_data import (
     TICKS,
     WINDOW,
+    DifferentResults,
     Question,
     aggregate,
     answered,
@@ -18,6 +24,9 @@ from bench.stream_data import (
     combinations,
     join,
 )
+from bench.stream_lanes import UNIT, answer_in, changed_group, inputs_of, network_job
+from bench.stream_recovery import recovered
+from tests.loops import FixedLoop
 
 
 def rows(question: Question, stream: str, n: int) -> list[tuple[int, int, int, int]]:
@@ -95,3 +104,41 @@ def test_a_checksum_tells_results_from_others() -> None:
     assert answered([left, right]) == answered([left[::-1], right[::-1]])
     assert answered([left, right]) != answered([right, left])
     assert answered([left[:0], right[:0]]) == (0, 0)
+
+
+@pytest.mark.parametrize("question", [aggregate(600), join(2, 600), join(3, 600)], ids=str)
+def test_the_product_finds_what_is_expected(question: Question, tmp_path: Path) -> None:
+    job = network_job(question, n_shards=2)
+    loop = FixedLoop({}, networks=lambda batch_id: {UNIT: job})
+    sink = SinkSpec(str(tmp_path))
+    host = LocalHost(loop, inputs_of(question), sink, question.n_each)
+    for _ in range(3):
+        assert host.step()
+    host.close()
+    heartbeat = loop.results[-1].units[UNIT].report.heartbeat
+    expected = question.expected(3, heartbeat)
+    assert expected.n > 600
+    check("the product", answer_in(str(tmp_path), question), expected)
+    with pytest.raises(DifferentResults, match="the product: found"):
+        check("the product", answer_in(str(tmp_path), question), question.expected(2, heartbeat))
+
+
+def test_the_peer_with_state_by_group_finds_what_is_expected() -> None:
+    question, n_batches = aggregate(900), 4
+    drawn = question.source("A")
+    kept: dict[int, tuple[bytes, bytes]] = {}
+    found: list[np.ndarray] = []
+    for batch in range(n_batches):
+        own = drawn.columns(batch * 900, 900)
+        for key in np.unique(own["k"]).tolist():
+            rows = own["k"] == key
+            columns, kept[key] = changed_group(key, kept.get(key), own["t"][rows], own["v"][rows])
+            found.append(np.stack(columns))
+    assert answered(list(np.concatenate(found, axis=1))) == question.expected(n_batches)
+
+
+def test_a_state_is_rebuilt_from_an_image_and_what_came_after_it(tmp_path: Path) -> None:
+    found = recovered(tmp_path, 3_000, 1_000)
+    assert (found.n_state, found.n_beyond) == (3_000, 3_000)
+    assert found.at_hand_s > 0
+    assert found.rebuilt_s > 0
