@@ -13,10 +13,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.hosts.networks import HostJob
-from backend.hosts.spark.tasks import OWN, RowSource, run_task, tag_in, tag_of
+from backend.hosts.spark.tasks import OWN, PLACE, RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
 from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.plan import (
+    NetworkPlan,
+    PlannedAnswer,
+    PlannedOperator,
+    ShardGroup,
+    StreamInput,
+)
 from backend.operators.network.shard import NetworkTask, Places
 from backend.operators.network.shard_reports import ShardReport
 from backend.operators.reports import TaskReport
@@ -154,3 +160,37 @@ def test_a_marked_end_ends_a_stream_unless_tuples_follow(
 
     assert heartbeat(f"{tag_of('A')}000000000063.end") == 40
     assert heartbeat(f"{tag_of('B b')}000000000040.end") == 95
+
+
+def test_shards_take_tuples_of_native_sources_in_their_order(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Rows come through a shuffle in any order; the task's work is done where they belong."""
+    folder = tmp_path_factory.mktemp("native")
+    plan = NetworkPlan(
+        (PlannedOperator("A", StreamInput("A", (0,)), (), A.attributes),),
+        {"q": PlannedAnswer("A", True)},
+        (ShardGroup(("A",), {}, "no key"),),
+    )
+    base = with_network(1)
+    network = replace(
+        base.networks[0].job, plan=plan, schemas={"A": A}, streams={"A": StreamTime(None)}
+    )
+    places = Places(str(folder / "log"), str(folder / "arenas"))
+    job = replace(base, networks=(replace(base.networks[0], job=network),), places=places)
+    rows = RowSource(Path(), {}, ("A",), False)
+    batches = [
+        pa.record_batch(
+            {
+                "id": pa.array(ids, pa.int32()),
+                CORRUPT: pa.nulls(3, pa.string()),
+                PLACE: ids,
+                OWN: [k % 2 == 0 for k in ids],
+            }
+        )
+        for ids in ([4, 3, 5], [1, 0, 2])
+    ]
+    report, shard = (pickle.loads(one) for one in run_task(job, rows, 0, batches))
+    assert report.inputs["A"].n_rows == 3
+    told = [(one.values["id"], one.tau) for one in shard.network.recent["q"]]
+    assert told == [(k, k) for k in range(6)]
