@@ -148,8 +148,8 @@ def _stream(session: SparkSession, stream: str, spool: Path) -> DataFrame:
 
 def _joined(streams: list[DataFrame], question: Question) -> DataFrame:
     """Tuples with one key, no two of which are further apart than the window reaches. Time is the
-    first stream's (Spark wants one), of the others there is the tick as a number. Tick 0
-    is a second after 1970 began, where Spark's watermark begins: what is not after it is late."""
+    first stream's (Spark wants one), of the others there is the tick as a number. Tick 0 is a
+    second after 1970 began: Spark's watermark begins there, and what is not after it is late."""
     sides = []
     for name, frame in zip(question.streams, streams, strict=True):
         own = name.lower()
