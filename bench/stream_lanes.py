@@ -148,21 +148,21 @@ def _stream(session: SparkSession, stream: str, spool: Path) -> DataFrame:
 
 def _joined(streams: list[DataFrame], question: Question) -> DataFrame:
     """Tuples with one key, no two of which are further apart than the window reaches. Time is the
-    first stream's (Spark wants one), of the others there is the tick as a number. Spark is told to
-    keep tuples a tick longer: it takes those at the bound away before their last partners come."""
+    first stream's (Spark wants one), of the others there is the tick as a number. Tick 0 is a
+    second after 1970 began: Spark's watermark begins there, and what is not after it is late."""
     sides = []
     for name, frame in zip(question.streams, streams, strict=True):
         own = name.lower()
         columns = [F.col(one).alias(f"{own}{one}") for one in ("i", "k", "t")]
-        frame = frame.select(*columns, F.timestamp_seconds("t").alias(f"{own}time"))
+        frame = frame.select(*columns, F.timestamp_seconds(F.col("t") + 1).alias(f"{own}time"))
         sides.append((own, frame.withWatermark(f"{own}time", "0 seconds")))
     (first, found), others = sides[0], sides[1:]
-    reach, before = f"interval {WINDOW + 1} seconds", [first]
+    reach, before = f"interval {WINDOW} seconds", [first]
     for own, frame in others:
         conditions = [
             f"{own}k = {first}k",
             f"{own}time between {first}time - {reach} and {first}time + {reach}",
-            *(f"abs({own}t - {one}t) <= {WINDOW}" for one in before),
+            *(f"abs({own}t - {one}t) <= {WINDOW}" for one in before[1:]),
         ]
         found = found.join(frame, F.expr(" and ".join(conditions))).drop(f"{own}time")
         before.append(own)
