@@ -29,7 +29,7 @@ from backend.operators.network.plan import (
 )
 from backend.systems.stream.pruning import named
 from backend.systems.stream.rewrites import JoinTrees, pushed
-from backend.systems.stream.sharding import spread
+from backend.systems.stream.sharding import spread, whole
 from backend.systems.stream.translation import translated
 from backend.systems.stream.trees import EVERYWHERE, OperatorTree
 
@@ -54,13 +54,15 @@ def compile_queries(
     since: Mapping[str, int],
     tick_us: int,
     joins: JoinTrees = "mjoin",
+    keyed: bool = True,
 ) -> NetworkPlan:
     """The operators of all queries; what several do alike is one operator.
 
     queries: with a plan, of different names. since: query -> the batch it was registered at;
     queries share operators with those of the same batch only, whose windows began as empty. sharing
     is told to the plan: it is about what operators keep. tick_us: of all streams, for windows in
-    seconds. joins: of more than two inputs.
+    seconds. joins: of more than two inputs. keyed: tuples may go to several shards by the values of
+    an attribute; queries then share only what is spread by the same one.
 
     What a query comes to depends on the query and ``since`` alone, not on the others.
     """
@@ -68,6 +70,8 @@ def compile_queries(
     answers: dict[str, PlannedAnswer] = {}
     for query in queries:
         tree, is_stream, why = operator_tree(query.plan, tick_us, implicit_istream, joins)
+        if not keyed:
+            tree, why = whole(tree), f"There is one shard. {why}"
         answers[query.name] = PlannedAnswer(making.made(tree, since[query.name], why), is_stream)
     return NetworkPlan(tuple(making.operators.values()), answers, making.groups(), sharing)
 

@@ -60,6 +60,11 @@ def spread(tree: OperatorTree, is_stream: bool) -> tuple[OperatorTree, str]:
     return found[0].tree, _why(found[0].tree)
 
 
+def whole(tree: OperatorTree) -> OperatorTree:
+    """The tree without keys, for one shard."""
+    return replace(tree, key=None, inputs=tuple(whole(one) for one in tree.inputs))
+
+
 def _why(tree: OperatorTree) -> str:
     inputs = [one for one in walk_trees(tree) if isinstance(one.work, StreamInput | RelationInput)]
     keyed, whole = [], []

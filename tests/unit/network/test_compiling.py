@@ -39,6 +39,7 @@ from tests.unit.network.query_texts import (
     STREAMS,
     compiled,
     inputs,
+    parsed,
     query_texts,
 )
 from tests.unit.network.test_queries import CUTS, END, LAST, runnable
@@ -329,6 +330,20 @@ def test_queries_answer_the_same_beside_others(
         own = compile_queries([query], since=since, tick_us=SECOND)
         assert ids(own) <= ids(plan)
         assert run_plan(own, rows, schemas, [END])[query.name] == together[query.name]
+
+
+def test_one_shard_shares_what_keys_would_part() -> None:
+    by_a = parsed("Select a, count(*) As n From S [Range 5] Group By a")
+    by_b = replace(parsed("Select b, count(*) As n From S [Range 5] Group By b"), name="r")
+    since = {"q": 0, "r": 0}
+    parted = compile_queries([by_a, by_b], since=since, tick_us=SECOND)
+    shared = compile_queries([by_a, by_b], since=since, tick_us=SECOND, keyed=False)
+    assert {len(group.keys) for group in parted.groups} == {1}
+    assert all(not group.keys for group in shared.groups)
+    assert "There is one shard" in shared.groups[0].why
+    rows = {"S": [((1, 2, "x"), 0), ((1, 3, None), 4)], "T": [], "U": [], "R": []}
+    schemas = {**STREAMS, **RELATIONS}
+    assert run_plan(shared, rows, schemas, [END]) == run_plan(parted, rows, schemas, [END])
 
 
 # ---------------------------------------------------------------------- any query
