@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from dashboard.views.plan import SIZED, size_of
+from dashboard.views.plan import SIZED, sizes_of
 from storage.reader import Reader
 from storage.rows import Change, SeriesData
 from storage.vocabulary.records import Batch, Run
@@ -215,7 +215,11 @@ def _operators(values: Values, batch: int) -> dict[str, Any]:
 def _others(values: Values, kinds: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
     """Sizes, then monitors, then queries: the first are seen at a glance."""
     for entity, own in _of_kinds(values, kinds, *SIZED).items():
-        yield entity, rounded(size_of(own))
+        sizes = sizes_of(own)
+        if isinstance(sizes, list):
+            yield entity, [rounded(one) for one in sizes]
+        else:
+            yield entity, rounded(sizes)
     for entity, own in _of_kinds(values, kinds, "monitor").items():
         shown = {name: rounded(own[name]) for name in own if name not in _NEVER_LIVE}
         if shown:

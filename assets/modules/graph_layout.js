@@ -123,15 +123,23 @@ const TIP = 7; // the arrow's head
 
 export const isState = (role) => role === "synopsis" || role === "store";
 
-/* State that one operator alone uses -> that operator: it is placed beside it. */
+/* State that one operator alone uses -> that operator: it is placed beside it, also when it is a
+   stub and looks into a store. */
 function ownStates({ nodes, edges }) {
   const found = new Map();
+  const states = new Set(nodes.filter(({ role }) => isState(role)).map(({ id }) => id));
+  const stores = new Set(nodes.filter(({ role }) => role === "store").map(({ id }) => id));
   for (const { id, role } of nodes) {
-    const ends = edges.filter((edge) => edge.source === id || edge.target === id);
-    if (isState(role) && ends.length === 1 && !ends[0].queue) found.set(id, ends[0].source === id ? ends[0].target : ends[0].source);
+    const ends = edges.filter((edge) => edge.source === id || (edge.target === id && !stores.has(edge.source)));
+    if (!isState(role) || ends.length !== 1 || ends[0].queue) continue;
+    const other = ends[0].source === id ? ends[0].target : ends[0].source;
+    if (!states.has(other)) found.set(id, other);
   }
   return found;
 }
+
+/* Whether an edge joins a card to state that is placed beside it. */
+const isTie = (edge, readers) => readers.get(edge.source) === edge.target || readers.get(edge.target) === edge.source;
 
 /* What is placed as one: a card with the state of its own, to its right where the graph runs
    downwards, else below it. Node -> {w, h, parts: {id: rectangle within}}. */
@@ -158,10 +166,10 @@ function ranked({ edges }, readers, blocks, way, dagre) {
   for (const [id, { w, h }] of Object.entries(blocks)) graph.setNode(id, { width: w, height: h });
   const feeding = new Set(edges.map((edge) => edge.source));
   for (const edge of edges) {
-    if (readers.has(edge.source) || readers.has(edge.target)) continue;
+    if (isTie(edge, readers)) continue;
     // short branches begin beside long ones: what is left over of their length leads to the output
     const weight = feeding.has(edge.target) ? SHORT : 1;
-    graph.setEdge(edge.source, edge.target, { weight, ...(edge.queue ? { ...PILL[way], labelpos: "c" } : {}) }, edgeKey(edge));
+    graph.setEdge(edge.source, readers.get(edge.target) || edge.target, { weight, ...(edge.queue ? { ...PILL[way], labelpos: "c" } : {}) }, edgeKey(edge));
   }
   dagre.layout(graph);
   return graph;
@@ -179,12 +187,11 @@ function layered({ edges }, readers, { graph, blocks }, wide) {
   const lines = {};
   const routes = [];
   for (const edge of edges) {
-    const reader = readers.get(edge.source) || readers.get(edge.target);
-    if (reader) {
+    if (isTie(edge, readers)) {
       lines[edgeKey(edge)] = tie(places[edge.source], places[edge.target]);
       continue;
     }
-    const { points, x } = graph.edge(edge.source, edge.target, edgeKey(edge));
+    const { points, x } = graph.edge(edge.source, readers.get(edge.target) || edge.target, edgeKey(edge));
     const bends = points.slice(1, -1).map((point) => ({ x: left + point.x, y: point.y }));
     const label = bends.find((point) => point.x === left + x) || bends[0];
     routes.push({ edge, bends, label });

@@ -1,6 +1,7 @@
 /* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
 import { shortNumber, show } from "./format.js";
 import { heats } from "./graph_values.js";
+import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
 /** options: {heat, setHeat, top, plan}: the colour metric, its setter, the upper end of the scale. */
@@ -24,12 +25,22 @@ export function graphLegend({ heat, setHeat, top, plan }) {
     h("span", { className: "pw-legend-word" }, "Cards:"),
     h("span", { className: "pw-segments", role: "group", "aria-label": "What the cards show" }, Object.entries(heats).map(choice)),
     h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${Number((100 * top).toPrecision(2))} %`),
-    plan.signs.length > 0 && h("span", { className: "pw-legend-item" }, plan.signs.map(([sign, words]) => `${sign} ${words}`).join(", ")),
+    plan.signs.length > 0 && h("span", { className: "pw-legend-signs" }, plan.signs.map(legendSign)),
+    plan.nodes.some((node) => node.shared) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-shared" }, "×2"), "shared by so many queries"),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue"),
     plan.edges.some((edge) => !edge.queue) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-state" }), "state that is read")
   );
 }
+
+/* A sign or icon, its word, and a sentence about it. */
+const legendSign = ([sign, word, icon, about]) =>
+  h(
+    "span",
+    { key: word, className: "pw-legend-item" },
+    icon ? h("svg", { viewBox: "0 0 24 24", width: 14, height: 14, className: "pw-card-icon", "aria-hidden": "true" }, h("path", { d: icon })) : h("b", null, sign),
+    about ? `${word}: ${about}` : word
+  );
 
 function rows(node, facts) {
   const card = facts.cards[node.id];
@@ -65,13 +76,14 @@ function stepRows(node, card) {
 }
 
 function otherRows(node, own) {
-  const size = typeof own === "number" ? own : undefined;
+  const { size, saved_bytes: saved } = sizesOf(own);
   const numbers = [
     ["holds", size, (value) => `${show(value, "int")} tuples`],
+    ["sharing saves", saved, (value) => `${show(value, "si")}B`],
     ["reached by", (own || {}).reached_tuples, (value) => `${show(value, "int")} tuples`],
     ["cost", (own || {}).cost_us, (value) => `${shortNumber(value)} µs per tuple`],
   ];
-  const words = [["kind", node.word], ...(node.note ? [["what", node.note]] : []), ...(node.unit ? [["unit", node.unit]] : [])];
+  const words = [["kind", node.word], ...(node.note ? [["what", node.note]] : []), ...(node.unit ? [["unit", node.unit]] : []), ...(node.shared ? [["shared by", node.shared.join(", ")]] : [])];
   return [...words, ...numbers.filter(([, value]) => value !== undefined && value !== null).map(([name, value, form]) => [name, form(value)])];
 }
 

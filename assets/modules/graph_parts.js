@@ -3,6 +3,7 @@ import { shortNumber, show } from "./format.js";
 import { edgeKey, isState } from "./graph_layout.js";
 import { edgeShare, heatStep, queueFill } from "./graph_values.js";
 import { sparkPoints } from "./paths.js";
+import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
 /* Shorten a name to what fits; the full one is in the tooltip and the label. */
@@ -39,9 +40,9 @@ function operatorTexts(node, facts) {
 
 /* Of state there is a size, or just what it is. */
 function stateTexts(node, facts) {
-  const size = facts.values[node.entity];
+  const { size, saved_bytes: saved } = sizesOf(facts.values[node.entity]);
   if (size === undefined) return { big: "", word: node.note || node.word, small: "" };
-  return { big: show(size, "si"), word: "tuples", small: node.note || "" };
+  return { big: show(size, "si"), word: "tuples", small: saved === undefined ? node.note || "" : `−${show(saved, "si")}B` };
 }
 
 const TEXTS = { source: sourceTexts, output: outputTexts, step: stepTexts, operator: operatorTexts, synopsis: stateTexts, store: stateTexts };
@@ -53,8 +54,9 @@ export function cardLabel(node, facts, heat) {
   const texts = cardTexts(node, facts, heat);
   const card = facts.cards[node.id];
   if (card) return `${node.name}, ${node.word} ${node.position}: ${texts.big} ${texts.word}, ${show(card.reached, "int")} tuples reached it`;
+  const shared = node.shared ? `, shared by ${node.shared.join(", ")}` : "";
   const what = node.role === "source" || node.role === "output" ? "" : `, ${node.word}`;
-  return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}`;
+  return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}${shared}`;
 }
 
 /** A card. options: {place, facts, spark, heat, top, selected, handlers}. */
@@ -82,7 +84,7 @@ export function graphCard(node, options) {
     },
     h("rect", { className: "pw-card-box", width: w, height: place.h, rx: 8 }),
     h("path", { className: `pw-card-bar pw-heat-${step === null ? "none" : step}`, d: barPath(place.h) }),
-    h("text", { className: "pw-card-name", x: 14, y: 19 }, `${node.sign} ${fit(node.name, w - 38)}`),
+    ...nameOf(node, w),
     card && h("text", { className: "pw-card-rank", x: w - 9, y: 58, textAnchor: "end" }, String(node.position)),
     h(
       "text",
@@ -97,34 +99,54 @@ export function graphCard(node, options) {
   );
 }
 
+/* Sign or icon, the name, and how many outputs share it. */
+function nameOf(node, w) {
+  const mark = node.shared ? 26 : 0;
+  const name = fit(node.name, w - 38 - mark);
+  const parts = [h("text", { key: "name", className: "pw-card-name", x: node.icon ? 31 : 14, y: 19 }, node.icon ? name : `${node.sign} ${name}`)];
+  if (node.icon) parts.push(h("path", { key: "icon", className: "pw-card-icon", d: node.icon, transform: "translate(14,8) scale(0.54)" }));
+  if (node.shared) {
+    parts.push(h("rect", { key: "box", className: "pw-card-shared", x: w - 31, y: 6, width: 25, height: 16, rx: 8 }));
+    parts.push(h("text", { key: "shared", className: "pw-card-shares", x: w - 18.5, y: 18, textAnchor: "middle" }, `×${node.shared.length}`));
+  }
+  return parts;
+}
+
 const barPath = (height) => `M5,0 H6 V${height} H5 Q0,${height} 0,${height - 8} V8 Q0,0 5,0 Z`;
 
 /** An edge with the share of tuples on it and the queue pill; without a queue it is state that is
-    read, dashed. source: the node it leaves; line: where it runs. */
-export function graphEdge(edge, source, line, facts) {
-  if (!edge.queue) return h("g", { key: edgeKey(edge), className: "pw-edge pw-edge-state", "data-edge": `${edge.source}>${edge.target}` }, h("path", { d: line.path }));
+    read, dashed; a stub points at its store. source: the node it leaves; line: where it runs; pins:
+    handlers of a queue's pill. */
+export function graphEdge(edge, source, line, facts, pins) {
+  if (!edge.queue) {
+    const arrow = source.role === "store" ? { markerStart: "url(#pw-pointer)" } : {};
+    return h("g", { key: edgeKey(edge), className: "pw-edge pw-edge-state", "data-edge": `${edge.source}>${edge.target}` }, h("path", { d: line.path, ...arrow }));
+  }
   const share = edgeShare(source, facts);
   const width = share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
-  const label = typeof share === "number" ? show(share, "pct") : "";
+  const { queue_peak_tuples: peak } = sizesOf(facts.values[edge.queue]);
+  const label = typeof share === "number" ? show(share, "pct") : peak ? `≤ ${show(peak, "si")}` : "";
   const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - 15 };
   return h(
     "g",
     { key: edgeKey(edge), className: "pw-edge", "data-edge": `${edge.source}>${edge.target}` },
     h("path", { d: line.path, style, markerEnd: "url(#pw-arrow)" }),
-    queuePill(edge.queue, line, facts),
+    queuePill(edge.queue, line, facts, pins),
     h("text", { className: "pw-edge-share", ...beside, textAnchor: line.upright ? "start" : "middle" }, label)
   );
 }
 
-/** The pill of a queue: its size, filled relative to the batch. */
-export function queuePill(queue, middle, facts) {
-  const { size, fill } = queueFill(facts.values[queue], facts);
+/** The pill of a queue: what went through it, or waits in it; filled relative to the batch. */
+export function queuePill(queue, middle, facts, pins) {
+  const told = sizesOf(facts.values[queue]);
+  const { size, fill } = queueFill(told.size, facts);
   const w = 40;
-  const title = `${queue}: ${show(size, "int")} tuples`;
+  const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")} waiting at once`;
+  const title = `Queue: ${show(size, "int")} tuples${most}`;
   return h(
     "g",
-    { className: "pw-queue", transform: `translate(${middle.x - w / 2},${middle.y - 9})`, "data-queue": queue },
+    { className: "pw-queue", role: "button", tabIndex: 0, "aria-label": title, ...pins(queue), transform: `translate(${middle.x - w / 2},${middle.y - 9})`, "data-queue": queue },
     h("title", null, title),
     h("rect", { className: "pw-queue-box", width: w, height: 18, rx: 9 }),
     fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (w - 4)), height: 14, rx: 7 }),

@@ -24,7 +24,7 @@ function useLive(props) {
   useEffect(() => {
     setLive(null);
     return on("values", (delta) => {
-      if (delta.pv !== version) return;
+      if (delta.pv !== version) return; // of the whole run
       setLive((last) => {
         const base = last || served.current;
         const values = { ...base.values, ...delta.v };
@@ -119,9 +119,9 @@ function drawing(scene, setTip) {
   return h(
     "svg",
     { width: Math.max(width, layout.width), height: layout.height, role: "group", "aria-label": graphLabel(scene, steps) },
-    h("defs", null, arrow()),
+    h("defs", null, arrow(), pointer()),
     layout.band && graphBand(layout.band),
-    edgesOf(scene).map(([edge, source, line]) => graphEdge(edge, source, line, facts)),
+    edgesOf(scene).map(([edge, source, line]) => graphEdge(edge, source, line, facts, (queue) => pinning(queue, scene.selected))),
     plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip))
   );
 }
@@ -139,10 +139,11 @@ function card(scene, node, setTip) {
   });
 }
 
-/* A card is pinned by click, Enter or Space, and explained on hover or focus. */
-function cardHandlers(node, selected, setTip) {
-  const pin = () => go({ node: selected === node.id ? null : node.id });
+/* What is pinned by click, Enter or Space. */
+function pinning(id, selected) {
+  const pin = () => go({ node: selected === id ? null : id });
   return {
+    "aria-pressed": selected === id ? "true" : "false",
     onClick: pin,
     onKeyDown: (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -150,6 +151,13 @@ function cardHandlers(node, selected, setTip) {
       event.stopPropagation();
       pin();
     },
+  };
+}
+
+/* A card is pinned, and explained on hover or focus. */
+function cardHandlers(node, selected, setTip) {
+  return {
+    ...pinning(node.id, selected),
     onMouseEnter: () => setTip(node),
     onMouseLeave: () => setTip(null),
     onFocus: () => setTip(node),
@@ -193,4 +201,12 @@ const arrow = () =>
     "marker",
     { id: "pw-arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
     h("path", { d: "M0,0 L8,4 L0,8 Z" })
+  );
+
+/* At the store's end of a stub's line. */
+const pointer = () =>
+  h(
+    "marker",
+    { id: "pw-pointer", viewBox: "0 0 8 8", refX: 0, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
+    h("path", { d: "M8,0 L0,4 L8,8 Z" })
   );

@@ -18,6 +18,17 @@ export function pointsOf(delta) {
   return points;
 }
 
+/* What is told of an entity with several sizes, by how many there are; as in dashboard/views/plan.py. */
+const SHAPES = { 2: ["size_tuples", "saved_bytes"], 3: ["flow_tuples", "queue_peak_tuples", "size_tuples"] };
+
+/** The size of a queue, synopsis or store, and by name what more is told of it.
+    @param {any} own
+    @returns {Object<string, number>} */
+export function sizesOf(own) {
+  if (Array.isArray(own)) return { size: own[0], ...Object.fromEntries(SHAPES[own.length].map((name, i) => [name, own[i]])) };
+  return typeof own === "number" ? { size: own } : {};
+}
+
 /** A value of a batch, or undefined. An entity with one property (a queue) is a bare number.
     @param {Object<string, any>} values
     @param {string} entity
@@ -25,5 +36,6 @@ export function pointsOf(delta) {
     @returns {number | undefined} */
 export function valueOf(values, entity, property) {
   const own = values[entity];
+  if (Array.isArray(own)) return sizesOf(own)[property];
   return own === null || typeof own !== "object" ? own : own[property];
 }

@@ -83,15 +83,18 @@ def _view(reader: Reader, context: Context, entity: str, book: Book) -> Inspecto
 
 
 def _knobs(reader: Reader, context: Context) -> list[Knob]:
-    """Knobs of the entity; the system also has those of what the graph does not draw, but for
-    those of units where there are several: the Knobs page names them."""
+    """Knobs of the entity, or those of its unit where it has none; the system also has those of
+    what the graph does not draw, but for those of units where there are several: the Knobs page
+    names them."""
     node = node_of(context)
     book = Book(reader.entities(context.run_id, context.batch))
     drawn = {entity.id for entity in book.values() if entity.kind in ("operator", "queue")}
     knobs = reader.knobs(context.run_id, context.batch)
     shared = {""} if len({knob.scope for knob in knobs} - {""}) > 1 else {k.scope for k in knobs}
     if node != SYSTEM:
-        return ranked(knob for knob in knobs if knob.entity == node)
+        own = [knob for knob in knobs if knob.entity == node]
+        unit = book[node].unit_id if node in book else ""
+        return ranked(own or [knob for knob in knobs if unit and knob.scope == unit])
     return ranked(knob for knob in knobs if knob.entity not in drawn and knob.scope in shared)
 
 

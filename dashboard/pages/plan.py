@@ -15,22 +15,24 @@ from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.formats import Format
 from dashboard.components.links import jump
 from dashboard.components.panels import panel, save_svg, twinned
-from dashboard.components.rows import CellData, RowTable, TableColumn, live
+from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.inspector import draw_inspector, inspector_key
+from dashboard.pages.plan_tables import draw_tables
 from dashboard.services import Services
 from dashboard.views import plan as views
+from dashboard.views import plan_parts as parts
 from dashboard.views.book import SYSTEM
-from dashboard.views.plan import PlanStep
 from storage.reader import Reader
 from storage.rows import SeriesData
 from storage.vocabulary.records import Batch, Entity, PlanVersion
 
 GRAPH: Final = "plan-graph"
 HEADLINE: Final = "plan-headline"
+CHOICES: Final = "plan-choices"
 STEPS: Final = "plan-steps"
 RECENT: Final = "plan-recent"
 INSPECTOR: Final = "plan-inspector"
@@ -58,10 +60,16 @@ CHARTS: Final = (
 
 
 class Facts(NamedTuple):
-    """What the page reads for one moment. plan: of all units; units: (title, plan) of each."""
+    """What the page reads for one moment. plan: what is shown, of all units or of one, perhaps only
+    what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
+    version: of the plan of all units; outputs: to choose from; shared: node -> outputs."""
 
     plan: PlanVersion | None
     units: list[tuple[str, PlanVersion]]
+    titles: dict[str, str]
+    version: int
+    outputs: list[parts.OutputChoice]
+    shared: dict[str, list[str]]
     values: dict[str, dict[str, float | None]]
     series: dict[tuple[str, str], SeriesData]
     entities: dict[str, Entity]
@@ -73,15 +81,24 @@ def read(reader: Reader, context: Context) -> Facts:
     run, at = context.run_id, context.batch
     titles = {unit.id: unit.title for unit in reader.units(run, at)}
     plans = reader.plans_at(run, at) or {one.unit_id: one for one in reader.plans(run)[:1]}
-    units = [(titles.get(unit, ""), plan) for unit, plan in plans.items()]
-    plan = views.whole(units)
+    wanted = context.moment.unit
+    shown = {wanted: plans[wanted]} if wanted in plans else plans
+    units = [(titles.get(unit, ""), plan) for unit, plan in shown.items()]
+    plan, version = views.whole(units), sum(one.version for one in plans.values())
+    outputs = parts.outputs_of(plan, context.moment.show)
+    shared = {} if plan is None else parts.shared_by(plan)
+    if plan is not None and context.moment.show:
+        plan = parts.leading_to(plan, context.moment.show)
+        units = [(title, parts.leading_to(one, context.moment.show)) for title, one in units]
     keys = [] if plan is None else [(node.entity, node.spark) for node in views.plan_nodes(plan)]
     keys += [(SYSTEM, chart.property) for chart in CHARTS]
     since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at)
     entities = {entity.id: entity for entity in reader.entities(run, at)}
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
-    return Facts(plan, units, reader.values(run, at), series, entities, batches)
+    titles = {unit: titles.get(unit, unit) for unit in plans}
+    values = reader.values(run, at)
+    return Facts(plan, units, titles, version, outputs, shared, values, series, entities, batches)
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -93,7 +110,8 @@ def layout(context: Context, services: Services) -> Component:
         )
     facts = read(services.reader, context)
     headline = html.Span(_headline(context, facts), id=HEADLINE)
-    steps = html.Div(_tables(facts), id=STEPS)
+    steps = html.Div(draw_tables(facts), id=STEPS)
+    choices = html.Div(_choices(context, facts), id=CHOICES)
     recent = html.Div(_recent_table(facts), id=RECENT)
     charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
     inspector = draw_inspector(services, context)
@@ -101,6 +119,7 @@ def layout(context: Context, services: Services) -> Component:
         [
             html.Div(
                 [
+                    choices,
                     twinned(
                         "Plan",
                         _graph(context, facts),
@@ -132,6 +151,7 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         *(Output(GRAPH, name) for name in ("plan", "values", "sparks", "batch", "selected")),
         Output(HEADLINE, "children"),
+        Output(CHOICES, "children"),
         Output(STEPS, "children"),
         Output(RECENT, "children"),
         *(Output(chart.id, "points") for chart in CHARTS),
@@ -141,7 +161,12 @@ def register(app: Dash, services: Services) -> None:
     def _follow(data: dict[str, Any] | None) -> tuple[Any, ...]:
         context = _shown(services, data)
         facts = read(services.reader, context)
-        texts = (_headline(context, facts), _tables(facts), _recent_table(facts))
+        texts = (
+            _headline(context, facts),
+            _choices(context, facts),
+            draw_tables(facts),
+            _recent_table(facts),
+        )
         charts = (_points(chart, facts) for chart in CHARTS)
         return (*_graph_properties(context, facts), *texts, *charts)
 
@@ -168,7 +193,7 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
-    graph = views.graph_plan(context.run_id, facts.plan)
+    graph = views.graph_plan(context.run_id, facts.plan, facts.version, facts.shared)
     sparks = {
         node.id: views.spark(facts.series.get((node.entity, node.spark)))
         for node in ([] if facts.plan is None else views.plan_nodes(facts.plan))
@@ -179,6 +204,35 @@ def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
 
 def _graph(context: Context, facts: Facts) -> Component:
     return PlanDrawing(GRAPH, *_graph_properties(context, facts))
+
+
+#: Outputs one can choose from at once; of more, one is chosen on the Results page.
+_MOST_OUTPUTS: Final = 40
+
+
+def _choices(context: Context, facts: Facts) -> list[Component]:
+    """Links to the plan of one unit, and to what leads to one output of what is shown."""
+    found: list[Component] = []
+    if len(facts.titles) > 1:
+        here = context.moment.unit if context.moment.unit in facts.titles else ""
+        units = {"": "All units", **facts.titles}
+        chips = [
+            _chip(context, words, unit == here, unit=unit, show="") for unit, words in units.items()
+        ]
+        found.append(html.Nav(chips, className="pw-chips", **attrs(aria_label="Units")))
+    if facts.outputs:
+        narrowed = any(one.chosen for one in facts.outputs)
+        shown = facts.outputs[:_MOST_OUTPUTS]
+        shown += [one for one in facts.outputs[_MOST_OUTPUTS:] if one.chosen]
+        chips = [_chip(context, "All of it", not narrowed, show="")]
+        chips += [_chip(context, one.name, one.chosen, show=one.id) for one in shown]
+        found.append(html.Nav(chips, className="pw-chips", **attrs(aria_label="Outputs")))
+    return found
+
+
+def _chip(context: Context, words: str, here: bool, **target: str) -> Component:
+    current = attrs(aria_current="true" if here else None)
+    return jump(context, words, className="pw-chip-link", **target, **current)
 
 
 def _headline(context: Context, facts: Facts) -> Any:
@@ -207,110 +261,6 @@ def _chart(chart: Chart, facts: Facts) -> Component:
     return HistoryChart(
         chart.id, chart.title, SYSTEM, chart.property, points, chart.unit, chart.form
     )
-
-
-_STEP_COLUMNS: Final = (
-    TableColumn("#", "int", hint="place in the order of the plan"),
-    TableColumn("drop probability", "pct", hint="P(dropped | reached)"),
-    TableColumn("reached", "int", "tuples", "tuples of the batch that visited it"),
-    TableColumn("dropped here", "pct", hint="share of the batch's tuples dropped here"),
-    TableColumn("alive after", "pct", hint="share of the batch's tuples alive after it"),
-)
-_QUEUE: Final = TableColumn("queue", "int", "tuples")
-_CONSTRUCT_COLUMNS: Final = (
-    TableColumn("Construct"),
-    *_STEP_COLUMNS,
-    TableColumn("visits", "pct", hint="share of all visits"),
-    _QUEUE,
-    TableColumn("regions", "int"),
-    TableColumn("queries", "int"),
-)
-_FILTER_COLUMNS: Final = (
-    TableColumn("Filter"),
-    *_STEP_COLUMNS,
-    TableColumn("share of cost", "pct", hint="share of all time spent on filters"),
-    _QUEUE,
-    TableColumn("cost", "f3", "us", "of one tuple"),
-    TableColumn("kind"),
-)
-
-
-def _tables(facts: Facts) -> list[Component]:
-    return [*_steps_tables(facts), *_parts_table(facts)]
-
-
-def _steps_tables(facts: Facts) -> list[Component]:
-    """A table for each unit, named after it where there are several."""
-    several = len(facts.units) > 1
-    return [_steps_table(facts, plan, title if several else "") for title, plan in facts.units]
-
-
-def _steps_table(facts: Facts, plan: PlanVersion, unit: str) -> Component:
-    rows = views.steps(plan, facts.values, facts.entities)
-    filters = bool(rows) and rows[0].word == "filter"
-    cells = [[*_step_cells(row), *(_filter_cells(row) if filters else _sizes(row))] for row in rows]
-    marks = [attrs(data_pw_node=row.entity) for row in rows]
-    what = "Filters" if filters else "Constructs"
-    columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
-    words = f"{what} of the plan, in its order"
-    return RowTable(f"{unit}: {words}" if unit else words, columns, cells, attributes=marks)
-
-
-_PART_COLUMNS: Final = (
-    TableColumn("Part"),
-    TableColumn("kind"),
-    TableColumn("what"),
-    TableColumn("reached", "int", "tuples", "tuples of the batch that visited it"),
-    TableColumn("reads"),
-    TableColumn("read by"),
-)
-
-
-def _parts_table(facts: Facts) -> list[Component]:
-    """The second table of a plan that is more than a chain."""
-    parts = [] if facts.plan is None else views.other_parts(facts.plan)
-    if not parts:
-        return []
-    rows: list[list[CellData]] = [
-        [
-            node.name,
-            node.word,
-            node.note or "",
-            live(
-                node.id,
-                "reached_tuples",
-                facts.values.get(node.id, {}).get("reached_tuples"),
-                "int",
-            ),
-            ", ".join(before),
-            ", ".join(after),
-        ]
-        for node, before, after in parts
-    ]
-    marks = [attrs(data_pw_node=node.id) for node, _, _ in parts]
-    return [RowTable("Other parts of the plan", _PART_COLUMNS, rows, attributes=marks)]
-
-
-def _step_cells(row: PlanStep) -> list[CellData]:
-    return [
-        row.attribute,
-        row.position,
-        live(row.entity, "drop_prob", row.drop, "pct"),
-        live(row.entity, "reached_tuples", row.reached, "int"),
-        row.dropped,
-        live(row.entity, "survival_prob", row.survival, "pct"),
-        row.visits,
-        row.queue,
-    ]
-
-
-def _sizes(row: PlanStep) -> list[CellData]:
-    return [row.n_regions, row.n_queries]
-
-
-def _filter_cells(row: PlanStep) -> list[CellData]:
-    where = "comparison" if row.native else "function"
-    return [live(row.entity, "cost_us", row.cost, "f3"), where]
 
 
 _BATCH_COLUMNS: Final = (

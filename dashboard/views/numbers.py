@@ -12,6 +12,7 @@ FORMS: dict[str, Format] = {
     "prob": "pct",
     "tuples": "int",
     "tuples/s": "si",
+    "bytes": "si",
     "ms": "ms",
     "visits/tuple": "f2",
     "decisions": "int",

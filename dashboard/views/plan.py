@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from dashboard.components.kinds import NATIVE, Card, node_kind
+from dashboard.components.kinds import LADDER, NATIVE, Card, node_kind
 from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import known
 from storage.rows import SeriesData
@@ -14,8 +14,14 @@ from storage.vocabulary.records import Entity, PlanVersion
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 SPARK_POINTS: Final = 24
-#: Entities of these kinds have one number, see :func:`size_of`.
+#: Entities of these kinds have one number, or the few of :data:`SHAPES`; see :func:`sizes_of`.
 SIZED: Final = ("queue", "synopsis", "store", "cache")
+#: What is told of queues and stores that have more than a size; assets/modules/points.js has the
+#: same names.
+SHAPES: Final = (
+    ("flow_tuples", "queue_peak_tuples", "size_tuples"),
+    ("size_tuples", "saved_bytes"),
+)
 #: Properties of source and output where a run has one of each: they are those of the system.
 _WHOLE: Final[Mapping[Card, str]] = {"source": "tuples_per_s", "output": "n_matched"}
 _SPARKS: Final[Mapping[Card, str]] = {
@@ -52,6 +58,7 @@ class PlanStep(NamedTuple):
 class Node(NamedTuple):
     """A node of the plan as the graph draws it.
 
+    shared: names of the outputs that have it in common.
     role: what its card shows. name: without the sign; word: what it is. title: its label in full.
     entity: whose values it shows. spark: property of ``entity`` that its sparkline follows.
     position: place in the order of the plan, for steps. unit, lanes, note: as recorded, or None.
@@ -70,22 +77,32 @@ class Node(NamedTuple):
     unit: str | None = None
     lanes: int | None = None
     note: str | None = None
+    shared: tuple[str, ...] | None = None
 
 
-def graph_plan(run_id: str, plan: PlanVersion | None) -> dict[str, Any]:
+def graph_plan(
+    run_id: str,
+    plan: PlanVersion | None,
+    version: int | None = None,
+    shared: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
     """The plan as the graph draws it: any graph without a circle, nodes in an order of its flow.
 
-    band: its steps all look at every tuple. Filters that compare are of kind NATIVE, the others
-    call functions or look into windows.
+    version: of the plan of the whole run, when this is a part of it. shared: node -> the outputs
+    that have it in common. band: its steps all look at every tuple. Filters that compare are of
+    kind NATIVE, the others call functions or look into windows.
     """
     if plan is None:
         empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": [], "kinds": {}}
         return {"run": run_id, "version": 0, "hash": "", "kind": "", "band": False, **empty}
-    nodes = plan_nodes(plan)
+    nodes = [
+        node._replace(shared=tuple((shared or {}).get(node.id, ())) or None)
+        for node in plan_nodes(plan)
+    ]
     kinds = _kinds(nodes)
     return {
         "run": run_id,
-        "version": plan.version,
+        "version": plan.version if version is None else version,
         "hash": plan.hash,
         "kind": plan.kind,
         "band": plan.kind == "no early drop",
@@ -176,7 +193,13 @@ def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) ->
 def _kinds(nodes: Sequence[Node]) -> dict[str, dict[str, str]]:
     """Kind -> what its nodes have in common."""
     return {
-        node.kind: {"role": node.role, "sign": node.sign, "word": node.word, "spark": node.spark}
+        node.kind: {
+            "role": node.role,
+            "sign": node.sign,
+            "word": node.word,
+            "spark": node.spark,
+            **({"icon": icon} if (icon := node_kind(node.kind).icon) else {}),
+        }
         for node in reversed(nodes)
     }
 
@@ -189,13 +212,13 @@ def _sent(node: Node, common: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _signs(nodes: Sequence[Node]) -> list[list[str]]:
-    """[sign, what it stands for] of the signs that need a word."""
+    """[sign, what it stands for, icon, a sentence] of the signs that need a word."""
     if any(node.kind == NATIVE or node.kind == "filter" for node in nodes):
-        return [["σ", "comparison"], ["ƒ", "function"]]
-    others = {
-        node.sign: node.word for node in nodes if node.role not in ("source", "step", "output")
-    }
-    return [[sign, word] for sign, word in others.items()]
+        return [["σ", "comparison", "", ""], ["ƒ", "function", "", ""]]
+    others = dict.fromkeys(n.kind for n in nodes if n.role not in ("source", "step", "output"))
+    found = [node_kind(kind) for kind in others]
+    signs = [[one.sign, one.word, one.icon, one.about] for one in found]
+    return [*signs, ["", "queue", LADDER, "what waits between two"]] if signs else []
 
 
 def size_of(own: Mapping[str, float | None]) -> float | None:
@@ -203,13 +226,21 @@ def size_of(own: Mapping[str, float | None]) -> float | None:
     return own.get("flow_tuples", own.get("size_tuples"))
 
 
+def sizes_of(own: Mapping[str, float | None]) -> float | list[float | None] | None:
+    """Its size, or all that :data:`SHAPES` tells of it."""
+    for shape in SHAPES:
+        if all(name in own for name in shape):
+            return [own[name] for name in shape]
+    return size_of(own)
+
+
 def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, Any]:
-    """Values of a batch shaped as the live delta: what has a size only is a bare number."""
+    """Values of a batch shaped as the live delta: sizes are bare numbers or lists of them."""
     shaped: dict[str, Any] = {}
     for entity, properties in values.items():
         kind = entities[entity].kind if entity in entities else ""
         if kind in SIZED:
-            shaped[entity] = size_of(properties)
+            shaped[entity] = sizes_of(properties)
         elif kind in ("system", "operator"):
             shaped[entity] = dict(properties)
     return shaped

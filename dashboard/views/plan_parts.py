@@ -1,0 +1,68 @@
+"""A part of a plan: what leads to one of its outputs, and what several of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from dashboard.components.kinds import node_kind
+from storage.vocabulary.records import PlanVersion
+
+
+class OutputChoice(NamedTuple):
+    """An output of a plan. id: of its node; chosen: the plan is narrowed to what leads to it."""
+
+    id: str
+    name: str
+    chosen: bool
+
+
+def outputs_of(plan: PlanVersion | None, chosen: str | None) -> list[OutputChoice]:
+    """The outputs one can choose from, by name; [] for a plan with one only."""
+    nodes = [] if plan is None else plan.graph.get("nodes", [])
+    found = [node for node in nodes if node_kind(str(node["role"])).card == "output"]
+    choices = [OutputChoice(str(n["id"]), str(n["name"]), n["id"] == chosen) for n in found]
+    return sorted(choices, key=lambda one: one.name) if len(choices) > 1 else []
+
+
+def leading_to(plan: PlanVersion, output: str) -> PlanVersion:
+    """The part of a plan that an output's tuples pass, with the state that is read there; all of it
+    where it has no such node."""
+    if output not in {node["id"] for node in plan.graph.get("nodes", [])}:
+        return plan
+    kept = {output} | _behind(plan, output)
+    nodes = [node for node in plan.graph["nodes"] if node["id"] in kept]
+    edges = [e for e in plan.graph["edges"] if e["source"] in kept and e["target"] in kept]
+    order = tuple(entity for entity in plan.order if entity in kept)
+    graph = {"nodes": nodes, "edges": edges}
+    return replace(plan, order=order, graph=graph, hash=f"{plan.hash}>{output}")
+
+
+def shared_by(plan: PlanVersion) -> dict[str, list[str]]:
+    """Node -> names of the outputs it leads to, for what leads to several, sources left out."""
+    nodes: Sequence[Mapping[str, Any]] = plan.graph.get("nodes", [])
+    cards = {str(node["id"]): node_kind(str(node["role"])).card for node in nodes}
+    names = {str(node["id"]): str(node["name"]) for node in nodes}
+    found: dict[str, list[str]] = {}
+    for output in sorted(
+        (id for id, card in cards.items() if card == "output"), key=names.__getitem__
+    ):
+        for id in _behind(plan, output):
+            found.setdefault(id, []).append(names[output])
+    return {id: to for id, to in found.items() if len(to) > 1 and cards.get(id) != "source"}
+
+
+def _behind(plan: PlanVersion, node: str) -> set[str]:
+    """All that a node takes from or looks into, however far away."""
+    before: dict[str, list[str]] = {}
+    for edge in plan.graph.get("edges", []):
+        before.setdefault(edge["target"], []).append(edge["source"])
+    found: set[str] = set()
+    open_ends = [node]
+    while open_ends:
+        for other in before.get(open_ends.pop(), ()):
+            if other not in found:
+                found.add(other)
+                open_ends.append(other)
+    return found
