@@ -13,6 +13,8 @@ from backend.operators.contract import BatchResult, InputResult, Match
 from backend.operators.network.reports import NetworkReport
 from storage.vocabulary.kinds import InputState
 from storage.vocabulary.records import (
+    SIGN,
+    TAU,
     Batch,
     Entity,
     InputBatch,
@@ -25,9 +27,8 @@ from storage.vocabulary.records import (
 
 #: The last matched tuples kept per batch and query.
 RECENT_PER_QUERY: Final = 5
-#: In an element of an answer: its timestamp, in ticks, and its sign, +1 or -1.
-TAU: Final = "_tau"
-SIGN: Final = "_sign"
+#: The last elements of an answer kept per batch: small relations can be told from them.
+RECENT_ELEMENTS: Final = 20
 
 
 def knob_rows(
@@ -141,7 +142,7 @@ def _elements(report: NetworkReport) -> list[ResultTuple]:
             (query,),
         )
         for query, elements in report.recent.items()
-        for one in elements[-RECENT_PER_QUERY:]
+        for one in elements[-RECENT_ELEMENTS:]
     ]
 
 

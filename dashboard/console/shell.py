@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TextIO
 
 from dashboard.console.client import ApiClient, Unanswered
+from storage.vocabulary.records import SIGN, TAU
 
 #: A change is answered at a batch boundary; how long to wait for it.
 ANSWER_S: Final = 15.0
@@ -219,8 +220,8 @@ def _cell(value: Any) -> str:
 def result_line(row: Mapping[str, Any]) -> str:
     """A result: batch, sign and time where it has them, values, queries."""
     values = dict(row["values"])
-    sign = {1: "+", -1: "−"}.get(values.pop("_sign", 0), " ")
-    tau = values.pop("_tau", None)
+    sign = {1: "+", -1: "−"}.get(values.pop(SIGN, 0), " ")
+    tau = values.pop(TAU, None)
     shown = ", ".join(f"{name}={_cell(value)}" for name, value in values.items())
     when = "" if tau is None else f" @{tau}"
     return f"{sign} batch {row['batch']}{when}  {' '.join(row['query_ids'])}: {shown}"

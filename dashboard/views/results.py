@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from storage.rows import StoredMisfit, StoredResult
-from storage.vocabulary.records import Command, Entity, Run
+from storage.vocabulary.records import SIGN, TAU, Command, Entity, Run
 
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 
@@ -33,6 +33,9 @@ class QueryRow(NamedTuple):
     attributes, filters: (entity, name) of the constructs it visits, of its filters. unit: title of
     the unit that runs it, '' where a run has only one.
 
+    answers: 'a stream' or 'a relation' of elements with signs, '' for a query that selects tuples;
+    output: its node in the plan, and unit_id: the unit of that.
+
     pending: the request under way for it, '' when there is none.
     """
 
@@ -48,6 +51,9 @@ class QueryRow(NamedTuple):
     pending: str
     filters: tuple[tuple[str, str], ...] = ()
     unit: str = ""
+    answers: str = ""
+    output: str = ""
+    unit_id: str = ""
 
 
 class RequestRow(NamedTuple):
@@ -69,7 +75,7 @@ class TuplesView(NamedTuple):
     """The last tuples of a query, newest first, as text (None = NULL).
 
     numeric: which columns hold numbers. batches: of each tuple. also: the other queries each
-    satisfies.
+    satisfies. signs, taus: of elements of an answer, [] for tuples that were selected.
     """
 
     query: str
@@ -78,6 +84,8 @@ class TuplesView(NamedTuple):
     rows: list[list[str | None]]
     batches: list[int]
     also: list[list[str]]
+    signs: list[int]
+    taus: list[int]
 
 
 class ResultsView(NamedTuple):
@@ -112,11 +120,16 @@ def build_results(
     system = values.get("system", {})
     n_tuples = system.get("tuples_total")
     steps = {(e.role, e.name): e.id for e in entities}
+    outputs = {(e.unit_id, e.query): e.id for e in entities if e.role == "output" and e.query}
     living = [entity for entity in entities if entity.kind == "query" and _lives(entity, batch)]
     absent = 0.0 if len(living) <= ALL_RECORDED else None
     rows = [
         _query_row(entity, values.get(entity.id, {}), n_tuples, pending, absent, steps, title)
         for entity in living
+    ]
+    rows = [
+        row._replace(output=outputs.get((entity.unit_id, entity.name), ""), unit_id=entity.unit_id)
+        for row, entity in zip(rows, living, strict=True)
     ]
     rows.sort(key=lambda row: (-(row.total or 0), row.name))
     return ResultsView(
@@ -154,18 +167,36 @@ def build_tuples(
 ) -> TuplesView:
     """The query's tuples in schema order. results: newest first; other queries' drop out."""
     mine = [result for result in results if query in result.query_ids]
-    types = {str(name): str(kind) for name, kind in schema or ()}
-    columns = list(types)
-    extra = {key: None for result in mine for key in result.values if key not in columns}
-    columns += list(extra)
+    signed = any(SIGN in result.values for result in mine)
+    types = {} if signed else {str(name): str(kind) for name, kind in schema or ()}
+    known = [*types, SIGN, TAU]
+    extra = {key: None for result in mine for key in result.values if key not in known}
+    columns = [*types, *extra]
     return TuplesView(
         query=query,
         columns=columns,
-        numeric=[types.get(column, "") in _NUMBERS for column in columns],
+        numeric=[
+            types.get(column, "") in _NUMBERS or (signed and _all_numbers(column, mine))
+            for column in columns
+        ],
         rows=[[cell_text(result.values.get(column)) for column in columns] for result in mine],
         batches=[result.batch for result in mine],
         also=[[name for name in result.query_ids if name != query] for result in mine],
+        signs=[whole_of(result, SIGN) for result in mine] if signed else [],
+        taus=[whole_of(result, TAU) for result in mine] if signed else [],
     )
+
+
+def whole_of(result: StoredResult, name: str) -> int:
+    """The sign or the timestamp of an element of an answer."""
+    value = result.values[name]
+    return value if isinstance(value, int) else 0
+
+
+def _all_numbers(column: str, results: Sequence[StoredResult]) -> bool:
+    found = [result.values.get(column) for result in results]
+    numbers = [value for value in found if type(value) in (int, float)]
+    return bool(numbers) and len(numbers) == sum(value is not None for value in found)
 
 
 def pick(view: ResultsView, wanted: str | None, other: bool = True) -> str | None:
@@ -238,6 +269,7 @@ def _query_row(
     name) -> entity."""
     properties = entity.properties or {}
     total = counts.get("matched_total", 0.0) if n_tuples is not None else None
+    answers = str(properties.get("answers") or "")
     return QueryRow(
         entity=entity.id,
         name=entity.name,
@@ -246,11 +278,12 @@ def _query_row(
         duplicate_of=str(properties.get("duplicate_of") or ""),
         attributes=_visited(properties.get("attributes"), "selection", steps),
         total=total,
-        share=total / n_tuples if total is not None and n_tuples else None,
+        share=total / n_tuples if total is not None and n_tuples and not answers else None,
         in_batch=counts.get("matched_tuples", absent) if n_tuples is not None else None,
         pending=pending.get(entity.name, ""),
         filters=_visited(properties.get("filters"), "filter", steps),
         unit=title(entity.unit_id),
+        answers=answers,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from storage.vocabulary.kinds import CommandState, EntityKind, InputState, RunState, Severity
 
@@ -293,10 +293,16 @@ class CommandAnswer:
     old_value: Json = None
 
 
+#: In the values of an element of an answer, under names no column can have: its timestamp (ticks)
+#: and its sign, +1 or -1.
+TAU: Final = "_tau"
+SIGN: Final = "_sign"
+
+
 @dataclass(frozen=True, slots=True)
 class ResultTuple:
-    """One recently matched tuple of an input: its columns by name, the queries it satisfies
-    (sorted)."""
+    """One recently matched tuple of an input, or element of an answer: its columns by name, the
+    queries it satisfies (sorted)."""
 
     values: Json
     query_ids: tuple[str, ...]

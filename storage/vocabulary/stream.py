@@ -80,5 +80,15 @@ STREAM: Final = Vocabulary(
             ("query",),
             "elements with sign + less those with sign - in the batch: how its answer grew",
         ),
+        "relation_tuples": Property(
+            "tuples",
+            ("query",),
+            "tuples in the relation it answers; not known of a query that an earlier run began",
+        ),
+        "answer_value": Property(
+            "",
+            ("query",),
+            "last numeric column of the newest element with sign + of the batch",
+        ),
     },
 )

@@ -27,10 +27,10 @@ def samples(
     chaining: Chaining,
     n_shards: int,
     seconds: float | None,
-    registered: Mapping[str, int],
+    sizes: Mapping[str, int | None],
 ) -> list[Sample]:
-    """All samples of a batch. seconds: since the batch before, None for the first; registered:
-    queries that answer, to the batch they are registered since."""
+    """All samples of a batch. seconds: since the batch before, None for the first; sizes: of what
+    each query that answers has answered so far, None = unknown."""
     found: list[Sample] = []
     busy = sum(one.busy_ns for one in report.operators.values())
     for stream, n in arrived(layout, report).items():
@@ -43,16 +43,27 @@ def samples(
         found += samples_of(layout.node(id), _special(layout, id, counts, chaining))
     for id, curve in report.queues.items():
         found += samples_of(layout.queue(id), _queue(curve, seconds))
-    for query in registered:
+    for query, size in sizes.items():
         n = report.answers.get(query, 0)
         found.append(Sample(layout.answer(query), "reached_tuples", n, "tuples"))
         found.append(Sample(layout.answer_queue(query), "flow_tuples", n, "tuples"))
         answer: Values = {
             "answer_tuples": (n, "tuples"),
             "net_tuples": (report.net.get(query, 0), "tuples"),
+            "relation_tuples": (None if layout.plan.answers[query].is_stream else size, "tuples"),
+            "answer_value": (_answer_value(report, query), ""),
         }
         found += samples_of(entity_id(layout.unit_id, "query", query), answer)
     return found + samples_of(unit_entity(layout.unit_id), _unit(layout, report, n_shards, busy))
+
+
+def _answer_value(report: NetworkReport, query: str) -> float | None:
+    """The last numeric column of the newest element with sign +."""
+    for one in reversed(report.recent.get(query, ())):
+        if one.sign > 0:
+            numbers = [v for v in one.values.values() if type(v) in (int, float)]
+            return float(numbers[-1]) if numbers else None
+    return None
 
 
 def _operator(counts: OperatorCounts, busy_ns: int, seconds: float | None) -> Values:

@@ -55,6 +55,11 @@ class RegisteredQuery(NamedTuple):
     query: ContinuousQuery
     since: int
 
+    @property
+    def start(self) -> tuple[str, int]:
+        """What makes it the same query as before."""
+        return self.query.name, self.since
+
 
 class NetworkUnit(PublishedUnit[AdoptNetwork]):
     """The network of all its queries."""
@@ -66,6 +71,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout = self._laid_out(self._queries, self._knobs)
+        self._sizes = {one.start: 0 for one in self._queries.values()}
         self._version, self._chaining = 0, Chaining()
         self._watch, self._profile = ChainWatch(), NetworkProfile()
         self._costs: dict[str, float] = {}
@@ -83,6 +89,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         batch = self._job.batch
         if state is None:
             return self._recorded([self._adopt(batch, "the queries the run begins with")])
+        self._sizes = {}
         evidence = state.plan.evidence
         if evidence["shards"] != self._knobs.shards:
             raise Refused(_fixed(evidence["shards"]))
@@ -108,6 +115,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._result, report = event.result, event.result.report
         before, self._last_ms = self._last_ms, event.ms
         self._seconds = None if before is None else (event.ms - before) / 1e3
+        for start in self._sizes:
+            self._sizes[start] += report.net.get(start[0], 0)
         self._profile.ran(report.operators)
         self._recalibrate()
         n = sum(arrived(self.layout, report).values())
@@ -143,6 +152,12 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             start = event.batch_id if known is None or is_new else known.since
             queries[query.name] = RegisteredQuery(query, start)
         self.layout = self._laid_out(queries, self._knobs)
+        known_before = {one.start for one in self._queries.values()}
+        self._sizes = {
+            one.start: self._sizes.get(one.start, 0)
+            for one in queries.values()
+            if one.start in self._sizes or one.start not in known_before
+        }
         self._queries = queries
         return self._recorded([self._rechained(event.batch_id, event.reason)])
 
@@ -263,11 +278,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         return [*found, *(query_entity(id, query, "paused") for query in paused.values())]
 
     def _samples(self, result: UnitResult) -> list[Sample]:
-        registered = {name: one.since for name, one in self._queries.items()}
+        sizes = {name: self._sizes.get(one.start) for name, one in self._queries.items()}
         shards = self._knobs.shards
-        return samples(
-            self.layout, result.report, self._chaining, shards, self._seconds, registered
-        )
+        return samples(self.layout, result.report, self._chaining, shards, self._seconds, sizes)
 
     def _matrices(self) -> tuple[Matrix, ...]:
         profile, plan = self._profile, self.layout.plan

@@ -20,12 +20,15 @@ from dashboard.components.panels import panel
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
 from dashboard.context import Context
+from dashboard.panels.common.answer_parts import draw_answer, draw_tuples
+from dashboard.views.answers import AnswerView
 from dashboard.views.results import QueryRow, RequestRow, ResultsView, TuplesView, listed
 
 FORM: Final = "pw-query-form"
 FILTER: Final = "pw-query-filter"
 SHOWN_REQUESTS: Final = 6
 _NO_BATCH: Final = "no batch yet"
+_OF_ANSWERS: Final = "elements of an answer are no share of the tuples"
 _NOT_TOLD: Final = "not among the queries recorded with this batch"
 _MISFIT_COLUMNS: Final = (TableColumn("Raw text"), TableColumn("What does not fit"))
 _COLUMNS: Final = (
@@ -61,10 +64,14 @@ def draw_queries(
 
 
 def draw_query(
-    row: QueryRow | None, tuples: TuplesView | None, context: Context, reason: str
+    row: QueryRow | None,
+    tuples: TuplesView | None,
+    answer: AnswerView | None,
+    context: Context,
+    reason: str,
 ) -> Component:
-    """The chosen query: its text, what can be done with it, and its last tuples."""
-    if row is None or tuples is None:
+    """The chosen query: its text, what can be done with it, its answer and its last tuples."""
+    if row is None or tuples is None or answer is None:
         said = "There is no such query at this moment; those there are stand in the list."
         return panel("Last tuples", empty("No query", said))
     body = [
@@ -72,7 +79,8 @@ def draw_query(
             row.text, className="pw-cql", tabIndex=0, role="region", **attrs(aria_label="Its text")
         ),
         _facts(row, context),
-        _tuples(tuples),
+        *draw_answer(answer),
+        draw_tuples(tuples),
     ]
     return panel(row.name, body, actions=_actions(row, reason), note=_states(row))
 
@@ -161,7 +169,7 @@ def _query_cells(row: QueryRow, view: ResultsView, context: Context) -> list[Cel
         {"text": row.name, "jump": link, "title": row.text or row.name, "sub": row.unit},
         {"badges": _badges(row), "sort": row.state},
         total,
-        known(row.share, _NO_BATCH),
+        known(row.share, _OF_ANSWERS if row.answers else _NO_BATCH),
         known(row.in_batch, _NO_BATCH if row.total is None else _NOT_TOLD),
     ]
 
@@ -193,6 +201,11 @@ def _facts(row: QueryRow, context: Context) -> Component:
     for entity, name in () if row.filters else row.attributes:
         links += [jump(context, name, path="/matrix", node=entity), " "]
     words: list[Any] = [f"{show(row.total, 'int')} matches ({show(row.share, 'pct')})"]
+    if row.answers:
+        words = [f"{show(row.total, 'int')} elements so far · answers {row.answers}"]
+    if row.output:
+        to = {"path": "/plan", "unit": row.unit_id, "show": row.output, "node": ""}
+        words += [" · ", jump(context, "its plan", **to)]
     if links:
         words += [" · visits ", *links]
     if row.state == "contradictory":
@@ -216,29 +229,6 @@ def _actions(row: QueryRow, reason: str) -> list[Component]:
         )
         for action, words in (turn, ("remove", "Remove"))
     ]
-
-
-def _tuples(view: TuplesView) -> Component:
-    if not view.rows:
-        return html.P("No tuple has matched it up to this moment.", className="pw-dim")
-    kinds = zip(view.columns, view.numeric, strict=True)
-    columns = [
-        TableColumn("Batch", "int"),
-        *(TableColumn(name, "text" if number else None) for name, number in kinds),
-        TableColumn("Also satisfies"),
-    ]
-    rows: list[list[CellData]] = [
-        [batch, *(_value(*pair) for pair in zip(cells, view.numeric, strict=True)), ", ".join(also)]
-        for batch, cells, also in zip(view.batches, view.rows, view.also, strict=True)
-    ]
-    words = f"Its last {len(rows)} tuples, newest first (the last 20 of a query are kept)"
-    return RowTable(words, columns, rows, className="pw-tuples")
-
-
-def _value(cell: str | None, numeric: bool) -> CellData:
-    if cell is None:
-        return {"text": "NULL", "mark": "pw-null", "sort": None}
-    return {"text": cell, "sort": float(cell)} if numeric else cell
 
 
 def _request(one: RequestRow) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from dash import Input, html
@@ -22,8 +22,10 @@ from dashboard.panels.common.result_parts import (
 )
 from dashboard.panels.contract import Drawing, Panel, PanelScope, RunFacts, Sheet
 from dashboard.services import Services
+from dashboard.views.answers import CHANGES, AnswerView, build_answer
 from dashboard.views.book import Book
 from dashboard.views.results import (
+    QueryRow,
     ResultsView,
     TuplesView,
     build_results,
@@ -31,19 +33,26 @@ from dashboard.views.results import (
     pick,
 )
 from storage.reader import Reader
+from storage.rows import StoredResult
 
 N_TUPLES: Final = 20
 N_MISFITS: Final = 20
 N_COMMANDS: Final = 100
+#: Batches the chart of an answer shows.
+N_BATCHES: Final = 240
+#: What a query that keeps a relation up to date is said to answer.
+RELATION: Final = "a relation"
 
 
 class ResultsShown(NamedTuple):
-    """The queries at a moment, the one shown, and its last tuples. words: of the filter."""
+    """The queries at a moment, the one shown, its last tuples and its answer. words: of the
+    filter."""
 
     results: ResultsView
     query: str | None
     tuples: TuplesView | None
     words: str = ""
+    answer: AnswerView | None = None
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> ResultsShown | None:
@@ -70,7 +79,20 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ResultsShown |
     schemas = {one.name: one.schema for one in run.inputs}
     stream = found[0].input if found else ""
     schema = schemas.get(stream, next(iter(schemas.values()), []))
-    return ResultsShown(view, shown, build_tuples(shown, found, schema), words)
+    row = next(one for one in view.queries if one.name == shown)
+    tuples = build_tuples(shown, found, schema)
+    return ResultsShown(view, shown, tuples, words, _answer(reader, context, row, found))
+
+
+def _answer(
+    reader: Reader, context: Context, row: QueryRow, found: Sequence[StoredResult]
+) -> AnswerView:
+    run, batch = context.run_id, context.batch
+    keys = [(row.entity, name) for name in CHANGES]
+    since = None if batch is None else max(0, batch - N_BATCHES + 1)
+    series = reader.many_series(run, keys, since_batch=since, until_batch=batch)
+    values = reader.values(run, batch).get(row.entity, {})
+    return build_answer(row.entity, row.answers == RELATION, found, series, values)
 
 
 _OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
@@ -99,7 +121,7 @@ def draw_list(shown: ResultsShown, sheet: Sheet) -> Drawing:
 def draw_chosen(shown: ResultsShown, sheet: Sheet) -> Drawing:
     """The chosen query: text, actions, last tuples."""
     row = next((one for one in shown.results.queries if one.name == shown.query), None)
-    return Drawing(draw_query(row, shown.tuples, sheet.context, why_not(sheet)))
+    return Drawing(draw_query(row, shown.tuples, shown.answer, sheet.context, why_not(sheet)))
 
 
 def draw_asked(shown: ResultsShown, sheet: Sheet) -> Drawing:

@@ -1,0 +1,88 @@
+"""The answer of a query: its course, the relation now, and its last tuples with their signs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.drawn import HistoryChart
+from dashboard.components.formats import show
+from dashboard.components.rows import CellData, RowTable, TableColumn
+from dashboard.views.answers import AnswerView, RelationView
+from dashboard.views.results import TuplesView
+
+CHART: Final = "pw-query-course"
+_TITLES: Final = {"answer_tuples": "changes per batch", "matched_tuples": "matches per batch"}
+_PLUS: Final[CellData] = {"text": "+", "mark": "pw-sign-plus", "title": "came", "sort": 1}
+_MINUS: Final[CellData] = {"text": "−", "mark": "pw-sign-minus", "title": "went", "sort": -1}
+
+
+def draw_answer(view: AnswerView) -> list[Component]:
+    """A chart of the changes, and what is in the relation."""
+    parts: list[Component] = []
+    if view.points:
+        title = _TITLES[view.property]
+        parts.append(
+            HistoryChart(
+                CHART, title, view.entity, view.property, view.points, "tuples", "int", height=64
+            )
+        )
+    return [*parts, *([] if view.relation is None else [_relation(view.relation)])]
+
+
+def _relation(view: RelationView) -> Component:
+    size = "an unknown number of" if view.size is None else show(view.size, "int")
+    head = f"The relation now: {size} tuple{'' if view.size == 1 else 's'}"
+    said = "" if view.whole else _what_is_missing(view)
+    columns = [*(TableColumn(name) for name in view.columns), TableColumn("times", "int")]
+    rows: list[list[CellData]] = [[*map(_text, row), n] for row, n in view.rows]
+    parts: list[Any] = [html.H3(head)]
+    if said:
+        parts.append(html.P(said, className="pw-dim"))
+    if rows:
+        caption = "All of it" if view.whole else "In it for certain"
+        parts.append(RowTable(caption, columns, rows, className="pw-tuples pw-relation"))
+    return html.Div(parts)
+
+
+def _what_is_missing(view: RelationView) -> str:
+    why = "Only the last changes are kept"
+    if not view.rows:
+        return f"{why}; they do not tell what is in it."
+    return f"{why}; they tell of {show(view.n_known, 'int')} that are in it."
+
+
+def draw_tuples(view: TuplesView) -> Component:
+    """The last tuples, newest first; elements of an answer with sign and timestamp."""
+    if not view.rows:
+        return html.P("No tuple has matched it up to this moment.", className="pw-dim")
+    kinds = list(zip(view.columns, view.numeric, strict=True))
+    named = [TableColumn(name, "text" if number else None) for name, number in kinds]
+    cells = [[_value(*pair) for pair in zip(row, view.numeric, strict=True)] for row in view.rows]
+    rows: list[list[CellData]]
+    if view.signs:
+        hint = "timestamp, in ticks"
+        columns = [TableColumn("Batch", "int"), TableColumn("±"), TableColumn("τ", "int", "", hint)]
+        columns += named
+        signs = [_PLUS if sign > 0 else _MINUS for sign in view.signs]
+        heads = zip(view.batches, signs, view.taus, strict=True)
+        rows = [[*head, *own] for head, own in zip(heads, cells, strict=True)]
+    else:
+        columns = [TableColumn("Batch", "int"), *named, TableColumn("Also satisfies")]
+        both = zip(view.batches, cells, view.also, strict=True)
+        rows = [[batch, *own, ", ".join(also)] for batch, own, also in both]
+    what = "changes" if view.signs else "tuples"
+    words = f"Its last {len(rows)} {what}, newest first (the last 20 of a query are kept)"
+    return RowTable(words, columns, rows, className="pw-tuples")
+
+
+def _text(cell: str | None) -> CellData:
+    return {"text": "NULL", "mark": "pw-null", "sort": None} if cell is None else cell
+
+
+def _value(cell: str | None, numeric: bool) -> CellData:
+    if cell is None or not numeric:
+        return _text(cell)
+    return {"text": cell, "sort": float(cell)}

@@ -1,0 +1,96 @@
+"""The relation a query answers, as far as its last changes tell, and how its answer went on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple, TypeAlias
+
+from dashboard.views.numbers import known
+from dashboard.views.plan import points
+from dashboard.views.results import cell_text, whole_of
+from storage.rows import SeriesData, StoredResult
+from storage.vocabulary.records import SIGN, TAU
+
+#: What a query did batch by batch: elements of an answer, or tuples that were selected.
+CHANGES: Final = ("answer_tuples", "matched_tuples")
+SIZE: Final = "relation_tuples"
+Row: TypeAlias = tuple[str | None, ...]
+
+
+class RelationView(NamedTuple):
+    """Tuples that are in the relation for certain, and how often. size: of the relation, None =
+    not known. whole: these are all."""
+
+    columns: list[str]
+    rows: list[tuple[Row, int]]
+    size: int | None
+    whole: bool
+
+    @property
+    def n_known(self) -> int:
+        """Tuples that are in it for certain."""
+        return sum(n for _, n in self.rows)
+
+
+class AnswerView(NamedTuple):
+    """How an answer went on. property: of the query; points: (batch, value). relation: None for a
+    stream."""
+
+    entity: str
+    property: str
+    points: list[tuple[int, float | None]]
+    relation: RelationView | None
+
+
+def build_answer(
+    entity: str,
+    is_relation: bool,
+    results: Sequence[StoredResult],
+    series: Mapping[tuple[str, str], SeriesData],
+    values: Mapping[str, float | None],
+) -> AnswerView:
+    """The answer of a query. results: newest first; values: of the query at the batch shown."""
+    name = next((one for one in CHANGES if (entity, one) in series), CHANGES[0])
+    size = values.get(SIZE)
+    relation = None
+    if is_relation:
+        told = _last_in_a_row(results, series.get((entity, CHANGES[0])))
+        relation = build_relation(told, int(size) if size is not None and known(size) else None)
+    return AnswerView(entity, name, points(series.get((entity, name))), relation)
+
+
+def build_relation(changes: Sequence[StoredResult], size: int | None) -> RelationView:
+    """What is in a relation after its last changes, newest first, none of them missing.
+
+    However often a tuple came more than it went since any of these changes, so often it is there
+    at least. When these come to as many as there are, they are all.
+    """
+    names = {name: None for one in changes for name in one.values if name not in (SIGN, TAU)}
+    columns, net, least = list(names), Counter[Row](), Counter[Row]()
+    for one in changes:
+        row = tuple(cell_text(one.values.get(name)) for name in columns)
+        net[row] += whole_of(one, SIGN)
+        least[row] = max(least[row], net[row])
+    found = [(row, n) for row, n in least.items() if n > 0]
+    found.sort(key=lambda one: tuple((cell is not None, cell or "") for cell in one[0]))
+    return RelationView(columns, found, size, size == sum(n for _, n in found))
+
+
+def _last_in_a_row(
+    results: Sequence[StoredResult], changed: SeriesData | None
+) -> list[StoredResult]:
+    """The newest results up to the first that is not stored. changed: elements a batch."""
+    n_of = {} if changed is None else dict(zip(changed.batch.tolist(), changed.value, strict=True))
+    newest = max((batch for batch, n in n_of.items() if n), default=None)
+    found: list[StoredResult] = []
+    for batch, group in groupby(results, key=lambda one: one.batch):
+        stored = list(group)
+        if batch != newest:
+            break
+        found += stored
+        if len(stored) < n_of.get(batch, 0):
+            break
+        newest = max((b for b, n in n_of.items() if n and b < batch), default=None)
+    return found
