@@ -225,4 +225,5 @@ def _others(values: Values, kinds: Mapping[str, str]) -> Iterable[tuple[str, Any
         if shown:
             yield entity, shown
     for entity, own in _of_kinds(values, kinds, "query").items():
-        yield entity, {"matched_total": rounded(own.get("matched_total"))}
+        answer = {name: rounded(own[name]) for name in ("answer_value",) if name in own}
+        yield entity, {"matched_total": rounded(own.get("matched_total")), **answer}

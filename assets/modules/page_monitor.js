@@ -1,5 +1,6 @@
-/* The Monitor page: what is picked in the field becomes a graph, by way of the address. */
-import { go } from "./moment.js";
+/* The Monitor page: what is picked in the field becomes a graph, by way of the address; so does a
+   graph's title. A query is registered by page_results.js. */
+import { go, moment } from "./moment.js";
 
 const FIELD = "pw-monitor-add";
 
@@ -11,4 +12,46 @@ document.addEventListener("input", (event) => {
   if (!picked) return;
   field.value = "";
   go({ show: picked.dataset.show });
+});
+
+/* A graph in the address with another title; see dashboard/views/monitor.py. Without a title it has
+   the name of what it shows.
+   @param {string} graph
+   @param {string} title */
+export function titled(graph, title) {
+  const [head, name] = [graph.slice(0, graph.lastIndexOf("|")), graph.slice(graph.lastIndexOf("|") + 1)];
+  const words = title.replace(/[~|=]/g, " ").trim();
+  return `${head}|${name.split("=")[0]}${words && `=${words}`}`;
+}
+
+/* The button of a graph turns its heading into a field until Enter, Escape or another focus. */
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element && event.target.closest("button[data-rename]");
+  if (!(button instanceof HTMLElement)) return;
+  const heading = button.parentElement.querySelector("h3");
+  const field = document.createElement("input");
+  field.className = "pw-input pw-graph-title";
+  field.setAttribute("aria-label", "Title of the graph");
+  field.value = heading.textContent;
+  heading.hidden = true;
+  heading.after(field);
+  field.select();
+  field.focus();
+  let over = false;
+  const end = (kept) => {
+    if (over) return;
+    over = true;
+    field.remove();
+    heading.hidden = false;
+    const graphs = (moment.show || "").split("~");
+    const place = Number(button.dataset.rename);
+    if (kept && graphs[place]) go({ show: graphs.map((graph, at) => (at === place ? titled(graph, field.value) : graph)).join("~") });
+    else button.focus();
+  };
+  field.addEventListener("keydown", (key) => {
+    key.stopPropagation();
+    if (key.key === "Enter") end(true);
+    if (key.key === "Escape") end(false);
+  });
+  field.addEventListener("blur", () => end(true));
 });

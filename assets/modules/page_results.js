@@ -4,8 +4,8 @@
    request itself came back with. */
 import { apiError, callApi, followCommand } from "./api.js";
 import { confirmed } from "./confirm.js";
-import { announce, byId, setText, toast } from "./core.js";
-import { known, refresh } from "./moment.js";
+import { announce, setText, toast } from "./core.js";
+import { go, known, moment, refresh } from "./moment.js";
 
 const WORDS = { pause: "Pause", resume: "Resume", remove: "Remove" };
 const BACK = { pause: "resume", resume: "pause" };
@@ -17,6 +17,7 @@ const say = (text) => {
   announce(text);
 };
 
+/* Ask the engine for a change of queries and say what became of it; done(): it was asked for. */
 async function request(method, path, body, words, done) {
   const run = known.run;
   if (!run) return;
@@ -31,18 +32,33 @@ async function request(method, path, body, words, done) {
   refresh(true);
   followCommand(run, answer.body.id, (command) => {
     const applied = command.state === "applied";
-    say(applied ? `${words}: applied at batch ${command.applied_batch}.` : `${words}: refused.`);
+    say(applied ? `${words}: applied at batch ${command.applied_batch}.` : `${words}: refused: ${command.answer}`);
   });
 }
 
-document.addEventListener("submit", (event) => {
-  if (event.target.id !== "pw-query-form") return;
-  event.preventDefault();
-  const name = byId("pw-query-name").value.trim();
-  const text = byId("pw-query-text").value.trim();
+/* Register the query of a form whose fields are called name and text; done(name): it was asked for. */
+function register(form, done) {
+  const name = form.elements.namedItem("name").value.trim();
+  const text = form.elements.namedItem("text").value.trim();
   if (!NAME.test(name)) say(`The name '${name}' is refused: allowed are a letter or _, then up to 63 letters, digits, _ . and -.`);
   else if (!text) say("Write the query first: Select * From … Where …");
-  else request("POST", "", { name, text }, `Register ${name}`, () => event.target.reset());
+  else request("POST", "", { name, text }, `Register ${name}`, () => done(name));
+}
+
+/* What follows a request of a form, by its id. */
+const FORMS = {
+  "pw-query-form": (form) => form.reset(),
+  "pw-monitor-query": (form, name) => {
+    form.reset();
+    go({ show: [moment.show, `@${name}|answer_value`].filter(Boolean).join("~") });
+  },
+};
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!(form.id in FORMS)) return;
+  event.preventDefault();
+  register(form, (name) => FORMS[form.id](form, name));
 });
 
 /* Removing asks first; pausing and resuming can be taken back. */

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dashboard.panels import agreedy, asc, common
+from dashboard.panels import agreedy, asc, common, stream
 from dashboard.panels.contract import Panel
 
-PANELS: Final[tuple[Panel[Any], ...]] = (*common.PANELS, *asc.PANELS, *agreedy.PANELS)
+PANELS: Final[tuple[Panel[Any], ...]] = (
+    *common.PANELS,
+    *asc.PANELS,
+    *agreedy.PANELS,
+    *stream.PANELS,
+)

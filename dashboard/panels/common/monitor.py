@@ -20,6 +20,10 @@ from storage.reader import Reader
 
 ADD: Final = "pw-monitor-add"
 CHOICES: Final = "pw-monitor-choices"
+ASK: Final = "pw-monitor-query"
+EXAMPLE: Final = (
+    "Select max(val) From SysStream [Range 10 seconds] Where prop = 'queue_peak_tuples'"
+)
 #: Batches a graph shows.
 BATCHES: Final = 600
 MAX_POINTS: Final = 240
@@ -30,15 +34,18 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> MonitorView:
     """The graphs that the address names, up to the moment."""
     run, at, show = context.run_id, context.batch, context.moment.show
     entities = Book(reader.entities(run, at))
-    keys = picked(show, entities)
+    asked = picked(show, entities)
+    keys = [one.key for one in asked]
     since = None if at is None else max(0, at - BATCHES)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at, max_points=MAX_POINTS)
-    return build_monitor(keys, bool(show), entities, reader.values(run, at), series)
+    return build_monitor(asked, bool(show), entities, reader.values(run, at), series)
 
 
 def draw(view: MonitorView, sheet: Sheet) -> Drawing:
     """The graphs side by side; the table twin: last, least, mean and most of each."""
-    cards = [_card(graph, place, sheet.context) for place, graph in enumerate(view.graphs)]
+    cards = [
+        _card(graph, place, sheet.context, sheet.locked) for place, graph in enumerate(view.graphs)
+    ]
     options = [
         html.Option(value=words, **attrs(data_show=show)) for words, show in view.choices.items()
     ]
@@ -50,7 +57,31 @@ def draw(view: MonitorView, sheet: Sheet) -> Drawing:
     return Drawing(body, table=_table(view), note=note)
 
 
-def _card(graph: Picked, place: int, context: Context) -> Component:
+def _renaming(graph: Picked) -> list[Component]:
+    """A button that asks for another title; graphs that nobody picked have none."""
+    if graph.place is None:
+        return []
+    label = attrs(aria_label=f"Rename the graph of {graph.title}", data_rename=graph.place)
+    return [html.Button("✎", type="button", className="pw-link pw-graph-rename", **label)]
+
+
+def _query(graph: Picked, locked: str) -> list[Component]:
+    """The query whose answer is drawn, and how to be rid of it."""
+    if not graph.query:
+        return []
+    button = html.Button(
+        "Remove the query",
+        type="button",
+        className="pw-button",
+        disabled=bool(locked),
+        title=locked or "Asks the engine to remove it; the graph stays until you remove that",
+        **attrs(data_query_action="remove", data_query=graph.query),
+    )
+    text = html.Code(graph.text, title=graph.text)
+    return [html.P([text, button], className="pw-graph-query")]
+
+
+def _card(graph: Picked, place: int, context: Context, locked: str) -> Component:
     remove = jump(
         context,
         "×",
@@ -69,9 +100,14 @@ def _card(graph: Picked, place: int, context: Context) -> Component:
         context.batch,
         HEIGHT,
     )
-    head = html.Header([html.H3(graph.whose, title=graph.meaning or None), remove])
+    title = html.H3(graph.whose, title=graph.meaning or None)
+    head = html.Header([title, *_renaming(graph), remove])
     body = chart if graph.points else html.P("No value is recorded yet.", className="pw-dim")
-    return html.Article([head, body], className="pw-monitor-graph", **attrs(aria_label=graph.title))
+    return html.Article(
+        [head, *_query(graph, locked), body],
+        className="pw-monitor-graph",
+        **attrs(aria_label=graph.title),
+    )
 
 
 def _table(view: MonitorView) -> Component:
@@ -106,7 +142,46 @@ def _controls(context: Context, services: Services) -> list[Component]:
         autoComplete="off",
     )
     label = html.Label("Add a graph", htmlFor=ADD, className="pw-sr")
-    return [html.Div([label, field], className="pw-graph-form")]
+    return [html.Div([label, field], className="pw-graph-form"), _asking(context, services)]
+
+
+def _asking(context: Context, services: Services) -> Component:
+    """The form that registers a query over SysStream and draws what it answers."""
+    name = dcc.Input(
+        id=f"{ASK}-name",
+        name="name",
+        className="pw-input",
+        placeholder="longest_queue",
+        autoComplete="off",
+    )
+    text = html.Textarea(
+        id=f"{ASK}-text",
+        name="text",
+        className="pw-input pw-cql-box",
+        placeholder=EXAMPLE,
+        spellCheck="false",
+        rows=2,
+    )
+    fields = [
+        html.Label("Name", htmlFor=f"{ASK}-name"),
+        name,
+        html.Label("CQL over SysStream", htmlFor=f"{ASK}-text"),
+        text,
+    ]
+    button = html.Button("Register and draw", type="submit", className="pw-button pw-primary")
+    said = html.Span("", id="pw-query-said", className="pw-dim", role="status")
+    form = html.Form(
+        [*fields, html.Div([button, said], className="pw-query-send")],
+        id=ASK,
+        className="pw-query-form",
+    )
+    about = html.P(
+        "SysStream(qid, eid, etype, prop, val) has all numbers of the run; a graph draws the last "
+        "column of what is new in the answer. The query runs with the run and is in its list.",
+        className="pw-dim",
+    )
+    words = html.Summary("Draw what a query answers")
+    return html.Details([words, about, form], className="pw-graph-asking")
 
 
 PANEL: Final = Panel(

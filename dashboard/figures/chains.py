@@ -1,0 +1,73 @@
+"""Progress charts: what is left of an element after how much work, and the chains over it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import plotly.graph_objects as go
+
+from dashboard.figures.theme import palette, template
+from dashboard.views.chains import ChainsView, PathChart
+
+HEIGHT: Final = 300
+_COLOURS: Final = ("blue", "teal", "violet", "orange", "cyan", "muted")
+_SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up", "x", "star")
+
+
+def draw_chains(view: ChainsView, theme: str | None = None) -> go.Figure:
+    """A line for each path; its chains straight across, dashed those now, dotted those before."""
+    colours = palette(theme)
+    figure = go.Figure()
+    for place, path in enumerate(view.paths):
+        ink = getattr(colours, _COLOURS[place % len(_COLOURS)])
+        figure.add_traces(_traces(path, place, ink))
+    figure.update_layout(
+        template=template(theme),
+        height=HEIGHT,
+        margin={"l": 64, "r": 16, "t": 8, "b": 40},
+        xaxis={
+            "title": {"text": "µs of work for each element that came", "standoff": 4},
+            "rangemode": "tozero",
+        },
+        yaxis={"title": {"text": "elements left of it", "standoff": 6}, "rangemode": "tozero"},
+        showlegend=True,
+        legend={"orientation": "v", "x": 1.01, "y": 1, "font": {"size": 11}},
+        uirevision="chains",
+    )
+    return figure
+
+
+def _traces(path: PathChart, place: int, ink: str) -> list[go.Scatter]:
+    group: dict[str, Any] = {"legendgroup": str(place)}
+    found = [
+        go.Scatter(
+            x=[time for time, _ in path.points],
+            y=[size for _, size in path.points],
+            text=["arrives", *(f"behind {name}" for name in path.operators)],
+            name=_short(f"path to {path.operators[-1]}"),
+            mode="lines+markers",
+            line={"color": ink, "width": 1.6},
+            marker={"symbol": _SYMBOLS[place % len(_SYMBOLS)], "size": 8},
+            hovertemplate="%{text}: %{y:.3~g} left after %{x:.3~g} µs<extra></extra>",
+            **group,
+        )
+    ]
+    for edges, dash, words in ((path.edges, "dash", "now"), (path.edges_before, "dot", "before")):
+        if edges:
+            found.append(
+                go.Scatter(
+                    x=[path.points[edge][0] for edge in edges],
+                    y=[path.points[edge][1] for edge in edges],
+                    name=f"its chains {words}",
+                    mode="lines",
+                    line={"color": ink, "dash": dash, "width": 2.4},
+                    hoverinfo="skip",
+                    showlegend=False,
+                    **group,
+                )
+            )
+    return found
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 30 else f"{name[:29]}…"

@@ -1,0 +1,52 @@
+"""What waited in queues as a figure: elements against the instants of a batch, stacked by queue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import plotly.graph_objects as go
+
+from dashboard.figures.theme import palette, template
+from dashboard.views.queue_curves import CurvesView
+
+HEIGHT: Final = 300
+_COLOURS: Final = ("blue", "teal", "violet", "orange", "cyan", "muted")
+#: Patterns tell apart what colours do not.
+_PATTERNS: Final = ("", "/", "x", ".", "\\", "-", "|", "+")
+
+
+def draw_curves(view: CurvesView, theme: str | None = None) -> go.Figure:
+    """Steps, as queues hold what they hold until somebody takes or adds; the fullest at the
+    bottom."""
+    colours = palette(theme)
+    figure = go.Figure()
+    for place, lane in enumerate(view.lanes):
+        ink = getattr(colours, _COLOURS[place % len(_COLOURS)])
+        figure.add_trace(
+            go.Scatter(
+                x=view.times,
+                y=lane.held,
+                name=lane.name,
+                stackgroup="queues",
+                mode="lines",
+                line={"shape": "hv", "width": 1.2, "color": ink},
+                fillpattern={"shape": _PATTERNS[place % len(_PATTERNS)], "size": 6},
+                hovertemplate="%{y:,.0f}",
+            )
+        )
+    figure.update_layout(
+        template=template(theme),
+        height=HEIGHT,
+        margin={"l": 64, "r": 16, "t": 8, "b": 40},
+        xaxis={"title": {"text": "instant of the batch, ticks", "standoff": 4}, "tickformat": "d"},
+        yaxis={
+            "title": {"text": "elements in queues", "standoff": 6},
+            "tickformat": "~s",
+            "rangemode": "tozero",
+        },
+        showlegend=True,
+        legend={"orientation": "v", "x": 1.01, "y": 1, "font": {"size": 11}},
+        hovermode="x unified",
+        uirevision="queue curves",
+    )
+    return figure
