@@ -33,8 +33,8 @@ Key = tuple[str, str]
 
 
 class Asked(NamedTuple):
-    """A graph as an address has it. told: the entity as it stands there; entity: its id; title: what
-    somebody called it, or ''."""
+    """A graph as an address has it. told: the entity as it stands there; entity: its id; title:
+    what somebody called it, or ''."""
 
     told: str
     entity: str
