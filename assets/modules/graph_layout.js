@@ -11,7 +11,7 @@
 /** @typedef {{id: string, role: string}} Node */
 /** @typedef {{places: Object<string, Rect>, band: Rect | null, width: number, height: number, lines: Object<string, Line>}} Layout */
 
-const CARD = { low: 128, high: 164, height: 88, state: 58 };
+const CARD = { low: 128, high: 164, height: 88, state: 58, store: 76 };
 const GAP = { low: 54, high: 96, row: 40, band: 14 };
 const PAD = 6;
 const BAND_TOP = 34;
@@ -118,7 +118,7 @@ const LAYERED = [
 const PILL = { LR: { width: 54, height: 40 }, TB: { width: 96, height: 26 } };
 const SHORT = 8; // how much shorter than an edge to an output the others are kept
 const SPACE = { LR: { nodesep: 24, edgesep: 14, ranksep: 16 }, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } };
-const STATE = { width: 118, gap: 14, row: 8 };
+const STATE = { width: 132, gap: 14, row: 8 };
 const TIP = 7; // the arrow's head
 
 export const isState = (role) => role === "synopsis" || role === "store";
@@ -148,7 +148,7 @@ function blocksOf({ nodes }, readers, way, card) {
   for (const { id, role } of nodes) {
     if (readers.has(id)) continue;
     const own = nodes.filter((node) => readers.get(node.id) === id).map((node) => node.id);
-    const parts = { [id]: { x: 0, y: 0, w: card, h: isState(role) ? CARD.state : CARD.height } };
+    const parts = { [id]: { x: 0, y: 0, w: card, h: isState(role) ? CARD[role === "store" ? "store" : "state"] : CARD.height } };
     own.forEach((state, row) => {
       const below = row * (CARD.state + STATE.row);
       const place = way === "LR" ? { x: 8, y: CARD.height + STATE.gap + below, w: card - 16 } : { x: card + STATE.gap, y: below, w: STATE.width };

@@ -42,7 +42,7 @@ function operatorTexts(node, facts) {
 function stateTexts(node, facts) {
   const { size, saved_bytes: saved } = sizesOf(facts.values[node.entity]);
   if (size === undefined) return { big: "", word: node.note || node.word, small: "" };
-  return { big: show(size, "si"), word: "tuples", small: saved === undefined ? node.note || "" : `−${show(saved, "si")}B` };
+  return { big: show(size, "si"), word: "tuples", small: saved === undefined ? node.note || "" : `sharing saves ${show(saved, "si")}B` };
 }
 
 const TEXTS = { source: sourceTexts, output: outputTexts, step: stepTexts, operator: operatorTexts, synopsis: stateTexts, store: stateTexts };
@@ -92,7 +92,7 @@ export function graphCard(node, options) {
       texts.big && h("tspan", { className: "pw-card-big" }, texts.big),
       h("tspan", { dx: texts.big ? 4 : 0 }, texts.big ? texts.word : fit(texts.word, w - 20, 6.4))
     ),
-    isState(node.role)
+    node.role === "synopsis"
       ? h("text", { className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, texts.small)
       : h("text", { className: "pw-card-line", x: 14, y: 58 }, fit(texts.small, w - (card ? 26 : 20), 6.4)),
     !isState(node.role) && h("polyline", { className: "pw-spark", points: spark, transform: "translate(14,65)" })
@@ -102,7 +102,7 @@ export function graphCard(node, options) {
 /* Sign or icon, the name, and how many outputs share it. */
 function nameOf(node, w) {
   const mark = node.shared ? 26 : 0;
-  const name = fit(node.name, w - 38 - mark);
+  const name = fit(node.name, w - (node.icon ? 54 : 38) - mark);
   const parts = [h("text", { key: "name", className: "pw-card-name", x: node.icon ? 31 : 14, y: 19 }, node.icon ? name : `${node.sign} ${name}`)];
   if (node.icon) parts.push(h("path", { key: "icon", className: "pw-card-icon", d: node.icon, transform: "translate(14,8) scale(0.54)" }));
   if (node.shared) {

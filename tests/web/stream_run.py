@@ -53,12 +53,17 @@ class StreamRun(EngineRun):
         for _ in range(n_batches):
             first = self.batch_id * SECONDS
             ticks = range(first, first + SECONDS)
-            trips = [_trip(t, n) for t in ticks for n in range(12 if t % SECONDS < 5 else 4)]
+            rides = [trip for t in ticks for trip in trips(t)]
             weather = [
                 {"t": t, "zone": t // 5 % 4, "rain": int(t // 10 % 3 == 0)} for t in ticks[::5]
             ]
-            self.batch({"Trips": trips, "Weather": weather})
+            self.batch({"Trips": rides, "Weather": weather})
         return self
+
+
+def trips(t: int) -> list[dict[str, Any]]:
+    """The trips of a tick."""
+    return [_trip(t, n) for n in range(12 if t % SECONDS < 5 else 4)]
 
 
 def _trip(t: int, n: int) -> dict[str, Any]:

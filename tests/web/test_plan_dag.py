@@ -1,31 +1,50 @@
-"""The plan graph of any shape: several sources, joins, shared stores, several outputs."""
+"""The plan graph of any shape: sources, joins, shared stores, several outputs, of a real run."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from storage.vocabulary.graph import NO_OPERATORS, PlanGraph
 from tests.web.conftest import OpenPage, until
-from tests.web.forged_dag import CHANGED, PARTS, READS, flows, record_dag
 from tests.web.site import Site
+from tests.web.stream_run import TEXTS, UNIT, StreamRun
 from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
 RUN = "dag"
 VIEWS = [("dark", 1440, 900), ("light", 1440, 900), ("dark", 1280, 720), ("light", 1280, 720)]
+#: Batches with stores that are shared; after them each synopsis has its own.
+SHARING = 4
 
 
 @pytest.fixture(scope="module", autouse=True)
-def dag(site: Site) -> None:
-    """The forged run."""
-    record_dag(site.writer, RUN, time.time() - 60)
+def run(site: Site) -> Iterator[StreamRun]:
+    """The run, sharing switched off at its end."""
+    made = StreamRun(site.path, RUN).seconds(SHARING)
+    made.ask("knob", {"knob": "sharing", "value": False, "scope": UNIT})
+    made.seconds(2)
+    yield made
+    made.close()
 
 
-def drawn(page: Page) -> Page:
-    expect(page.locator(".pw-card")).to_have_count(len(PARTS))
+def graph_at(run: StreamRun, batch: int) -> PlanGraph:
+    plan = run.reader.plan_at(RUN, batch, UNIT)
+    assert plan is not None
+    return PlanGraph.from_json(plan.graph)
+
+
+def shown(open_page: OpenPage, run: StreamRun, batch: int, **view: Any) -> Page:
+    page = open_page(f"/plan?run={RUN}&unit={UNIT}&at={batch}", **view)
+    expect(page.locator(".pw-card")).to_have_count(len(graph_at(run, batch).nodes))
+    return settled(page)
+
+
+def settled(page: Page) -> Page:
     until(page, "document.querySelector('#plan-graph').dataset.gliding === '0'")
     return page
 
@@ -45,23 +64,20 @@ def apart(a: list[float], b: list[float]) -> bool:
 
 @pytest.mark.parametrize(("scheme", "width", "height"), VIEWS)
 def test_every_node_and_edge_is_drawn_and_none_covers_another(
-    open_page: OpenPage, scheme: str, width: int, height: int
+    open_page: OpenPage, run: StreamRun, scheme: str, width: int, height: int
 ) -> None:
-    path = f"/plan?run={RUN}&at={CHANGED - 1}"
-    page = drawn(open_page(path, scheme=scheme, width=width, height=height))
+    page = shown(open_page, run, SHARING - 1, scheme=scheme, width=width, height=height)
+    graph = graph_at(run, SHARING - 1)
     ids = page.eval_on_selector_all(".pw-card", "all => all.map(c => c.dataset.id)")
-    assert sorted(ids) == sorted(part.id for part in PARTS)
+    assert sorted(ids) == sorted(node.id for node in graph.nodes)
     edges = page.eval_on_selector_all(".pw-edge", "all => all.map(e => e.dataset.edge)")
-    pairs = [*flows(("asc:dep_delay", "asc:origin")), *READS]
-    assert sorted(edges) == sorted(f"{a}>{z}" for a, z in pairs)
-    assert all(ids.index(a) < ids.index(z) for a, z in pairs)
-    assert page.locator(".pw-edge-state").count() == len(READS)
+    assert sorted(edges) == sorted(f"{e.source}>{e.target}" for e in graph.edges)
+    assert all(ids.index(e.source) < ids.index(e.target) for e in graph.edges)
+    reads = [edge for edge in graph.edges if not edge.queue]
+    assert page.locator(".pw-edge-state").count() == len(reads)
     cards, pills = boxes(page, ".pw-card-box"), boxes(page, ".pw-queue-box")
-    assert len(pills) == len(pairs) - len(READS)
+    assert len(pills) == len(graph.edges) - len(reads)
     assert all(apart(a, b) for a, b in combinations([*cards, *pills], 2))
-    panel = page.locator(".pw-graph").bounding_box()
-    assert panel is not None
-    assert max(card[2] for card in cards) <= panel["x"] + panel["width"] + 1
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     smallest = page.eval_on_selector_all(
         ".pw-graph text, .pw-graph tspan",
@@ -69,12 +85,12 @@ def test_every_node_and_edge_is_drawn_and_none_covers_another(
     )
     assert smallest >= 11
     page.evaluate(axe_source())
-    report = page.evaluate("axe.run('#plan-graph', {resultTypes: ['violations']})")
-    assert [one["id"] for one in report["violations"]] == []
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
 
 
-def test_texts_stay_inside_their_cards(open_page: OpenPage) -> None:
-    page = drawn(open_page(f"/plan?run={RUN}", width=1280, height=720))
+def test_texts_stay_inside_their_cards(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1, width=1280, height=720)
     outside = page.evaluate(
         "[...document.querySelectorAll('.pw-card')].flatMap(card => {"
         " const box = card.querySelector('.pw-card-box').getBoundingClientRect();"
@@ -85,28 +101,26 @@ def test_texts_stay_inside_their_cards(open_page: OpenPage) -> None:
     assert outside == []
 
 
-def test_the_keyboard_reaches_every_card(open_page: OpenPage) -> None:
-    page = drawn(open_page(f"/plan?run={RUN}"))
+def test_the_keyboard_reaches_every_card(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    nodes = graph_at(run, SHARING - 1).nodes
     page.locator(".pw-card").first.focus()
     reached = []
-    for _ in PARTS:
+    for _ in nodes:
         reached.append(page.evaluate("document.activeElement.dataset.id"))
         page.keyboard.press("Tab")
-    assert sorted(reached) == sorted(part.id for part in PARTS)
-    page.locator(".pw-card[data-id='op:join:three']").focus()
-    tip = page.locator(".pw-tip")
-    expect(tip).to_contain_text("⋈ origin, tailnum")
-    expect(tip).to_contain_text("joins of Q3")
+    assert sorted(reached) == sorted(node.id for node in nodes)
+    join = next(node for node in nodes if node.role == "join")
+    page.locator(f".pw-card[data-id='{join.id}']").focus()
+    expect(page.locator(".pw-tip")).to_contain_text(f"⋈ {join.name}")
     page.keyboard.press("Enter")
-    expect(page.locator("#plan-inspector [data-entity]")).to_have_attribute(
-        "data-entity", "op:join:three"
-    )
+    expect(page.locator("#plan-inspector [data-entity]")).to_have_attribute("data-entity", join.id)
 
 
-def test_a_new_plan_glides_and_its_lines_follow(open_page: OpenPage) -> None:
-    page = drawn(open_page(f"/plan?run={RUN}&at={CHANGED - 1}"))
-    line = "document.querySelector('[data-edge=\"{}>{}\"] path')"
-    assert page.evaluate(f"!!{line.format('op:source:flights', 'asc:dep_delay')}")
+def test_a_new_plan_glides_and_its_lines_follow(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    store = next(node for node in graph_at(run, SHARING - 1).nodes if node.role == "store")
+    assert page.locator(f".pw-card[data-id='{store.id}']").count() == 1
     page.evaluate(
         "window.glides = []; new MutationObserver(() => glides.push("
         "document.querySelector('#plan-graph').dataset.gliding)).observe("
@@ -114,16 +128,88 @@ def test_a_new_plan_glides_and_its_lines_follow(open_page: OpenPage) -> None:
     )
     page.keyboard.press("Shift+ArrowRight")
     until(page, "glides.includes('1') && glides[glides.length - 1] === '0'")
-    drawn(page)
-    assert page.evaluate(f"!!{line.format('op:source:flights', 'asc:origin')}")
-    assert not page.evaluate(f"!!{line.format('op:source:flights', 'asc:dep_delay')}")
+    expect(page.locator(f".pw-card[data-id='{store.id}']")).to_have_count(0)
+    edges = page.eval_on_selector_all(".pw-edge", "all => all.map(e => e.dataset.edge)")
+    after = graph_at(run, SHARING + 1)
+    assert sorted(edges) == sorted(f"{e.source}>{e.target}" for e in after.edges)
 
 
-def test_the_twin_lists_what_is_no_step(open_page: OpenPage) -> None:
-    page = drawn(open_page(f"/plan?run={RUN}&at=20"))
+def test_the_twin_lists_all_parts_and_queues(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
     page.keyboard.press("t")
-    operators = page.locator("#plan-steps").get_by_role("region", name="Other parts of the plan")
-    listed = operators.locator("tbody tr")
-    expect(listed).to_have_count(len(PARTS) - 2)
-    expect(operators.get_by_role("row", name="Weather").first).to_be_visible()
-    expect(operators).to_contain_text("shared store")
+    parts = page.locator("#plan-steps").get_by_role("region", name="Other parts of the plan")
+    graph = graph_at(run, SHARING - 1)
+    expect(parts.locator("tbody tr")).to_have_count(len(graph.nodes))
+    expect(parts).to_contain_text("shared store")
+    queues = page.locator("#plan-steps").get_by_role("region", name="Queues")
+    values = run.reader.values(RUN, SHARING - 1)
+    told = [e for e in graph.edges if "queue_peak_tuples" in values.get(e.queue, {})]
+    expect(queues.locator("tbody tr")).to_have_count(len(told))
+
+
+def test_a_store_is_shared_by_stubs_that_point_at_it(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    graph = graph_at(run, SHARING - 1)
+    store = next(node for node in graph.nodes if node.role == "store")
+    stubs = [edge.target for edge in graph.edges if edge.source == store.id]
+    assert len(stubs) > 1
+    for stub in stubs:
+        line = page.locator(f"[data-edge='{store.id}>{stub}'] path")
+        assert line.get_attribute("marker-start") == "url(#pw-pointer)"
+    saved = run.reader.values(RUN, SHARING - 1)[store.id]["saved_bytes"]
+    assert saved is not None
+    assert saved > 0
+    card = page.locator(f".pw-card[data-id='{store.id}']")
+    expect(card).to_contain_text("sharing saves")
+    card.click()
+    inspector = page.locator("#plan-inspector")
+    expect(inspector.get_by_role("row", name="saved_bytes")).to_be_visible()
+    expect(inspector).to_contain_text("the window of")
+
+
+def test_a_part_is_what_leads_to_one_output(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    chips = page.get_by_role("navigation", name="Outputs")
+    assert chips.get_by_role("link").all_inner_texts()[1:] == sorted(
+        name for name in TEXTS if name not in ("cheap", "waiting")
+    )
+    chips.get_by_role("link", name="zones").click()
+    names = {"Trips", "[Rows 20]", "the window", "Distinct", "counts of tuples", "zones"}
+    cards = page.locator(".pw-card")
+    expect(cards).to_have_count(len(names) + 1)  # the source and the input manager of Trips
+    graph = graph_at(run, SHARING - 1)
+    found = cards.evaluate_all("all => all.map(c => c.dataset.id)")
+    assert {graph.node(id).name for id in found} == names
+    assert "show=" in page.url
+    page.reload()
+    expect(cards).to_have_count(len(names) + 1)
+    shared = page.locator(".pw-card", has=page.locator(".pw-card-shared"))
+    expect(shared).to_have_count(1)  # all of them read Trips
+    page.get_by_role("navigation", name="Outputs").get_by_role("link", name="All of it").click()
+    expect(cards).to_have_count(len(graph.nodes))
+
+
+def test_a_queue_is_pinned_and_knobs_are_turned_beside_it(
+    open_page: OpenPage, run: StreamRun
+) -> None:
+    page = open_page(f"/plan?run={RUN}&unit={UNIT}")
+    expect(page.locator(".pw-card").first).to_be_visible()
+    settled(page)
+    join = next(node for node in graph_at(run, SHARING + 1).nodes if node.role == "join")
+    pill = page.locator(f"[data-edge$='>{join.id}'] .pw-queue").first
+    pill.focus()
+    page.keyboard.press("Enter")
+    inspector = page.locator("#plan-inspector")
+    expect(inspector.get_by_role("row", name="queue_peak_tuples")).to_be_visible()
+    expect(inspector).to_contain_text("queue_capacity")
+    expect(pill).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_legend_explains_every_sign_of_the_plan(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1)
+    legend = page.get_by_role("group", name="Legend")
+    roles = {n.role for n in graph_at(run, SHARING - 1).nodes} - {"source", "output"}
+    expect(legend.locator(".pw-legend-signs > span")).to_have_count(len(roles) + 1)
+    for words in ("queue: what waits", "synopsis: what an operator", "window: newest tuples"):
+        expect(legend).to_contain_text(words)
+    assert {node.role for node in graph_at(run, SHARING - 1).nodes} & set(NO_OPERATORS)

@@ -1,0 +1,184 @@
+"""A run of an operator network on the pages Results, Matrix and Monitor, and requests there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.conftest import OpenPage, until
+from tests.web.site import Site, serve
+from tests.web.stream_run import SECONDS, UNIT, StreamRun, query_entity, trips
+from tests.web.test_accessibility import axe_source
+
+pytestmark = pytest.mark.web
+RUN = "trips"
+N_BATCHES = 6
+VIEWS = [("light", 1440, 900), ("dark", 1280, 720)]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A store with the run alone."""
+    with serve(tmp_path_factory.mktemp("network"), empty=True) as served:
+        yield served
+
+
+@pytest.fixture(scope="module", autouse=True)
+def run(site: Site) -> Iterator[StreamRun]:
+    """The running run."""
+    made = StreamRun(Path(site.path), RUN).seconds(N_BATCHES)
+    yield made
+    made.close()
+
+
+def now() -> int:
+    """The last tick that is over: that of the newest rain, which comes every fifth."""
+    return N_BATCHES * SECONDS - 6
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"), VIEWS)
+def test_an_answer_has_signs_timestamps_and_its_relation(
+    open_page: OpenPage, scheme: str, width: int, height: int
+) -> None:
+    path = f"/results?run={RUN}&node={query_entity('busy')}"
+    page = open_page(path, scheme=scheme, width=width, height=height)
+    chosen = page.locator("#pw-query-body")
+    changes = chosen.get_by_role("region", name="Its last 20 changes")
+    expect(changes.locator("tbody tr")).to_have_count(20)
+    assert set(changes.locator("tbody td:nth-child(2)").all_inner_texts()) == {"+", "−"}
+    taus = [int(text) for text in changes.locator("tbody td:nth-child(3)").all_inner_texts()]
+    assert taus == sorted(taus, reverse=True)
+    assert taus[0] <= now()
+    expect(chosen).to_contain_text("The relation now: 4 tuples")
+    relation = chosen.get_by_role("region", name="All of it")
+    seen = [trip for t in range(now() - 60, now() + 1) for trip in trips(t)]
+    wanted = {
+        zone: sum(trip["zone"] == zone for trip in seen) for zone in {t["zone"] for t in seen}
+    }
+    rows = relation.locator("tbody tr")
+    zones = rows.locator("th").all_inner_texts()
+    counts = rows.locator("td:nth-child(2)").all_inner_texts()
+    assert dict(zip(map(int, zones), map(int, counts), strict=True)) == wanted
+    expect(chosen.locator(".pw-history")).to_contain_text("changes per batch")
+    page.evaluate(axe_source())
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+
+
+def test_a_relation_that_is_not_kept_whole_says_so(open_page: OpenPage) -> None:
+    page = open_page(f"/results?run={RUN}&node={query_entity('together')}")
+    expect(page.locator("#pw-query-body")).to_contain_text("Only the last changes are kept")
+
+
+def test_a_stream_has_no_relation_and_leads_to_its_plan(open_page: OpenPage) -> None:
+    page = open_page(f"/results?run={RUN}&node={query_entity('wet')}")
+    chosen = page.locator("#pw-query-body")
+    changes = chosen.get_by_role("region", name="Its last 20 changes")
+    expect(changes.locator("tbody tr")).to_have_count(20)
+    assert set(changes.locator("tbody td:nth-child(2)").all_inner_texts()) == {"+"}
+    expect(chosen).not_to_contain_text("The relation now")
+    chosen.get_by_role("link", name="its plan").click()
+    until(page, "location.pathname === '/plan'")
+    outputs = page.get_by_role("navigation", name="Outputs")
+    expect(outputs.locator("[aria-current=true]")).to_have_text("wet")
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"), VIEWS)
+def test_queues_within_the_batch_and_chains_are_drawn(
+    open_page: OpenPage, run: StreamRun, scheme: str, width: int, height: int
+) -> None:
+    page = open_page(f"/matrix?run={RUN}&unit={UNIT}", scheme=scheme, width=width, height=height)
+    stored = run.reader.matrix(RUN, "queue curve", None, UNIT)
+    assert stored is not None
+    graph = "document.querySelector('#pw-queue-curves-graph .js-plotly-plot')"
+    until(page, f"{graph} && {graph}.data && {graph}.data.length > 1")
+    assert page.evaluate(f"{graph}.data.every(t => t.stackgroup === 'queues')")
+    drawn = page.evaluate(f"{graph}.data.reduce((s, t) => s + t.y[t.y.length - 1], 0)")
+    ends = [next((v for v in reversed(row) if v is not None), 0) for row in stored.matrix.values]
+    assert drawn == sum(ends)
+    charts = "document.querySelector('#pw-chains-graph .js-plotly-plot')"
+    until(page, f"{charts} && {charts}.data && {charts}.data.length > 1")
+    pair = page.locator(".pw-chain-pair section")
+    expect(pair).to_have_count(2)
+    expect(pair.last.locator("li").first).to_contain_text("elements/µs")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.evaluate(axe_source())
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    page.keyboard.press("t")
+    queues = page.get_by_role("region", name="Queues in batch")
+    expect(queues.locator("tbody tr")).to_have_count(len(stored.matrix.rows))
+
+
+def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: StreamRun) -> None:
+    page = open_page(f"/monitor?run={RUN}")
+    page.get_by_text("Draw what a query answers").click()
+    page.get_by_role("textbox", name="Name").fill("longest")
+    text = "Select max(val) From SysStream [Rows 500] Where prop = 'queue_peak_tuples'"
+    page.get_by_role("textbox", name="CQL over SysStream").fill(text)
+    page.get_by_role("button", name="Register and draw").click()
+    graph = page.locator(".pw-monitor-graph")
+    expect(graph).to_have_count(1)
+    expect(graph).to_contain_text("No value is recorded yet")
+    assert "longest" in page.url
+    run.seconds(1)  # registered
+    for _ in range(2):
+        page.wait_for_timeout(1010)  # SysStream's time is the engine's, in seconds
+        run.seconds(1)
+    (answers,) = [e for e in run.reader.entities(RUN) if e.role == "query" and e.name == "longest"]
+    value = run.reader.values(RUN)[answers.id]["answer_value"]
+    assert value is not None
+    page.reload()
+    expect(graph.locator(".pw-history")).to_be_visible()
+    expect(graph.locator("code")).to_have_text(text)
+    graph.get_by_role("button", name="Rename").click()
+    field = page.get_by_role("textbox", name="Title of the graph")
+    field.fill("the longest queue")
+    field.press("Enter")
+    expect(graph.locator("h3")).to_have_text("the longest queue")
+    page.reload()
+    expect(graph.locator("h3")).to_have_text("the longest queue")
+    page.evaluate(axe_source())
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
+    graph.get_by_role("button", name="Remove the query").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove longest").click()
+    expect(page.locator("#pw-query-said")).to_contain_text("requested")
+    run.seconds(1)
+    assert run.reader.commands(RUN)[0].state == "applied"
+
+
+def test_errors_of_queries_are_told_with_their_place(open_page: OpenPage, run: StreamRun) -> None:
+    page = open_page(f"/results?run={RUN}")
+    requests = page.locator(".pw-requests")
+    for name, text, told in (
+        ("typo", "Select zone From Trips [Rage 60]", "line 1, column 24"),
+        ("lost", "Select depth From Trips [Now]", "line 1, column 8"),
+    ):
+        page.get_by_role("textbox", name="Name").fill(name)
+        page.get_by_role("textbox", name="CQL").fill(text)
+        page.get_by_role("button", name="Register query").click()
+        expect(requests).to_contain_text(f"requested register {name}")
+        run.seconds(1)
+        expect(requests).to_contain_text(f"refused register {name}")
+        expect(requests).to_contain_text(told)
+
+
+def test_queries_of_a_network_are_paused_and_refused_in_words(
+    open_page: OpenPage, run: StreamRun
+) -> None:
+    page = open_page(f"/results?run={RUN}&node={query_entity('busy')}")
+    page.locator("#pw-query-body").get_by_role("button", name="Pause").click()
+    requests = page.locator(".pw-requests")
+    expect(requests).to_contain_text("requested pause busy")
+    run.seconds(1)
+    expect(requests).to_contain_text("'named' reads what query 'busy' answers")
+    page.locator("tr[data-query=zones]").get_by_role("link").click()
+    expect(page.locator("#pw-query-body")).to_contain_text("zones")
+    page.locator("#pw-query-body").get_by_role("button", name="Pause").click()
+    expect(requests).to_contain_text("requested pause zones")
+    run.seconds(1)
+    expect(page.locator("tr[data-query=zones]")).to_contain_text("paused")
