@@ -311,12 +311,12 @@ def check_store(run: Killed) -> None:
 
 
 @pytest.mark.timeout(1500)
-def test_thirty_kills_cost_nothing(tmp_path: Path) -> None:
-    kill_and_compare(tmp_path, range(30))
+def test_kills_cost_nothing(tmp_path: Path) -> None:
+    kill_and_compare(tmp_path, range(12))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("first", [1000, 2000, 3000])
+@pytest.mark.parametrize("first", [0, 1000, 2000, 3000])
 def test_more_kills_cost_nothing(tmp_path: Path, first: int) -> None:
     kill_and_compare(tmp_path, range(first, first + 60))

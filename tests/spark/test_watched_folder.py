@@ -42,6 +42,7 @@ def n_taken(live: Live) -> int:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.slow
 def test_files_that_come_while_it_runs_are_taken_once_whatever_is_killed(tmp_path: Path) -> None:
     (tmp_path / "w.toml").write_text(WORKLOAD)
     folder = tmp_path / "in"
