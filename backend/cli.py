@@ -31,11 +31,8 @@ def parser() -> argparse.ArgumentParser:
         default="flights",
         help="a workload file, or a shipped workload: " + ", ".join(shipped_workloads()),
     )
-    found.add_argument(
-        "--once",
-        action="store_true",
-        help="process what is there, then exit; status 3 when every tuple was kept aside",
-    )
+    aside = "process what is there, then exit; status 3 when every tuple was kept aside"
+    found.add_argument("--once", action="store_true", help=aside)
     found.add_argument(
         "--fresh",
         action="store_true",
@@ -69,7 +66,8 @@ def main(argv: list[str]) -> int:
     """Run the pipeline until its stream ends or it is told to stop; the exit status."""
     options = parser().parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_is_ours)
     try:
         workload = _workload(options.workload, options.set)
         return _execute(workload, options)
@@ -79,6 +77,11 @@ def main(argv: list[str]) -> int:
     except JavaMissing as error:
         print(f"planwatch: {error}", file=sys.stderr)
         return EXIT_FAILED
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """What py4j logs, to the root logger, too, it raises as well, and the run says it."""
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _workload(name: str, settings: list[str]) -> Workload:

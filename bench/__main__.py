@@ -6,7 +6,17 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from bench import chosen, fastpath, filters, live, monitoring, peers, scale, selection
+from bench import (
+    chosen,
+    fastpath,
+    filters,
+    live,
+    monitoring,
+    peers,
+    scale,
+    selection,
+    stream,
+)
 
 BENCHES: dict[str, Callable[[], None]] = {
     "selection": selection.main,
@@ -17,6 +27,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "peers": peers.main,
     "filters": filters.main,
     "fastpath": fastpath.main,
+    "stream": stream.main,
 }
 #: Those that have a longer form.
 FULL: dict[str, Callable[[], None]] = {"fastpath": partial(fastpath.main, full=True)}

@@ -71,21 +71,18 @@ class Noted(Loop):
 
 
 class OnStream:
-    """A streaming query over a folder of spool files, as a run has one. batch: what it calls."""
+    """A streaming query over spool files in ``folder / "spool"``, as a run has one. frame: its
+    rows, or what Spark makes of them; batch: what it calls."""
 
     def __init__(
-        self,
-        session: SparkSession,
-        inputs: Inputs,
-        folder: Path,
-        batch: Callable[[DataFrame, int], None],
+        self, frame: DataFrame | None, folder: Path, batch: Callable[[DataFrame, int], None]
     ) -> None:
+        assert frame is not None
         self.results: list[BatchResult] = []
         self._spool, self._last = folder / "spool", -1
         for key, value in LOCAL_CHECKPOINTS.items():
-            session.conf.set(key, value)
-        assert inputs.frame is not None
-        writer = inputs.frame.writeStream.foreachBatch(batch).trigger(processingTime=TRIGGER)
+            frame.sparkSession.conf.set(key, value)
+        writer = frame.writeStream.foreachBatch(batch).trigger(processingTime=TRIGGER)
         self._query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
 
     def step(self, spooled: Path) -> Took:
@@ -119,7 +116,7 @@ def product(
         found = jobs.run(frame, inputs.rows, loop.begin_batch(batch_id), timings)
         loop.end_batch(batch_result(batch_id, found, {}, timings))
 
-    lane = OnStream(session, inputs, folder, batch)
+    lane = OnStream(inputs.frame, folder, batch)
     lane.results = loop.results
     return lane
 
@@ -127,7 +124,7 @@ def product(
 def nothing(session: SparkSession, source: InputSource, folder: Path) -> OnStream:
     """The same stream of files, and nothing is done with them."""
     inputs = Inputs(session, [source], folder / "spool", once=False)
-    return OnStream(session, inputs, folder, lambda _frame, _batch_id: None)
+    return OnStream(inputs.frame, folder, lambda _frame, _batch_id: None)
 
 
 class WithoutSpark:

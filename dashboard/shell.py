@@ -42,6 +42,7 @@ _SUN: Final = (
 )
 _MOON: Final = "M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5Z"
 _SYSTEM: Final = "M3 5h18v11H3zM8 21h8M12 16v5"
+_SEARCH: Final = "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5 20 20"
 _SHARE: Final = (
     "M10 14a4.5 4.5 0 0 0 6.4.4l3-3A4.5 4.5 0 0 0 13 5l-1.6 1.6"
     "M14 10a4.5 4.5 0 0 0-6.4-.4l-3 3A4.5 4.5 0 0 0 11 19l1.6-1.6"
@@ -52,6 +53,7 @@ HELP_KEYS: Final = (
     (("←", "→"), "previous, next adaptation"),
     (("shift ←", "shift →"), "one batch back, forward"),
     ((".",), "jump to now"),
+    (("/",), "search pages, runs, parts of the plan, queries, knobs and plans"),
     (("t",), "tables instead of figures, and back"),
     (("[", "]"), "what the bars of the plan mean"),
     (("Esc",), "unpin the node, discard a draft, close"),
@@ -145,6 +147,7 @@ def _buttons() -> list[Component]:
     faces = (("light", _SUN), ("dark", _MOON), ("system", _SYSTEM))
     icons = [html.Span(Icon(path), className=f"pw-theme-{name}") for name, path in faces]
     return [
+        _icon_button("pw-search-open", "Search everything (/)", Icon(_SEARCH)),
         _icon_button("pw-theme-toggle", "Theme", icons, data_choice="system"),
         _icon_button("pw-share", "Copy a permalink (y)", Icon(_SHARE)),
         _icon_button("pw-help-open", "Help and keys (?)", "?"),

@@ -70,15 +70,11 @@ class EngineRun:
     ) -> None:
         self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
         functions, stored = functions or Functions(), stored or {}
-        queries = read_all(texts, self.schemas, functions, stored)
         times = timestamps or {}
-        inputs = {n: InputJob(n, s, times.get(n, ""), rate=0.0) for n, s in schemas.items()}
-        values = {**QUICK, **(knobs or {})}
         self.job = RunJob(
-            inputs,
-            queries,
-            {},
-            values,
+            {n: InputJob(n, s, times.get(n, ""), rate=0.0) for n, s in schemas.items()},
+            read_all(texts, self.schemas, functions, stored),
+            knobs={**QUICK, **(knobs or {})},
             functions=functions,
             relations=relations or {},
             systems=systems,

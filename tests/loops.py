@@ -64,6 +64,10 @@ class FixedLoop:
         defaults: dict[str, KnobValue] = {"rate": 0.0, "at_end": "stop", "max_batch_tuples": 0}
         return self._knobs.get((input, name), defaults[name])
 
+    def turn(self, name: str, value: KnobValue) -> None:
+        """Turn a knob of all inputs that have it turned already."""
+        self._knobs |= {key: value for key in self._knobs if key[1] == name}
+
     def total(self, input: str, count: str) -> int:
         """A count of InputResult, summed over batches."""
         return sum(getattr(result.inputs[input], count) for result in self.results)

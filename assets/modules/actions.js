@@ -2,6 +2,7 @@
 import { announce, byId, on, setAttr, toast } from "./core.js";
 import { setProps } from "./dash.js";
 import { permalink, resume, toggleFreeze } from "./moment.js";
+import { openSearch } from "./search.js";
 
 const { theme } = window.planwatch; // assets/theme_boot.js
 const NEXT = { system: "light", light: "dark", dark: "system" };
@@ -51,6 +52,7 @@ const CLICKS = {
   "pw-resume": () => resume(),
   "pw-theme-toggle": () => nextTheme(),
   "pw-share": () => copyPermalink(),
+  "pw-search-open": () => openSearch(),
   "pw-help-open": () => toggleHelp(),
   "pw-help-close": () => toggleHelp(),
 };

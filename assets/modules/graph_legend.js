@@ -28,7 +28,7 @@ export function graphLegend({ heat, setHeat, top, plan }) {
     plan.signs.length > 0 && h("span", { className: "pw-legend-signs" }, plan.signs.map(legendSign)),
     plan.nodes.some((node) => node.shared) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-shared" }, "×2"), "shared by so many queries"),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
-    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue, filled by share of the batch"),
+    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue"),
     plan.edges.some((edge) => !edge.queue) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-state" }), "state that is read")
   );
 }

@@ -7,7 +7,7 @@ import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
 /* Shorten a name to what fits; the full one is in the tooltip and the label. */
-function fit(text, width, letter = 7.3) {
+function fit(text, width, letter = 7.8) {
   const most = Math.floor(width / letter);
   return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "…";
 }

@@ -3,6 +3,7 @@ import { copyPermalink, toggleHelp } from "./actions.js";
 import { byId, emit } from "./core.js";
 import { go, moment } from "./moment.js";
 import { playOrFreeze } from "./replay.js";
+import { openSearch } from "./search.js";
 import { stepAdaptation, stepBatch } from "./strip.js";
 import { toggleTwins } from "./twins.js";
 
@@ -17,6 +18,7 @@ const KEYS = {
   "?": () => toggleHelp(),
   t: () => toggleTwins(),
   y: () => copyPermalink(),
+  "/": () => openSearch(),
   ".": () => go({ at: null }),
   "[": () => emit("heat", -1),
   "]": () => emit("heat", 1),

@@ -1,6 +1,6 @@
 /* KnobCard: one knob as a draft that is applied on purpose; a Dash component.
 
-   Props: run, knob (a Knob row: name, scope, kind, value, default, unit, help, low, high, scale, choices,
+   Props: run, knob (a Knob row: name, title, scope, kind, value, default, unit, help, low, high, scale, choices,
    version, batch), disabled (why it cannot be turned, or ''), compact, pending. The card requests and
    never claims: it shows what was asked for, PENDING until the engine says applied at a batch, or
    refused and why. */
@@ -28,7 +28,7 @@ export function useTurns(run, knob, waiting) {
   const { request, queue, row } = turnsOf(key);
   const own = row !== null && row.version >= knob.version && currentMode() === "live";
   const open = queue.length ? queue[queue.length - 1] : request && request.phase === "pending" ? request : null;
-  return { key, request, queue, row: own ? row : knob, own, wanted: open ? open.value : own ? row.value : knob.value };
+  return { key, request, queue, row: own ? { ...knob, ...row } : knob, own, wanted: open ? open.value : own ? row.value : knob.value };
 }
 
 /* The draft: text as typed, with the version it was begun on; null follows the knob. */
@@ -99,7 +99,7 @@ function heading({ knob, request, queue }, compact) {
   return h(
     "header",
     { className: "pw-knob-head" },
-    h(compact ? "h4" : "h3", { title: knob.help }, knob.name),
+    h(compact ? "h4" : "h3", null, h("span", { className: "pw-term", tabIndex: 0, "data-raw": knob.name, "data-meaning": compact ? knob.help : "" }, knob.title)),
     request
       ? answerChip(request, queue)
       : !compact && h("span", { className: "pw-knob-since" }, `v${knob.version} · ${set}`)

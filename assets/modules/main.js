@@ -22,11 +22,13 @@ import { DecisionList, RowTable } from "./page_table.js";
 import { timelineClick } from "./page_timeline.js";
 import { MuGhost } from "./page_whatif.js";
 import { PlanGraph } from "./plan_graph.js";
+import "./saving.js";
 import { Scrubber } from "./scrubber.js";
 import { Segments } from "./segments.js";
 import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
+import "./terms.js";
 import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 

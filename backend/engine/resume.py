@@ -20,6 +20,8 @@ from storage.vocabulary.records import Input, Json
 
 #: In a run's settings: the names of the queries its workload file had.
 QUERIES = "queries"
+#: And of its stored relations a digest each.
+RELATIONS = "relations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,11 @@ class GoesOn:
     kept: str
 
 
-def obstacle(last: LastState, inputs: Sequence[Input]) -> str | None:
-    """Why the run cannot go on with these inputs, in one sentence; None when it can."""
+def obstacle(
+    last: LastState, inputs: Sequence[Input], relations: Mapping[str, str] | None = None
+) -> str | None:
+    """Why the run cannot go on with these inputs, in one sentence; None when it can. relations:
+    stored ones, by name a digest of their tuples."""
     before = {one.name: one for one in last.run.inputs}
     now = {one.name: one for one in inputs}
     for name in before.keys() ^ now.keys():
@@ -42,6 +47,15 @@ def obstacle(last: LastState, inputs: Sequence[Input]) -> str | None:
             return f"the schema of stream {name} is another: {_difference(old.schema, one.schema)}"
         if (old.timestamp, old.source) != (one.timestamp, one.source):
             return f"the source of stream {name} is another"
+    return _other_relation(last.run.settings.get(RELATIONS, {}), relations or {})
+
+
+def _other_relation(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    for name in before.keys() ^ now.keys():
+        return f"the relation {name} is {'new' if name in now else 'gone'}"
+    for name, digest in now.items():
+        if before[name] != digest:
+            return f"the tuples of relation {name} are others"
     return None
 
 

@@ -11,6 +11,7 @@ from backend.hosts.contract import InputSource
 from backend.hosts.networks import HostJob, MergedShards, Networks, with_late
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import BatchPlan, BatchResult, InputResult, UnitResult
+from backend.operators.network.redo_log import Pack
 from backend.operators.network.shard import Places
 from backend.operators.network.shard_reports import ShardReport
 from backend.operators.parts import sink_schema
@@ -33,14 +34,19 @@ class BatchFound:
 class Batches:
     """The batches of a run: what its tasks do, and the sink their results are published to.
 
-    sink: its path is the run's own folder. places: where networks keep state, None: in memory.
+    sink: its path is the run's own folder. places: where networks keep state, None: in memory;
+    pack: pickles their jobs for that.
     """
 
     def __init__(
-        self, inputs: Sequence[InputSource], sink: SinkSpec, places: Places | None = None
+        self,
+        inputs: Sequence[InputSource],
+        sink: SinkSpec,
+        places: Places | None = None,
+        pack: Pack = pickle.dumps,
     ) -> None:
         self._inputs, self._spec = tuple(inputs), sink
-        self.networks = Networks(inputs, sink, places)
+        self.networks = Networks(inputs, sink, places, pack)
         self._sinks = {
             one.name: FolderSink(
                 stream_folder(sink.path, one.name),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -42,11 +43,13 @@ class LocalHost:
         self.stopping = threading.Event()
         places = None
         if folder is not None:
+            shutil.rmtree(folder / "arenas", ignore_errors=True)  # of a process that was killed
             places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
         self._loop, self._batches = loop, Batches(inputs, sink, places)
         self._cursors = {one.name: _Cursor(one, loop, once) for one in inputs}
         self._batch_tuples, self._next = batch_tuples, first_batch
         self._shards: dict[tuple[str, int], MemoryShard] = {}
+        self._read: frozenset[str] = frozenset()
 
     def run(self) -> str:
         """Run to the end of the inputs or a stop; why it ended. Raises InputsFailed."""
@@ -84,7 +87,8 @@ class LocalHost:
     def _is_over(self) -> bool:
         if self.stopping.is_set() or self._loop.stop_requested.is_set():
             return True
-        return all(cursor.ended for cursor in self._cursors.values())
+        all_ended = all(cursor.ended for cursor in self._cursors.values())
+        return all_ended and self._read <= self._batches.networks.ended
 
     def _batch(self, batch_id: int) -> None:
         timings = Timings()
@@ -106,6 +110,7 @@ class LocalHost:
     def _run(self, job: HostJob) -> list[bytes]:
         """The work of a batch; the reports of its tasks."""
         task, gathered = BatchTask(job.tasks, 0), Gathered(job)
+        self._read = job.streams
 
         def take(input: str, rows: pa.RecordBatch, arrivals: Arrivals) -> None:
             task.take(input, rows, arrivals)

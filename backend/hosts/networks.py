@@ -17,6 +17,7 @@ from backend.operators.network.arrow import answer_schema
 from backend.operators.network.homes import ShardHome
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, Schedule
+from backend.operators.network.redo_log import Pack
 from backend.operators.network.shard import (
     NetworkTask,
     Places,
@@ -103,12 +104,16 @@ class MergedShards:
 
 class Networks:
     """The networks of a run. inputs: of the run; sink: its path is the run's own folder; places:
-    where state is kept, None: in memory."""
+    where state is kept, None: in memory. pack: pickles their jobs for that."""
 
     def __init__(
-        self, inputs: Sequence[InputSource], sink: SinkSpec, places: Places | None
+        self,
+        inputs: Sequence[InputSource],
+        sink: SinkSpec,
+        places: Places | None,
+        pack: Pack = pickle.dumps,
     ) -> None:
-        self.places, self._sink = places, sink
+        self.places, self._sink, self._pack = places, sink, pack
         self._lengths = {one.name: one.replay for one in inputs}
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
@@ -146,7 +151,7 @@ class Networks:
             version = hashlib.sha256(pickle.dumps(lasting, protocol=5)).hexdigest()[:16]
             self._jobs[version] = lasting
             if self.places is not None:
-                self.places.log_of(unit).keep_job(version, lasting)
+                self.places.log_of(unit).keep_job(version, lasting, self._pack)
         self._known[unit] = (asked, job, version)
         return job, version
 

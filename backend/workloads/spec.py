@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +30,7 @@ from backend.workloads.tables import (
 from backend.workloads.ticks import (
     DEFAULT_TICK_US,
     disorder_ticks,
+    replay_rate,
     tick_us,
     timestamp_attribute,
 )
@@ -203,7 +203,7 @@ def _stream(name: str, table: TomlTable) -> StreamSpec:
     if timestamp is None and not {"tick", "disorder"}.isdisjoint(table.values):
         raise table.refuse("has no timestamp, so tuples are in order: leave out tick and disorder")
     ticks, disorder = tick_us(table), disorder_ticks(table)
-    return StreamSpec(name, schema, source, timestamp, _rate(table), ticks, disorder)
+    return StreamSpec(name, schema, source, timestamp, replay_rate(table), ticks, disorder)
 
 
 def _sourced(table: TomlTable) -> tuple[Schema, SourceSpec]:
@@ -306,17 +306,6 @@ def _option(table: TomlTable, key: str, value: Any) -> str:
         except TypeError:
             raise table.refuse(f"{key} holds a date; write it as a string") from None
     return str(value)
-
-
-def _rate(table: TomlTable) -> float | None:
-    value = table.values.get("rate")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise table.refuse(f"rate must be a number of tuples per second, not {kind_of(value)}")
-    if not math.isfinite(value) or value < 0:
-        raise table.refuse(f"rate = {value} is not allowed; 0 (as fast as possible) or more")
-    return float(value)
 
 
 def _queries(

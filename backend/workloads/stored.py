@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,14 @@ class StoredRelation:
     name: str
     schema: Schema
     table: pa.Table
+
+    @property
+    def digest(self) -> str:
+        """12 hex digits that change with any of its tuples."""
+        told = pa.BufferOutputStream()
+        with pa.ipc.new_stream(told, self.table.schema) as writer:
+            writer.write_table(self.table)
+        return hashlib.sha256(told.getvalue()).hexdigest()[:12]
 
 
 def load_relation(spec: RelationSpec, cache: Path) -> StoredRelation:

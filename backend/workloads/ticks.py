@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from backend.cql.errors import did_you_mean, listed
@@ -67,3 +68,15 @@ def timestamp_attribute(table: TomlTable, schema: Schema) -> str | None:
             f"timestamp: {name!r} is a {attribute.type} column; it must be {allowed}"
         )
     return attribute.name
+
+
+def replay_rate(table: TomlTable) -> float | None:
+    """The key ``rate``: tuples per second, 0 as fast as possible. Raises WorkloadError."""
+    value = table.values.get("rate")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise table.refuse(f"rate must be a number of tuples per second, not {kind_of(value)}")
+    if not math.isfinite(value) or value < 0:
+        raise table.refuse(f"rate = {value} is not allowed; 0 (as fast as possible) or more")
+    return float(value)

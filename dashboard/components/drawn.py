@@ -11,6 +11,7 @@ from typing import Any, Final
 from dash.development.base_component import Component
 
 from dashboard.components.formats import Format
+from dashboard.components.names import words_of
 from storage.vocabulary.records import Command, Knob
 
 NAMESPACE: Final = "planwatch_components"
@@ -147,11 +148,12 @@ def knob_row(knob: Knob) -> dict[str, Any]:
     """A knob as the card reads it."""
     return {
         "name": knob.name,
+        "title": words_of(knob.name),
         "scope": knob.scope,
         "kind": knob.kind,
         "value": knob.value,
         "default": knob.default,
-        "unit": knob.unit,
+        "unit": knob.unit.replace("us/", "µs/"),
         "help": knob.help,
         "low": knob.low,
         "high": knob.high,

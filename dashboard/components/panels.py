@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dash import html
@@ -29,18 +30,36 @@ def panel(
     return html.Section(parts, className=f"pw-panel {className}".strip(), **attributes)
 
 
-def twinned(title: str, figure: Any, table: Any, note: Any = None, **attributes: Any) -> Component:
+def twinned(
+    title: str,
+    figure: Any,
+    table: Any,
+    note: Any = None,
+    more: Sequence[Component] = (),
+    **attributes: Any,
+) -> Component:
     """A panel with a figure and its table twin; its button, or the key t, shows one or the other.
 
     Both are in the page; modules/twins.js toggles ``data-twin`` on the section. ``table`` may be
-    a container that a callback fills.
+    a container that a callback fills. more: further buttons.
     """
     switch = html.Button(
         "Table", className="pw-button pw-twin-switch", type="button", **attrs(aria_pressed=False)
     )
+    save = _saver("CSV", "csv", f"Save {title} as CSV")
     body = [
         html.Div(figure, className="pw-twin-figure"),
         html.Div(table, className="pw-twin-table"),
     ]
     attributes = {"data-twin": "figure", **attributes}
-    return panel(title, body, actions=switch, note=note, **attributes)
+    return panel(title, body, actions=[*more, save, switch], note=note, **attributes)
+
+
+def save_svg() -> Component:
+    """The button that saves the drawing of the plan."""
+    return _saver("SVG", "svg", "Save the plan as SVG")
+
+
+def _saver(words: str, kind: str, title: str) -> Component:
+    data = attrs(data_pw_save=kind, aria_label=title)
+    return html.Button(words, className="pw-button pw-save", type="button", title=title, **data)

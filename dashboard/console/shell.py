@@ -30,7 +30,7 @@ class CommandShell(cmd.Cmd):
         self.n_failed = 0
 
     @property
-    def prompt(self) -> str:  # type: ignore[override]
+    def prompt(self) -> str:  # type: ignore[override]  # cmd has an attribute
         """The run that is talked about."""
         return f"{self._run or 'newest run'}> "
 

@@ -11,13 +11,15 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.links import jump
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, live
+from dashboard.components.names import term, words_of
+from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, live
 from dashboard.context import Context
-from dashboard.panels.knob_cards import draw_cards, is_locked
+from dashboard.panels.knob_cards import draw_cards, folded, is_locked
 from dashboard.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.inspector import STEP_WORDS, Inspector, PropertyLine, Reason, build_inspector
+from dashboard.views.knobs import ranked
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
@@ -66,7 +68,7 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
         parts.append(html.H3("Knobs"))
         if locked:
             parts.append(html.P(locked, className="pw-knob-note"))
-        parts += draw_cards(reader, context, knobs, locked, "inspector", compact=True)
+        parts += folded(draw_cards(reader, context, knobs, locked, "inspector", compact=True))
     return parts
 
 
@@ -92,8 +94,8 @@ def _knobs(reader: Reader, context: Context) -> list[Knob]:
     if node != SYSTEM:
         own = [knob for knob in knobs if knob.entity == node]
         unit = book[node].unit_id if node in book else ""
-        return own or [knob for knob in knobs if unit and knob.scope == unit]
-    return [knob for knob in knobs if knob.entity not in drawn and knob.scope in shared]
+        return ranked(own or [knob for knob in knobs if unit and knob.scope == unit])
+    return ranked(knob for knob in knobs if knob.entity not in drawn and knob.scope in shared)
 
 
 def _head(context: Context, view: Inspector) -> Component:
@@ -117,7 +119,14 @@ def _history(reader: Reader, context: Context, view: Inspector) -> Component:
     since = None if at is None else max(0, at - _HISTORY_BATCHES + 1)
     series = reader.series(context.run_id, owner, name, since_batch=since, until_batch=at)
     return HistoryChart(
-        "plan-inspector-history", name, owner, name, plans.points(series), unit, form, height=76
+        "plan-inspector-history",
+        words_of(name),
+        owner,
+        name,
+        plans.points(series),
+        unit,
+        form,
+        height=76,
     )
 
 
@@ -141,7 +150,7 @@ def _unit(context: Context, item: PropertyLine) -> CellData:
 
 def _row(context: Context, item: PropertyLine) -> list[CellData]:
     """Facts without a unit may take its place: they are words."""
-    name: CellData = {"text": item.name, "title": item.meaning}
+    name = drawn(term(item.name, item.meaning), item.name)
     if item.live:
         entity, _, of_it = item.live.partition("|")
         number = live(entity, of_it, item.value, item.form)

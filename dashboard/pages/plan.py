@@ -14,7 +14,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.formats import Format
 from dashboard.components.links import jump
-from dashboard.components.panels import panel, twinned
+from dashboard.components.panels import panel, save_svg, twinned
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
 from dashboard.components.static import static
@@ -121,7 +121,12 @@ def layout(context: Context, services: Services) -> Component:
                 [
                     choices,
                     twinned(
-                        "Plan", _graph(context, facts), steps, note=headline, id="pw-plan-twin"
+                        "Plan",
+                        _graph(context, facts),
+                        steps,
+                        note=headline,
+                        more=(save_svg(),),
+                        id="pw-plan-twin",
                     ),
                     twinned("Recent batches", charts, recent, id="pw-recent-twin"),
                 ],

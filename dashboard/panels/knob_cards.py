@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dash import ALL, Dash, Input, Output, callback_context
+from dash import ALL, Dash, Input, Output, callback_context, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
@@ -47,6 +47,21 @@ def draw_cards(
         )
         for knob in knobs
     ]
+
+
+#: Cards in front of the others.
+IN_FRONT: Final = 4
+
+
+def folded(cards: Sequence[Component], className: str = "") -> list[Component]:
+    """The first cards, and the others behind a fold."""
+    front, others = list(cards[:IN_FRONT]), list(cards[IN_FRONT:])
+    found: list[Component] = [html.Div(front, className=className)] if className else front
+    if not others:
+        return found
+    words = f"Expert: {len(others)} more"
+    fold = [html.Summary(words), html.Div(others, className=className)]
+    return [*found, html.Details(fold, className="pw-expert")]
 
 
 def register(app: Dash, services: Services) -> None:

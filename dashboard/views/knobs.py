@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import UNKNOWN
@@ -10,7 +10,17 @@ from dashboard.views.book import SYSTEM
 from storage.vocabulary.records import Command, Entity, Knob
 
 #: What operators turn most stands first; the rest follows by name.
-FIRST: Final = ("mu", "alpha", "ordering", "filter_algorithm", "rate", "profile_prob")
+FIRST: Final = (
+    "mu",
+    "alpha",
+    "ordering",
+    "filter_algorithm",
+    "rate",
+    "profile_prob",
+    "bitmap_memory",
+    "lambda_tuples",
+    "tau_tuples",
+)
 
 
 class KnobGroup(NamedTuple):
@@ -47,9 +57,8 @@ def group_knobs(
 ) -> list[KnobGroup]:
     """Knobs by scope (the engine's first) and entity (the system's first); in a group FIRST, then
     by name. titles: of the scopes, units and inputs."""
-    rank = {name: place for place, name in enumerate(FIRST)}
     groups: dict[tuple[str, str], list[Knob]] = {}
-    for knob in sorted(knobs, key=lambda one: (rank.get(one.name, len(FIRST)), one.name)):
+    for knob in ranked(knobs):
         groups.setdefault((knob.scope, knob.entity), []).append(knob)
     ordered = sorted(groups, key=lambda group: (group[0] != "", group[0], group[1] != SYSTEM))
     return [
@@ -61,6 +70,12 @@ def group_knobs(
         )
         for scope, entity in ordered
     ]
+
+
+def ranked(knobs: Iterable[Knob]) -> list[Knob]:
+    """What is turned most first, then by name."""
+    rank = {name: place for place, name in enumerate(FIRST)}
+    return sorted(knobs, key=lambda one: (rank.get(one.name, len(FIRST)), one.name))
 
 
 def audit(

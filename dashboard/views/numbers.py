@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from dashboard.components.formats import Format
 
@@ -17,6 +18,8 @@ FORMS: dict[str, Format] = {
     "visits/tuple": "f2",
     "decisions": "int",
     "us/tuple": "f2",
+    "visits": "int",
+    "orders": "int",
     "": "f3",
 }
 
@@ -33,4 +36,4 @@ def form_of(unit: str) -> Format:
 
 def shown_unit(unit: str) -> str:
     """The unit to print beside the written value: '' where the form carries it."""
-    return "" if unit in ("prob", "ms", "number") else unit
+    return "" if unit in ("prob", "ms", "number") else re.sub(r"\bus\b", "µs", unit)

@@ -71,15 +71,7 @@ def build_snapshot(
     shown = pick_events(events)
     times = [] if cost is None else pairs(cost.batch, cost.time)
     return Snapshot(
-        run={
-            "id": context.run.id,
-            "workload": context.run.workload,
-            "stream": streams or context.run.streams,
-            "state": context.run.state,
-            "note": context.run.note,
-            "heartbeat_at": context.run.heartbeat_at or context.run.started_at,
-            "backlog": backlog,
-        },
+        run=_run_item(context.run, streams, backlog),
         runs=choices,
         first=times[0][0] if times else context.now,
         now=context.now,
@@ -97,6 +89,18 @@ def build_snapshot(
         pages=list(pages),
         left_out=len(events) - len(shown),
     )
+
+
+def _run_item(run: Run, streams: str, backlog: float | None) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "workload": run.workload,
+        "stream": streams or run.streams,
+        "state": run.state,
+        "note": run.note,
+        "heartbeat_at": run.heartbeat_at or run.started_at,
+        "backlog": backlog,
+    }
 
 
 def pairs(batches: Any, values: Any) -> list[tuple[int, float]]:

@@ -37,7 +37,7 @@ STREAM: Final = Vocabulary(
         ),
         "probes": Property("probes", ("operator",), "look-ups in synopses in the batch"),
         "join_selectivity": Property(
-            "", ("operator",), "combinations found for each look-up of the batch"
+            "", ("operator",), "share of the pairs of tuples of the batch that match"
         ),
         "late_tuples": Property(
             "tuples", ("operator",), "tuples of the batch that came too late and were kept aside"

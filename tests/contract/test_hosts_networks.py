@@ -251,6 +251,22 @@ def test_a_query_that_comes_later_begins_then(make: Make, tmp_path: Path) -> Non
     assert found == wanted
 
 
+def test_an_end_that_is_decided_between_batches_reaches_the_network(tmp_path: Path) -> None:
+    loop = FixedLoop(
+        {}, {(name, "at_end"): "loop" for name in SCHEMAS}, networks=lambda b: {"s": network(1)}
+    )
+    host = LocalHost(loop, inputs(), SinkSpec(None), 600)
+    assert host.step()
+    assert host.step()
+    waiting = loop.results[-1].units["s"].report
+    assert sum(waiting.pending.values()) > 0
+    loop.turn("at_end", "stop")
+    while host.step():
+        pass
+    host.close()
+    assert sum(loop.results[-1].units["s"].report.pending.values()) == 0
+
+
 def answers_of(folder: Path) -> Iterator[tuple[Any, ...]]:
     for file in folder.glob("batch-*.parquet"):
         columns = [column.to_pylist() for column in pq.ParquetFile(file).read().columns]

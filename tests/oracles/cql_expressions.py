@@ -40,6 +40,13 @@ def value_of(
             return _arithmetic(node.op, left, right, type_of(node) == "double")
         case nodes.Negative():
             return _arithmetic("-", 0, value(node.operand), type_of(node) == "double")
+    return _truth_of(node, value, functions or {})
+
+
+def _truth_of(
+    node: nodes.Node, value: Callable[[nodes.Node], Any], functions: Mapping[str, Any]
+) -> bool | None:
+    match node:
         case nodes.Compare():
             return compared(value(node.left), node.op, value(node.right))
         case nodes.Between():
@@ -63,7 +70,7 @@ def value_of(
             return joined([value(part) for part in node.parts])
         case nodes.Call():
             given = [value(part) for part in node.arguments]
-            return None if None in given else _answer((functions or {})[node.name], given)
+            return None if None in given else _answer(functions[node.name], given)
     raise AssertionError(node)
 
 

@@ -121,7 +121,7 @@ class Meaning:
             rows = sorted(self._inputs[plan.name], key=lambda element: element[1])
             return [(row, time) for row, time in rows if time <= now]
         if isinstance(plan, logical.Scan | logical.Derived):
-            return self.stream(plan.plan if isinstance(plan, logical.Scan) else plan.input, now)  # type: ignore[arg-type]
+            return self.stream(plan.plan if isinstance(plan, logical.Scan) else plan.input, now)  # type: ignore[arg-type]  # a query has one
         bags = plan.input if isinstance(plan, logical.ToStream) else plan
         word = plan.word if isinstance(plan, logical.ToStream) else "Istream"
         found: Elements = []

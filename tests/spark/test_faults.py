@@ -71,8 +71,8 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def backend(folder: Path) -> Iterator[Live]:
-    (folder / "w.toml").write_text(WORKLOAD)
+def live_backend(folder: Path) -> Iterator[Live]:
+    """Runs the workload w.toml of a folder, with a store there."""
     store = folder / "store.db"
     command = [sys.executable, "-c", CODE, str(folder / "w.toml"), "--store", str(store)]
     process = subprocess.Popen(
@@ -86,7 +86,7 @@ def backend(folder: Path) -> Iterator[Live]:
                 with suppress(psutil.NoSuchProcess):
                     one.kill()
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def is_worker(process: psutil.Process) -> bool:
@@ -98,7 +98,8 @@ def is_worker(process: psutil.Process) -> bool:
 
 
 def test_killed_workers_cost_nothing_and_a_closed_terminal_ends_the_run(tmp_path: Path) -> None:
-    with backend(tmp_path) as live:
+    (tmp_path / "w.toml").write_text(WORKLOAD)
+    with live_backend(tmp_path) as live:
         live.wait_for(2)
         for _ in range(2):
             until(lambda: bool(live.family(is_worker)))
@@ -117,7 +118,8 @@ def test_killed_workers_cost_nothing_and_a_closed_terminal_ends_the_run(tmp_path
 
 
 def test_a_run_whose_java_dies_says_so(tmp_path: Path) -> None:
-    with backend(tmp_path) as live:
+    (tmp_path / "w.toml").write_text(WORKLOAD)
+    with live_backend(tmp_path) as live:
         live.wait_for(1)
         (java,) = live.family(lambda process: process.name() == "java")
         java.kill()

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from dashboard.scripts import ASSETS
 from tests.web.site import Site, serve
 
 _FLAGS = (
@@ -24,6 +29,7 @@ _FLAGS = (
 )
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 OpenPage = Callable[..., Page]
+Ask = Callable[..., Any]
 #: What a page may take on a machine that is busy with other things; a quiet one needs a tenth.
 PATIENCE_S = 45.0
 expect.set_options(timeout=PATIENCE_S * 1000)
@@ -50,6 +56,53 @@ def browser() -> Iterator[Browser]:
         launched = playwright.chromium.launch(executable_path=find_chromium(), args=list(_FLAGS))
         yield launched
         launched.close()
+
+
+class _Files(SimpleHTTPRequestHandler):
+    """The assets as they are, and an empty page, without a word on the console."""
+
+    def do_GET(self) -> None:
+        """A file, or the empty page at /."""
+        if self.path != "/":
+            return super().do_GET()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!DOCTYPE html><title>modules</title>")
+        return None
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def blank(browser: Browser) -> Iterator[Page]:
+    """An empty page that can import modules."""
+    handler = partial(_Files, directory=str(ASSETS))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        yield page
+        page.close()
+        server.shutdown()
+
+
+@pytest.fixture
+def ask(blank: Page) -> Ask:
+    """ask("format", "show(a, b)", a=1, b="int"): an expression over what a module exports."""
+
+    def asked(module: str, expression: str, **given: Any) -> Any:
+        script = (
+            "async ([path, names, values]) => { const m = await import(path);"
+            f" return ((...given) => {{ const {{ {', '.join(given)} }} ="
+            " Object.fromEntries(names.map((name, i) => [name, values[i]]));"
+            f" return {expression}; }})(); }}"
+        )
+        path = f"/modules/{module}.js"
+        return blank.evaluate(script, [path, list(given), list(given.values())])
+
+    return asked
 
 
 @pytest.fixture(scope="module")

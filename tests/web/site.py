@@ -75,7 +75,7 @@ def serve(folder: Path, *, empty: bool = False) -> Iterator[Site]:
             record(writer, STALLED, 20, now - 3600, end=False)
             started_at = now - 5 - PERIOD_S * N_RUNNING
             recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
-        settings = Settings(path, "a-token-for-tests", port=0, threads=16)
+        settings = Settings(path, "a-token-for-tests", port=0, threads=32)
         server = Server(settings)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()

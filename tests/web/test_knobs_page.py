@@ -27,12 +27,36 @@ def card_of(page: Page, name: str) -> Locator:
 def test_every_knob_is_a_card_with_help_range_and_default(open_page: OpenPage) -> None:
     page = open_page("/knobs?run=r1")
     page.wait_for_selector("[data-knob]")
+    groups = page.locator(".pw-expert")
+    expect(groups).to_have_count(1)  # the source has one knob, the unit more than four
+    expect(page.locator("[data-knob=store_rejected]")).to_be_hidden()
+    groups.get_by_text("Expert: 2 more").click()
+    expect(page.locator("[data-knob=store_rejected]")).to_be_visible()
     names = page.eval_on_selector_all("[data-knob]", "all => all.map(c => c.dataset.knob)")
     assert set(names) == {knob.name for knob in KNOBS}
     mu = page.locator("[data-knob=mu]")
     expect(mu).to_contain_text("Relative change")
     expect(mu).to_contain_text("0.001 … 10")
     expect(mu).to_contain_text("default 0.1")
+
+
+def test_a_knob_has_a_name_for_people_and_the_records_on_focus(open_page: OpenPage) -> None:
+    page = open_page("/knobs?run=r1")
+    word = page.locator("[data-knob=lambda_tuples] .pw-term")
+    expect(word).to_have_text("Re-computation period λ")
+    tip = page.get_by_role("tooltip")
+    word.focus()
+    expect(tip).to_contain_text("lambda_tuples")
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    page.locator("[data-knob=mu] .pw-term").hover()
+    expect(tip).to_contain_text("mu")
+    page = open_page("/plan?run=r1")
+    row = page.locator("#plan-inspector .pw-term", has_text="Dropping ratio, baseline")
+    row.focus()
+    expect(page.get_by_role("tooltip")).to_contain_text("d_init")
+    expect(page.get_by_role("tooltip")).to_contain_text("baseline of d")
+    assert "_" not in page.locator("#plan-inspector .pw-properties").inner_text()
 
 
 def test_knobs_of_an_ended_run_are_locked_and_say_why(open_page: OpenPage) -> None:

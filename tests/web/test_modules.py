@@ -7,74 +7,18 @@ import json
 import math
 import random
 import re
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
-from backend.engine.knobs import KNOBS
-from backend.model.knobs import KnobSpec
 from dashboard.components.formats import Format, age, clock, show
 from dashboard.scripts import ASSETS
-from dashboard.views.standing import standing
-from tests.web.conftest import OpenPage
+from tests.web.conftest import Ask, OpenPage
 
 pytestmark = pytest.mark.web
-Ask = Callable[..., Any]
-
-
-class _Files(SimpleHTTPRequestHandler):
-    """The assets as they are, and an empty page, without a word on the console."""
-
-    def do_GET(self) -> None:
-        """A file, or the empty page at /."""
-        if self.path != "/":
-            return super().do_GET()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<!DOCTYPE html><title>modules</title>")
-        return None
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing."""
-
-
-@pytest.fixture(scope="module")
-def blank(browser: Browser) -> Iterator[Page]:
-    """An empty page that can import modules."""
-    handler = partial(_Files, directory=str(ASSETS))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/")
-        yield page
-        page.close()
-        server.shutdown()
-
-
-@pytest.fixture
-def ask(blank: Page) -> Ask:
-    """ask("format", "show(a, b)", a=1, b="int"): an expression over what a module exports."""
-
-    def asked(module: str, expression: str, **given: Any) -> Any:
-        script = (
-            "async ([path, names, values]) => { const m = await import(path);"
-            f" return ((...given) => {{ const {{ {', '.join(given)} }} ="
-            " Object.fromEntries(names.map((name, i) => [name, values[i]]));"
-            f" return {expression}; }})(); }}"
-        )
-        path = f"/modules/{module}.js"
-        return blank.evaluate(script, [path, list(given), list(given.values())])
-
-    return asked
 
 
 def _numbers() -> list[float]:
@@ -110,16 +54,6 @@ class TestFormat:
         numbers = [0, 1, 0.5, 1.2345, 12.345, 123.45, 12345.6]
         short = ["0", "1", "0.5", "1.23", "12.3", "123", "12346"]
         assert ask("format", "all.map(m.shortNumber)", all=numbers) == short
-
-
-def test_how_a_run_stands_is_told_as_the_server_does(ask: Ask) -> None:
-    states = ("starting", "running", "ended", "failed")
-    ages = (None, 0.5, 4.0, 9.0, 45.0, 700.0)
-    names = ("state", "batch", "age_s", "beat_age_s", "backlog", "period_s")
-    cases = list(product(states, (None, 1234), ages, ages, (None, 0, 90), (0.0, 1.0, 20.0)))
-    runs = [dict(zip(names, case, strict=True)) for case in cases]
-    told = ask("standing", "all.map((one) => Object.values(m.standing(one)))", all=runs)
-    assert told == [list(standing(*case)) for case in cases]
 
 
 @pytest.mark.parametrize(
@@ -359,26 +293,6 @@ def test_a_knobs_slider_goes_there_and_back(ask: Ask) -> None:
     assert problems == [*["a number, please"] * 2, "at least 0.001", "at most 10", ""]
 
 
-@pytest.mark.parametrize("spec", KNOBS, ids=lambda spec: spec.name)
-def test_a_slider_moves_where_people_turn_it(ask: Ask, spec: KnobSpec) -> None:
-    low, high, default = spec.low, spec.high, spec.default
-    if low is None or high is None or not isinstance(default, int | float):
-        return
-    knob = asdict(spec)
-    start = default if default > low else (high - low) / (1e4 if spec.scale == "log" else 4)
-    values = [low, start / 2, start, 2 * start, high]
-    expression = "all.map((v) => m.knobPosition(knob, v))"
-    places = ask("knob_scale", expression, all=values, knob=knob)
-    assert (places[0], places[-1]) == (0, pytest.approx(1000))
-    assert places == sorted(places)
-    assert places[3] - places[1] > 30, "a hand cannot tell half the value from twice"
-    back = ask("knob_scale", "all.map((p) => m.knobValue(knob, p))", all=places, knob=knob)
-    inside = [min(high, max(low, value)) for value in values]
-    assert back == pytest.approx(inside, rel=0.01, abs=0.51 if spec.kind == "int" else 1e-9)
-    stepped = ask("knob_scale", "m.knobStep(knob, m.knobStep(knob, low, 1), 1)", knob=knob, low=low)
-    assert stepped > low
-
-
 def test_vendored_files_are_those_their_table_names() -> None:
     table = (ASSETS / "vendor" / "README.md").read_text(encoding="utf-8")
     named = dict(re.findall(r"^\| `([\w.]+)` .* `([0-9a-f]{64})` \|$", table, re.MULTILINE))
@@ -415,55 +329,3 @@ def test_the_first_page_waits_for_slow_modules_and_asks_for_everything_once(
     page.wait_for_load_state("networkidle")
     drawn = [text for text in asked if text.startswith('{"output":"pw-page.children"')]
     assert len(drawn) == 1
-
-
-@pytest.mark.parametrize(
-    ("span", "first", "last"),
-    [
-        (None, 0, 100),
-        ("5m", 70, 100),
-        ("1h", 0, 100),
-        ("20-60", 20, 60),
-        ("90-900", 90, 100),
-        ("900-950", 99, 100),
-        ("60-20", 60, 61),
-        ("nonsense", 0, 100),
-    ],
-)
-def test_a_span_is_a_range_of_batches(ask: Ask, span: str | None, first: int, last: int) -> None:
-    times = [[batch, 1000 + 10 * batch] for batch in range(0, 101, 5)]
-    whole = {"first": 0, "last": 100}
-    found = ask("times", "m.spanOf(span, whole, times)", span=span, whole=whole, times=times)
-    assert found == {"first": first, "last": last}
-
-
-def test_batches_and_times_go_there_and_back(ask: Ask) -> None:
-    times = [[0, 10.0], [4, 12.0], [5, 30.0]]
-    told = ask(
-        "times", "all.map((b) => m.timeOf(times, b))", times=times, all=[0, 2, 4, 5, 9, None]
-    )
-    assert told == [10, 11, 12, 30, 30, None]
-    found = ask(
-        "times", "all.map((t) => m.batchOf(times, t))", times=times, all=[0, 11, 12, 29, 99]
-    )
-    assert found == [0, 2, 4, 4, 5]
-    assert ask("times", "[m.timeOf([], 3), m.batchOf([], 3)]") == [None, None]
-
-
-@pytest.mark.parametrize(
-    ("numbers", "top", "cut"),
-    [
-        ([28_000, *[120] * 40], 132, 1),
-        ([120] * 40, 120, 0),
-        ([*[120] * 40, 28_000], 28_000, 0),
-        ([*[3] * 20, *[12] * 20], 12, 0),
-        ([28_000, 120, 130], 28_000, 0),
-        ([0] * 30, 0, 0),
-        ([], 0, 0),
-    ],
-)
-def test_a_scale_is_not_flattened_by_a_few(
-    ask: Ask, numbers: list[float], top: float, cut: int
-) -> None:
-    found = ask("times", "m.robustTop(numbers)", numbers=numbers)
-    assert found == {"top": pytest.approx(top), "cut": cut}

@@ -144,7 +144,7 @@ def test_a_filter_that_throws_and_one_that_was_removed(open_page: OpenPage) -> N
     page = open_page(f"/plan?run={RUN}&at={END - 8}&node={filter_id('table')}")
     expect(page.locator(_node("slow"))).to_be_visible()
     expect(page.locator(_node("table"))).to_contain_text("dropped")
-    raised = page.locator("#plan-inspector tr", has_text="raised_total")
+    raised = page.locator("#plan-inspector tr", has_text="Exceptions so far")
     assert int(raised.locator("td").first.inner_text()) > 0
     page.evaluate(f"planwatch.go({{at: {END - 1}, node: null}})")
     expect(page.locator(_node("slow"))).to_have_count(0)

@@ -106,8 +106,8 @@ def test_queues_within_the_batch_and_chains_are_drawn(
     graph = "document.querySelector('#pw-queue-curves-graph .js-plotly-plot')"
     until(page, f"{graph} && {graph}.data && {graph}.data.length > 1")
     assert page.evaluate(f"{graph}.data.every(t => t.stackgroup === 'queues')")
-    drawn = page.evaluate(f"{graph}.data.reduce((s, t) => s + t.y[0], 0)")
-    assert drawn == sum(row[0] for row in stored.matrix.values) > 0
+    drawn = page.evaluate(f"{graph}.data.reduce((s, t) => s + t.y.reduce((a, b) => a + b), 0)")
+    assert drawn == sum(sum(row) for row in stored.matrix.values) > 0
     charts = "document.querySelector('#pw-chains-graph .js-plotly-plot')"
     until(page, f"{charts} && {charts}.data && {charts}.data.length > 1")
     pair = page.locator(".pw-chain-pair section")

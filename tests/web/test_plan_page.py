@@ -142,7 +142,7 @@ def test_enter_pins_a_node_and_escape_unpins(open_page: OpenPage) -> None:
     card.focus()
     page.keyboard.press("Enter")
     inspector = page.locator("#plan-inspector")
-    expect(inspector).to_contain_text("n_regions")
+    expect(inspector).to_contain_text("Regions")
     expect(inspector.locator("[data-entity]")).to_have_attribute("data-entity", "asc:month")
     expect(card).to_have_attribute("aria-pressed", "true")
     assert "node=asc%3Amonth" in page.url
@@ -154,7 +154,7 @@ def test_enter_pins_a_node_and_escape_unpins(open_page: OpenPage) -> None:
 def test_the_inspector_shows_units_and_the_decisions_behind(open_page: OpenPage) -> None:
     page = graph_of(open_page("/plan?run=r1&at=120&node=asc:month"))
     inspector = page.locator("#plan-inspector")
-    row = inspector.get_by_role("row", name=re.compile("^bitmap_bytes"))
+    row = inspector.get_by_role("row", name=re.compile("^Bitmap"))
     expect(row).to_contain_text("bytes")
     expect(inspector.get_by_role("link", name="batch 110")).to_be_visible()
     expect(inspector).to_contain_text("place")

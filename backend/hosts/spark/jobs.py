@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from backend.hosts.batches import Batches, BatchFound, Timings
 from backend.hosts.contract import InputSource
 from backend.hosts.networks import HostJob, Networks
-from backend.hosts.spark.parcel import Shipping
+from backend.hosts.spark.parcel import Shipping, packed
 from backend.hosts.spark.shipping import ship_code
 from backend.hosts.spark.tasks import OWN, PLACE, TOLD, RowSource, work_of
 from backend.operators.contract import BatchPlan
@@ -38,7 +38,7 @@ class BatchJobs:
         sink: SinkSpec,
         places: Places | None = None,
     ) -> None:
-        self._batches, self._shipping = Batches(inputs, sink, places), Shipping(session)
+        self._batches, self._shipping = Batches(inputs, sink, places, packed), Shipping(session)
         self._n_tasks = session.sparkContext.defaultParallelism
         ship_code(session)
 

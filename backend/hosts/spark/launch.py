@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
-from backend.engine.resume import QUERIES, goes_on, obstacle
+from backend.engine.resume import QUERIES, RELATIONS, goes_on, obstacle
 from backend.hosts.contract import InputSource
 from backend.hosts.spark.endings import java_of, why_failed
 from backend.hosts.spark.once import nothing_decided, taken_once
@@ -40,6 +40,7 @@ from backend.workloads.sources import (
 )
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from backend.workloads.stored import load_relation
+from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.errors import RunExists, StoreError
 from storage.liveness import may_live
 from storage.resume import LastState, last_state
@@ -227,7 +228,7 @@ class Launch:
             where = f"process {run.pid} on {run.host}"
             message = f"run {run.id} of this workload is at work in {where}"
             raise Refused(f"{message}; stop it, or begin another one with --fresh")
-        why = obstacle(last, self._input_records()) or self._lost(run.id)
+        why = obstacle(last, self._input_records(), self._relation_digests) or self._lost(run.id)
         if why is not None:
             log.info("run %s cannot go on, a new one begins: %s", run.id, why)
             return self._fresh()
@@ -297,6 +298,7 @@ class Launch:
                 "sink": self._sink_facts(run_id),
                 "master": self.settings.master,
                 QUERIES: queries,
+                RELATIONS: self._relation_digests,
             },
             pid=os.getpid(),
             host=socket.gethostname(),
@@ -312,6 +314,10 @@ class Launch:
             schema = [[a.name, a.type] for a in stream.schema.attributes]
             found.append(Input(name, schema, source_facts(stream), stream.timestamp or ""))
         return tuple(found)
+
+    @property
+    def _relation_digests(self) -> dict[str, str]:
+        return {name: one.digest for name, one in self._stored.items()}
 
     def _folder(self, run_id: str) -> Path:
         return self.settings.folder / "runs" / run_id
@@ -371,6 +377,8 @@ def source_facts(stream: StreamSpec) -> dict[str, Json]:
         "digest": _digest(stream),
         "timestamp": stream.timestamp or "arrival number",
     }
+    if (stream.tick_us, stream.disorder) != (DEFAULT_TICK_US, 0):
+        return {**facts, "tick_us": stream.tick_us, "disorder": stream.disorder}
     return dict(facts)
 
 

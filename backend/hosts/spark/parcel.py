@@ -16,7 +16,9 @@ from pyspark.sql import SparkSession
 
 from backend.hosts.networks import HostJob
 from backend.hosts.spark.shipping import ship_module
+from backend.model.functions import Functions
 from backend.operators.filters.pipeline import PipelineOperator
+from backend.operators.network.job import NetworkJob
 from backend.operators.selection.worker import ShippedPlan
 from backend.workloads.functions import LookupTable
 from backend.workloads.relations import SlidingRelation
@@ -59,7 +61,10 @@ class Shipping:
         """The job, ready to be sent. Raises pickle.PicklingError."""
         for one in job.tasks.inputs.values():
             for operator in one.operators.values():
-                _by_value(operator)
+                if isinstance(operator, PipelineOperator):
+                    _by_value(operator.functions)
+        for task in job.networks:
+            _by_value(task.job.functions)
         out = io.BytesIO()
         pickler = _Pickler(out, self)
         pickler.dump(job)  # type: ignore[no-untyped-call]  # pyspark's own copy has no types
@@ -69,7 +74,7 @@ class Shipping:
     def number_of(self, large: Any) -> Number:
         """The number of an object, which is sent unless it was."""
         if id(large) not in self._sent:
-            sent = self._context.broadcast(_packed(large))
+            sent = self._context.broadcast(packed(large))
             self._sent[id(large)] = (large, (self._run, self._n_sent), sent)
             self._n_sent += 1
         return self._sent[id(large)][1]
@@ -83,9 +88,12 @@ class Shipping:
             self._sent.pop(key)[2].unpersist()
 
 
-def _packed(large: Any) -> bytes:
-    packed: bytes = cloudpickle.dumps(large)  # type: ignore[no-untyped-call]  # as above
-    return packed
+def packed(one: Any) -> bytes:
+    """As workers can unpickle it; a network's job with the functions it calls."""
+    if isinstance(one, NetworkJob):
+        _by_value(one.functions)
+    found: bytes = cloudpickle.dumps(one)  # type: ignore[no-untyped-call]  # as above
+    return found
 
 
 class _Pickler(cloudpickle.Pickler):
@@ -108,11 +116,8 @@ class _Unpickler(pickle.Unpickler):
         return _UNPACKED[pid]
 
 
-def _by_value(operator: Any) -> None:
+def _by_value(functions: Functions) -> None:
     """Functions of a workload's own module are sent whole: workers cannot import it."""
-    if isinstance(operator, PipelineOperator):
-        modules: Mapping[str, None] = dict.fromkeys(
-            f.call.__module__ for f in operator.functions.functions.values()
-        )
-        for name in modules:
-            ship_module(sys.modules[name])
+    modules = dict.fromkeys(one.call.__module__ for one in functions.functions.values())
+    for name in modules:
+        ship_module(sys.modules[name])

@@ -24,6 +24,7 @@ from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import rooms
 from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.jobs import BatchJobs
+from backend.hosts.spark.session import hush
 from backend.hosts.spark.tasks import tag_of
 from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
@@ -177,7 +178,7 @@ class RunHost:
             if not self._is_stopped:
                 self._error = error
                 raise
-            log.info("batch %d was cut off by the stop", batch_id)
+            log.debug("batch %d was cut off by the stop", batch_id)
 
     def _note_time(self, found: BatchFound) -> None:
         """What networks told of their streams: which are ahead of others, which have ended."""
@@ -234,6 +235,8 @@ class RunHost:
         return name in self._failures or (feeder.finished and feeder.backlog == 0)
 
     def _stop(self, query: StreamingQuery) -> None:
+        if self._is_stopped:
+            hush(self._session)
         for feeder in self._feeders.values():
             feeder.stop()
         deadline = time.monotonic() + STOP_GRACE_S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -10,14 +11,17 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from backend.hosts.spark.archive import RECORDING, java_options
 from backend.hosts.spark.java import find_java
 
+log = logging.getLogger(__name__)
 #: A deep expression tree needs stack where the query is planned.
 STACK = "-Xss8m"
 #: Java writes the archive of its classes when it ends; a slow disk takes a while over it.
@@ -88,6 +92,7 @@ def build_session(
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into running batches
     session.sparkContext.setLogLevel("ERROR")
     _take_answers_at_once(session)
+    _end_quietly(session)
     return session
 
 
@@ -108,10 +113,31 @@ def _take_answers_at_once(session: SparkSession) -> None:
         server.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT_BYTES)
 
 
+def hush(session: SparkSession) -> None:
+    """Let Spark say nothing more: what a stop breaks off is no error."""
+    with suppress(Py4JError, OSError):  # Java may be gone already
+        session.sparkContext.setLogLevel("OFF")
+
+
+def _end_quietly(session: SparkSession) -> None:
+    """When Java dies, who waits for its counters finds a closed connection: nobody needs to read
+    how, the run says what happened."""
+    server = session.sparkContext._accumulatorServer
+
+    def note(*_: object) -> None:
+        log.info("Spark's connection for counters broke off")
+
+    setattr(server, "handle_error", note)  # noqa: B010 - it has no types
+
+
 def close_session(session: SparkSession) -> None:
     """Stop Spark; in the run that prepares Java's classes, wait until they are written down."""
     gateway = session.sparkContext._gateway
-    session.stop()
+    hush(session)
+    try:
+        session.stop()
+    except (OSError, Py4JError) as error:
+        log.info("Spark was gone before it could be stopped: %s", type(error).__name__)
     java = getattr(gateway, "proc", None)
     if RECORDING in os.environ and java is not None:
         java.stdin.close()

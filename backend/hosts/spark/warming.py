@@ -42,7 +42,7 @@ def _match_one(session: SparkSession) -> None:
     except (
         Exception
     ) as error:  # a stop in mid-start shows itself in many ways, none of them matters
-        log.info("workers start with the first batch: %s", type(error).__name__)
+        log.debug("workers start with the first batch: %s", type(error).__name__)
 
 
 def _small_job() -> HostJob:

@@ -81,6 +81,7 @@ class Arena:
         self._map = None  # goes when the last array of it goes
         if self._file >= 0:
             os.close(self._file)
+        fcntl.flock(self._lock, fcntl.LOCK_UN)  # also for processes that were forked meanwhile
         os.close(self._lock)
         self._file = self._lock = -1
 

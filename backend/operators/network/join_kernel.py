@@ -175,6 +175,46 @@ def settle(
         progress[port, N_GONE] += 1
 
 
+@inlined
+def combine(
+    inputs: Ints,
+    keys: Ints,
+    indexes: Ints,
+    steps: Ints,
+    progress: Ints,
+    values: Ints,
+    cursor: Ints,
+    chosen: Ints,
+    tally: Ints,
+    out: Ints,
+    n_out: int,
+) -> int:
+    """Have all combinations of a tuple with the other inputs in ``out``, behind ``n_out`` results:
+    how many there are then, -1 where the room does not do. steps: of the tuple's input."""
+    level, last = 0, len(inputs) - 2
+    cursor[0] = newest(steps[0], inputs, keys, indexes, progress, values)
+    tally[0, PROBES] += 1
+    while level >= 0:
+        step = steps[level]
+        found = next_match(step, inputs, keys, indexes, progress, values, cursor, level)
+        if found < 0:
+            level -= 1
+            continue
+        tally[level, MATCHES] += 1
+        chosen[step[TARGET]] = found
+        if level < last:
+            level += 1
+            cursor[level] = newest(steps[level], inputs, keys, indexes, progress, values)
+            tally[level, PROBES] += 1
+            continue
+        if n_out == out.shape[1]:
+            return -1
+        for k in range(len(inputs)):
+            out[k, n_out] = chosen[k]
+        n_out += 1
+    return n_out
+
+
 @kernel
 def probe(
     inputs: Ints,
@@ -201,36 +241,20 @@ def probe(
     chosen, tally: room for a class, a step, an input. Returns the element it stopped at, for want
     of room in ``out``, and the number of results.
     """
-    n_out, last = 0, len(inputs) - 2
+    n_out = 0
     for i in range(begin, len(ports)):
         port, seq, before = ports[i], seqs[i], n_out
         rows, base = words_at(inputs[port, ROWS]), (seq & inputs[port, MASK]) * inputs[port, WIDTH]
         nulls, first, end = inputs[port, NULLS], inputs[port, KEYS], inputs[port, KEYS_END]
         tally[:] = 0
         chosen[port] = seq
-        level = -1
         if binds(rows, base, nulls, keys, first, end, 0, values):
-            level = 0
-            cursor[0] = newest(steps[port, 0], inputs, keys, indexes, progress, values)
-            tally[0, PROBES] += 1
-        while level >= 0:
-            step = steps[port, level]
-            found = next_match(step, inputs, keys, indexes, progress, values, cursor, level)
-            if found < 0:
-                level -= 1
-                continue
-            tally[level, MATCHES] += 1
-            chosen[step[TARGET]] = found
-            if level < last:
-                level += 1
-                cursor[level] = newest(steps[port, level], inputs, keys, indexes, progress, values)
-                tally[level, PROBES] += 1
-                continue
-            if n_out == out.shape[1]:
+            table = steps[port]
+            n_out = combine(
+                inputs, keys, indexes, table, progress, values, cursor, chosen, tally, out, n_out
+            )
+            if n_out < 0:
                 return i, before
-            for k in range(len(inputs)):
-                out[k, n_out] = chosen[k]
-            elements[n_out] = i
-            n_out += 1
+            elements[before:n_out] = i
         settle(port, seq, signs[i], inputs, keys, indexes, steps, progress, tally, counts)
     return len(ports), n_out

@@ -22,7 +22,7 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
-from backend.operators.network.row_format import RowFormat
+from backend.operators.network.stores import RowFormat
 
 StoreKind: TypeAlias = Literal["window", "partition", "join", "bag"]
 #: Words of the store's own in each tuple: τ and number; state and links of groups; -; state.

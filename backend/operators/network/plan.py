@@ -158,8 +158,9 @@ class PlannedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ShardGroup:
-    """Operators that run in the same shards. keys: the id of each input (stream or relation) ->
-    the place of the column whose value says the shard; empty: one shard. why: in a sentence."""
+    """Operators that run in the same shards. keys: the id of an input (stream or relation) -> the
+    place of the column whose value says the shard; a relation without one is read whole by every
+    shard; empty: one shard. why: in a sentence."""
 
     operators: tuple[str, ...]
     keys: Mapping[str, int]

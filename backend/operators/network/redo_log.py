@@ -18,7 +18,7 @@ import pickle
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +37,9 @@ _ARRIVAL: Final = "_arrival"
 #: Files of a batch that has been left behind by so many are of no use: one batch may come again.
 _INPUTS_KEPT: Final = 2
 _IPC: Final = pa.ipc.IpcWriteOptions(compression="lz4")
+
+#: Pickles an object.
+Pack: TypeAlias = Callable[[Any], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +60,12 @@ class RedoLog:
         self._jobs: dict[str, NetworkJob] = {}
         self._made: set[str] = set()
 
-    def keep_job(self, version: str, job: NetworkJob) -> None:
-        """Keep a job, unless it is there."""
+    def keep_job(self, version: str, job: NetworkJob, pack: Pack = pickle.dumps) -> None:
+        """Keep a job, unless it is there. pack: pickles it for whoever rebuilds state."""
         if version not in self._jobs:
             self._jobs[version] = job
             if not self._exists(f"jobs/{version}"):
-                self._write(f"jobs/{version}", lambda out: out.write(pickle.dumps(job, protocol=5)))
+                self._write(f"jobs/{version}", lambda out: out.write(pack(job)))
 
     def job(self, version: str) -> NetworkJob:
         """A job that was kept."""

@@ -38,6 +38,15 @@ class QueueCurve:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerElement:
+    """An element of an answer: its columns by name, its timestamp and sign."""
+
+    values: Mapping[str, Any]
+    tau: int
+    sign: int
+
+
+@dataclass(frozen=True, slots=True)
 class StubReport:
     """A synopsis in a store. port: of a join, the input it holds. behind: tuples of the store that
     its view has not come to."""
@@ -60,15 +69,6 @@ class StoreReport:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerElement:
-    """An element of an answer: its columns by name, its timestamp and sign."""
-
-    values: Mapping[str, Any]
-    tau: int
-    sign: int
-
-
-@dataclass(frozen=True, slots=True)
 class NetworkReport:
     """What a unit's network did in a batch, all shards together.
 
@@ -77,7 +77,7 @@ class NetworkReport:
     query -> its last elements. late: of inputs, tuples kept aside, and the first of them. pending:
     input -> tuples that wait for time to go on. state_bytes: of all arenas; attached: how shards
     came to their state ('arena', 'caught up', 'rebuilt', 'new') -> how often. log_bytes: written.
-    stores: as they are at the end of the batch, by id.
+    newest: the largest timestamp seen. stores: by id, as they are at the end.
     """
 
     heartbeat: int = 0
@@ -92,4 +92,5 @@ class NetworkReport:
     state_bytes: int = 0
     log_bytes: int = 0
     attached: Mapping[str, int] = field(default_factory=dict)
+    newest: int = 0
     stores: Mapping[str, StoreReport] = field(default_factory=dict)

@@ -147,11 +147,10 @@ class _Player:
     """A job's operators in a shard, made around its state. Only here are kernels loaded."""
 
     def __init__(self, job: NetworkJob, shard: int, regions: Regions, make: Make | None) -> None:
-        from backend.operators.network import making, netting, store_reports
+        from backend.operators.network import making, netting, synopses
 
         self._job, self._shard, self._make = job, shard, make or making.make
-        self._net = netting.net
-        self._stores = store_reports.store_reports
+        self._net, self._synopses = netting.net, synopses.synopses
         self._regions = regions.scope(_OPERATORS)
         self.strings = Strings(regions.scope(_STRINGS))
         self._key_of = {
@@ -172,6 +171,7 @@ class _Player:
             _Relations(job, self._shard, self.strings, self._key_of),
             job.functions,
         )
+        self._synopses(surroundings, "")  # stores follow the plan, also where none is left
         members = _members(job.plan, self._shard)
         own = [one for one in job.plan.operators if one.id in members]
         operators = {one.id: self._make(one, surroundings) for one in own if one.inputs}
@@ -182,12 +182,11 @@ class _Player:
             if isinstance(one.work, StreamInput)
         }
         answers, report = network.step(arrivals, released.heartbeat)
-        stores = {one.id: one for one in self._stores(job.plan, self._regions)}
         netted = {
             query: self._net(block, answer_fields(job.plan, query), self.strings)
             for query, block in answers.items()
         }
-        return _Played(netted, replace(report, stores=stores))
+        return _Played(netted, report)
 
     def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
         """What a stream's input takes in of a batch, in this shard."""
@@ -274,6 +273,8 @@ def _told(
     n_bytes: int,
 ) -> NetworkReport:
     """The network's report, with what is known around it."""
+    from backend.operators.network.store_reports import store_reports
+
     recent = {
         query: _elements(block, plan, query, strings) for query, block in played.answers.items()
     }
@@ -287,6 +288,8 @@ def _told(
         state_bytes=state.regions.n_bytes,
         log_bytes=n_bytes,
         attached={state.how: 1},
+        newest=max((one.high for one in moved.state.streams.values()), default=0),
+        stores={one.id: one for one in store_reports(plan, state.regions.scope(_OPERATORS))},
     )
 
 

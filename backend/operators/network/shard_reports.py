@@ -63,7 +63,8 @@ def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
         state_bytes=sum(one.state_bytes for one in reports),
         log_bytes=sum(one.log_bytes for one in reports),
         attached=_counted(one.attached for one in reports),
-        stores=_together((one.stores for one in reports), _stored),
+        newest=max(one.newest for one in reports),
+        stores=_together((one.stores for one in reports), _store),
     )
 
 
@@ -99,24 +100,20 @@ def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
     )
 
 
-def _stored(stores: Sequence[StoreReport]) -> StoreReport:
-    """A store of all shards; behind: of the stub that is furthest behind."""
-    first = stores[0]
-    stubs = tuple(
-        StubReport(
-            stub.operator,
-            stub.port,
-            sum(one.stubs[place].n_tuples for one in stores),
-            max(one.stubs[place].behind for one in stores),
+def _store(parts: Sequence[StoreReport]) -> StoreReport:
+    """A store of all shards: they are laid out alike, but for stubs still apart."""
+    stubs: dict[tuple[str, int], StubReport] = {}
+    for one in (stub for part in parts for stub in part.stubs):
+        before = stubs.get((one.operator, one.port), StubReport(one.operator, one.port, 0, 0))
+        stubs[one.operator, one.port] = StubReport(
+            one.operator, one.port, before.n_tuples + one.n_tuples, before.behind + one.behind
         )
-        for place, stub in enumerate(first.stubs)
-    )
     return StoreReport(
-        first.id,
-        stubs,
-        sum(one.n_tuples for one in stores),
-        sum(one.n_bytes for one in stores),
-        sum(one.n_bytes_saved for one in stores),
+        parts[0].id,
+        tuple(stubs.values()),
+        sum(one.n_tuples for one in parts),
+        sum(one.n_bytes for one in parts),
+        sum(one.n_bytes_saved for one in parts),
     )
 
 

@@ -13,15 +13,10 @@ from backend.operators.network.synopses import STORES, noted_layout
 
 
 def store_reports(plan: NetworkPlan, regions: Regions) -> tuple[StoreReport, ...]:
-    """The stores of a shard that runs a plan, as they are; regions: all of the shard. Those of
-    operators that are gone are left out."""
+    """The stores of a shard that runs a plan, as they are; regions: all of the shard."""
     alone = {one.stubs[0].owner: one for one in store_layout(replace(plan, sharing=False))}
     stores = regions.scope(STORES)
-    return tuple(
-        _report(store, stores.scope(store.id), alone)
-        for store in noted_layout(stores)
-        if all(stub.owner in alone for stub in store.stubs)
-    )
+    return tuple(_report(store, stores.scope(store.id), alone) for store in noted_layout(stores))
 
 
 def _report(

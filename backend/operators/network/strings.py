@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,17 @@ from backend.operators.network.regions import Regions
 
 
 class Strings:
-    """An append-only dictionary in regions: bytes of all strings, and where each ends."""
+    """An append-only dictionary in regions: bytes of all strings, where each ends, and in which
+    order they are as far as that was asked for."""
 
     def __init__(self, regions: Regions) -> None:
         self._regions = regions
         self._facts = regions.array("facts", "int64", 2)  # strings, bytes
         self._ends = regions.array("ends", "int64", 1024)
         self._bytes = regions.array("bytes", "uint8", 16_384)
-        self._codes: dict[str, int] = {}
-        self._texts: list[str] = []
+        self._texts = self._held()
+        self._codes = {text: code for code, text in enumerate(self._texts)}
         self._ranks: Ints | None = None
-        self._take_up()
 
     def __len__(self) -> int:
         return int(self._facts[0])
@@ -57,10 +58,25 @@ class Strings:
     def ranks(self) -> Ints:
         """int64[n]: the place of each code's string in the order of all strings (by code point)."""
         if self._ranks is None or len(self._ranks) != len(self._texts):
-            order = sorted(range(len(self._texts)), key=self._texts.__getitem__)
+            order = self._ordered()
             self._ranks = np.empty(len(order), np.int64)
             self._ranks[order] = np.arange(len(order))
         return self._ranks
+
+    def _ordered(self) -> Ints:
+        """All codes in the order of their strings. Those ordered before keep their order: only what
+        is new is sorted, and put between."""
+        n_ordered = self._regions.array("n_ordered", "int64", 1)
+        order = self._regions.array("order", "int64", 1024)
+        n, before, text_of = len(self._texts), order[: int(n_ordered[0])], self._texts.__getitem__
+        new = sorted(range(len(before), n), key=text_of)
+        if new:
+            places = [bisect_left(before, text_of(code), key=text_of) for code in new]
+            found = np.insert(before, places, new)
+            if len(order) < n:
+                order = self._regions.resized("order", max(n, 2 * len(order)))
+            order[:n], n_ordered[0] = found, n
+        return order[:n]
 
     def _append(self, text: str) -> int:
         data = text.encode("utf-8", "surrogatepass")
@@ -72,16 +88,16 @@ class Strings:
         self._bytes[used : used + len(data)] = np.frombuffer(data, np.uint8)
         self._ends[n] = used + len(data)
         self._facts[:] = n + 1, used + len(data)
-        self._remember(text)
+        self._codes[text] = n
+        self._texts.append(text)
         return n
 
-    def _remember(self, text: str) -> None:
-        self._codes[text] = len(self._texts)
-        self._texts.append(text)
-
-    def _take_up(self) -> None:
-        begin = 0
-        for end in self._ends[: len(self)]:
-            data = self._bytes[begin:end].tobytes()
-            self._remember(data.decode("utf-8", "surrogatepass"))
-            begin = int(end)
+    def _held(self) -> list[str]:
+        """The strings that are there."""
+        ends = self._ends[: len(self)].tolist()
+        data = self._bytes[: int(self._facts[1])].tobytes()
+        begins = [0, *ends]
+        return [
+            data[begin:end].decode("utf-8", "surrogatepass")
+            for begin, end in zip(begins, ends, strict=False)
+        ]

@@ -29,9 +29,9 @@ from backend.operators.network.plan import (
 )
 from backend.systems.stream.pruning import named
 from backend.systems.stream.rewrites import JoinTrees, pushed
-from backend.systems.stream.sharding import spread
+from backend.systems.stream.sharding import spread, whole
 from backend.systems.stream.translation import translated
-from backend.systems.stream.trees import OperatorTree
+from backend.systems.stream.trees import EVERYWHERE, OperatorTree
 
 _DIGITS: Final = 10
 _KINDS: Final[Mapping[type[OperatorWork], str]] = {
@@ -54,13 +54,15 @@ def compile_queries(
     since: Mapping[str, int],
     tick_us: int,
     joins: JoinTrees = "mjoin",
+    keyed: bool = True,
 ) -> NetworkPlan:
     """The operators of all queries; what several do alike is one operator.
 
     queries: with a plan, of different names. since: query -> the batch it was registered at;
     queries share operators with those of the same batch only, whose windows began as empty. sharing
     is told to the plan: it is about what operators keep. tick_us: of all streams, for windows in
-    seconds. joins: of more than two inputs.
+    seconds. joins: of more than two inputs. keyed: tuples may go to several shards by the values of
+    an attribute; queries then share only what is spread by the same one.
 
     What a query comes to depends on the query and ``since`` alone, not on the others.
     """
@@ -68,6 +70,8 @@ def compile_queries(
     answers: dict[str, PlannedAnswer] = {}
     for query in queries:
         tree, is_stream, why = operator_tree(query.plan, tick_us, implicit_istream, joins)
+        if not keyed:
+            tree, why = whole(tree), f"There is one shard. {why}"
         answers[query.name] = PlannedAnswer(making.made(tree, since[query.name], why), is_stream)
     return NetworkPlan(tuple(making.operators.values()), answers, making.groups(), sharing)
 
@@ -101,7 +105,7 @@ class _Making:
         if id not in self.operators:
             self.operators[id] = PlannedOperator(id, tree.work, inputs, tree.fields, tree.fifo)
             self._group[id], self._why[id] = id, why
-            if tree.key is not None:
+            if tree.key not in (None, EVERYWHERE):
                 self._keys[id] = tree.key
         for input in inputs:
             self._group[self._first(input)] = self._first(id)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
 from backend.systems.stream.compiling import kind_of
-from backend.systems.stream.describing import described
+from backend.systems.stream.describing import described, readers_of
 
 
 def explain(plan: NetworkPlan) -> str:
@@ -14,22 +14,34 @@ def explain(plan: NetworkPlan) -> str:
     are. What several queries share stands below each, with the others' names."""
     lines: list[str] = []
     why = {id: group.why for group in plan.groups for id in group.operators}
+    words, readers = _words(plan), readers_of(plan)
+
+    def below(id: str, query: str, depth: int) -> Iterator[str]:
+        others = [name for name in readers[id] if name != query]
+        also = f", also for {' and '.join(others)}" if others else ""
+        yield f"{'  ' * depth}{words[id]}{also}"
+        for input in plan.operator(id).inputs:
+            yield from below(input, query, depth + 1)
+
     for query, answer in plan.answers.items():
-        lines.append(f"{query} answers a {'stream' if answer.is_stream else 'relation'}. ")
-        lines[-1] += why[answer.operator]
-        lines += _lines(plan, answer.operator, query, 1)
+        kind = "stream" if answer.is_stream else "relation"
+        lines.append(f"{query} answers a {kind}. {why[answer.operator]}")
+        lines += below(answer.operator, query, 1)
     return "\n".join(lines)
 
 
-def _lines(plan: NetworkPlan, id: str, query: str, depth: int) -> Iterator[str]:
-    one, facts = plan.operator(id), described(plan)[id].facts
-    kind, text = kind_of(one.work, len(one.inputs)), facts["text"]
-    readers = facts["queries"]
-    assert isinstance(readers, list)
-    others = [str(name) for name in readers if name != query]
-    key = next((group.keys[id] for group in plan.groups if id in group.keys), None)
-    said = "" if key is None else f", by {one.fields[key].name}"
-    said += f", also for {' and '.join(others)}" if others else ""
-    yield f"{'  ' * depth}{kind} {text}{said}"
-    for input in one.inputs:
-        yield from _lines(plan, input, query, depth + 1)
+def _words(plan: NetworkPlan) -> dict[str, str]:
+    """Each operator's name and what it does; of an input also the key of its shards."""
+    told = described(plan)
+    keys = {id: place for group in plan.groups for id, place in group.keys.items()}
+    found = {}
+    for one in plan.operators:
+        kind = kind_of(one.work, len(one.inputs))
+        if isinstance(one.work, StreamInput | RelationInput):
+            work = one.work
+            name = work.stream if isinstance(work, StreamInput) else work.relation
+            key = f", by {one.fields[keys[one.id]].name}" if one.id in keys else ""
+            found[one.id] = f"{kind} {name}{key}"
+        else:
+            found[one.id] = f"{kind} {told[one.id].facts['text']}"
+    return found

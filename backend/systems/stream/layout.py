@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from backend.model.conditions import ContinuousQuery
 from backend.model.ids import entity_id, source_id, source_queue, unit_entity
 from backend.operators.network.job import queue_id
-from backend.operators.network.layouts import StorePlan, StubPlan, store_layout
 from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
 from backend.systems.publishing import query_entity
 from backend.systems.stream.chaining import Chaining
 from backend.systems.stream.describing import DescribedOperator, described
+from backend.systems.stream.holdings import Holding, holdings
 from backend.workloads.sysstream import SYSSTREAM
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.kinds import EntityKind
@@ -26,15 +26,15 @@ from storage.vocabulary.records import Entity, Json
 @dataclass(frozen=True)
 class NetworkLayout:
     """A plan with its operators in words, and the ids of what belongs to them. words: of operators
-    that are no inputs; streams, relations: name -> the operators that read it; stores: those that
-    several synopses share, which are stubs of them."""
+    that are no inputs; streams, relations: name -> the operators that read it; holdings: what
+    operators keep."""
 
     unit_id: str
     plan: NetworkPlan
     words: Mapping[str, DescribedOperator]
     streams: Mapping[str, tuple[str, ...]]
     relations: Mapping[str, tuple[str, ...]]
-    stores: tuple[StorePlan, ...]
+    holdings: tuple[Holding, ...]
 
     @classmethod
     def of(cls, unit_id: str, plan: NetworkPlan) -> NetworkLayout:
@@ -47,8 +47,9 @@ class NetworkLayout:
                 streams[work.stream] = (*streams.get(work.stream, ()), one.id)
             elif isinstance(work, RelationInput):
                 relations[work.relation] = (*relations.get(work.relation, ()), one.id)
-        stores = tuple(one for one in store_layout(plan) if len(one.stubs) > 1)
-        return cls(unit_id, plan, described(plan), streams, relations, stores)
+        words, names = described(plan), _names(described(plan), streams, relations)
+        kept = holdings(unit_id, plan, words, names)
+        return cls(unit_id, plan, words, streams, relations, kept)
 
     def node(self, id: str) -> str:
         """The entity of an operator, or of what it reads."""
@@ -67,25 +68,6 @@ class NetworkLayout:
         """A stored relation."""
         return entity_id(self.unit_id, "source", name)
 
-    def synopsis(self, id: str) -> str:
-        """What an operator keeps."""
-        return entity_id(self.unit_id, "synopsis", id)
-
-    def stub(self, owner: tuple[str, int]) -> str:
-        """What an operator keeps of an input in a store that others share."""
-        operator, port = owner
-        return entity_id(self.unit_id, "stub", f"{operator}.{port}")
-
-    def store(self, id: str) -> str:
-        """A store that synopses share."""
-        return entity_id(self.unit_id, "store", id)
-
-    def keeps(self, id: str) -> str:
-        """What a synopsis of the operator's own holds, '' for one without."""
-        n_stubs = sum(stub.operator == id for store in self.stores for stub in store.stubs)
-        whole = n_stubs == (len(self.plan.operator(id).inputs) if n_stubs else -1)
-        return "" if whole else self.words[id].keeps
-
     def queue(self, id: str) -> str:
         """A queue, by ``queue_id``."""
         return entity_id(self.unit_id, "queue", id)
@@ -101,10 +83,7 @@ class NetworkLayout:
     @property
     def names(self) -> dict[str, str]:
         """What people call each operator, inputs by what they read."""
-        found = {id: one.name for id, one in self.words.items()}
-        for read in (self.streams, self.relations):
-            found |= {id: name for name, ids in read.items() for id in ids}
-        return found
+        return _names(self.words, self.streams, self.relations)
 
     def graph(self, chaining: Chaining) -> PlanGraph:
         """Sources, operators with what they keep, and the answers of queries."""
@@ -118,12 +97,7 @@ class NetworkLayout:
                 slope, number = chaining.slopes[id]
                 facts |= {"chain": number, "chain_slope": float(f"{slope:.4g}")}
             nodes.append(PlanNode(self.node(id), one.role, one.name, facts))
-            if self.keeps(id):
-                nodes.append(PlanNode(self.synopsis(id), "synopsis", one.keeps))
-        for store in self.stores:
-            nodes.append(PlanNode(self.store(store.id), "store", self._stored(store)))
-            for stub in store.stubs:
-                nodes.append(PlanNode(self.stub(stub.owner), "stub", self._viewed(stub)))
+        nodes += [PlanNode(one.id, one.role, one.name) for one in self.holdings if one.is_node]
         nodes += [
             PlanNode(self.answer(query), "output", query, {"note": _kind(answer.is_stream)})
             for query, answer in self.plan.answers.items()
@@ -136,13 +110,12 @@ class NetworkLayout:
             for port, input in enumerate(self.plan.operator(id).inputs):
                 queue = self.queue(queue_id(input, id, port))
                 found.append(PlanEdge(self.node(input), self.node(id), queue, port))
-            if self.keeps(id):
-                found.append(PlanEdge(self.synopsis(id), self.node(id), ""))
-        for store in self.stores:
-            for stub in store.stubs:
-                view = self.stub(stub.owner)
-                found.append(PlanEdge(self.store(store.id), view, ""))
-                found.append(PlanEdge(view, self.node(stub.operator), ""))
+        found += [
+            PlanEdge(one.id, self.node(id), "")
+            for one in self.holdings
+            if one.is_node
+            for id in one.operators
+        ]
         found += [
             PlanEdge(self.node(answer.operator), self.answer(query), self.answer_queue(query))
             for query, answer in self.plan.answers.items()
@@ -160,39 +133,17 @@ class NetworkLayout:
             found.append(self._entity(self.relation(name), "operator", "source", name))
         for id, one in self.words.items():
             found.append(self._entity(self.node(id), "operator", one.role, one.name, one.facts))
-            if self.keeps(id):
-                own = {"owner": self.node(id), "keeps": one.keeps}
-                name = f"{one.keeps} of {one.name}"
-                found.append(self._entity(self.synopsis(id), "synopsis", "synopsis", name, own))
-        found += self._stores()
+        for kept in self.holdings:
+            own = {"owners": [self.node(id) for id in kept.operators], **kept.facts}
+            kind: EntityKind = "store" if kept.role == "store" else "synopsis"
+            found.append(self._entity(kept.id, kind, kept.role, kept.name, own))
         found += self._queues(capacity)
         for query, answer in self.plan.answers.items():
-            kind = {"answers": _kind(answer.is_stream)}
-            found.append(self._entity(self.answer(query), "operator", "output", query, kind, query))
+            told = {"answers": _kind(answer.is_stream)}
+            found.append(self._entity(self.answer(query), "operator", "output", query, told, query))
             name = f"Answer of {query}"
             found.append(self._entity(self.answer_queue(query), "queue", "queue", name, {}, query))
         return found
-
-    def _stores(self) -> list[Entity]:
-        found = []
-        for store in self.stores:
-            id, names = self.store(store.id), self.names
-            stubs = [f"{self._viewed(stub)} of {names[stub.operator]}" for stub in store.stubs]
-            facts: dict[str, Json] = {"stubs": stubs, "indexes": len(store.indexes)}
-            found.append(self._entity(id, "store", "store", self._stored(store), facts))
-            for stub, name in zip(store.stubs, stubs, strict=True):
-                own: dict[str, Json] = {"owner": self.node(stub.operator), "store": id}
-                found.append(self._entity(self.stub(stub.owner), "synopsis", "stub", name, own))
-        return found
-
-    def _stored(self, store: StorePlan) -> str:
-        """What people call a store."""
-        return f"tuples of {self.names[store.stubs[0].feed]}"
-
-    def _viewed(self, stub: StubPlan) -> str:
-        """What a stub shows its operator."""
-        n_inputs = len(self.plan.operator(stub.operator).inputs)
-        return self.words[stub.operator].keeps if n_inputs == 1 else f"input {stub.port + 1}"
 
     def _queues(self, capacity: int) -> list[Entity]:
         names, found = self.names, []
@@ -230,6 +181,15 @@ class NetworkLayout:
             registered_at=since,
             operators=[self.node(id) for id, one in words if query.name in one.facts["queries"]],
         )
+
+
+def _names(
+    words: Mapping[str, DescribedOperator], *read: Mapping[str, tuple[str, ...]]
+) -> dict[str, str]:
+    found = {id: one.name for id, one in words.items()}
+    for names in read:
+        found |= {id: name for name, ids in names.items() for id in ids}
+    return found
 
 
 def _kind(is_stream: bool) -> str:

@@ -24,10 +24,10 @@ from backend.operators.network.plan import (
 from backend.systems.stream.trees import (
     OperatorTree,
     at,
+    composed,
     moved,
     places_in,
     project,
-    substituted,
 )
 
 _NOWHERE: Final = Token("NAME", "")
@@ -59,9 +59,10 @@ def _project(
 ) -> OperatorTree:
     """A projection; of a projection it is one."""
     if isinstance(tree.work, ProjectOp):
-        inner = tree.work.expressions
-        expressions = [substituted(one, inner.__getitem__) for one in expressions]
-        tree = tree.input
+        both = [composed(one, tree.work.expressions) for one in expressions]
+        ready = [one for one in both if one is not None]
+        if len(ready) == len(both):
+            expressions, tree = ready, tree.input
     is_all = [one.index if isinstance(one, At) else -1 for one in expressions]
     return tree if is_all == list(range(len(tree.fields))) else project(tree, expressions, fields)
 

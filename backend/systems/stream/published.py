@@ -9,10 +9,11 @@ import numpy as np
 
 from backend.model.ids import entity_id, unit_entity
 from backend.operators.network.plan import JoinOp
-from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve, StoreReport
+from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.chaining import Chaining
 from backend.systems.stream.chains import Step, progress
+from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout
 from storage.vocabulary.records import Matrix, Sample
 
@@ -34,21 +35,14 @@ def samples(
     busy = sum(one.busy_ns for one in report.operators.values())
     for stream, n in arrived(layout, report).items():
         found += samples_of(layout.input(stream), _input(stream, n, report, seconds))
+    for kept in layout.holdings:
+        found += samples_of(kept.id, _held(kept, report))
     for id in layout.words:
         counts = report.operators.get(id, OperatorCounts())
         found += samples_of(layout.node(id), _operator(counts, busy, seconds))
         found += samples_of(layout.node(id), _special(layout, id, counts, chaining))
-        if layout.keeps(id):
-            own: Values = {
-                "size_tuples": (counts.n_tuples, "tuples"),
-                "state_bytes": (counts.n_bytes, "bytes"),
-            }
-            found += samples_of(layout.synopsis(id), own)
     for id, curve in report.queues.items():
         found += samples_of(layout.queue(id), _queue(curve, seconds))
-    for store in layout.stores:
-        if store.id in report.stores:
-            found += _store(layout, report.stores[store.id])
     for query, size in sizes.items():
         n = report.answers.get(query, 0)
         found.append(Sample(layout.answer(query), "reached_tuples", n, "tuples"))
@@ -107,9 +101,38 @@ def _special(layout: NetworkLayout, id: str, counts: OperatorCounts, chaining: C
         slope, number = chaining.slopes[id]
         found |= {"chain_number": (number, ""), "chain_slope": (slope, "tuples/us")}
     if isinstance(work, JoinOp):
-        probes = counts.counters.get("probes")
-        found["probes"] = (probes, "probes")
-        found["join_selectivity"] = (counts.n_out / probes if probes else None, "")
+        found["probes"] = (counts.counters.get("probes"), "probes")
+        found["join_selectivity"] = (counts.counters.get("join_selectivity"), "")
+    return found
+
+
+def _held(kept: Holding, report: NetworkReport) -> Values:
+    """What a synopsis, a store or a stub holds; nothing of a store that is not laid out yet."""
+    if not kept.store:
+        counts = report.operators.get(kept.operators[0], OperatorCounts())
+        sizes: Values = {
+            "size_tuples": (counts.n_tuples, "tuples"),
+            "state_bytes": (counts.n_bytes, "bytes"),
+        }
+        return sizes
+    store = report.stores.get(kept.store)
+    if store is None:
+        return {}
+    if kept.role == "store":
+        return {
+            "size_tuples": (store.n_tuples, "tuples"),
+            "state_bytes": (store.n_bytes, "bytes"),
+            "saved_bytes": (store.n_bytes_saved, "bytes"),
+        }
+    stubs = {(stub.operator, stub.port): stub for stub in store.stubs}
+    stub = stubs.get((kept.operators[0], kept.port))
+    if stub is None:
+        return {}
+    found: dict[str, tuple[float | None, str]] = {"size_tuples": (stub.n_tuples, "tuples")}
+    if kept.role == "stub":
+        found["view_offset_tuples"] = (stub.behind, "tuples")
+    else:
+        found["state_bytes"] = (store.n_bytes, "bytes")
     return found
 
 
@@ -127,28 +150,12 @@ def _queue(curve: QueueCurve, seconds: float | None) -> Values:
     return found
 
 
-def _store(layout: NetworkLayout, store: StoreReport) -> list[Sample]:
-    """A shared store and its stubs."""
-    own: Values = {
-        "size_tuples": (store.n_tuples, "tuples"),
-        "state_bytes": (store.n_bytes, "bytes"),
-        "saved_bytes": (store.n_bytes_saved, "bytes"),
-    }
-    found = list(samples_of(layout.store(store.id), own))
-    for stub in store.stubs:
-        view: Values = {
-            "size_tuples": (stub.n_tuples, "tuples"),
-            "view_offset_tuples": (stub.behind, "tuples"),
-        }
-        found += samples_of(layout.stub((stub.operator, stub.port)), view)
-    return found
-
-
 def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: int) -> Values:
     n_in = sum(arrived(layout, report).values())
     visits = sum(counts.n_in for id, counts in report.operators.items() if id in layout.words)
     return {
         "heartbeat": (report.heartbeat, "ticks"),
+        "heartbeat_lag": (max(0, report.newest - report.heartbeat), "ticks"),
         "pending_tuples": (sum(report.pending.values()), "tuples"),
         "state_bytes": (report.state_bytes, "bytes"),
         "saved_bytes": (sum(one.n_bytes_saved for one in report.stores.values()), "bytes"),

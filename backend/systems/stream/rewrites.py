@@ -24,11 +24,11 @@ from backend.operators.network.plan import (
 from backend.systems.stream.joining import joined
 from backend.systems.stream.trees import (
     OperatorTree,
+    composed,
     each_of,
     moved,
     places_in,
     select,
-    substituted,
 )
 
 #: How more than two inputs are joined: by one operator, or by one for each further input.
@@ -56,9 +56,7 @@ class _Pushing:
             inputs, within = _flat(tree)
             return joined(inputs, (*within, *conditions), self.down, self._joins)
         if isinstance(work, ProjectOp):
-            expressions = work.expressions
-            below = tuple(substituted(one, expressions.__getitem__) for one in conditions)
-            return self._with(tree, [self.down(tree.input, below)])
+            return self._project(tree, work, conditions)
         if isinstance(work, ToStreamOp):
             return self._stream(tree, conditions)
         if isinstance(work, _ONE_BY_ONE) or (isinstance(work, WindowOp) and work.kind == "range"):
@@ -86,6 +84,14 @@ class _Pushing:
         if not isinstance(tree.work, ToStreamOp):
             return self.down(tree, ())
         return self._with(tree, [self.down(tree.input, ())])
+
+    def _project(
+        self, tree: OperatorTree, work: ProjectOp, conditions: tuple[Node, ...]
+    ) -> OperatorTree:
+        """Conditions on columns hold for what these are computed from."""
+        pairs = [(one, composed(one, work.expressions)) for one in conditions]
+        below = self.down(tree.input, tuple(low for _, low in pairs if low is not None))
+        return select(self._with(tree, [below]), [one for one, low in pairs if low is None])
 
     def _aggregate(
         self, tree: OperatorTree, work: AggregateOp, conditions: tuple[Node, ...]

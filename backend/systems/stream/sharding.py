@@ -28,7 +28,7 @@ from backend.operators.network.plan import (
     ToStreamOp,
     WindowOp,
 )
-from backend.systems.stream.trees import OperatorTree, walk_trees
+from backend.systems.stream.trees import EVERYWHERE, OperatorTree, walk_trees
 
 
 class OneShard(Exception):
@@ -60,10 +60,19 @@ def spread(tree: OperatorTree, is_stream: bool) -> tuple[OperatorTree, str]:
     return found[0].tree, _why(found[0].tree)
 
 
+def whole(tree: OperatorTree) -> OperatorTree:
+    """The tree without keys, for one shard."""
+    return replace(tree, key=None, inputs=tuple(whole(one) for one in tree.inputs))
+
+
 def _why(tree: OperatorTree) -> str:
     inputs = [one for one in walk_trees(tree) if isinstance(one.work, StreamInput | RelationInput)]
-    keyed = [f"{_name(one)}.{one.fields[one.key].name}" for one in inputs if one.key is not None]
-    whole = [_name(one) for one in inputs if one.key is None]
+    keyed, whole = [], []
+    for one in inputs:
+        if one.key is None or one.key == EVERYWHERE:
+            whole.append(_name(one))
+        else:
+            keyed.append(f"{_name(one)}.{one.fields[one.key].name}")
     said = f"Tuples with equal values of {' = '.join(dict.fromkeys(keyed))} go to one shard"
     if whole:
         said += f"; every shard has all of {', '.join(dict.fromkeys(whole))}"
@@ -104,7 +113,8 @@ def _stream(tree: OperatorTree, work: Any, _: Any) -> list[Spread]:
 
 
 def _relation(tree: OperatorTree, work: Any, _: Any) -> list[Spread]:
-    return [*_stream(tree, work, _), Spread(frozenset(), tree, True)]
+    everywhere = Spread(frozenset(), replace(tree, key=EVERYWHERE), True)
+    return [*_stream(tree, work, _), everywhere]
 
 
 def _select(tree: OperatorTree, work: SelectOp, inputs: list[list[Spread]]) -> list[Spread]:

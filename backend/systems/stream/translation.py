@@ -124,21 +124,24 @@ class _Translation:
 
     def _aggregate(self, plan: logical.Aggregate) -> OperatorTree:
         tree, bind = self.relation(plan.input), _binding(plan.input)
-        arguments = (part for call in plan.calls for part in call.arguments)
-        inside = list(dict.fromkeys([*plan.groups, *arguments]))
-        below = [Attribute(name_of(node), type_of(node)) for node in inside]
-        if inside:
-            tree = project(tree, [rebuilt(node, bind) for node in inside], below)
+        different = _different(plan.calls)
+        arguments = (part for call in different for part in call.arguments)
+        inside = {node: rebuilt(node, bind) for node in (*plan.groups, *arguments)}
+        if all(isinstance(node, nodes.At) for node in inside.values()):
+            places = {node: at.index for node, at in inside.items() if isinstance(at, nodes.At)}
+        else:
+            below = [Attribute(name_of(node), type_of(node)) for node in inside]
+            tree = project(tree, list(inside.values()), below)
+            places = {node: place for place, node in enumerate(inside)}
         calls: list[AggregateCall] = []
-        for call in _different(plan.calls):
-            column = inside.index(call.arguments[0]) if call.arguments else None
+        for call in different:
+            column = places[call.arguments[0]] if call.arguments else None
             function = cast(Any, call.function)
             calls.append(AggregateCall(function, column, call.distinct, type_of(call)))
-        groups = tuple(inside.index(node) for node in plan.groups)
-        named = (*plan.groups, *_different(plan.calls))
-        fields = (Attribute(name_of(node), type_of(node)) for node in named)
-        work = AggregateOp(groups, tuple(calls))
-        tree = OperatorTree(work, (tree,), tuple(fields))
+        named = (*plan.groups, *different)
+        fields = tuple(Attribute(name_of(node), type_of(node)) for node in named)
+        work = AggregateOp(tuple(places[node] for node in plan.groups), tuple(calls))
+        tree = OperatorTree(work, (tree,), fields)
         return tree if plan.having is None else self._filtered(tree, plan.having, _binding(plan))
 
     def _distinct(self, plan: logical.Distinct) -> OperatorTree:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from lark import Token
 
@@ -25,11 +26,16 @@ from backend.operators.network.plan import (
     WindowOp,
 )
 
+EVERYWHERE: Final = -1
+#: Expressions are put together up to so many parts.
+_LARGEST: Final = 32
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OperatorTree:
     """An operator over its inputs. key: of a stream or stored relation that is read, the place of
-    the column that says the shard; None: all of it is read where it is read."""
+    the column that says the shard; EVERYWHERE: every shard reads all of it; None: the tree runs in
+    one shard."""
 
     work: OperatorWork
     inputs: tuple[OperatorTree, ...]
@@ -131,9 +137,17 @@ def places_in(node: Node) -> frozenset[int]:
     return frozenset(part.index for part in expressions_in(node) if isinstance(part, At))
 
 
-def substituted(node: Node, expression_of: Callable[[int], Node]) -> Node:
-    """An expression with others in place of columns."""
-    return rebuilt(node, lambda part: expression_of(part.index) if isinstance(part, At) else None)
+def composed(outer: Node, inner: Sequence[Node]) -> Node | None:
+    """An expression over a projection's columns, over those of its input; None where that would
+    repeat too much of the projection's work."""
+    if isinstance(outer, At):
+        return inner[outer.index]
+    columns = [inner[part.index] for part in expressions_in(outer) if isinstance(part, At)]
+    worked = [one for one in columns if not isinstance(one, At)]
+    n_nodes = sum(1 for one in worked for _ in expressions_in(one))
+    if worked and n_nodes + sum(1 for _ in expressions_in(outer)) > _LARGEST:
+        return None
+    return rebuilt(outer, lambda part: inner[part.index] if isinstance(part, At) else None)
 
 
 def moved(node: Node, to: Mapping[int, int]) -> Node:

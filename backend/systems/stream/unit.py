@@ -202,6 +202,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             sharing=knobs.sharing,
             since={name: one.since for name, one in queries.items()},
             tick_us=self._tick_us,
+            keyed=knobs.shards > 1,
         )
         return NetworkLayout.of(self._job.id, plan)
 

@@ -38,9 +38,8 @@ def groups(context: Context, services: Services) -> list[Component]:
         html.Section(
             [
                 html.H2(_title(group, several), className="pw-group-title"),
-                html.Div(
-                    knob_cards.draw_cards(reader, context, group.knobs, locked, "page"),
-                    className="pw-knobs",
+                *knob_cards.folded(
+                    knob_cards.draw_cards(reader, context, group.knobs, locked, "page"), "pw-knobs"
                 ),
             ]
         )

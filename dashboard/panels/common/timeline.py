@@ -182,7 +182,10 @@ def _controls(context: Context, services: Services) -> list[Component]:
     ]
     group = html.Span(buttons, className="pw-segments", role="group", **attrs(aria_label="Scale"))
     note = html.Span(id="pw-scale-note", className="pw-dim")
-    return [dcc.Store(id=CLICK), html.Div(["Scale ", group, " ", note], className="pw-scale")]
+    return [
+        dcc.Store(id=CLICK),
+        html.Div(["Scale ", group, " ", note], className="pw-scale-choice"),
+    ]
 
 
 def _register(app: Dash, services: Services) -> None:

@@ -72,5 +72,7 @@ def test_an_error_in_a_plain_text_is_told_with_its_place() -> None:
 def test_the_shipped_queries_mean_the_same_with_and_without_the_grammar(path: Path) -> None:
     workload = load_workload(path)
     for query in workload.queries:
+        if query.plan is not None:
+            continue
         again = parse_query(query.name, query.text + COMMENT, workload.schemas, workload.functions)
         assert (again.condition, again.filters) == (query.condition, query.filters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,15 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from backend.engine.resume import RELATIONS, obstacle
 from backend.model.ids import entity_id, source_id
 from backend.model.schema import Schema
 from backend.workloads.linear_road import CAR_SCHEMA
 from backend.workloads.spec import load_workload, shipped_workloads
 from backend.workloads.stored import StoredRelation
+from storage.resume import last_state
 from storage.vocabulary.graph import PlanGraph
-from tests.engine_runs import RUN_ID, EngineRun
+from tests.engine_runs import RUN_ID, WORKLOAD, EngineRun
 
 CARS, ROADS = (
     Schema.parse("t bigint, id int, road int"),
@@ -194,6 +197,52 @@ def test_knobs_of_the_network(run: Run) -> None:
     assert "implicit Istream: never" in plan.reason
 
 
+def test_sharing_is_turned_while_a_run_goes_on(tmp_path: Path) -> None:
+    both = {
+        "short": "Select sum(id) As total From Cars [Range 10]",
+        "long": "Select sum(id) As total From Cars [Range 40]",
+    }
+    found = {}
+    for turned in (False, True):
+        folder = tmp_path / str(turned)
+        folder.mkdir()
+        run = Run(folder, more=both)
+        for n in range(6):
+            run.seconds(20 * n, 20 * (n + 1), ice=int(n == 2))
+            if turned:
+                run.ask("knob", {"knob": "sharing", "value": n % 2 == 1})
+            values = run.reader.values(RUN_ID)
+            stores = [e for e in run.reader.entities(RUN_ID) if e.role == "store"]
+            shared = not turned or n % 2 == 0
+            assert bool(stores) == shared
+            if shared:
+                assert sum(values[one.id].get("saved_bytes") or 0 for one in stores) > 0
+                stubs = [e for e in run.reader.entities(RUN_ID) if e.role == "stub"]
+                assert {e.properties["store"] for e in stubs} == {one.id for one in stores}
+        run.batch({"Cars": [], "Roads": []}, ended=("Cars", "Roads"))
+        run.close()
+        found[turned] = {name: answered(folder, name) for name in (*TEXTS, *both) if name != "all"}
+    assert found[True] == found[False]
+    assert all(found[True].values())
+
+
+def test_shards_answer_as_one(tmp_path: Path) -> None:
+    found = {}
+    for shards in (1, 3):
+        folder = tmp_path / str(shards)
+        folder.mkdir()
+        run = Run(folder, knobs={"shards": shards})
+        for n in range(3):
+            run.seconds(20 * n, 20 * (n + 1), ice=int(n == 1))
+        run.batch({"Cars": [], "Roads": []}, ended=("Cars", "Roads"))
+        assert run.reader.values(RUN_ID)[entity_id(UNIT, "system", "unit")]["shards"] == shards
+        run.close()
+        rows = {name: answered(folder, name) for name in TEXTS if name != "all"}
+        found[shards] = {name: sorted(map(repr, told)) for name, told in rows.items()}
+    assert found[1] == found[3]
+    assert all(found[1].values())
+
+
 def test_only_queries_that_need_a_failed_stream_are_over(run: Run, tmp_path: Path) -> None:
     run.seconds(0, 10)
     cars = [car(10, 1, 1)]
@@ -285,3 +334,17 @@ def test_sysstream_is_read_alone(run: Run) -> None:
     run.seconds(0, 10)
     assert "it is read alone" in run.answer(added).answer
     assert source_id("SysStream") not in {e.id for e in run.reader.entities(RUN_ID)}
+
+
+def test_a_run_with_other_tuples_in_a_relation_does_not_go_on(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    last = last_state(run.writer, WORKLOAD)
+    assert last is not None
+    inputs = last.run.inputs
+    known = replace(last, run=replace(last.run, settings={RELATIONS: {"Names": "1"}}))
+    assert obstacle(last, inputs) is None
+    assert obstacle(known, inputs, {"Names": "1"}) is None
+    assert obstacle(known, inputs, {"Names": "2"}) == "the tuples of relation Names are others"
+    assert obstacle(known, inputs, {}) == "the relation Names is gone"
+    assert obstacle(last, inputs, {"Names": "1"}) == "the relation Names is new"
+    run.close()

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from backend.hosts.networks import HostJob
-from backend.hosts.spark.tasks import RowSource, run_task, tag_in, tag_of
+from backend.hosts.spark.tasks import OWN, PLACE, RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
+from backend.operators.network.job import NetworkJob, StreamTime
+from backend.operators.network.plan import (
+    NetworkPlan,
+    PlannedAnswer,
+    PlannedOperator,
+    ShardGroup,
+    StreamInput,
+)
+from backend.operators.network.shard import NetworkTask, Places
+from backend.operators.network.shard_reports import ShardReport
 from backend.operators.reports import TaskReport
 from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.contract import CORRUPT
@@ -106,3 +119,78 @@ def _struct(schema: Schema) -> pa.DataType:
     from backend.workloads.contract import arrow_schema
 
     return pa.struct(list(arrow_schema(schema)))
+
+
+def with_network(n_shards: int) -> HostJob:
+    inputs = {"A": TaskInput(0, A, None, {}), "B b": TaskInput(1, B, None, {})}
+    plan = NetworkPlan()
+    streams = {"A": StreamTime(None), "B b": StreamTime(None)}
+    network = NetworkJob(plan, {"A": A, "B b": B}, streams, n_shards=n_shards)
+    task = NetworkTask("u", 3, network, "v", frozenset(), "", "parquet")
+    return HostJob(TaskJob(3, 1, inputs, "", "parquet"), (task,))
+
+
+def placed(rows: RowSource, job: HostJob, folder: Path, own: bool) -> list[Any]:
+    """What a partition that is given all files tells."""
+    found = paths(rows)
+    batch = pa.record_batch({"path": found, OWN: [own] * len(found)})
+    job = replace(job, places=Places(str(folder / "log"), str(folder / "arenas")))
+    return [pickle.loads(one) for one in run_task(job, rows, 1, [batch])]
+
+
+def test_a_shard_takes_what_others_count(
+    rows: RowSource, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    report, shard = placed(rows, with_network(2), tmp_path_factory.mktemp("one"), False)
+    assert not report.inputs
+    assert isinstance(shard, ShardReport)
+    assert (shard.unit, shard.shard) == ("u", 1)
+    (alone,) = placed(rows, with_network(1), tmp_path_factory.mktemp("two"), True)
+    assert alone.inputs["A"].n_rows == 100
+
+
+def test_a_marked_end_ends_a_stream_unless_tuples_follow(
+    rows: RowSource, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    def heartbeat(name: str) -> int:
+        (rows.spool / name).write_text("end")
+        _, shard = placed(rows, with_network(2), tmp_path_factory.mktemp("own"), True)
+        assert isinstance(shard, ShardReport)
+        return shard.network.heartbeat
+
+    assert heartbeat(f"{tag_of('A')}000000000063.end") == 40
+    assert heartbeat(f"{tag_of('B b')}000000000040.end") == 95
+
+
+def test_shards_take_tuples_of_native_sources_in_their_order(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Rows come through a shuffle in any order; the task's work is done where they belong."""
+    folder = tmp_path_factory.mktemp("native")
+    plan = NetworkPlan(
+        (PlannedOperator("A", StreamInput("A", (0,)), (), A.attributes),),
+        {"q": PlannedAnswer("A", True)},
+        (ShardGroup(("A",), {}, "no key"),),
+    )
+    base = with_network(1)
+    network = replace(
+        base.networks[0].job, plan=plan, schemas={"A": A}, streams={"A": StreamTime(None)}
+    )
+    places = Places(str(folder / "log"), str(folder / "arenas"))
+    job = replace(base, networks=(replace(base.networks[0], job=network),), places=places)
+    rows = RowSource(Path(), {}, ("A",), False)
+    batches = [
+        pa.record_batch(
+            {
+                "id": pa.array(ids, pa.int32()),
+                CORRUPT: pa.nulls(3, pa.string()),
+                PLACE: ids,
+                OWN: [k % 2 == 0 for k in ids],
+            }
+        )
+        for ids in ([4, 3, 5], [1, 0, 2])
+    ]
+    report, shard = (pickle.loads(one) for one in run_task(job, rows, 0, batches))
+    assert report.inputs["A"].n_rows == 3
+    told = [(one.values["id"], one.tau) for one in shard.network.recent["q"]]
+    assert told == [(k, k) for k in range(6)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -9,6 +10,9 @@ from hypothesis import strategies as st
 from backend.cql import parse_query
 from backend.model.conditions import ContinuousQuery
 from backend.model.schema import Schema
+from backend.operators.network.plan import NetworkPlan
+from backend.systems.stream.compiling import compile_queries
+from backend.systems.stream.rewrites import JoinTrees
 
 STREAMS = {
     "S": Schema.parse("a int, b int, c string"),
@@ -21,6 +25,8 @@ READ = {
     "News": "Select Istream(a, b) From S [Rows 2] Where b > 0",
     "Sums": "Select a, sum(b) As n From S [Range 2] Group By a",
 }
+#: A tick, in microseconds.
+SECOND = 1_000_000
 _OPS = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
 _NUMBERS = ("int", "bigint", "double")
 
@@ -37,6 +43,13 @@ def parsed(text: str) -> ContinuousQuery:
     """A query over all of these."""
     known = {name: parse_query(name, one, STREAMS) for name, one in READ.items()}
     return parse_query("q", text, STREAMS, relations=RELATIONS, queries=known)
+
+
+def compiled(*texts: str, since: tuple[int, ...] = (), joins: JoinTrees = "mjoin") -> NetworkPlan:
+    """Queries q0, q1… of one plan. since: the batch each was registered at."""
+    queries = [replace(parsed(text), name=f"q{n}") for n, text in enumerate(texts)]
+    batches = {f"q{n}": (since or (0,) * len(texts))[n] for n in range(len(texts))}
+    return compile_queries(queries, since=batches, tick_us=SECOND, joins=joins)
 
 
 def query_texts() -> st.SearchStrategy[str]:

@@ -13,11 +13,10 @@ from backend.model.conditions import ContinuousQuery
 from backend.systems.stream.compiling import compile_queries
 from tests.oracles.cql_semantics import answer
 from tests.unit.network.query_runs import run_plan
-from tests.unit.network.query_texts import RELATIONS, STREAMS, inputs, parsed, query_texts
+from tests.unit.network.query_texts import RELATIONS, SECOND, STREAMS, inputs, parsed, query_texts
 
 LAST = 5
 END = LAST + 6
-SECOND = 1_000_000
 CUTS = st.lists(st.integers(1, LAST), max_size=3).map(sorted)
 
 

@@ -12,7 +12,9 @@ import random
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +39,7 @@ from tests.network_toys import make, sums_job
 
 N_BATCHES = 40
 STREAMS = {"S": 60, "T": 25}
+HomeOf: TypeAlias = Callable[[int], ShardHome]
 
 
 def arrived(batch: int) -> dict[str, list[Arrived]]:
@@ -58,7 +61,7 @@ def job_of(batch: int, n_shards: int) -> NetworkJob:
     return sums_job(*queries[1 if batch >= 25 else 0 :], ("S", False), n_shards=n_shards)
 
 
-def run_batch(batch: int, n_shards: int, places: Places, sink: Path, home_of: object) -> None:
+def run_batch(batch: int, n_shards: int, places: Places, sink: Path, home_of: HomeOf) -> None:
     """As a host does."""
     job = job_of(batch, n_shards)
     version = f"{'b' if batch >= 12 else 'a'}{'d' if batch >= 25 else 'c'}"
@@ -67,8 +70,7 @@ def run_batch(batch: int, n_shards: int, places: Places, sink: Path, home_of: ob
     task = NetworkTask("u", batch, job, version, frozenset(), str(sink), "parquet", make)
     reports: list[ShardReport] = []
     for shard in range(n_shards):
-        home: ShardHome = home_of(shard)  # type: ignore[operator]
-        reports.append(run_shard(task, shard, home, arrived(batch), ended))
+        reports.append(run_shard(task, shard, home_of(shard), arrived(batch), ended))
     for query in job.plan.answers:
         schema = answer_schema(answer_fields(job.plan, query))
         parts = [name for one in reports for name in one.parts.get(query, ())]
@@ -80,17 +82,15 @@ def run_batch(batch: int, n_shards: int, places: Places, sink: Path, home_of: ob
 
 def drive(folder: Path, n_shards: int, incarnation: int, wandering: bool) -> None:
     """Run what is left of the batches."""
-    rng = random.Random()
+    rng, state = random.Random(), str(folder / "state")
+
+    def home(shard: int) -> ShardHome:
+        machine = rng.randrange(2) if wandering else 0
+        places = Places(state, str(folder / f"local-{incarnation}-{machine}"))
+        return places.shard("u", shard, n_shards)
+
     while (batch := int((folder / "commit").read_text()) + 1) < N_BATCHES:
-
-        def places(now: str = str(rng.randrange(2) if wandering else 0)) -> Places:
-            return Places(str(folder / "state"), str(folder / f"local-{incarnation}-{now}"))
-
-        def home(shard: int) -> ShardHome:
-            own = str(rng.randrange(2) if wandering else 0)
-            return places(own).shard("u", shard, n_shards)  # called at once
-
-        run_batch(batch, n_shards, places(), folder, home)
+        run_batch(batch, n_shards, Places(state, ""), folder, home)
         hidden = folder / "_commit"
         hidden.write_text(str(batch))
         hidden.replace(folder / "commit")

@@ -171,3 +171,13 @@ def test_the_expressway_is_the_same_however_it_is_cut(start: int, count: int) ->
     assert len(found) == max(0, min(count, 3000 - start))
     assert found.schema == arrow_schema(CAR_SCHEMA)
     assert found.equals(long.slice(start, len(found)))
+
+
+def test_a_digest_tells_relations_apart(tmp_path: Path) -> None:
+    def digest(rows: str) -> str:
+        source = f'source = {{ format = "memory", rows = {rows} }}'
+        text = f'[relations.R]\nschema = "id int, name string"\n{source}'
+        return load_relation(relation(tmp_path, text), tmp_path).digest
+
+    assert digest('[[1, "one"]]') == digest('[[1, "one"]]')
+    assert len({digest(rows) for rows in ("[]", '[[1, "one"]]', '[[1, "two"]]', "[[1, {}]]")}) == 4

@@ -298,3 +298,54 @@ def test_an_error_ends_the_thread_and_is_kept(tmp_path: Path) -> None:
     wait(lambda: feeder.error is not None)
     assert isinstance(feeder.error, ZeroDivisionError)
     feeder.stop()
+
+
+def test_an_end_is_told_once_where_that_is_wanted(feeders: Callable[..., Feeder]) -> None:
+    speed, wanted = Speed(0, "stop"), threading.Event()
+    feeder = feeders(numbers(10), speed, marks_end=wanted.is_set)
+    wait(lambda: feeder.finished)
+    ends = feeder.directory.glob
+    time.sleep(0.1)
+    assert not list(ends("*.end"))
+    wanted.set()
+    wait(lambda: bool(list(ends("*.end"))))
+    time.sleep(0.1)
+    assert [path.name for path in ends("*.end")] == [f"{10:012d}.end"]
+    last = max(feeder.directory.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    assert last.suffix == ".end"
+    speed.at_end = "loop"
+    wait(lambda: feeder.published > 30)
+    speed.at_end = "stop"
+    wait(lambda: (feeder.directory / f"{feeder.published:012d}.end").exists())
+    assert len(list(ends("*.end"))) == 2
+
+
+def test_the_end_that_a_killed_process_told_is_not_told_again(
+    feeders: Callable[..., Feeder],
+) -> None:
+    first = feeders(numbers(10), Speed(0), marks_end=lambda: True)
+    wait(lambda: bool(list(first.directory.glob("*.end"))))
+    first.stop()
+    told = (first.directory / f"{10:012d}.end").stat().st_mtime_ns
+    second = feeders(numbers(10), Speed(0), marks_end=lambda: True)
+    wait(lambda: second.finished)
+    time.sleep(0.1)
+    assert (first.directory / f"{10:012d}.end").stat().st_mtime_ns == told
+
+
+@pytest.mark.parametrize("rate", [0, 100_000])
+def test_no_more_waits_than_the_limit_allows(feeders: Callable[..., Feeder], rate: float) -> None:
+    limit: list[int | None] = [30]
+    feeder = feeders(numbers(1000), Speed(rate), slice_tuples=8, limit=lambda: limit[0])
+    wait(lambda: feeder.published == 30)
+    time.sleep(0.1)
+    assert feeder.published == 30
+    feeder.consumed_to(16)
+    wait(lambda: feeder.published == 46)
+    limit[0] = 0
+    feeder.consumed_to(46)
+    time.sleep(0.1)
+    assert feeder.published == 46
+    limit[0] = None
+    wait(lambda: feeder.finished)
+    assert feeder.published == 1000

@@ -1,0 +1,85 @@
+/* The search of everything, key /: pages, runs, parts of the plan, queries, knobs, plans. */
+import { callApi } from "./api.js";
+import { byId, el } from "./core.js";
+import { currentShell } from "./header.js";
+import { go, known } from "./moment.js";
+
+const MOST = 12;
+const KINDS = { operator: "/plan", queue: "/plan", query: "/results" };
+
+/** Entries whose words hold all words of the text; those that begin with it first.
+    @template {{words: string, kind: string}} E
+    @param {E[]} entries
+    @param {string} text
+    @returns {E[]} */
+export function matching(entries, text) {
+  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = ({ words, kind }) => wanted.every((word) => `${words} ${kind}`.toLowerCase().includes(word));
+  const begins = ({ words }) => (wanted.length && words.toLowerCase().startsWith(wanted[0]) ? 0 : 1);
+  return entries.filter(fits).sort((a, b) => begins(a) - begins(b)).slice(0, MOST);
+}
+
+const pages = () => [...document.querySelectorAll(".pw-nav-link")].map((link) => ({ words: link.textContent.trim(), kind: "page", to: { path: link.dataset.pwPath } }));
+
+function ofShell(shell) {
+  const runs = shell.runs.map((run) => ({ words: run.label, kind: `run, ${run.state}`, to: { path: "/plan", run: run.id } }));
+  const plans = shell.plans.map((plan) => ({ words: `Plan ${plan.version}`, kind: `since batch ${plan.batch}`, to: { path: "/plan", at: Math.max(0, plan.batch) } }));
+  return [...runs, ...plans.reverse()];
+}
+
+async function ofRun(run) {
+  const path = `/runs/${encodeURIComponent(run)}`;
+  const [entities, knobs] = await Promise.all([callApi("GET", `${path}/entities`), callApi("GET", `${path}/knobs`)]);
+  const found = (entities.ok ? entities.body : []).filter((one) => one.kind in KINDS);
+  return [
+    ...found.map((one) => ({ words: one.name, kind: one.role || one.kind, to: { path: KINDS[one.kind], node: one.id } })),
+    ...(knobs.ok ? knobs.body : []).map((knob) => ({ words: knob.name, kind: "knob", to: { path: "/knobs" } })),
+  ];
+}
+
+function row(entry, place, pick) {
+  const button = el("button", { type: "button", class: "pw-found", role: "option", id: `pw-found-${place}`, tabindex: -1 }, el("b", {}, entry.words), el("span", {}, entry.kind));
+  button.addEventListener("click", () => pick(entry));
+  return button;
+}
+
+/** Open the search, unless it is open. */
+export async function openSearch() {
+  if (byId("pw-search")) return;
+  const input = el("input", { type: "text", class: "pw-input", role: "combobox", "aria-label": "Search", "aria-controls": "pw-founds", "aria-expanded": "true", placeholder: "page, run, part of the plan, query, knob, plan" });
+  const list = el("div", { id: "pw-founds", role: "listbox", "aria-label": "Found" });
+  const box = el("dialog", { id: "pw-search", class: "pw-help pw-search", "aria-label": "Search" }, input, list);
+  const shell = currentShell();
+  let entries = [...pages(), ...(shell ? ofShell(shell) : [])];
+  let shown = [];
+  let here = 0;
+  const pick = (entry) => {
+    box.close();
+    go(entry.to);
+  };
+  const mark = (place) => {
+    here = Math.max(0, Math.min(shown.length - 1, place));
+    for (const [i, one] of [...list.children].entries()) one.setAttribute("aria-selected", i === here ? "true" : "false");
+    input.setAttribute("aria-activedescendant", `pw-found-${here}`);
+  };
+  const draw = () => {
+    shown = matching(entries, input.value);
+    list.replaceChildren(...(shown.length ? shown.map((entry, i) => row(entry, i, pick)) : [el("p", { class: "pw-dim" }, "Nothing is called that.")]));
+    mark(0);
+  };
+  input.addEventListener("input", draw);
+  input.addEventListener("keydown", (event) => {
+    const way = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (way) mark(here + way);
+    else if (event.key === "Enter" && shown[here]) pick(shown[here]);
+    else return;
+    event.preventDefault();
+  });
+  box.addEventListener("close", () => box.remove());
+  box.addEventListener("click", (event) => event.target === box && box.close());
+  document.body.append(box);
+  box.showModal();
+  draw();
+  if (known.run) entries = [...entries, ...(await ofRun(known.run))];
+  draw();
+}

@@ -1,0 +1,103 @@
+"""What people call properties and knobs: words in place of the names of the record.
+
+The name of the record stays at hand: on hover and on keyboard focus (modules/terms.js). A name
+nobody listed is its own words, without the unit that its value shows anyway.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+
+NAMES: Final[Mapping[str, str]] = {
+    "tuples_per_s": "Throughput",
+    "visits_per_tuple": "Visits per tuple",
+    "dropping_ratio": "Dropping ratio d",
+    "batch_ms": "Batch time",
+    "backlog_tuples": "Backlog",
+    "n_tuples": "Tuples in the batch",
+    "n_matched": "Matched in the batch",
+    "profile_share": "Profiled",
+    "misfits_total": "Misfits so far",
+    "tuples_total": "Tuples so far",
+    "matched_total": "Matched so far",
+    "raised_total": "Exceptions so far",
+    "decisions_total": "Evaluations so far",
+    "commit_ms": "Recording",
+    "reached_tuples": "Reached by",
+    "survival_prob": "Alive after it",
+    "drop_prob": "Drop probability",
+    "size_tuples": "Waiting",
+    "flow_tuples": "Handed over",
+    "matched_tuples": "Matched",
+    "n_sampled": "Profiled tuples",
+    "sample_us_per_tuple": "Cost of profiling",
+    "d_window": "Dropping ratio, last λ",
+    "visits_window": "Visits, last λ",
+    "d_init": "Dropping ratio, baseline",
+    "visits_init": "Visits, baseline",
+    "regret_running": "Cost of this plan",
+    "regret_previous": "Cost of the plan before",
+    "regret_best": "Cost of the best order",
+    "regret_first": "Cost of the first order",
+    "regret_saved_total": "Saved so far",
+    "regret_saved_se": "Standard error of that",
+    "micro_ratio": "Share of micro-arrows ξ",
+    "relative_cost": "Hybrid to macro cost ω",
+    "cost_us": "Cost",
+    "rank": "Drops per µs",
+    "window_drop_prob": "Drop probability, alone",
+    "profile_prob_used": "Profile probability used",
+    "break_even_prob": "Break-even probability",
+    "expected_cost_us": "Expected cost",
+    "first_cost_us": "Cost of the first order",
+    "order_gap": "Distance to the best",
+    "mu": "Threshold μ",
+    "lambda_tuples": "Re-computation period λ",
+    "tau_tuples": "Monitoring period τ",
+    "profile_prob": "Profile probability p",
+    "alpha": "Thrashing avoidance α",
+    "ordering": "Ordering",
+    "filter_algorithm": "Ordering algorithm",
+    "min_samples": "Least samples",
+    "min_gain": "Least gain",
+    "min_support": "Least support",
+    "cooldown_tuples": "Cool-down",
+    "trigger": "What triggers",
+    "stop_rule": "When a tuple is done",
+    "no_drop_visit_cost": "Price of a branch-free visit",
+    "visit_costs": "Price of a visit",
+    "hybrid_compare": "Micro-arrows against",
+    "bitmap_memory": "Bitmap memory",
+    "what_if": "Record for what-if",
+    "rate": "Input rate",
+    "at_end": "At the end of the input",
+    "reject_sample_every": "Evaluations stored, every",
+    "window_tuples": "Profile window",
+    "window_s": "Profile window, age",
+    "window_by": "Profile window bounded by",
+    "native_cost_us": "Cost of a comparison",
+    "boost_prob": "Boosted probability",
+    "race": "Race in the shadow",
+}
+_UNITS: Final = re.compile(r"_(tuples|us|ms|s|bytes|prob|total)$")
+
+
+def words_of(name: str) -> str:
+    """What people call a property or a knob."""
+    if name in NAMES:
+        return NAMES[name]
+    plain = _UNITS.sub("", name).removeprefix("n_").replace("_", " ").strip() or name
+    return plain[0].upper() + plain[1:]
+
+
+def term(name: str, meaning: str = "") -> Component:
+    """Those words, with the name of the record and its meaning on hover and focus."""
+    data = attrs(data_raw=name, data_meaning=meaning)
+    return html.Span(words_of(name), className="pw-term", tabIndex=0, **data)

@@ -1,0 +1,25 @@
+"""Names for people: every property and knob has one, and none shows the record's."""
+
+from __future__ import annotations
+
+import pytest
+
+from backend.engine.knobs import KNOBS
+from dashboard.components.names import NAMES, words_of
+from storage.vocabulary import registry
+
+NAMED = sorted({*registry.KNOWN.properties, *(spec.name for spec in KNOBS), *NAMES})
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_name_is_words(name: str) -> None:
+    words = words_of(name)
+    assert "_" not in words
+    assert words[0].isupper()
+    assert len(words) <= 32
+
+
+def test_an_unlisted_name_loses_its_unit() -> None:
+    assert words_of("evicted_tuples") == "Evicted"
+    assert words_of("n_regions") == "Regions"
+    assert words_of("tuples") == "Tuples"
