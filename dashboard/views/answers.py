@@ -82,7 +82,7 @@ def _last_in_a_row(
     results: Sequence[StoredResult], changed: SeriesData | None
 ) -> list[StoredResult]:
     """The newest results up to the first that is not stored. changed: elements a batch."""
-    n_of = {} if changed is None else dict(zip(changed.batch.tolist(), changed.value, strict=True))
+    n_of = {} if changed is None else _changes_of(changed)
     newest = max((batch for batch, n in n_of.items() if n), default=None)
     found: list[StoredResult] = []
     for batch, group in groupby(results, key=lambda one: one.batch):
@@ -94,3 +94,9 @@ def _last_in_a_row(
             break
         newest = max((b for b, n in n_of.items() if n and b < batch), default=None)
     return found
+
+
+def _changes_of(changed: SeriesData) -> dict[int, float]:
+    """Batch -> elements of the answer; without end where several batches are one point."""
+    points = zip(changed.batch.tolist(), changed.value.tolist(), changed.n.tolist(), strict=True)
+    return {batch: value if n == 1 and known(value) else float("inf") for batch, value, n in points}

@@ -1,0 +1,174 @@
+"""Views of networks: relations from their last changes, parts of plans, queues, chains, graphs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.views.answers import build_answer, build_relation
+from dashboard.views.book import Book
+from dashboard.views.chains import build_chains
+from dashboard.views.monitor import Asked, address, build_monitor, picked
+from dashboard.views.plan import graph_values, sizes_of
+from dashboard.views.plan_parts import leading_to, outputs_of, shared_by
+from dashboard.views.queue_curves import MOST_LANES, build_curves
+from storage.rows import SeriesData, StoredResult
+from storage.vocabulary.records import SIGN, TAU, Decision, Entity, Matrix, PlanVersion
+
+#: Changes of a bag: a value that comes, or the place (modulo) of one there is, which goes.
+MOVES = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=60)
+
+
+def changes(moves: list[tuple[bool, int]]) -> tuple[list[StoredResult], Counter[int]]:
+    """Moves as elements, oldest first, and what is there in the end."""
+    there: list[int] = []
+    found: list[StoredResult] = []
+    for place, (comes, number) in enumerate(moves):
+        if comes or not there:
+            there.append(number)
+            value, sign = number, 1
+        else:
+            value, sign = there.pop(number % len(there)), -1
+        found.append(element(place, value, sign))
+    return found, Counter(there)
+
+
+def element(id: int, value: Any, sign: int, batch: int = 0) -> StoredResult:
+    return StoredResult(id, batch, {"v": value, TAU: id, SIGN: sign}, ("q",), "")
+
+
+@given(MOVES, st.integers(0, 60))
+def test_a_relation_is_told_from_its_last_changes_as_far_as_they_go(
+    moves: list[tuple[bool, int]], kept: int
+) -> None:
+    elements, there = changes(moves)
+    last = elements[len(elements) - min(kept, len(elements)) :][::-1]
+    view = build_relation(last, sum(there.values()))
+    known = {int(row[0] or 0): n for row, n in view.rows}
+    assert all(n <= there[value] for value, n in known.items())
+    assert view.whole == (Counter(known) == there)
+    if kept >= len(elements):
+        assert view.whole
+
+
+def series(values: list[float]) -> SeriesData:
+    n, numbers = len(values), np.array(values, float)
+    return SeriesData(
+        "query:q", "answer_tuples", "tuples", np.arange(n), numbers,
+        numbers, numbers, numbers, np.ones(n, np.int64), False,
+    )  # fmt: skip
+
+
+def test_changes_end_where_one_is_not_stored() -> None:
+    results = [element(9, "b", 1, 2), element(8, "a", 1, 2), element(5, "c", 1, 1)]
+    key = ("query:q", "answer_tuples")
+    whole = build_answer("query:q", True, results, {key: series([0, 1, 2])}, {})
+    cut = build_answer("query:q", True, results, {key: series([0, 1, 3])}, {"relation_tuples": 7})
+    assert whole.relation is not None
+    assert cut.relation is not None
+    assert (whole.relation.n_known, whole.relation.size, whole.relation.whole) == (3, None, False)
+    assert (cut.relation.n_known, cut.relation.size, cut.relation.whole) == (2, 7, False)
+    missing = build_answer("query:q", True, results[2:], {key: series([0, 1, 2])}, {})
+    assert missing.relation is not None
+    assert missing.relation.rows == []
+    assert build_answer("query:q", False, results, {}, {}).relation is None
+
+
+def plan() -> PlanVersion:
+    """S feeds a window that two outputs read; T only one of them; a store of the window."""
+    roles = {
+        "s": "source", "t": "source", "w": "window", "stub": "stub", "store": "store",
+        "j": "join", "o1": "output", "o2": "output",
+    }  # fmt: skip
+    edges = ["s>w", "stub>w", "store>stub", "w>j", "t>j", "j>o1", "w>o2"]
+    nodes = [{"id": id, "role": role, "name": id.upper()} for id, role in roles.items()]
+    pairs = [edge.split(">") for edge in edges]
+    graph = {"nodes": nodes, "edges": [{"source": a, "target": z, "queue": "q"} for a, z in pairs]}
+    return PlanVersion(1, 0, "network", ("w", "j"), graph, "abc", "because")
+
+
+def test_a_part_of_a_plan_is_what_leads_to_an_output() -> None:
+    whole = plan()
+    part = leading_to(whole, "o2")
+    assert {node["id"] for node in part.graph["nodes"]} == {"s", "w", "stub", "store", "o2"}
+    assert part.order == ("w",)
+    assert part.hash != whole.hash
+    assert leading_to(whole, "nobody") is whole
+    assert [(one.name, one.chosen) for one in outputs_of(whole, "o2")] == [
+        ("O1", False),
+        ("O2", True),
+    ]
+    assert outputs_of(part, None) == []
+    assert shared_by(whole) == {id: ["O1", "O2"] for id in ("w", "stub", "store")}
+
+
+def test_several_sizes_are_told_in_one_order() -> None:
+    queue = {"flow_tuples": 9.0, "size_tuples": 1.0, "queue_peak_tuples": 4.0, "in_per_s": 3.0}
+    assert sizes_of(queue) == [9.0, 4.0, 1.0]
+    assert sizes_of({"size_tuples": 5.0, "saved_bytes": 80.0, "state_bytes": 9.0}) == [5.0, 80.0]
+    assert sizes_of({"flow_tuples": 9.0, "size_tuples": 1.0}) == 9.0
+    assert graph_values({"q": queue}, {"q": Entity("q", "queue", "Q")}) == {"q": [9.0, 4.0, 1.0]}
+
+
+def test_graphs_in_an_address_have_titles_and_name_queries() -> None:
+    book = Book([Entity("u/query:x", "query", "x", {"text": "Select 1"}, role="query")])
+    show = "@x|answer_value=the longest~u/query:x|matched_total~@y|answer_value~@x|answer_value"
+    asked = picked(show, book)
+    assert asked == [
+        Asked("@x", "u/query:x", "answer_value", "the longest"),
+        Asked("u/query:x", "u/query:x", "matched_total"),
+        Asked("@y", "@y", "answer_value"),
+    ]
+    assert picked(address(asked), book) == asked
+    view = build_monitor(asked, True, book, {}, {})
+    assert [graph.whose for graph in view.graphs] == ["the longest", "x", "y"]
+    assert [(graph.query, graph.text) for graph in view.graphs] == [
+        ("x", "Select 1"),
+        ("", "Select 1"),
+        ("", ""),
+    ]
+    assert view.graphs[1].without == "@x|answer_value=the longest~@y|answer_value"
+
+
+def test_queues_that_hold_least_are_stacked_as_one() -> None:
+    n = MOST_LANES + 2
+    rows = tuple(f"q{k}" for k in range(n))
+    values = [[k, None, k + 1] for k in range(n)]
+    peaks = {"peak": [k + 5 for k in range(n)]}
+    matrix = Matrix("queue curve", "queue curve", rows, ("3", "4", "9"), values, row_stats=peaks)
+    view = build_curves(matrix, Book(), 7)
+    assert view.times == [3, 4, 9]
+    assert [lane.name for lane in view.lanes][:2] == [f"q{n - 1}", f"q{n - 2}"]
+    assert view.lanes[-1].name == "3 others"
+    assert view.lanes[-1].held == [0 + 1 + 2, 0 + 1 + 2, 1 + 2 + 3]
+    assert view.totals == [sum(range(n)), sum(range(n)), sum(range(n + 1))]
+    assert [sum(held) for held in zip(*(lane.held for lane in view.lanes), strict=True)] == (
+        view.totals
+    )
+
+
+def test_chains_before_and_now_are_marked_on_the_path() -> None:
+    detail = {
+        "chains": [{"operators": ["a", "b"], "slope": 2.0}, {"operators": ["c"], "slope": 1.0}],
+        "chains_before": [
+            {"operators": ["a"], "slope": 3.0},
+            {"operators": ["b"], "slope": 2.0},
+            {"operators": ["c"], "slope": 1.0},
+        ],
+        "charts": [{"operators": ["a", "b", "c"], "points": [[0, 1], [1, 0.9], [2, 0.3], [4, 0]]}],
+    }
+    decision = Decision(
+        4, 9, "chain", "chains", "switched", "memory_gain", 0.2, ">=", 0.05, 500, 900, 0,
+        "other chains", [], [], None, None, None, detail=detail,
+    )  # fmt: skip
+    view = build_chains(decision)
+    assert view.adopted
+    assert [one.moved for one in view.fresh] == [True, False]
+    assert [one.moved for one in view.before] == [True, True, False]
+    (path,) = view.paths
+    assert (path.edges, path.edges_before) == ([0, 2, 3], [0, 1, 2, 3])
+    assert path.points[2] == (2.0, 0.3)
