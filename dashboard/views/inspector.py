@@ -87,7 +87,7 @@ def build_inspector(
         title=found.name if found else entity,
         kind=STEP_WORDS.get(role) or (found.kind if found else "unknown"),
         summary=summarise(entity, role, step, values, len(rows)),
-        properties=dynamic + _static(found),
+        properties=dynamic + _static(found, book),
         reasons=reasons(entity, book, decisions),
         history=None if main is None else (main, *_written(main)),
     )
@@ -175,19 +175,22 @@ def _written(name: str) -> tuple[Format, str]:
     return form_of(unit), shown_unit(unit)
 
 
-def _static(found: Entity | None) -> list[PropertyLine]:
+def _static(found: Entity | None, book: Book) -> list[PropertyLine]:
     if found is None:
         return []
     return [
-        PropertyLine(name, _plain(value), "text", _STATIC_UNITS.get(name, ""), "", "")
+        PropertyLine(name, _plain(value, book), "text", _STATIC_UNITS.get(name, ""), "", "")
         for name, value in found.properties.items()
         if value not in (None, "", [], {})
     ]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, book: Book) -> Any:
+    """A fact as words; entities by their names."""
+    if isinstance(value, str):
+        return book.name(value)
     if isinstance(value, list | tuple):
-        return ", ".join(str(part) for part in value)
+        return ", ".join(str(_plain(part, book)) for part in value)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={part}" for key, part in value.items())
+        return ", ".join(f"{key}={_plain(part, book)}" for key, part in value.items())
     return value

@@ -28,11 +28,6 @@ class Holding:
     port: int = 0
     facts: Mapping[str, Json] = field(default_factory=dict)
 
-    @property
-    def is_node(self) -> bool:
-        """A stub is seen in the store's edges."""
-        return self.role != "stub"
-
 
 def holdings(
     unit_id: str,

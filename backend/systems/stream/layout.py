@@ -97,7 +97,7 @@ class NetworkLayout:
                 slope, number = chaining.slopes[id]
                 facts |= {"chain": number, "chain_slope": float(f"{slope:.4g}")}
             nodes.append(PlanNode(self.node(id), one.role, one.name, facts))
-        nodes += [PlanNode(one.id, one.role, one.name) for one in self.holdings if one.is_node]
+        nodes += [PlanNode(one.id, one.role, one.name) for one in self.holdings]
         nodes += [
             PlanNode(self.answer(query), "output", query, {"note": _kind(answer.is_stream)})
             for query, answer in self.plan.answers.items()
@@ -110,12 +110,11 @@ class NetworkLayout:
             for port, input in enumerate(self.plan.operator(id).inputs):
                 queue = self.queue(queue_id(input, id, port))
                 found.append(PlanEdge(self.node(input), self.node(id), queue, port))
-        found += [
-            PlanEdge(one.id, self.node(id), "")
-            for one in self.holdings
-            if one.is_node
-            for id in one.operators
-        ]
+        for kept in self.holdings:
+            if kept.role == "stub":
+                found.append(PlanEdge(str(kept.facts["store"]), kept.id, ""))
+            if kept.role != "store":
+                found += [PlanEdge(kept.id, self.node(id), "") for id in kept.operators]
         found += [
             PlanEdge(self.node(answer.operator), self.answer(query), self.answer_queue(query))
             for query, answer in self.plan.answers.items()
