@@ -151,62 +151,6 @@ def test_a_run_of_a_network_is_recorded(run: Run) -> None:
     assert {row.values["_tau"] for row in stored} <= set(range(299))
 
 
-def test_answers_tell_their_size_and_their_newest_value(run: Run, tmp_path: Path) -> None:
-    for n in range(3):
-        run.seconds(10 * n, 10 * (n + 1))
-    now = max(row["tau"] for row in answered(tmp_path, "recent"))
-    assert run.value("recent", "relation_tuples") == len(
-        relation_at(answered(tmp_path, "recent"), now)
-    )
-    came = [row for row in answered(tmp_path, "recent") if row["sign"] == 1]
-    assert run.value("recent", "answer_value") in {r["n"] for r in came if r["tau"] == now}
-    assert run.value("icy", "relation_tuples") is None
-
-
-def test_sizes_begin_with_the_query_and_are_not_known_of_an_earlier_run(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    run.seconds(0, 10)
-    run.ask("query_add", {"name": "late", "text": "Select Distinct road From Cars [Rows 3]"})
-    run.seconds(10, 20)
-    run.seconds(20, 30)
-    assert run.value("late", "relation_tuples") == len(relation_at(answered(tmp_path, "late"), 29))
-    run.kill()
-    run = Run(tmp_path, continues=True)
-    run.seconds(30, 40)
-    assert run.value("recent", "answer_tuples")
-    assert run.value("recent", "relation_tuples") is None
-    run.close()
-
-
-def test_stores_and_what_sharing_saves_are_told(tmp_path: Path) -> None:
-    more = {"wide": "Select road, count(*) As n From Cars [Range 40] Group By road"}
-    run = Run(tmp_path, more=more)
-    run.seconds(0, 50)
-    plan = [p for p in run.reader.plans(RUN_ID) if p.unit_id == UNIT][-1]
-    graph = PlanGraph.from_json(plan.graph)
-    values = run.reader.values(RUN_ID)
-    held = {
-        node.id: [
-            (edge.target, values[edge.target]["size_tuples"] or 0)
-            for edge in graph.edges
-            if edge.source == node.id
-        ]
-        for node in graph.nodes
-        if node.role == "store"
-    }
-    for store, stubs in held.items():
-        assert {graph.node(stub).role for stub, _ in stubs} == {"stub"}
-        assert values[store]["size_tuples"] == max(n for _, n in stubs)
-    assert any(len({n for _, n in stubs}) > 1 for stubs in held.values()), "two sizes in a store"
-    saved = sum(values[n.id]["saved_bytes"] or 0 for n in graph.nodes if n.role == "store")
-    assert (values[entity_id(UNIT, "system", "unit")]["saved_bytes"] or 0) >= saved > 0
-    run.ask("knob", {"knob": "sharing", "value": False, "scope": UNIT})
-    run.seconds(50, 60)
-    plan = [p for p in run.reader.plans(RUN_ID) if p.unit_id == UNIT][-1]
-    assert not [n for n in PlanGraph.from_json(plan.graph).nodes if n.role in ("store", "stub")]
-    run.close()
-
-
 def test_a_query_that_others_read_stays(run: Run) -> None:
     run.seconds(0, 10)
     removed = run.ask("query_remove", {"name": "recent"})
