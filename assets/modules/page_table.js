@@ -49,7 +49,9 @@ function line(row, columns) {
   const cells = row.cells.map((cell, i) => {
     const marks = [columns[i].form ? "pw-num" : "", (rich(cell) && cell.mark) || ""].join(" ").trim();
     const { title, span } = rich(cell) ? cell : {};
-    const props = { key: i, className: marks || undefined, title: title || undefined, colSpan: span };
+    const order = sortKey(cell);
+    const number = typeof order === "number" ? order : undefined;
+    const props = { key: i, className: marks || undefined, title: title || undefined, colSpan: span, "data-sort": number };
     return i === 0 ? h("th", { ...props, scope: "row" }, content(cell, columns[i].form)) : h("td", props, content(cell, columns[i].form));
   });
   return h("tr", { key: row.key, ...row.attributes }, cells);
