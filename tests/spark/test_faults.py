@@ -17,7 +17,7 @@ from storage.errors import StoreError
 from storage.store import open_reader
 from storage.vocabulary.records import Run
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(__file__).resolve().parents[2]
 CODE = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
 WORKLOAD = """

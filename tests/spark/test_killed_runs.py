@@ -312,7 +312,7 @@ def check_store(run: Killed) -> None:
 
 @pytest.mark.timeout(1500)
 def test_kills_cost_nothing(tmp_path: Path) -> None:
-    kill_and_compare(tmp_path, range(12))
+    kill_and_compare(tmp_path, range(8))
 
 
 @pytest.mark.slow
