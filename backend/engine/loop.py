@@ -29,7 +29,7 @@ from backend.engine.units import BrokeOff, UnitSet
 from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, InputResult
-from backend.systems.contract import Recorded, Refused, Unit
+from backend.systems.contract import Recorded, Refused, SystemUnit
 from storage.resume import LastState
 from storage.texts import storable
 from storage.vocabulary.records import (
@@ -126,7 +126,7 @@ class Loop:
         """The knobs in force."""
         return self._now.settings
 
-    def unit(self, id: str) -> Unit:
+    def unit(self, id: str) -> SystemUnit:
         """A unit of the run. Raises KeyError."""
         return self._units.unit(id)
 

@@ -41,7 +41,7 @@ class RunningUnit:
     """
 
     place: Place
-    unit: contract.Unit
+    unit: contract.SystemUnit
     queries: dict[str, ContinuousQuery]
     since_batch: int
     ran_version: int = 0
@@ -112,7 +112,7 @@ class UnitSet:
         """Unit -> version of the plan in force, or adopted for the next batch."""
         return {id: one.unit.plan_version for id, one in self._units.items()}
 
-    def unit(self, id: str) -> contract.Unit:
+    def unit(self, id: str) -> contract.SystemUnit:
         """Raises KeyError."""
         return self._units[id].unit
 

@@ -141,7 +141,7 @@ class UnitState:
         return self.totals.get(entity, {}).get(name, 0)
 
 
-class Unit(Protocol):
+class SystemUnit(Protocol):
     """One adaptive part of a run: an instance of a system over some inputs."""
 
     @property
@@ -199,5 +199,5 @@ class System(Protocol):
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
         """Whether it can run a query, and in which unit."""
 
-    def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
+    def unit(self, job: UnitJob, settings: KnobSettings) -> SystemUnit:
         """A unit for some queries. Raises Refused or QueryError."""

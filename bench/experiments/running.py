@@ -64,7 +64,7 @@ class KernelExecutor:
         return Executed(after[0] - before[0], after[1] - before[1])
 
 
-class Extremes(NamedTuple):
+class CostExtremes(NamedTuple):
     """Visits per tuple of the best and of the worst fixed order on n tuples, exact (F4)."""
 
     best: float
@@ -76,7 +76,7 @@ class ComparedSchemes(NamedTuple):
     """Schemes over the tuples from ``since`` on. runs: by scheme."""
 
     runs: dict[str, Simulated]
-    extremes: Extremes
+    extremes: CostExtremes
     since: int
     n_counted: int
 
@@ -96,7 +96,7 @@ class ComparedSchemes(NamedTuple):
         return next(iter(self.runs.values())).dropping_ratio(self.since) or 0.0
 
 
-def extremes(constructs: ConstructSet, regions: RegionTable) -> Extremes:
+def extremes(constructs: ConstructSet, regions: RegionTable) -> CostExtremes:
     """Best and worst fixed order on all tuples, by subset DP. At least one tuple, n <= 20."""
     n = len(constructs.attributes)
     layout = layout_of(constructs, constructs.attributes)
@@ -113,7 +113,7 @@ def extremes(constructs: ConstructSet, regions: RegionTable) -> Extremes:
             left ^= 1 << places[-1]
         order = tuple(constructs.attributes[place] for place in reversed(places))
         found.append((sign * int(cost[-1]) / len(regions), order))
-    return Extremes(found[0][0], found[1][0], found[0][1])
+    return CostExtremes(found[0][0], found[1][0], found[0][1])
 
 
 def simulate(

@@ -24,7 +24,7 @@ from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.network.reports import NetworkReport
 from backend.operators.network.shard import NetworkTask, run_shard
-from backend.systems.contract import BatchRan, Observation, Recorded, System, Unit, UnitJob
+from backend.systems.contract import BatchRan, Observation, Recorded, System, SystemUnit, UnitJob
 from backend.systems.registry import SYSTEMS
 from backend.workloads.queries import read_query
 from backend.workloads.text_values import ARROW_TYPES
@@ -104,7 +104,7 @@ class Bench:
         self.observations: list[Observation] = []
         self.events: list[BatchRan] = []
 
-    def made(self, queries: Sequence[ContinuousQuery]) -> Unit:
+    def made(self, queries: Sequence[ContinuousQuery]) -> SystemUnit:
         """Another unit like this one."""
         clock = ticking()
         job = UnitJob(
@@ -152,7 +152,7 @@ class Bench:
         return found
 
 
-def executed(unit: Unit, batch_id: int, rows: Tuples) -> UnitResult:
+def executed(unit: SystemUnit, batch_id: int, rows: Tuples) -> UnitResult:
     """What a batch of the tuples comes to under the unit's operator."""
     columns = {
         a.name: pa.array([row[a.name] for row in rows], ARROW_TYPES[a.type])

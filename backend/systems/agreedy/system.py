@@ -8,7 +8,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.unit import FilterUnit
-from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
+from backend.systems.contract import Claim, Refusal, System, SystemUnit, UnitJob
 from storage.vocabulary.agreedy import AGREEDY
 from storage.vocabulary.properties import Vocabulary
 
@@ -36,7 +36,7 @@ class Agreedy:
             )
         return Claim(query.name)
 
-    def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
+    def unit(self, job: UnitJob, settings: KnobSettings) -> SystemUnit:
         return FilterUnit(job, settings)
 
 

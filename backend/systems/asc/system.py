@@ -8,7 +8,7 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.unit import SelectionUnit
-from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
+from backend.systems.contract import Claim, Refusal, System, SystemUnit, UnitJob
 from storage.vocabulary.asc import ASC
 from storage.vocabulary.properties import Vocabulary
 
@@ -36,7 +36,7 @@ class Asc:
             )
         return Claim(query.stream)
 
-    def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
+    def unit(self, job: UnitJob, settings: KnobSettings) -> SystemUnit:
         return SelectionUnit(job, settings)
 
 

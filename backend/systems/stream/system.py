@@ -6,7 +6,7 @@ from typing import Final
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
+from backend.systems.contract import Claim, Refusal, System, SystemUnit, UnitJob
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.unit import NetworkUnit
 from backend.workloads.sysstream import SYSSTREAM
@@ -39,7 +39,7 @@ class StreamSystem:
             )
         return Claim("sysstream")
 
-    def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
+    def unit(self, job: UnitJob, settings: KnobSettings) -> SystemUnit:
         return NetworkUnit(job, settings)
 
 

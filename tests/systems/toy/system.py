@@ -7,7 +7,7 @@ from typing import Final
 
 from backend.model.conditions import TRUE, ContinuousQuery
 from backend.model.knobs import Knobs, KnobSettings, KnobSpec, knob
-from backend.systems.contract import Claim, Refusal, System, Unit, UnitJob
+from backend.systems.contract import Claim, Refusal, System, SystemUnit, UnitJob
 from storage.vocabulary.properties import Vocabulary
 from tests.systems.toy.unit import SamplingUnit
 from tests.systems.toy.vocabulary import SAMPLING
@@ -37,7 +37,7 @@ class Sampling:
             return Refusal(f"query {query.name!r} does not ask for every tuple, as samples do")
         return Claim(query.stream)
 
-    def unit(self, job: UnitJob, settings: KnobSettings) -> Unit:
+    def unit(self, job: UnitJob, settings: KnobSettings) -> SystemUnit:
         return SamplingUnit(job, settings)
 
 
