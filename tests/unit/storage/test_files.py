@@ -198,6 +198,7 @@ def test_a_full_disk(store: Path) -> None:
 
 def test_a_busy_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(storage.writer, "PATIENCE_S", 0.5)
     with open_engine_writer(str(store)) as writer:
         other = sqlite3.connect(store, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
