@@ -216,9 +216,7 @@ def _binding(plan: Logical) -> Bind:
             return None if found is None else nodes.At(node.at, found, type_of(node))
 
         return bind_above
-    places: dict[tuple[str, str], int] = {}
-    for place, label in enumerate(_labels(plan)):
-        places.setdefault(label, place)
+    places = {label: place for place, label in enumerate(_labels(plan))}
 
     def bind(node: nodes.Node) -> nodes.Node | None:
         if not isinstance(node, nodes.Column):
