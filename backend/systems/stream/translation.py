@@ -125,6 +125,8 @@ class _Translation:
     def _aggregate(self, plan: logical.Aggregate) -> OperatorTree:
         tree, bind = self.relation(plan.input), _binding(plan.input)
         different = _different(plan.calls)
+        if not plan.groups and not different:  # a Having alone
+            different = [nodes.Aggregated(plan.at, "count", (), False)]
         arguments = (part for call in different for part in call.arguments)
         inside = {node: rebuilt(node, bind) for node in (*plan.groups, *arguments)}
         if all(isinstance(node, nodes.At) for node in inside.values()):
