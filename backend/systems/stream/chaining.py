@@ -56,6 +56,10 @@ class ChainWatch:
         self.evaluations = Evaluations()
         self._followed: tuple[int, Chaining, Chaining] | None = None
 
+    def forget(self) -> None:
+        """The operators or the policy are others: what became of the last switch cannot be told."""
+        self._followed = None
+
     def check(
         self,
         batch_id: int,
@@ -148,10 +152,10 @@ class _Comparison(NamedTuple):
             return "pinned"
         if n_tuples < MIN_TUPLES:
             return "thin"
-        if not self.running.slopes:
-            return "switched"
         if self.running.chains == self.fresh.chains:
             return "below_threshold"
+        if not self.running.slopes:
+            return "switched"
         return "switched" if self.gain >= MIN_GAIN else "kept"
 
     def explained(self, verdict: Verdict, policy: Policy, n_tuples: int) -> str:
@@ -161,10 +165,10 @@ class _Comparison(NamedTuple):
             return too_thin(n_tuples, MIN_TUPLES, "tuples of the batch")
         if verdict == "pinned":
             return f"the scheduler is {policy}; by chains {after} of a burst would wait"
-        if not self.running.slopes:
-            return f"the operators were measured: {chains}, {number(self.after)} of a burst waits"
         if verdict == "below_threshold":
             return f"the same {chains}, {number(self.after)} of a burst waits"
+        if not self.running.slopes:
+            return f"the operators were measured: {chains}, {number(self.after)} of a burst waits"
         told = f"other chains: {after} of a burst waits, {before} under those in force"
         gain = percent(self.gain, signed=True)
         return f"{told}; {gain}, {percent(MIN_GAIN)} are needed"

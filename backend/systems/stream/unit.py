@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
@@ -60,6 +61,11 @@ class RegisteredQuery(NamedTuple):
         """What makes it the same query as before."""
         return self.query.name, self.since
 
+    @property
+    def meaning(self) -> str:
+        """A digest of its plan, with the plans of the queries it reads."""
+        return hashlib.sha256(repr(self.query.plan).encode()).hexdigest()
+
 
 class NetworkUnit(PublishedUnit[AdoptNetwork]):
     """The network of all its queries."""
@@ -95,8 +101,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             raise Refused(_fixed(evidence["shards"]))
         known = evidence["registered"]
         for name, one in self._queries.items():
-            since, text = known.get(name, (batch, one.query.text))
-            if text == one.query.text:
+            since, meaning = known.get(name, (batch, ""))
+            if meaning == one.meaning:
                 self._queries[name] = one._replace(since=since)
         slopes = {id: (slope, n) for id, (slope, n) in evidence["slopes"].items()}
         self._chaining = Chaining(slopes)
@@ -144,12 +150,11 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):
             return self._turned(StreamKnobs.of(event.settings), event.batch_id)
-        since = {name: one for name, one in self._queries.items()}
         queries = {}
         for query in event.queries:
-            known = since.get(query.name)
-            is_new = known is None or known.query.text != query.text
-            start = event.batch_id if known is None or is_new else known.since
+            known = self._queries.get(query.name)
+            stays = known is not None and known.query.plan == query.plan
+            start = known.since if known is not None and stays else event.batch_id
             queries[query.name] = RegisteredQuery(query, start)
         self.layout = self._laid_out(queries, self._knobs)
         known_before = {one.start for one in self._queries.values()}
@@ -195,7 +200,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def _laid_out(
         self, queries: Mapping[str, RegisteredQuery], knobs: StreamKnobs
     ) -> NetworkLayout:
-        """The network of some queries. Raises Refused."""
+        """The network of some queries."""
         plan = compile_queries(
             [one.query for one in queries.values()],
             implicit_istream=cast(Implicit, knobs.implicit_istream),
@@ -219,6 +224,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _rechained(self, batch_id: int, reason: str) -> AdoptNetwork:
         """Another network or policy is in force; its chains are those of what is known so far."""
+        self._watch.forget()
         plan, profile = self.layout.plan, self._profile
         profile.only(plan)
         slopes = {}
@@ -299,7 +305,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reason=adopted.reason,
             decision=adopted.decision,
             evidence={
-                "registered": {n: [one.since, one.query.text] for n, one in self._queries.items()},
+                "registered": {n: [one.since, one.meaning] for n, one in self._queries.items()},
                 "slopes": {id: list(slope) for id, slope in self._chaining.slopes.items()},
                 "scheduler": knobs.scheduler,
                 "sharing": knobs.sharing,

@@ -98,6 +98,18 @@ def test_too_few_tuples_and_schedulers_without_chains_change_nothing() -> None:
     assert thin.running.slopes == pinned.running.slopes == {}
 
 
+def test_a_plan_of_inputs_alone_has_no_chains_to_adopt() -> None:
+    watched, inputs = Watched(), NetworkPlan((operator("S"),), {"p": PlannedAnswer("S", True)})
+    for _ in range(3):
+        watched.profile.ran({"S": OperatorCounts(1000, 1000)})
+        found = watched.watch.check(
+            0, 1000, inputs, watched.profile, "chain", watched.running, NAMES, knob_version=0
+        )
+        assert (found.verdict, found.adopted) == ("below_threshold", None)
+        assert (found.decision.lhs, found.decision.rhs) == (0, 0)
+        assert found.decision.explanation == "the same 0 chains, 0.00 of a burst waits"
+
+
 def test_what_became_of_a_switch_is_told_once() -> None:
     watched = Watched()
     watched.batch(counts(100, 900))
@@ -109,6 +121,13 @@ def test_what_became_of_a_switch_is_told_once() -> None:
     assert outcome.sample_new is not None
     assert outcome.sample_new <= outcome.counterfactual_old
     assert watched.watch.outcomes(2, 2000, PLAN, watched.profile, "chain", 0.25) == ()
+
+
+def test_what_became_of_a_switch_is_not_told_of_another_plan() -> None:
+    watched = Watched()
+    watched.batch(counts(100, 900))
+    watched.watch.forget()
+    assert watched.watch.outcomes(1, 2000, PLAN, watched.profile, "chain", 0.25) == ()
 
 
 def test_a_profile_fades_and_forgets_operators_that_are_gone() -> None:
