@@ -174,6 +174,18 @@ def test_an_empty_network_and_paused_queries_are_shown() -> None:
     assert NetworkLayout.of("u", unit.operator(0).plan).streams == {}
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_outcome_of_a_switch_is_that_of_its_own_network(turned: bool) -> None:
+    bench = Bench(SYSTEM)
+    bench.keep(bench.unit.start(None))
+    (first,) = bench.run(tuples(400, seed=0)).decisions
+    assert first.verdict == "switched"
+    if turned:
+        bench.turn("scheduler", "greedy")
+    outcomes = bench.run(tuples(400, seed=0)).outcomes
+    assert [one.decision for one in outcomes] == ([] if turned else [first.seq])
+
+
 def test_the_trace_of_chains() -> None:
     bench = Bench(SYSTEM)
     bench.keep(bench.unit.start(None))
