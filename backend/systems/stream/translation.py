@@ -210,11 +210,12 @@ _RULES: Final[dict[type, Callable[[_Translation, Any], OperatorTree]]] = {
 def _binding(plan: Logical) -> Bind:
     """What stands for the attributes of a plan in expressions above it: columns by place."""
     if isinstance(plan, logical.Aggregate):
-        above = [*plan.groups, *_different(plan.calls)]
+        above: dict[nodes.Node, int] = {}
+        for place, one in enumerate([*plan.groups, *_different(plan.calls)]):
+            above.setdefault(one, place)
 
         def bind_above(node: nodes.Node) -> nodes.Node | None:
-            alike = _plain(node) if isinstance(node, nodes.Aggregated) else node
-            found = above.index(alike) if alike in above else None
+            found = above.get(_plain(node) if isinstance(node, nodes.Aggregated) else node)
             return None if found is None else nodes.At(node.at, found, type_of(node))
 
         return bind_above

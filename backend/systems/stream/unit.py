@@ -128,14 +128,15 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         n = sum(arrived(self.layout, report).values())
         if not n:
             return Recorded()
-        plan, policy = self.layout.plan, self._policy
+        profile, policy = self._profile, self._policy
+        steps = steps_of(self.layout.plan, profile.selectivities, profile.costs)
         waited = mean_waiting(report) / n
         found: list[Any] = [
-            *self._watch.outcomes(event.batch_id, n, plan, self._profile, policy, waited)
+            *self._watch.outcomes(event.batch_id, n, steps, profile, policy, waited)
         ]
         names, version = self.layout.names, self._knobs.version
         told = self._watch.check(
-            event.batch_id, n, plan, self._profile, policy, self._chaining, names, version
+            event.batch_id, n, steps, profile, policy, self._chaining, names, version
         )
         decision = told.decision
         if told.adopted is not None:
