@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
@@ -61,6 +62,11 @@ class RegisteredQuery(NamedTuple):
         """What makes it the same query as before."""
         return self.query.name, self.since
 
+    @property
+    def meaning(self) -> str:
+        """A digest of its plan, with the plans of the queries it reads."""
+        return hashlib.sha256(repr(self.query.plan).encode()).hexdigest()
+
 
 class NetworkUnit(PublishedUnit[AdoptNetwork]):
     """The network of all its queries."""
@@ -97,8 +103,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             raise Refused(_fixed(evidence["shards"]))
         known = evidence["registered"]
         for name, one in self._queries.items():
-            since, text = known.get(name, (batch, one.query.text))
-            if text == one.query.text:
+            since, meaning = known.get(name, (batch, ""))
+            if meaning == one.meaning:
                 self._queries[name] = one._replace(since=since)
         slopes = {id: (slope, n) for id, (slope, n) in evidence["slopes"].items()}
         self._chaining = Chaining(slopes)
@@ -124,14 +130,15 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         n = sum(arrived(self.layout, report).values())
         if not n:
             return Recorded()
-        plan, policy = self.layout.plan, self._policy
+        profile, policy = self._profile, self._policy
+        steps = steps_of(self.layout.plan, profile.selectivities, profile.costs)
         waited = mean_waiting(report) / n
         found: list[Any] = [
-            *self._watch.outcomes(event.batch_id, n, plan, self._profile, policy, waited)
+            *self._watch.outcomes(event.batch_id, n, steps, profile, policy, waited)
         ]
         names, version = self.layout.names, self._knobs.version
         told = self._watch.check(
-            event.batch_id, n, plan, self._profile, policy, self._chaining, names, version
+            event.batch_id, n, steps, profile, policy, self._chaining, names, version
         )
         decision = told.decision
         if told.adopted is not None:
@@ -146,12 +153,11 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):
             return self._turned(StreamKnobs.of(event.settings), event.batch_id)
-        since = {name: one for name, one in self._queries.items()}
         queries = {}
         for query in event.queries:
-            known = since.get(query.name)
-            is_new = known is None or known.query.text != query.text
-            start = event.batch_id if known is None or is_new else known.since
+            known = self._queries.get(query.name)
+            stays = known is not None and known.query.plan == query.plan
+            start = known.since if known is not None and stays else event.batch_id
             queries[query.name] = RegisteredQuery(query, start)
         self.layout = self._laid_out(queries, self._knobs)
         known_before = {one.start for one in self._queries.values()}
@@ -206,7 +212,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def _laid_out(
         self, queries: Mapping[str, RegisteredQuery], knobs: StreamKnobs
     ) -> NetworkLayout:
-        """The network of some queries. Raises Refused."""
+        """The network of some queries."""
         plan = compile_queries(
             [one.query for one in queries.values()],
             implicit_istream=cast(Implicit, knobs.implicit_istream),
@@ -230,6 +236,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _rechained(self, batch_id: int, reason: str) -> AdoptNetwork:
         """Another network or policy is in force; its chains are those of what is known so far."""
+        self._watch.forget()
         plan, profile = self.layout.plan, self._profile
         profile.only(plan)
         slopes = {}
@@ -303,7 +310,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reason=adopted.reason,
             decision=adopted.decision,
             evidence={
-                "registered": {n: [one.since, one.query.text] for n, one in self._queries.items()},
+                "registered": {n: [one.since, one.meaning] for n, one in self._queries.items()},
                 "slopes": {id: list(slope) for id, slope in self._chaining.slopes.items()},
                 "scheduler": knobs.scheduler,
                 "sharing": knobs.sharing,
