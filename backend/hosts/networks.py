@@ -136,13 +136,13 @@ class Networks:
         return self._jobs[version]
 
     def _versioned(self, unit: str, asked: NetworkJob) -> tuple[NetworkJob, str]:
-        """The job, knowing how long its streams are, and what tells it from others."""
+        """The job, knowing how long its streams are by now, and what tells it from others."""
         known = self._known.get(unit)
-        if known is not None and known[0] is asked:
-            return known[1], known[2]
         streams = {
             name: replace(time, n_tuples=self._length(name)) for name, time in asked.streams.items()
         }
+        if known is not None and known[0] is asked and known[1].streams == streams:
+            return known[1], known[2]
         job = replace(asked, streams=streams)
         lasting = replace(job, schedule=Schedule())
         if known is not None and lasting == replace(known[1], schedule=Schedule()):
