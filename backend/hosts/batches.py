@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from backend.hosts.contract import InputSource
-from backend.hosts.networks import HostJob, MergedShards, Networks, with_late
+from backend.hosts.networks import HostJob, Networks, with_late
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import BatchPlan, BatchResult, InputResult, UnitResult
 from backend.operators.network.redo_log import Pack
 from backend.operators.network.shard import Places
-from backend.operators.network.shard_reports import ShardReport
+from backend.operators.network.shard_reports import MergedShards, ShardReport
 from backend.operators.parts import sink_schema
 from backend.operators.reports import Merged, TaskReport, merged
 from backend.operators.task import TaskInput, TaskJob, stream_folder

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from lark import Token
 
-from backend.hosts.networks import MergedShards, rooms
+from backend.hosts.networks import rooms
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
 from backend.operators.network import homes
@@ -45,6 +45,7 @@ from backend.operators.network.shard import (
 )
 from backend.operators.network.shard_reports import (
     RECENT_ELEMENTS,
+    MergedShards,
     ShardReport,
     merged_network,
 )
