@@ -181,13 +181,13 @@ class RunHost:
             log.debug("batch %d was cut off by the stop", batch_id)
 
     def _note_time(self, found: BatchFound) -> None:
-        """What networks told of their streams: which are ahead of others, which have ended."""
+        """Which streams are ahead of others that a network reads, and which have ended."""
         self._rooms = rooms(found.networks)
-        ended = frozenset(self._failures)
-        for unit in found.networks.values():
-            ended |= unit.ended
-        again = {name for name, one in found.inputs.items() if one.through}
-        self._jobs.networks.ended = ended | (self._jobs.networks.ended - again)
+        inputs = found.inputs.items()
+        again = {name for name, one in inputs if one.through}
+        ended = {name for name, one in inputs if one.ended or one.result.failure}
+        before = self._jobs.networks.ended - again
+        self._jobs.networks.ended = before | ended | self._failures.keys()
 
     def _facts(self, source: InputSource, found: Merged) -> dict[str, object]:
         """What is known of an input beside what tasks told; a failed one is read no more."""

@@ -127,7 +127,7 @@ def run_shard(
                 f"out for {before.n_shards}; begin another run for another number"
             )
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
-        moved = advance(task.job, state.inputs, arrived, ended, task.ended)
+        moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.job, shard, state.regions, task.make)
         played = player.play(moved.released)
         parts = _write(task, shard, played, player.strings)
@@ -135,7 +135,7 @@ def run_shard(
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
         report = _told(played, player.strings, task.job.plan, state, moved, n_bytes)
-        return _report(task, shard, report, parts, moved, arrived, frozenset(ended))
+        return _report(task, shard, report, parts, moved, arrived)
 
 
 class _Played(NamedTuple):
@@ -316,7 +316,6 @@ def _report(
     parts: Mapping[str, tuple[str, ...]],
     moved: Advance,
     arrived: Mapping[str, Sequence[Arrived]],
-    ended: frozenset[str],
 ) -> ShardReport:
     """What all shards know alike is told by shard 0."""
     if shard:
@@ -333,7 +332,6 @@ def _report(
         {name: _keep_aside(task, name, found) for name, found in kept.items()},
         n_tuples - sum(map(len, moved.late.values())),
         moved.slowest,
-        ended,
     )
 
 

@@ -31,8 +31,7 @@ class ShardReport:
     """What a shard did. parts: query -> files of its answer in the staging folder.
 
     What follows is told by shard 0 alone. late_parts: stream -> files of late tuples; n_tuples:
-    tuples it was given, late ones not counted; slowest: streams that time waits for; ended: those
-    that have given their last tuple.
+    tuples it was given, late ones not counted; slowest: streams that time waits for.
     """
 
     unit: str
@@ -42,7 +41,6 @@ class ShardReport:
     late_parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     n_tuples: int = 0
     slowest: frozenset[str] = frozenset()
-    ended: frozenset[str] = frozenset()
 
     def packed(self) -> bytes:
         """For the way to the driver."""
@@ -58,7 +56,6 @@ class MergedShards:
     parts: Mapping[str, tuple[str, ...]]
     late_parts: Mapping[str, tuple[str, ...]]
     slowest: frozenset[str]
-    ended: frozenset[str]
 
 
 def merged_shards(reports: Sequence[ShardReport]) -> MergedShards:
@@ -71,7 +68,7 @@ def merged_shards(reports: Sequence[ShardReport]) -> MergedShards:
     first = reports[0]
     matched = {query: n for query, n in report.answers.items() if n}
     result = UnitResult(first.n_tuples, sum(matched.values()), matched, report)
-    return MergedShards(result, parts, first.late_parts, first.slowest, first.ended)
+    return MergedShards(result, parts, first.late_parts, first.slowest)
 
 
 def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:

@@ -198,7 +198,7 @@ def test_reports_of_shards_add_up() -> None:
 def test_streams_ahead_of_others_have_less_room() -> None:
     def unit(pending: dict[str, int], slowest: str) -> MergedShards:
         result = UnitResult(0, 0, {}, NetworkReport(pending=pending))
-        return MergedShards(result, {}, {}, frozenset([slowest]), frozenset())
+        return MergedShards(result, {}, {}, frozenset([slowest]))
 
     one = unit({"S": 5_000, "T": 30_000, "U": 10}, "U")
     other = unit({"S": 12_000, "V": 1}, "V")
