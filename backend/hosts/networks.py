@@ -163,6 +163,11 @@ class Networks:
                 sink = self._sink_of(task, query)
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
 
+    @property
+    def sinks(self) -> Collection[FolderSink]:
+        """Of the answers that were published."""
+        return self._sinks.values()
+
     def _sink_of(self, task: NetworkTask, query: str) -> FolderSink:
         schema = answer_schema(answer_fields(task.job.plan, query))
         known = self._sinks.get(query)
