@@ -131,10 +131,11 @@ def run_shard(
         player = _Player(task.job, shard, state.regions, task.make)
         played = player.play(moved.released)
         parts = _write(task, shard, played, player.strings)
+        report = _told(played, player.strings, task.job.plan, state, moved)
         segment = Segment(task.version, moved.released, state.how == "new")
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
-        report = _told(played, player.strings, task.job.plan, state, moved, n_bytes)
+        report = replace(report, log_bytes=n_bytes)
         return _report(task, shard, report, parts, moved, arrived)
 
 
@@ -270,9 +271,8 @@ def _told(
     plan: NetworkPlan,
     state: Attached,
     moved: Advance,
-    n_bytes: int,
 ) -> NetworkReport:
-    """The network's report, with what is known around it."""
+    """The network's report, with what is known around it; it may open regions."""
     from backend.operators.network.store_reports import store_reports
 
     recent = {
@@ -286,7 +286,6 @@ def _told(
         n_late={name: len(late) for name, late in moved.late.items()},
         pending={name: len(timed) for name, timed in moved.state.pending.items()},
         state_bytes=state.regions.n_bytes,
-        log_bytes=n_bytes,
         attached={state.how: 1},
         newest=max((one.high for one in moved.state.streams.values()), default=0),
         stores={one.id: one for one in store_reports(plan, state.regions.scope(_OPERATORS))},

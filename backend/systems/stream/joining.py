@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from lark import Token
@@ -18,6 +19,8 @@ Down: TypeAlias = Callable[[OperatorTree, tuple[Node, ...]], OperatorTree]
 #: Attributes with equal values, by place among all columns, ascending.
 _Class: TypeAlias = tuple[int, ...]
 _NOWHERE: Final = Token("NAME", "")
+#: Classes of equal attributes that a join knows by the bits of a word.
+MOST_CLASSES: Final = 62
 
 
 def joined(
@@ -31,6 +34,9 @@ def joined(
     """
     columns = _Columns(inputs)
     classes, others = columns.classes(conditions)
+    rest = [two for one in classes[MOST_CLASSES:] for two in pairwise(one)]
+    others += [_equality(*two, columns) for two in rest]
+    classes = classes[:MOST_CLASSES]
     of_inputs: list[list[Node]] = [[] for _ in inputs]
     residual: list[Node] = []
     for condition in [*others, *_implied(others, classes, columns)]:

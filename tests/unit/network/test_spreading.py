@@ -51,6 +51,10 @@ EQUAL = "Tuples with equal values of {} go to one shard."
             EQUAL.format("S.a = T.d"),
         ),
         (
+            "Select a From S Except Select e From U",
+            "One shard: except compares tuples that could be in different shards.",
+        ),
+        (
             "Select a, b + 1 From S Except Select d + 1, a From T",
             "One shard: except compares tuples that could be in different shards.",
         ),
