@@ -1,0 +1,73 @@
+"""What adaptive joins publish: pipelines, caches and their bids, the pool they share."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias, get_args
+
+from storage.vocabulary.properties import Property, Vocabulary
+
+#: What a cache of a join is: in the order of ``cache_state``. new: just found; profiled: not used,
+#: its statistics are taken; used; unused: not worth its upkeep, looked at again at the next
+#: selection.
+CacheState: TypeAlias = Literal["new", "profiled", "used", "unused"]
+CACHE_STATES: Final[tuple[CacheState, ...]] = get_args(CacheState)
+
+JOINS: Final = Vocabulary(
+    roles=("pipeline",),
+    matrices=("join view", "cache bids"),
+    properties={
+        "cache_state": Property("", ("cache",), "0 new, 1 profiled, 2 used, 3 unused"),
+        "hit_prob": Property(
+            "prob", ("cache",), "share of the look-ups of the batch that found their key"
+        ),
+        "miss_prob": Property(
+            "prob",
+            ("cache",),
+            "a look-up does not find its key: as seen in use, else as look-ups in the shadow say",
+        ),
+        "cache_probes": Property("probes", ("cache",), "look-ups of the batch, in all pipelines"),
+        "cache_entries": Property("entries", ("cache",), "keys it has an entry for"),
+        "cache_refs": Property("tuples", ("cache",), "references to tuples in its entries"),
+        "cache_evictions": Property(
+            "entries", ("cache",), "entries of the batch that gave way to another key"
+        ),
+        "cache_us": Property(
+            "us", ("cache",), "time the batch spent on its look-ups and its upkeep"
+        ),
+        "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use"),
+        "granted_bytes": Property(
+            "bytes", ("cache", "pool"), "bytes of the pool it has; of the pool all it gave"
+        ),
+        "wanted_bytes": Property(
+            "bytes", ("cache",), "bytes of all the entries that it is expected to have"
+        ),
+        "pool_bytes": Property("bytes", ("pool",), "bytes caches of the join may take together"),
+        "benefit_us": Property(
+            "us/tuple", ("cache",), "time its hits save for each element of the join, look-ups off"
+        ),
+        "upkeep_us": Property(
+            "us/tuple", ("cache",), "time its upkeep takes for each element of the join"
+        ),
+        "bid_us_per_kb": Property(
+            "us/tuple/KB", ("cache",), "benefit less upkeep for each KB that it is expected to take"
+        ),
+        "price_us_per_kb": Property(
+            "us/tuple/KB", ("pool",), "the lowest bid that is served; none while memory is left"
+        ),
+        "plain_us": Property(
+            "us/tuple", ("pool",), "time the join would take for each element without caches"
+        ),
+        "cached_us": Property(
+            "us/tuple", ("pool",), "time it takes for each element with the caches in use"
+        ),
+        "arrival_share": Property(
+            "prob", ("operator",), "share of the elements of the join that come in by the pipeline"
+        ),
+        "profiled_tuples": Property(
+            "tuples", ("operator",), "elements of the batch that went through it to be profiled"
+        ),
+        "pipeline_us": Property(
+            "us/tuple", ("operator",), "time of each element that goes through it, without caches"
+        ),
+    },
+)
