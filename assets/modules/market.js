@@ -9,7 +9,7 @@ import { send } from "./knob_turns.js";
 import { bytesText, chosen, keyed, moved, poolAt, price, served, inLine, widest, worked } from "./market_rule.js";
 import { h, useRef, useState } from "./react.js";
 
-const SIGNS = { used: "◆", profiled: "◇", new: "◇", unused: "◌" };
+const SIGNS = { used: "◆", profiled: "◇", unused: "◌" };
 const us = (value) => `${show(value, "f3")}\u2009µs`;
 
 /** A market with its turns: the knob as last made, the draft, and what both come to. */

@@ -15,7 +15,6 @@ LANE_PX: Final = 26
 LOOKS: Final = {
     "used": ("violet", ""),
     "profiled": ("orange", "/"),
-    "new": ("orange", "."),
     "unused": ("absent", ""),
 }
 
@@ -63,7 +62,7 @@ def _bars(state: str, lanes: list[CacheLane], colours: Palette) -> go.Bar:
         marker={
             "color": getattr(colours, ink),
             "line": {"width": 0},
-            "pattern": {"shape": shape, "fgcolor": colours.card, "size": 5},
+            "pattern": {"shape": shape, "fillmode": "overlay", "fgcolor": colours.card, "size": 5},
         },
         hovertemplate=f"%{{y}}: {state}, batches %{{customdata[0]}} to %{{customdata[1]}}"
         "<extra>%{customdata[2]}</extra>",

@@ -24,8 +24,8 @@ class JoinView(NamedTuple):
 
 
 class CandidateLine(NamedTuple):
-    """A row of the benefit/cost matrix. number: from 1; group: candidates with one number share
-    their upkeep; conflicts: numbers of those it cannot be used with."""
+    """A row of the benefit/cost matrix. number: from 1; conflicts: numbers of those it cannot be
+    used beside in some pipeline."""
 
     number: int
     cache: str
@@ -36,7 +36,6 @@ class CandidateLine(NamedTuple):
     wanted: float | None
     granted: float | None
     chosen: bool
-    group: int | None
     conflicts: tuple[int, ...]
 
     @property
@@ -66,7 +65,6 @@ def build_candidates(stored: StoredMatrix, book: Book) -> CandidatesView:
     """A matrix of kind BIDS."""
     matrix, stats = stored.matrix, stored.matrix.row_stats or {}
     names = _each(stats, "name", [book.name(row) for row in matrix.rows])
-    groups = _each(stats, "group", [None] * len(matrix.rows))
     conflicts = _each(stats, "conflicts", [()] * len(matrix.rows))
     rows = []
     for place, (cache, values) in enumerate(zip(matrix.rows, matrix.values, strict=True)):
@@ -76,13 +74,12 @@ def build_candidates(stored: StoredMatrix, book: Book) -> CandidatesView:
                 place + 1,
                 cache,
                 str(names[place]),
-                told.get("benefit_us"),
-                told.get("upkeep_us"),
-                told.get("bid_us_per_kb"),
+                told.get("cache_benefit"),
+                told.get("cache_upkeep"),
+                told.get("cache_bid"),
                 told.get("wanted_bytes"),
                 told.get("granted_bytes"),
                 bool(told.get("chosen")),
-                groups[place],
                 tuple(int(other) + 1 for other in conflicts[place]),
             )
         )

@@ -10,7 +10,7 @@ from dashboard.views.market import CACHE, Values, state_of
 
 PIPELINE: Final = "pipeline"
 #: Spans are drawn in this order below the steps.
-_RANK: Final = {"used": 0, "profiled": 1, "new": 2, "unused": 3, "": 4}
+_RANK: Final = {"used": 0, "profiled": 1, "unused": 2, "": 3}
 
 
 class CacheSpan(NamedTuple):
@@ -64,7 +64,7 @@ def build_pipelines(book: Book, values: Values) -> list[JoinPipelines]:
             tuple(map(str, one.properties["order"])),
             own.get("arrival_share"),
             own.get("profiled_tuples"),
-            own.get("pipeline_us"),
+            own.get("pipeline_cost"),
             tuple(spans.get(one.id, ())),
         )
         joins.setdefault(str(one.properties["join"]), []).append(row)
@@ -94,8 +94,8 @@ def _spans(book: Book, values: Values) -> Mapping[str, list[CacheSpan]]:
                     own.get("miss_prob"),
                     own.get("cache_entries"),
                     own.get("used_bytes"),
-                    own.get("benefit_us"),
-                    own.get("upkeep_us"),
+                    own.get("cache_benefit"),
+                    own.get("cache_upkeep"),
                 )
             )
     for spans in found.values():

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final
 
 from storage.vocabulary.properties import Property, Vocabulary
 
-#: What a cache of a join is: in the order of ``cache_state``. new: just found; profiled: not used,
-#: its statistics are taken; used; unused: not worth its upkeep, looked at again at the next
-#: selection.
-CacheState: TypeAlias = Literal["new", "profiled", "used", "unused"]
-CACHE_STATES: Final[tuple[CacheState, ...]] = get_args(CacheState)
+#: What a candidate is, in the numbers of ``cache_state``: not used while its statistics are taken;
+#: used; not worth its upkeep, or forbidden.
+CACHE_STATES: Final = ("profiled", "used", "unused")
 
 JOINS: Final = Vocabulary(
     roles=("pipeline",),
     matrices=("join view", "cache bids"),
     properties={
-        "cache_state": Property("", ("cache",), "0 new, 1 profiled, 2 used, 3 unused"),
+        "cache_state": Property("", ("cache",), "0 profiled, 1 used, 2 unused"),
         "hit_prob": Property(
             "prob", ("cache",), "share of the look-ups of the batch that found their key"
         ),
@@ -42,23 +40,23 @@ JOINS: Final = Vocabulary(
             "bytes", ("cache",), "bytes of all the entries that it is expected to have"
         ),
         "pool_bytes": Property("bytes", ("pool",), "bytes caches of the join may take together"),
-        "benefit_us": Property(
-            "us/tuple", ("cache",), "time its hits save for each element of the join, look-ups off"
+        "cache_benefit": Property(
+            "us/tuple", ("cache",), "what its hits save for each element of the join, look-ups paid"
         ),
-        "upkeep_us": Property(
-            "us/tuple", ("cache",), "time its upkeep takes for each element of the join"
+        "cache_upkeep": Property(
+            "us/tuple", ("cache",), "what its upkeep takes for each element of the join"
         ),
-        "bid_us_per_kb": Property(
+        "cache_bid": Property(
             "us/tuple/KB", ("cache",), "benefit less upkeep for each KB that it is expected to take"
         ),
-        "price_us_per_kb": Property(
+        "pool_price": Property(
             "us/tuple/KB", ("pool",), "the lowest bid that is served; none while memory is left"
         ),
-        "plain_us": Property(
-            "us/tuple", ("pool",), "time the join would take for each element without caches"
+        "plain_cost": Property(
+            "us/tuple", ("pool",), "what the join would take for each element without caches"
         ),
-        "cached_us": Property(
-            "us/tuple", ("pool",), "time it takes for each element with the caches in use"
+        "cached_cost": Property(
+            "us/tuple", ("pool",), "what it takes for each element with the caches in use"
         ),
         "arrival_share": Property(
             "prob", ("operator",), "share of the elements of the join that come in by the pipeline"
@@ -66,8 +64,8 @@ JOINS: Final = Vocabulary(
         "profiled_tuples": Property(
             "tuples", ("operator",), "elements of the batch that went through it to be profiled"
         ),
-        "pipeline_us": Property(
-            "us/tuple", ("operator",), "time of each element that goes through it, without caches"
+        "pipeline_cost": Property(
+            "us/tuple", ("operator",), "what an element that comes in by it takes, without caches"
         ),
     },
 )

@@ -14,7 +14,7 @@ from dashboard.views.book import Book
 from dashboard.views.join_matrices import BIDS, CandidateLine, CandidatesView, build_candidates
 from storage.reader import Reader
 
-NOTE: Final = "as the last selection saw them; a row cannot be used with those it excludes"
+NOTE: Final = "as the last selection saw them; a row cannot be used beside those it excludes"
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[CandidatesView] | None:
@@ -36,12 +36,13 @@ _COLUMNS: Final = (
     TableColumn("Candidate"),
     TableColumn("Chosen"),
     TableColumn("Benefit", "f3", "us/tuple", "saved for each element, look-ups paid"),
-    TableColumn("Upkeep", "f3", "us/tuple", "paid once by all of a group"),
+    TableColumn("Upkeep", "f3", "us/tuple", "paid once for all pipelines"),
     TableColumn("Net", "f3", "us/tuple"),
     TableColumn("Bid", "f3", "us/tuple/KB"),
     TableColumn("Wanted", "int", "bytes"),
-    TableColumn("Group", "int", "", "candidates with one number share their upkeep"),
-    TableColumn("Excludes", "text", "", "overlapping or hiding each other's upkeep"),
+    TableColumn(
+        "Excludes", "text", "", "they overlap, or hide each other's upkeep, in some pipeline"
+    ),
 )
 
 
@@ -64,7 +65,6 @@ def _row(one: CandidateLine, most: float, context: Context) -> list[CellData]:
         net,
         one.bid,
         one.wanted,
-        one.group,
         ", ".join(map(str, one.conflicts)),
     ]
 
