@@ -15,7 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from backend.operators.network.blocks import NEVER, Block, concat, empty
-from backend.operators.network.contract import NetworkOperator, Surroundings
+from backend.operators.network.contract import (
+    NetworkOperator,
+    ProfiledOperator,
+    Surroundings,
+)
 from backend.operators.network.instants import Curves, instants
 from backend.operators.network.job import NetworkJob, queue_id
 from backend.operators.network.plan import PlannedOperator, RelationInput
@@ -229,4 +233,5 @@ class _Running:
             operator.n_tuples,
             operator.n_bytes,
             operator.counters(),
+            operator.profile() if isinstance(operator, ProfiledOperator) else None,
         )

@@ -25,6 +25,7 @@ from backend.operators.network.input_manager import Advance, Arrived, Released, 
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.keyed import shards_of
 from backend.operators.network.network import Network
+from backend.operators.network.pipelines import with_orders
 from backend.operators.network.plan import (
     NetworkPlan,
     PlannedOperator,
@@ -134,7 +135,7 @@ def run_shard(
         segment = Segment(task.version, moved.released, state.how == "new")
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
-        report = _told(played, player.strings, task.job.plan, state, moved, n_bytes)
+        report = _told(played, player.strings, player.plan, state, moved, n_bytes)
         return _report(task, shard, report, parts, moved, arrived, frozenset(ended))
 
 
@@ -149,13 +150,19 @@ class _Player:
     def __init__(self, job: NetworkJob, shard: int, regions: Regions, make: Make | None) -> None:
         from backend.operators.network import making, netting, synopses
 
-        self._job, self._shard, self._make = job, shard, make or making.make
+        self._job = replace(job, plan=with_orders(job.plan, job.joins))
+        self._shard, self._make = shard, make or making.make
         self._net, self._synopses = netting.net, synopses.synopses
         self._regions = regions.scope(_OPERATORS)
         self.strings = Strings(regions.scope(_STRINGS))
         self._key_of = {
             input: place for group in job.plan.groups for input, place in group.keys.items()
         }
+
+    @property
+    def plan(self) -> NetworkPlan:
+        """As it is run: with the probe orders that joins have now."""
+        return self._job.plan
 
     def play(self, released: Released) -> _Played:
         """Have tuples go through the network."""
@@ -170,6 +177,7 @@ class _Player:
             Clock(released.begin, arrived),
             _Relations(job, self._shard, self.strings, self._key_of),
             job.functions,
+            job.joins,
         )
         self._synopses(surroundings, "")  # stores follow the plan, also where none is left
         members = _members(job.plan, self._shard)

@@ -65,9 +65,9 @@ class StreamKnobs(Knobs):
     join_order: str = knob(
         "a-greedy",
         choices=JOIN_ORDERS,
-        help="In which order an element of an input of three or more is joined with the others: "
-        "a-greedy, the one that most often has no partner for its cost first, as profiled; fixed, as "
-        "it is; optimal, the best order for the profile. Results are the same.",
+        help="In which order an element of one of three or more inputs is joined with the others: "
+        "a-greedy, first the one that most often has no partner for its cost, as profiled; fixed, "
+        "as it is; optimal, the best order for the profile. Results are the same.",
     )
     caching: str = knob(
         "exact",

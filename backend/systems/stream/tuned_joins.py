@@ -34,19 +34,24 @@ class JoinNews(NamedTuple):
 
 
 class TunedJoin:
-    """One join with its decision core. id: of the operator; name: what people call it."""
+    """One join with its decision core. id: of the operator; name: what people call it; attributes:
+    names of those of each equality class; is_one_of_many: others have caches, too."""
 
     def __init__(
         self,
+        plan: NetworkPlan,
         id: str,
         name: str,
-        work: JoinOp,
-        shape: JoinShape,
         knobs: StreamKnobs,
         evaluations: Evaluations,
+        is_one_of_many: bool,
     ) -> None:
-        self.id, self.name, self.work, self._knobs = id, name, work, knobs
-        planned = probe_orders(work, shape.n)
+        self.id, self.name, self.work = id, name, join_in(plan, id)
+        self.is_one_of_many, self._knobs = is_one_of_many, knobs
+        inputs = input_names(plan, id)
+        shape = JoinShape.of(self.work, len(inputs), inputs)
+        self.attributes = attribute_names(plan, id)
+        planned = probe_orders(self.work, shape.n)
         self.core = JoinController(shape, JoinSettings(), planned, evaluations)
         self.turn(knobs)
 
@@ -65,14 +70,14 @@ class TunedJoin:
 
     def cache_name(self, candidate: CacheCandidate) -> str:
         """What people call a cache, and knobs name it by: the same whatever the orders."""
-        classes = [", ".join(self.shape.names[i] for i in sorted(one)) for one in self.shape.classes]
-        said, places = candidate.said(self.shape), candidate.key
-        key = "; ".join(classes[place] for place in places)
-        told = f"{said} by {key}" if self._is_ambiguous(candidate) else said
-        return f"{told} of {self.name}" if self.is_one_of_many else told
+        said = candidate.said(self.shape)
+        if self._is_ambiguous(candidate):
+            said += " by " + ", ".join(self.key_of(candidate))
+        return f"{said} of {self.name}" if self.is_one_of_many else said
 
-    #: Whether the network has other joins with caches, so that names of these need the join's.
-    is_one_of_many: bool = False
+    def key_of(self, candidate: CacheCandidate) -> tuple[str, ...]:
+        """The attributes of its key."""
+        return tuple(self.attributes[place] for place in candidate.key)
 
     def _is_ambiguous(self, candidate: CacheCandidate) -> bool:
         """Whether other keys of the same inputs may be cached, under whatever orders."""
@@ -102,7 +107,9 @@ class TunedJoin:
             knob_version=knobs.version,
         )
         return replace(
-            found, pinned=self._named(knobs.pinned_caches), forbidden=self._named(knobs.forbidden_caches)
+            found,
+            pinned=self._named(knobs.pinned_caches),
+            forbidden=self._named(knobs.forbidden_caches),
         )
 
     def _named(self, names: str) -> frozenset[str]:
@@ -149,18 +156,17 @@ class TunedJoins(Mapping[str, TunedJoin]):
     def lay_out(self, plan: NetworkPlan, names: Mapping[str, str], knobs: StreamKnobs) -> None:
         """Another plan: joins that are in it still go on as they are. names: of operators."""
         before, self._by_id = self._by_id, {}
-        for one in plan.operators:
-            if not isinstance(one.work, JoinOp) or len(one.inputs) < LEAST_INPUTS:
-                continue
-            known = before.get(one.id)
-            if known is None or known.work != one.work:
-                shape = JoinShape.of(one.work, len(one.inputs), input_names(plan, one.id))
-                known = TunedJoin(
-                    one.id, names[one.id], one.work, shape, knobs, self._evaluations
-                )
-            self._by_id[one.id] = known
-        for join in self._by_id.values():
-            join.is_one_of_many = len(self._by_id) > 1
+        ids = [
+            one.id
+            for one in plan.operators
+            if isinstance(one.work, JoinOp) and len(one.inputs) >= LEAST_INPUTS
+        ]
+        for id in ids:
+            join, work = before.get(id), join_in(plan, id)
+            if join is None or join.work != work:
+                join = TunedJoin(plan, id, names[id], knobs, self._evaluations, len(ids) > 1)
+            join.name, join.is_one_of_many = names[id], len(ids) > 1
+            self._by_id[id] = join
         self.turn(knobs)
 
     def turn(self, knobs: StreamKnobs) -> None:
@@ -193,6 +199,23 @@ class TunedJoins(Mapping[str, TunedJoin]):
 def named_caches(names: str) -> frozenset[str]:
     """The names in the value of a knob, parted by semicolons."""
     return frozenset(name.strip() for name in names.split(";") if name.strip())
+
+
+def join_in(plan: NetworkPlan, id: str) -> JoinOp:
+    """The work of a join. Raises ValueError: the operator is none."""
+    work = plan.operator(id).work
+    if not isinstance(work, JoinOp):
+        raise ValueError(f"{id} is no join")
+    return work
+
+
+def attribute_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
+    """Of each equality class the names of its attributes, those of one name once."""
+    columns = [[f.name for f in plan.operator(input).fields] for input in plan.operator(id).inputs]
+    return tuple(
+        " = ".join(dict.fromkeys(columns[input][place] for input, place in one))
+        for one in join_in(plan, id).equal
+    )
 
 
 def input_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:

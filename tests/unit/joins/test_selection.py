@@ -15,7 +15,7 @@ from backend.systems.joins.selection import (
     exact,
     greedy,
 )
-from tests.oracles.join_caches import all_choices, best_value, is_allowed
+from tests.oracles.cache_choices import all_choices, best_value, is_allowed
 from tests.unit.joins.cases import SIX_WAY, numbered, on_one_attribute, problems
 
 #: All choices of at most so many readers are looked at.
