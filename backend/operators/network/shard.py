@@ -32,7 +32,7 @@ from backend.operators.network.plan import (
     RelationInput,
     StreamInput,
 )
-from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import Regions
 from backend.operators.network.reports import AnswerElement, NetworkReport
 from backend.operators.network.shard_reports import RECENT_ELEMENTS, ShardReport
@@ -114,7 +114,7 @@ def run_shard(
             return task.job
         return home.job(version) if version else None
 
-    def replay(regions: Regions, version: str, segment: Segment) -> None:
+    def replay(regions: Regions, version: str, segment: RedoSegment) -> None:
         before, job = job_of(version), job_of(segment.version)
         assert job is not None
         _forget_gone(regions, None if before is None else before.plan, job.plan)
@@ -133,7 +133,7 @@ def run_shard(
         played = player.answered(moved.released)
         parts = _write(task, shard, played, player.strings)
         report = _told(played, player.strings, player.plan, state, moved)
-        segment = Segment(task.version, moved.released, state.how == "new")
+        segment = RedoSegment(task.version, moved.released, state.how == "new")
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
         report = replace(report, log_bytes=n_bytes)
