@@ -166,7 +166,8 @@ def _by_name(
 def _summed(parts: Sequence[_Part]) -> _Part:
     """Counts of which every field adds up."""
     made: Any = type(parts[0])
-    return made(*(sum(getattr(one, item.name) for one in parts) for item in fields(made)))
+    found: _Part = made(*(sum(getattr(one, item.name) for one in parts) for item in fields(made)))
+    return found
 
 
 def _pipeline(parts: Sequence[PipelineProfile]) -> PipelineProfile:

@@ -7,14 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.systems.joins.candidates import prefix_candidates
-from backend.systems.joins.selection import (
-    SELECTORS,
-    CacheSelection,
-    PricedCache,
-    by_trees,
-    exact,
-    greedy,
-)
+from backend.systems.joins.covering import greedy
+from backend.systems.joins.selecting import SELECTORS, by_trees, exact
+from backend.systems.joins.selection import CacheSelection, PricedCache
 from tests.oracles.join_caches import all_choices, best_value, is_allowed
 from tests.unit.joins.cases import SIX_WAY, numbered, on_one_attribute, problems
 
