@@ -1,64 +1,87 @@
-"""Caches of joins by their definitions: all choices, priority serving. Slow and obvious."""
+"""What caches in pipelines may hold, by its definition: joins of the windows as they are now.
+
+A tuple is (number, row); windows are lists of those. A cache's entries are given as key -> {numbers
+of a tuple of each of its windows: how many witnesses it is said to have}.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from typing import Any, TypeAlias
 
-from backend.operators.network.join_tuning import Segment
-from backend.systems.joins.candidates import CacheCandidate
-from backend.systems.joins.selection import CacheSelection
+from backend.operators.network.join_tuning import CacheSpec
+from backend.operators.network.plan import JoinOp
 
-Chosen = tuple[tuple[CacheCandidate, Segment], ...]
-
-
-def is_allowed(chosen: Chosen) -> bool:
-    """No operator is in two segments, and none lies between another cache and its deltas: a segment
-    that holds the last operator of another's prefix ends with it."""
-    for a, (_, reader) in enumerate(chosen):
-        for b, (other, theirs) in enumerate(chosen):
-            steps = set(range(reader.first, reader.last + 1))
-            theirs_too = steps & set(range(theirs.first, theirs.last + 1))
-            if a != b and reader.pipeline == theirs.pipeline and theirs_too:
-                return False
-            inputs = {*other.windows, *other.witnesses}
-            last = len(inputs) - 2
-            if reader.pipeline in inputs and last in steps and last != reader.last:
-                return False
-    return True
+Tuple: TypeAlias = tuple[int, tuple[Any, ...]]
+Windows: TypeAlias = Sequence[Sequence[Tuple]]
+Entries: TypeAlias = Mapping[tuple[Any, ...], Mapping[tuple[int, ...], int]]
 
 
-def all_choices(problem: CacheSelection) -> Iterator[tuple[Chosen, float]]:
-    """Every set of readers that may be used, and Σ benefit - Σ cost."""
-    readers = [
-        (cache, place) for cache in problem.caches for place in range(len(cache.candidate.readers))
-    ]
-    for some in chain.from_iterable(combinations(readers, k) for k in range(len(readers) + 1)):
-        chosen = tuple((cache.candidate, cache.candidate.readers[place]) for cache, place in some)
-        if is_allowed(chosen):
-            value = 0.0
-            for cache, place in some:
-                at = cache.candidate.readers[place]
-                value += sum(problem.bare[at.pipeline][at.first : at.last + 1])
-                value -= cache.procs[place]
-            used = {cache.candidate.id: cache.cost for cache, _ in some}
-            yield chosen, value - sum(used.values())
-
-
-def best_value(problem: CacheSelection) -> float:
-    """Of all choices."""
-    return max(value for _, value in all_choices(problem))
-
-
-def served(n_pages: int, wants: Mapping[str, Sequence[tuple[int, float]]]) -> dict[str, int]:
-    """Pages by cache when (pages, priority) are served from the highest priority down."""
-    found, left = dict.fromkeys(wants, 0), n_pages
-    tiers = [
-        (-priority, cache, place, n)
-        for cache, wanted in wants.items()
-        for place, (n, priority) in enumerate(wanted)
-    ]
-    for _, cache, _, n in sorted(tiers):
-        found[cache] += min(n, left)
-        left -= min(n, left)
+def class_values(work: JoinOp, input: int, row: Sequence[Any]) -> dict[int, Any] | None:
+    """Class -> the row's value in it; None: it has NULL in one, or two values."""
+    found: dict[int, Any] = {}
+    for group, members in enumerate(work.equal):
+        for port, column in members:
+            if port == input:
+                value = row[column]
+                if value is None or found.setdefault(group, value) != value:
+                    return None
     return found
+
+
+def combinations(
+    work: JoinOp, windows: Windows, inputs: Sequence[int]
+) -> Iterator[tuple[dict[int, int], dict[int, Any]]]:
+    """The join of some inputs: number of the tuple of each, value of each class."""
+
+    def extended(
+        left: Sequence[int], numbers: dict[int, int], values: dict[int, Any]
+    ) -> Iterator[tuple[dict[int, int], dict[int, Any]]]:
+        if not left:
+            yield numbers, values
+            return
+        for number, row in windows[left[0]]:
+            own = class_values(work, left[0], row)
+            if own is not None and all(values.get(k, v) == v for k, v in own.items()):
+                yield from extended(left[1:], {**numbers, left[0]: number}, {**values, **own})
+
+    yield from extended(inputs, {}, {})
+
+
+def segment_join(
+    work: JoinOp, windows: Windows, spec: CacheSpec, inputs: Sequence[int]
+) -> dict[tuple[Any, ...], Counter[tuple[int, ...]]]:
+    """Key -> the tuples of a cache's windows in the join of some inputs, and how often."""
+    found: dict[tuple[Any, ...], Counter[tuple[int, ...]]] = {}
+    for numbers, values in combinations(work, windows, inputs):
+        key = tuple(values[group] for group in spec.key)
+        own = tuple(numbers[window] for window in spec.windows)
+        found.setdefault(key, Counter())[own] += 1
+    return found
+
+
+def check_entries(work: JoinOp, windows: Windows, spec: CacheSpec, entries: Entries) -> None:
+    """Every entry is what its definition says: all tuples of the segment's join with its key; of a
+    counted one those with witnesses, and how many."""
+    with_witnesses = [*spec.windows, *spec.witnesses]
+    counted = bool(spec.witnesses) and not spec.keyed
+    found = segment_join(work, windows, spec, with_witnesses if counted else spec.windows)
+    for key, tuples in entries.items():
+        wanted = found.get(key, Counter())
+        if counted:
+            assert dict(tuples) == dict(wanted), (spec.id, key)
+        else:
+            assert set(tuples) == set(wanted), (spec.id, key)
+    if spec.keyed:
+        alive = segment_witnesses(work, windows, spec)
+        assert set(entries) <= alive, spec.id
+    if counted and any(one.pipeline in spec.witnesses for one in spec.readers):
+        assert all(entries.values()), spec.id
+
+
+def segment_witnesses(work: JoinOp, windows: Windows, spec: CacheSpec) -> set[tuple[Any, ...]]:
+    """The keys that the one witness of a cache has tuples with."""
+    (input,) = spec.witnesses
+    rows = (class_values(work, input, row) for _, row in windows[input])
+    return {tuple(one[group] for group in spec.key) for one in rows if one is not None}

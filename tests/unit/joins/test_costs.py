@@ -14,7 +14,7 @@ from backend.systems.joins.estimates import keys_behind
 from backend.systems.joins.regret import CachingRegret
 from backend.systems.joins.selection import CacheSelection, PricedCache
 from backend.systems.joins.statistics import MissWindow, OperationCosts, PipelineStatistics
-from tests.oracles.join_caches import all_choices
+from tests.oracles.cache_choices import all_choices
 from tests.unit.joins.cases import laminar_orders, numbered, on_one_attribute, priced
 
 UNITS = UnitCosts(lookup=0.5, forward=1.0, update=2.0)

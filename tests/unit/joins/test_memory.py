@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from backend.systems.joins.memory import MissRatioCurve, PagePool, Tier, share_pool, single_tier
-from tests.oracles.join_caches import served
+from tests.oracles.cache_choices import served
 
 _tiers = st.builds(Tier, st.integers(1, 9), st.integers(-3, 6).map(float))
 #: A page of a later tier of a cache saves no more than one of an earlier tier.

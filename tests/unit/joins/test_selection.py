@@ -10,7 +10,7 @@ from backend.systems.joins.candidates import prefix_candidates
 from backend.systems.joins.covering import greedy
 from backend.systems.joins.selecting import SELECTORS, by_trees, exact
 from backend.systems.joins.selection import CacheSelection, PricedCache
-from tests.oracles.join_caches import all_choices, best_value, is_allowed
+from tests.oracles.cache_choices import all_choices, best_value, is_allowed
 from tests.unit.joins.cases import SIX_WAY, numbered, on_one_attribute, problems
 
 #: All choices of at most so many readers are looked at.
