@@ -24,8 +24,8 @@ _BID: Final = "cost/tuple/KB"
 
 
 class CacheNumbers(NamedTuple):
-    """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes. miss_prob,
-    benefit, wanted: None of one that nobody looked up so far."""
+    """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes.
+    miss_prob, benefit, wanted: None of one that nobody looked up so far."""
 
     candidate: CacheCandidate
     state: str
