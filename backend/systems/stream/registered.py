@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import NamedTuple
 
 from backend.model.conditions import ContinuousQuery
@@ -20,6 +21,11 @@ class RegisteredQuery(NamedTuple):
     def start(self) -> tuple[str, int]:
         """What makes it the same query as before."""
         return self.query.name, self.since
+
+    @property
+    def meaning(self) -> str:
+        """A digest of its plan, with the plans of the queries it reads."""
+        return hashlib.sha256(repr(self.query.plan).encode()).hexdigest()
 
 
 def tick_of(job: UnitJob) -> int:
