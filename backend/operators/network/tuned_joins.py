@@ -131,7 +131,7 @@ class TunedJoin:
             "dropped_by": rows[:, words.DROPPED_BY].view(np.uint64),
             "entering": by_step[:, :n],
             "busy_ns": by_step[:, n : 2 * n - 1],
-            "scanned": by_step[:, 2 * n - 1 :],
+            "scanned": by_step[:, 2 * n - 1 : 3 * n - 2],
         }
 
 
