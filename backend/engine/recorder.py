@@ -112,10 +112,11 @@ def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sampl
 
 
 def frame_entities(
-    inputs: Mapping[str, Mapping[str, Json]], sink: Mapping[str, Json]
+    inputs: Mapping[str, Mapping[str, Json]], sink: Mapping[str, Json], engine: Mapping[str, Json]
 ) -> tuple[Entity, ...]:
-    """What every run has: the engine; of each input (name -> facts) source, queue and output."""
-    found = [Entity(SYSTEM, "system", "Engine", role="system")]
+    """What every run has: the engine, with its facts; of each input (name -> facts) source, queue
+    and output."""
+    found = [Entity(SYSTEM, "system", "Engine", dict(engine), role="system")]
     for name, facts in inputs.items():
         found += [
             Entity(source_id(name), "operator", name, dict(facts), role="source"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from backend.operators.network.blocks import FOREVER, NEVER, Block, concat, empty
-from backend.operators.network.contract import NetworkOperator, Surroundings
+from backend.operators.network.contract import NetworkOperator, Surroundings, Watch
 from backend.operators.network.instants import Curves, instants
 from backend.operators.network.job import NetworkJob, queue_id
 from backend.operators.network.plan import PlannedOperator, RelationInput
@@ -68,14 +68,16 @@ class Network:
         return [self._queues[id] for id in ids]
 
     def step(
-        self, arrivals: Mapping[str, Block], heartbeat: int
+        self, arrivals: Mapping[str, Block], heartbeat: int, watch: Watch | None = None
     ) -> tuple[dict[str, Block], NetworkReport]:
         """Take the tuples of a batch and go on to a heartbeat: the elements of each answer.
 
-        arrivals: input -> its elements in this shard, all with τ < heartbeat.
+        arrivals: input -> its elements in this shard, all with τ < heartbeat. watch: told of every
+        scheduling decision.
         """
-        for _ in self.decisions(arrivals, heartbeat):
-            pass
+        for id in self.decisions(arrivals, heartbeat):
+            if watch is not None:
+                watch(id, {queue: len(held) for queue, held in self._queues.items()})
         return self.answers(), self._report(heartbeat)
 
     def decisions(self, arrivals: Mapping[str, Block], heartbeat: int) -> Iterator[str]:

@@ -19,7 +19,7 @@ from backend.model.schema import Attribute
 from backend.operators.contract import KeptAside
 from backend.operators.network.arrow import answer_batch, answer_schema, columns64
 from backend.operators.network.blocks import Block
-from backend.operators.network.contract import Clock, NetworkOperator, Surroundings
+from backend.operators.network.contract import Clock, NetworkOperator, Surroundings, Watch
 from backend.operators.network.homes import Attached, Done, DurableShard, ShardHome
 from backend.operators.network.input_manager import Advance, Arrived, Released, advance
 from backend.operators.network.job import NetworkJob
@@ -104,9 +104,11 @@ def run_shard(
     home: ShardHome,
     arrived: Mapping[str, Sequence[Arrived]],
     ended: Collection[str],
+    watch: Watch | None = None,
 ) -> ShardReport:
     """One shard's part of a batch. arrived: all its tuples, by input; ended: inputs that have given
-    their last one. Raises StateLost, ReshardingRefused."""
+    their last one; watch: told of every scheduling decision. Raises StateLost, ReshardingRefused.
+    """
 
     def job_of(version: str) -> NetworkJob | None:
         if version == task.version:
@@ -129,7 +131,7 @@ def run_shard(
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
         moved = advance(task.job, state.inputs, arrived, ended, task.ended)
         player = _Player(task.job, shard, state.regions, task.make)
-        played = player.play(moved.released)
+        played = player.play(moved.released, watch)
         parts = _write(task, shard, played, player.strings)
         segment = Segment(task.version, moved.released, state.how == "new")
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
@@ -157,7 +159,7 @@ class _Player:
             input: place for group in job.plan.groups for input, place in group.keys.items()
         }
 
-    def play(self, released: Released) -> _Played:
+    def play(self, released: Released, watch: Watch | None = None) -> _Played:
         """Have tuples go through the network."""
         job = self._job
         if not released.has_begun:
@@ -181,7 +183,7 @@ class _Player:
             for one in own
             if isinstance(one.work, StreamInput)
         }
-        answers, report = network.step(arrivals, released.heartbeat)
+        answers, report = network.step(arrivals, released.heartbeat, watch)
         netted = {
             query: self._net(block, answer_fields(job.plan, query), self.strings)
             for query, block in answers.items()

@@ -28,6 +28,7 @@ from backend.systems.stream.measured import NetworkProfile
 from backend.systems.stream.published import (
     arrived,
     curve_matrix,
+    decision_words,
     mean_waiting,
     progress_matrix,
     samples,
@@ -170,6 +171,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         queue = next(id for id in queues_of(self.layout.plan) if self.layout.queue(id) == part)
         self._capacities = self._capacities.having(queue, settings.whole(CAPACITY.name))
         self._made = None
+
+    def decided(self, operator: str, waiting: Mapping[str, int]) -> tuple[str, str]:
+        return decision_words(self.layout, operator, waiting)
 
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
         key = (self._version, self._capacities, *paused)

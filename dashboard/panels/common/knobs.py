@@ -32,7 +32,7 @@ def groups(context: Context, services: Services) -> list[Component]:
     knobs = reader.knobs(run, at)
     book = Book(reader.entities(run, at))
     titles = {unit.id: unit.title for unit in reader.units(run, at)}
-    knobs = on_page(knobs, titles, book)
+    knobs = tuple(on_page(knobs, titles, book))
     locked = knob_cards.is_locked(services, context)
     several = len({knob.scope for knob in knobs}) > 1
     found: list[Component] = [
