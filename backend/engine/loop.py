@@ -283,14 +283,26 @@ class Loop:
             found = self._units.turned(scope, settings, before_turn, batch_id)
             boundary.turned.append(carried.turned)
         settings = self._units.with_parts(settings)
-        boundary.turned += _new_knobs(self._now, Controlled(settings, registry))
+        boundary.turned += recorder.new_knobs(self._now.settings, settings)
         boundary.recorded = boundary.recorded.then(found)
         self._now = replace(carried.after, settings=settings, registry=registry)
+        if carried.query or carried.turned is not None:
+            self._await(self._units.waits)
         self._frame = self._framed()
         boundary.answers.append(answer_applied(command, carried, batch_id, time.time()))
         boundary.events.append(carried.event)
         if carried.stop:
             self.stop_requested.set()
+
+    def _await(self, why: str) -> None:
+        """Hold the run for what a unit waits for (why), or no more ('')."""
+        before, self._now = self._now.pace, replace(self._now, pace=self._now.pace.awaiting(why))
+        if self._now.pace == before:
+            return
+        self._frame = self._framed()
+        title = "the run is held" if why else "the run goes on"
+        self._boundary.events.append(Event("run", title, why, "warning" if why else "info"))
+        log.warning("%s%s", title, f" {why}" if why else "")
 
     def _batch_record(self, result: BatchResult) -> BatchRecord:
         result, ran = self._listening.joined(result), self._units.ran
@@ -304,6 +316,7 @@ class Loop:
             paused, after = self._now.registry.paused, result.batch_id + 1
             ended, events = self._units.inputs_failed(self._inputs.failed, paused, after)
             decided, inputs = decided.then(ended), [*inputs, *events]
+        self._await(self._units.waits)
         base = self._record(recorder.batch_row(result, ran), decided, result.batch_id)
         samples = (*seen.samples, *self._samples(result, seen.samples))
         self._listening.recorded(samples, self._known_entities, base.batch.time)
@@ -370,12 +383,6 @@ class Loop:
         paused = self._now.registry.paused
         frame = self._ledger.changes(self._frame, batch)
         return (*frame, *self._units.entity_changes(paused, batch))
-
-
-def _new_knobs(before: Controlled, after: Controlled) -> list[tuple[str, str]]:
-    """The knobs of scopes that came."""
-    old = before.settings.scopes
-    return [key for key in recorder.all_knobs(after.settings) if key[0] not in old]
 
 
 def _refusal(command: Command, error: Exception) -> str:

@@ -44,6 +44,13 @@ class Pace:
             raise Refused(f"the run is held already: {self.held}")
         return Pace(why)
 
+    def awaiting(self, why: str) -> Pace:
+        """Held by the engine where ``why`` says why, and it is not held by people; no more where it
+        says ''."""
+        if self.waits and not why:
+            return Pace()
+        return Pace(why, waits=True) if why and (self.waits or not self.held) else self
+
     def go_on(self) -> Pace:
         """As if it had never been held. Raises Refused when it is not."""
         if not self.held:

@@ -181,6 +181,15 @@ class HasParts(Protocol):
 
 
 @runtime_checkable
+class MayWait(Protocol):
+    """A unit that cannot take more tuples at times."""
+
+    @property
+    def waits(self) -> str:
+        """Why no batch may begin before something is changed; '' while batches may."""
+
+
+@runtime_checkable
 class ShowsDecisions(Protocol):
     """A unit whose scheduling decisions can be looked at one by one."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
@@ -33,6 +34,7 @@ from backend.systems.stream.published import (
     progress_matrix,
     samples,
 )
+from backend.systems.stream.state_limit import StateLimit
 from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
@@ -62,6 +64,11 @@ class RegisteredQuery(NamedTuple):
         """What makes it the same query as before."""
         return self.query.name, self.since
 
+    @property
+    def meaning(self) -> str:
+        """A digest of its plan, with the plans of the queries it reads."""
+        return hashlib.sha256(repr(self.query.plan).encode()).hexdigest()
+
 
 class NetworkUnit(PublishedUnit[AdoptNetwork]):
     """The network of all its queries."""
@@ -71,6 +78,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         super().__init__(job)
         self._knobs = StreamKnobs.of(settings)
         self._capacities = Capacities(self._knobs.queue_capacity)
+        self._state = StateLimit(self._knobs.state_limit_bytes)
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout = self._laid_out(self._queries, self._knobs)
@@ -98,8 +106,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             raise Refused(_fixed(evidence["shards"]))
         known = evidence["registered"]
         for name, one in self._queries.items():
-            since, text = known.get(name, (batch, one.query.text))
-            if text == one.query.text:
+            since, meaning = known.get(name, (batch, ""))
+            if meaning == one.meaning:
                 self._queries[name] = one._replace(since=since)
         slopes = {id: (slope, n) for id, (slope, n) in evidence["slopes"].items()}
         self._chaining = Chaining(slopes)
@@ -116,6 +124,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def executed(self, event: BatchRan) -> Recorded:
         self._result, report = event.result, event.result.report
+        self._state = self._state.using(report.state_bytes)
         before, self._last_ms = self._last_ms, event.ms
         self._seconds = None if before is None else (event.ms - before) / 1e3
         for start in self._sizes:
@@ -125,14 +134,15 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         n = sum(arrived(self.layout, report).values())
         if not n:
             return Recorded()
-        plan, policy = self.layout.plan, self._policy
+        profile, policy = self._profile, self._policy
+        steps = steps_of(self.layout.plan, profile.selectivities, profile.costs)
         waited = mean_waiting(report) / n
         found: list[Any] = [
-            *self._watch.outcomes(event.batch_id, n, plan, self._profile, policy, waited)
+            *self._watch.outcomes(event.batch_id, n, steps, profile, policy, waited)
         ]
         names, version = self.layout.names, self._knobs.version
         told = self._watch.check(
-            event.batch_id, n, plan, self._profile, policy, self._chaining, names, version
+            event.batch_id, n, steps, profile, policy, self._chaining, names, version
         )
         decision = told.decision
         if told.adopted is not None:
@@ -147,12 +157,12 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):
             return self._turned(StreamKnobs.of(event.settings), event.batch_id)
-        since = {name: one for name, one in self._queries.items()}
+        self._state.check_new(q.name for q in event.queries if q.name not in self._queries)
         queries = {}
         for query in event.queries:
-            known = since.get(query.name)
-            is_new = known is None or known.query.text != query.text
-            start = event.batch_id if known is None or is_new else known.since
+            known = self._queries.get(query.name)
+            stays = known is not None and known.query.plan == query.plan
+            start = known.since if known is not None and stays else event.batch_id
             queries[query.name] = RegisteredQuery(query, start)
         self.layout = self._laid_out(queries, self._knobs)
         known_before = {one.start for one in self._queries.values()}
@@ -161,6 +171,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             for one in queries.values()
             if one.start in self._sizes or one.start not in known_before
         }
+        if self._queries.keys() - queries.keys():
+            self._state = self._state.using(None)
         self._queries = queries
         return self._recorded([self._rechained(event.batch_id, event.reason)])
 
@@ -171,6 +183,10 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         queue = next(id for id in queues_of(self.layout.plan) if self.layout.queue(id) == part)
         self._capacities = self._capacities.having(queue, settings.whole(CAPACITY.name))
         self._made = None
+
+    @property
+    def waits(self) -> str:
+        return self._state.excess
 
     def decided(self, operator: str, waiting: Mapping[str, int]) -> tuple[str, str]:
         return decision_words(self.layout, operator, waiting)
@@ -203,6 +219,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reasons.append(f"the scheduler is {knobs.scheduler}")
         self._knobs, self._made = knobs, None
         self._capacities = replace(self._capacities, common=knobs.queue_capacity)
+        self._state = replace(self._state, limit_bytes=knobs.state_limit_bytes)
         if not reasons:
             return Recorded()
         return self._recorded([self._rechained(batch_id, ", ".join(reasons))])
@@ -210,7 +227,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def _laid_out(
         self, queries: Mapping[str, RegisteredQuery], knobs: StreamKnobs
     ) -> NetworkLayout:
-        """The network of some queries. Raises Refused."""
+        """The network of some queries."""
         plan = compile_queries(
             [one.query for one in queries.values()],
             implicit_istream=cast(Implicit, knobs.implicit_istream),
@@ -234,6 +251,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _rechained(self, batch_id: int, reason: str) -> AdoptNetwork:
         """Another network or policy is in force; its chains are those of what is known so far."""
+        self._watch.forget()
         plan, profile = self.layout.plan, self._profile
         profile.only(plan)
         slopes = {}
@@ -307,7 +325,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reason=adopted.reason,
             decision=adopted.decision,
             evidence={
-                "registered": {n: [one.since, one.query.text] for n, one in self._queries.items()},
+                "registered": {n: [one.since, one.meaning] for n, one in self._queries.items()},
                 "slopes": {id: list(slope) for id, slope in self._chaining.slopes.items()},
                 "scheduler": knobs.scheduler,
                 "sharing": knobs.sharing,
