@@ -259,9 +259,9 @@ class Knob:
 class Command:
     """A request of an operator.
 
-    kind: knob | query_add | query_pause | query_resume | query_remove | stop.
+    kind: knob | query_add | query_pause | query_resume | query_remove | hold | go_on | step | stop.
     payload: {"knob", "value", "scope"} (no scope: the one knob of that name) or
-    {"name", "text"} / {"name"}. Written by the dashboard as
+    {"name", "text"} / {"name"} / {"of": batch | decision}. Written by the dashboard as
     'requested'; state, answer and the rest come from the engine's CommandAnswer.
     expected_version: knob version the requester saw, or None (no check).
     """

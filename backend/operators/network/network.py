@@ -19,6 +19,7 @@ from backend.operators.network.contract import (
     NetworkOperator,
     ProfiledOperator,
     Surroundings,
+    Watch,
 )
 from backend.operators.network.instants import Curves, instants
 from backend.operators.network.job import NetworkJob, queue_id
@@ -75,14 +76,16 @@ class Network:
         return [self._queues[id] for id in ids]
 
     def step(
-        self, arrivals: Mapping[str, Block], heartbeat: int
+        self, arrivals: Mapping[str, Block], heartbeat: int, watch: Watch | None = None
     ) -> tuple[dict[str, Block], NetworkReport]:
         """Take the tuples of a batch and go on to a heartbeat: the elements of each answer.
 
-        arrivals: input -> its elements in this shard, all with τ < heartbeat.
+        arrivals: input -> its elements in this shard, all with τ < heartbeat. watch: told of every
+        scheduling decision.
         """
-        for _ in self.decisions(arrivals, heartbeat):
-            pass
+        for id in self.decisions(arrivals, heartbeat):
+            if watch is not None:
+                watch(id, {queue: len(held) for queue, held in self._queues.items()})
         return self.answers(), self._report(heartbeat)
 
     def decisions(self, arrivals: Mapping[str, Block], heartbeat: int) -> Iterator[str]:

@@ -19,7 +19,7 @@ from backend.model.schema import Attribute, Schema
 from backend.operators.contract import KeptAside
 from backend.operators.network.arrow import answer_batch, answer_schema, columns64
 from backend.operators.network.blocks import Block
-from backend.operators.network.contract import Clock, NetworkOperator, Surroundings
+from backend.operators.network.contract import Clock, NetworkOperator, Surroundings, Watch
 from backend.operators.network.homes import Attached, Done, DurableShard, ShardHome
 from backend.operators.network.input_manager import Advance, Arrived, Released, advance
 from backend.operators.network.job import NetworkJob
@@ -106,9 +106,11 @@ def run_shard(
     home: ShardHome,
     arrived: Mapping[str, Sequence[Arrived]],
     ended: Collection[str],
+    watch: Watch | None = None,
 ) -> ShardReport:
     """One shard's part of a batch. arrived: all its tuples, by input; ended: inputs that have given
-    their last one. Raises StateLost, ReshardingRefused."""
+    their last one; watch: told of every scheduling decision. Raises StateLost, ReshardingRefused.
+    """
 
     def job_of(version: str) -> NetworkJob | None:
         if version == task.version:
@@ -131,7 +133,7 @@ def run_shard(
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
         moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
-        played = player.answered(moved.released)
+        played = player.answered(moved.released, watch)
         parts = _write(task, shard, played, player.strings)
         report = _told(played, player.strings, player.plan, state, moved)
         segment = RedoSegment(
@@ -171,10 +173,10 @@ class _Player:
         """As it is run: with the probe orders that joins have now."""
         return self._job.plan
 
-    def answered(self, released: Released) -> _Played:
+    def answered(self, released: Released, watch: Watch | None) -> _Played:
         """Have tuples go through the network; the net changes of its answers. What i-, d- and
         r-stream tell is that already, in canonical order."""
-        played = self.play(released)
+        played = self.play(released, watch)
         plan, netted = self._job.plan, {}
         for query, block in played.answers.items():
             last = plan.operator(plan.answers[query].operator)
@@ -182,7 +184,7 @@ class _Player:
             netted[query] = block if is_net else self._net(block, last.fields, self.strings)
         return played._replace(answers=netted)
 
-    def play(self, released: Released) -> _Played:
+    def play(self, released: Released, watch: Watch | None = None) -> _Played:
         """Have tuples go through the network."""
         job = self._job
         if not released.has_begun:
@@ -207,7 +209,7 @@ class _Player:
             for one in own
             if isinstance(one.work, StreamInput)
         }
-        return _Played(*network.step(arrivals, released.heartbeat))
+        return _Played(*network.step(arrivals, released.heartbeat, watch))
 
     def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
         """What a stream's input takes in of a batch, in this shard."""
