@@ -144,8 +144,8 @@ class Networks:
             name: replace(time, n_tuples=self._length(name)) for name, time in asked.streams.items()
         }
         job = replace(asked, streams=streams)
-        lasting = replace(job, schedule=Schedule())
-        if known is not None and lasting == replace(known[1], schedule=Schedule()):
+        lasting = _lasting(job)
+        if known is not None and lasting == _lasting(known[1]):
             version = known[2]
         else:
             version = hashlib.sha256(pickle.dumps(lasting, protocol=5)).hexdigest()[:16]
@@ -226,6 +226,11 @@ def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
                 room = max(0, AHEAD_OF_OTHERS - n_pending)
                 found[name] = min(room, found.get(name, room))
     return found
+
+
+def _lasting(job: NetworkJob) -> NetworkJob:
+    """What decides what comes out, and is kept to bring back state."""
+    return replace(job, schedule=Schedule(), joins={})
 
 
 def _merged(reports: Sequence[ShardReport]) -> MergedShards:

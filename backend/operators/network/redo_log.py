@@ -236,5 +236,5 @@ def _ipc(timed: Timed) -> bytes:
 
 def _timed(data: bytes) -> Timed:
     table = pa.ipc.open_stream(data).read_all()
-    tau, arrivals = (table.column(name).to_numpy() for name in (_TAU, _ARRIVAL))
+    tau, arrivals = (np.array(table.column(name)) for name in (_TAU, _ARRIVAL))  # to be written to
     return Timed(table.drop_columns([_TAU, _ARRIVAL]), tau, arrivals)

@@ -182,9 +182,10 @@ class _Translation:
             both = join([tree, distinct(relation)])
             equal = nodes.Compare(part.at, "=", subject, at(both, n, part.at))
             return project(select(both, [equal]), every, tree.fields)
-        kind = common_type(type_of(subject), relation.fields[0].type)
-        sought = _widened(subject, kind)
-        sides = _of_types(relation, [kind], part.at)
+        kind, sought, sides = type_of(subject), subject, relation
+        if family(kind) != "number":  # numbers of two types are compared as they are, exactly
+            kind = common_type(kind, relation.fields[0].type)
+            sought, sides = _widened(subject, kind), _of_types(relation, [kind], part.at)
         if isinstance(sought, nodes.At):
             return OperatorTree(AntiJoinOp(((sought.index, 0),), True), (tree, sides), tree.fields)
         fields = (*tree.fields, Attribute(name_of(part.subject), kind))

@@ -12,13 +12,14 @@ from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
-from backend.model.knobs import KnobSettings
+from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.contract import UnitResult
-from backend.operators.network.job import NetworkJob, Policy, Schedule, queue_id
+from backend.operators.network.job import NetworkJob, Policy, Schedule
 from backend.operators.network.plan import NetworkPlan
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, query_entity
 from backend.systems.stream.calls import called_functions
+from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
 from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
 from backend.systems.stream.chains import slopes_of, steps_of
 from backend.systems.stream.compiling import compile_queries
@@ -74,6 +75,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         """Raises Refused for queries that cannot run together."""
         super().__init__(job)
         self._knobs = StreamKnobs.of(settings)
+        self._capacities = Capacities(self._knobs.queue_capacity)
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout = self._laid_out(self._queries, self._knobs)
@@ -167,8 +169,16 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._queries = queries
         return self._recorded([self._rechained(event.batch_id, event.reason)])
 
+    def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
+        return {self.layout.queue(id): (CAPACITY,) for id in queues_of(self.layout.plan)}
+
+    def part_turned(self, part: str, settings: KnobSettings) -> None:
+        queue = next(id for id in queues_of(self.layout.plan) if self.layout.queue(id) == part)
+        self._capacities = self._capacities.having(queue, settings.whole(CAPACITY.name))
+        self._made = None
+
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
-        key = (self._version, self._knobs.queue_capacity, *paused)
+        key = (self._version, self._capacities, *paused)
         if self._shown is None or self._shown[0] != key:
             self._shown = (key, self._entities(paused))
         return self._shown[1]
@@ -194,6 +204,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         if knobs.scheduler != before.scheduler:
             reasons.append(f"the scheduler is {knobs.scheduler}")
         self._knobs, self._made = knobs, None
+        self._capacities = replace(self._capacities, common=knobs.queue_capacity)
         if not reasons:
             return Recorded()
         return self._recorded([self._rechained(batch_id, ", ".join(reasons))])
@@ -261,26 +272,19 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         )
 
     def _schedule(self, plan: NetworkPlan) -> Schedule:
-        knobs, capacity = self._knobs, {}
-        if knobs.queue_capacity:
-            capacity = {
-                queue_id(input, one.id, port): knobs.queue_capacity
-                for one in plan.operators
-                for port, input in enumerate(one.inputs)
-            }
         return Schedule(
             policy=self._policy,
             slopes=self._chaining.slopes,
             costs=self._costs,
             work=self._work_us,
-            capacity=capacity,
-            load=knobs.load,
+            capacity=self._capacities.limits(plan),
+            load=self._knobs.load,
         )
 
     def _entities(self, paused: Mapping[str, ContinuousQuery]) -> list[Entity]:
         id, knobs, layout = self._job.id, self._knobs, self.layout
         facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
-        found = layout.entities("Operator network", knobs.queue_capacity, facts)
+        found = layout.entities("Operator network", self._capacities, facts)
         found += [layout.query(one.query, one.since) for one in self._queries.values()]
         return [*found, *(query_entity(id, query, "paused") for query in paused.values())]
 

@@ -19,7 +19,7 @@ from dashboard.panels import knob_cards
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.services import Services
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs
+from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs, on_page
 from storage.reader import Reader
 
 _MOST_COMMANDS: Final = 500
@@ -32,6 +32,7 @@ def groups(context: Context, services: Services) -> list[Component]:
     knobs = reader.knobs(run, at)
     book = Book(reader.entities(run, at))
     titles = {unit.id: unit.title for unit in reader.units(run, at)}
+    knobs = on_page(knobs, titles, book)
     locked = knob_cards.is_locked(services, context)
     several = len({knob.scope for knob in knobs}) > 1
     found: list[Component] = [

@@ -159,21 +159,28 @@ def test_a_string_that_comes_later_is_compared_with_what_was_compiled_before() -
         assert compiled[1](block).values.tolist() == [int(text == "z") for text in texts]
 
 
-def test_a_function_of_whole_columns_gets_columns_of_one() -> None:
-    table = {"x": 3}
+def test_a_function_of_whole_columns_is_asked_once() -> None:
+    table, asked = {"x": 3}, list[int]()
     parameters = (Parameter("n", "bigint"), Parameter("t", "table"), Parameter("k", "int"))
 
     def within(n: Any, held: Any, k: int) -> Any:
         assert isinstance(n, np.ndarray)
+        asked.append(len(n))
+        if 9 in n:
+            raise ValueError("nine")
         return n < held["x"] + k
 
     functions = Functions({"within": Function("within", parameters, within, True)}, {"T": table})
     call = nodes.Call(HERE, "within", (at("n"), nodes.Table(HERE, "T"), nodes.Literal(HERE, 1)))
     strings = Strings(MemoryRegions())
-    block = block_of([row(n=3), row(n=4), row()], strings, TYPES)
-    found = compile_expression(call, FIELDS, strings, functions)(block)
+    evaluate = compile_expression(call, FIELDS, strings, functions)
+    found = evaluate(block_of([row(n=3), row(n=4), row()], strings, TYPES))
     assert found.values.tolist() == [1, 0, 0]
     assert found.is_valid.tolist() == [True, True, False]
+    assert asked == [2]
+    found = evaluate(block_of([row(n=3), row(n=9)], strings, TYPES))
+    assert (found.values.tolist(), found.is_valid.tolist()) == ([1, 0], [True, False])
+    assert asked == [2, 2, 1, 1]
 
 
 @pytest.mark.parametrize(
