@@ -128,7 +128,7 @@ def run_shard(
                 f"out for {before.n_shards}; begin another run for another number"
             )
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
-        moved = advance(task.job, state.inputs, arrived, ended, task.ended)
+        moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
         played = player.answered(moved.released)
         parts = _write(task, shard, played, player.strings)
@@ -138,7 +138,7 @@ def run_shard(
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
         report = replace(report, log_bytes=n_bytes)
         player.strings.keep()
-        return _report(task, shard, report, parts, moved, arrived, frozenset(ended))
+        return _report(task, shard, report, parts, moved, arrived)
 
 
 class _Played(NamedTuple):
@@ -331,7 +331,6 @@ def _report(
     parts: Mapping[str, tuple[str, ...]],
     moved: Advance,
     arrived: Mapping[str, Sequence[Arrived]],
-    ended: frozenset[str],
 ) -> ShardReport:
     """What all shards know alike is told by shard 0."""
     if shard:
@@ -348,7 +347,6 @@ def _report(
         {name: _keep_aside(task, name, found) for name, found in kept.items()},
         n_tuples - sum(map(len, moved.late.values())),
         moved.slowest,
-        ended,
     )
 
 

@@ -29,10 +29,9 @@ def groups(context: Context, services: Services) -> list[Component]:
     """A heading and the cards of every group of knobs."""
     reader = services.reader
     run, at = context.run_id, context.batch
-    knobs = reader.knobs(run, at)
     book = Book(reader.entities(run, at))
     titles = {unit.id: unit.title for unit in reader.units(run, at)}
-    knobs = on_page(knobs, titles, book)
+    knobs = on_page(reader.knobs(run, at), titles, book)
     locked = knob_cards.is_locked(services, context)
     several = len({knob.scope for knob in knobs}) > 1
     found: list[Component] = [
