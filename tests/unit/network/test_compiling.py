@@ -295,17 +295,6 @@ def test_what_several_queries_do_alike_is_one_operator() -> None:
     assert len(later.groups) == 2
 
 
-@settings(deadline=None, max_examples=60)
-@given(query_texts())
-def test_operators_stay_when_the_reading_of_plain_queries_is_another(text: str) -> None:
-    plans = [
-        compile_queries([runnable(text)], implicit_istream=one, since={"q": 0}, tick_us=SECOND)
-        for one in IMPLICIT
-    ]
-    first, *others = [(plan.operators, plan.groups) for plan in plans]
-    assert all(other == first for other in others)
-
-
 def test_an_operator_stands_behind_its_inputs_and_in_one_group() -> None:
     texts = ["Select a From S", "Select a, max(b) From S [Rows 3] Group By a", "Select d From T"]
     plan = compiled(*texts)
