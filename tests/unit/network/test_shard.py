@@ -14,8 +14,8 @@ from backend.hosts.networks import rooms
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
 from backend.operators.network import homes
-from backend.operators.network.homes import MemoryShard, StateLost
-from backend.operators.network.input_manager import Arrived
+from backend.operators.network.homes import Done, MemoryShard, StateLost
+from backend.operators.network.input_manager import Arrived, Released
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.plan import (
     AggregateCall,
@@ -31,6 +31,7 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
+from backend.operators.network.redo_log import Segment
 from backend.operators.network.reports import (
     AnswerElement,
     NetworkReport,
@@ -142,6 +143,42 @@ def test_a_unit_that_was_away_begins_anew(tmp_path: Path) -> None:
     for batch, expected in ((0, "new"), (1, "arena"), (3, "new")):
         found = run_shard(replace(task, batch_id=batch), 0, memory, tuples(batch), frozenset())
         assert how(found) == expected
+
+
+def test_a_unit_that_began_anew_is_rebuilt_from_there_alone(tmp_path: Path) -> None:
+    """Of its former life the log may hold a segment more than batches that count."""
+    run, alone = (Run(tmp_path / name, sums_job(("S", True))) for name in ("run", "alone"))
+    for batch in range(5):
+        run.step(batch)
+    (run.log / "inputs" / "00000004").unlink()  # killed between the two files of batch 4
+    run.incarnation = 1
+    assert how(run.step(5)) == how(alone.step(5)) == "new"
+    assert run.step(6).network.recent == alone.step(6).network.recent
+    run.incarnation = 2
+    again = run.step(7)
+    assert how(again) == "rebuilt"
+    assert again.network.recent == alone.step(7).network.recent
+
+
+def test_large_states_are_written_out_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(homes, "IMAGE_EVERY", 2)
+
+    def written(unit: str, n_tuples: int) -> list[int]:
+        """The batches after which the state was written out."""
+        home = Places(str(tmp_path / "state"), str(tmp_path / "arenas")).shard(unit, 0, 1)
+        found = []
+        for batch in range(13):
+            with home.attached(batch, lambda *replayed: None) as state:
+                segment = Segment("v", Released(0, 0, False, {}, {}), state.how == "new")
+                home.done(batch, Done(segment, state.inputs, n_tuples))
+            image = tmp_path / "state" / unit / "images" / "0" / f"{batch:08d}"
+            found += [batch] if image.exists() else []
+        return found
+
+    assert written("small", homes.IMAGE_TUPLES - 1) == [1, 3, 5, 7, 9, 11]
+    assert written("large", 2 * homes.IMAGE_TUPLES) == [5, 11]
 
 
 def test_stored_relations_are_spread_by_key_and_read_once() -> None:
