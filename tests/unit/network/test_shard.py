@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from lark import Token
+from pyspark import cloudpickle
 
 from backend.hosts.networks import rooms
+from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
 from backend.operators.network import homes
@@ -69,8 +71,7 @@ class Run:
 
     def step(self, batch: int) -> ShardReport:
         places = Places(str(self.folder / "state"), str(self.folder / f"a{self.incarnation}"))
-        version = f"v{self.job.n_shards}"
-        places.log_of("u").keep_job(version, self.job)
+        version = places.log_of("u").keep_job(self.job)
         task = NetworkTask("u", batch, self.job, version, frozenset(), "", "parquet", make)
         home = places.shard("u", 0, self.job.n_shards)
         return run_shard(task, 0, home, tuples(batch), frozenset())
@@ -109,6 +110,45 @@ def test_images_make_old_segments_needless(tmp_path: Path, monkeypatch: pytest.M
     run.incarnation = 1
     assert how(again := run.step(13)) == "rebuilt"
     assert again.network.recent["S"][-1] == told[13]
+
+
+def test_jobs_that_nothing_names_any_more_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(homes, "IMAGE_EVERY", 3)
+    jobs = [sums_job(("S", True)), sums_job(("S", True), ("S", False)), sums_job(("S", False))]
+    run = Run(tmp_path, jobs[0])
+    for batch in range(9):
+        run.job = jobs[batch // 3]
+        run.step(batch)
+        run.incarnation += batch % 2  # also from the log
+        assert len(list((run.log / "jobs").iterdir())) <= batch // 3 + 1
+    for batch in range(9, 15):
+        report = run.step(batch)
+    assert len(list((run.log / "jobs").iterdir())) == 1
+    run.incarnation += 1
+    assert run.step(14).network.recent == report.network.recent
+
+
+def test_relations_are_kept_once_and_functions_in_whatever_way_the_host_can(
+    tmp_path: Path,
+) -> None:
+    relation = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})
+    base = replace(sums_job(("S", True)), relations={"R": relation})
+    short = Function("short", (Parameter("name", "string"),), lambda name: len(name) < 2)
+    log = Places(str(tmp_path), "").log_of("u")
+    with pytest.raises(Exception, match="lambda"):
+        log.keep_job(replace(base, functions=Functions({"short": short})))
+    jobs = [base, replace(base, n_shards=2), replace(base, functions=Functions({"short": short}))]
+    versions = [log.keep_job(job, cloudpickle.dumps) for job in jobs]
+    assert len(set(versions)) == 3
+    assert log.keep_job(base, cloudpickle.dumps) == versions[0]
+    assert len(list((tmp_path / "u" / "relations").iterdir())) == 1
+    found = [Places(str(tmp_path), "").log_of("u").job(version) for version in versions]
+    assert found[:2] == jobs[:2]
+    assert found[2].functions.functions["short"].call("x")
+    other = pa.table({"id": [4]})
+    assert log.keep_job(replace(base, relations={"R": other}), cloudpickle.dumps) not in versions
 
 
 def test_a_state_that_cannot_be_rebuilt_is_said_to_be_lost(tmp_path: Path) -> None:
