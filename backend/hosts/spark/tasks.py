@@ -37,8 +37,9 @@ OWN: Final = "_own"
 PLACE: Final = "_place"
 #: Tuples of small files that are processed together.
 TOGETHER: Final = 16_384
-#: In a worker: whether what it has loaded was put out of the collector's sight.
-_FROZEN: Final[list[bool]] = []
+#: In a worker: the networks' versions, and '' for what all tasks load, at whose first task what it
+#: had loaded was put out of the collector's sight.
+_FROZEN: Final[set[str]] = set()
 
 Batches = Iterator[pa.RecordBatch]
 #: Takes tuples of an input, with their numbers where it has any.
@@ -84,12 +85,16 @@ def run_task(
             taking.tuples(batch)
     taking.files(sorted(names))
     told = taking.told()
-    if not _FROZEN:
-        # Spark has its workers collect after every task: over all that numba and pyarrow loaded
+    _freeze({"", *(task.version for task in job.networks)})
+    return told
+
+
+def _freeze(loaded: set[str]) -> None:
+    """Spark has its workers collect after every task: spare them what numba and pyarrow loaded."""
+    if not loaded <= _FROZEN:
         gc.collect()
         gc.freeze()
-        _FROZEN.append(True)
-    return told
+        _FROZEN.update(loaded)
 
 
 def _names(batch: pa.RecordBatch) -> list[tuple[str, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import time
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.hosts.networks import HostJob
+from backend.hosts.spark import tasks
 from backend.hosts.spark.tasks import OWN, PLACE, RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
 from backend.operators.network.job import NetworkJob, StreamTime
@@ -99,6 +101,19 @@ def test_a_file_that_cannot_be_read_ends_its_stream_alone(rows: RowSource, damag
     assert failed == [name == "A" for name in report.inputs]
     assert report.inputs["B b"].n_rows == 40
     assert report.inputs["A"].n_rows < 100
+
+
+def test_the_collector_is_spared_what_a_network_loads(
+    rows: RowSource, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "_FROZEN", set())
+    told(rows, paths(rows))
+    alone = gc.get_freeze_count()
+    loaded = [[k] for k in range(1000)]
+    told(rows, paths(rows))
+    assert gc.get_freeze_count() <= alone
+    placed(rows, with_network(2), tmp_path_factory.mktemp("network"), True)
+    assert gc.get_freeze_count() >= alone + len(loaded)
 
 
 def test_tuples_of_several_streams() -> None:
