@@ -133,8 +133,8 @@ class Networks:
         if known is not None and known[0] is asked and known[1].streams == streams:
             return known[1], known[2]
         job = replace(asked, streams=streams)
-        lasting = replace(job, schedule=Schedule())
-        if known is not None and lasting == replace(known[1], schedule=Schedule()):
+        lasting = _lasting(job)
+        if known is not None and lasting == _lasting(known[1]):
             version = known[2]
         else:
             version = self._kept(unit, lasting)
@@ -225,3 +225,8 @@ def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
                 room = max(0, AHEAD_OF_OTHERS - n_pending)
                 found[name] = min(room, found.get(name, room))
     return found
+
+
+def _lasting(job: NetworkJob) -> NetworkJob:
+    """What decides what comes out, and is kept to bring back state."""
+    return replace(job, schedule=Schedule(), joins={})

@@ -12,6 +12,7 @@ import numpy as np
 
 from backend.operators.contract import UnitResult
 from backend.operators.network.blocks import Ints
+from backend.operators.network.join_tuning import added_profiles
 from backend.operators.network.reports import (
     AnswerElement,
     NetworkReport,
@@ -112,6 +113,7 @@ def _together(
 
 def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
     names = dict.fromkeys(name for one in counts for name in one.counters)
+    profiles = [one.join for one in counts if one.join is not None]
     return OperatorCounts(
         n_in=sum(one.n_in for one in counts),
         n_out=sum(one.n_out for one in counts),
@@ -120,6 +122,7 @@ def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
         n_tuples=sum(one.n_tuples for one in counts),
         n_bytes=sum(one.n_bytes for one in counts),
         counters={name: sum(one.counters.get(name, 0.0) for one in counts) for name in names},
+        join=added_profiles(profiles) if profiles else None,
     )
 
 

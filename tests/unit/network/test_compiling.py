@@ -101,7 +101,7 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
             """,
         ),
         (
-            "Select x.b From S x, T y, U z Where x.a = y.a and y.a = z.d and y.d = x.a",
+            "Select Istream(x.b) From S x, T y, U z Where x.a = y.a and y.a = z.d and y.d = x.a",
             """
             project b
               mjoin a = d
@@ -204,6 +204,16 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
             """,
         ),
         (
+            "Select 1 As x From S [Now] Having true",
+            """
+            project 1
+              select true
+                aggregate count(*)
+                  seq-window [Now]
+                    stream S
+            """,
+        ),
+        (
             "Select count(*) From S [Range 5] Where c like 'x%'",
             """
             aggregate count(*)
@@ -285,6 +295,17 @@ def test_what_several_queries_do_alike_is_one_operator() -> None:
     later = compiled(first, second, since=(0, 3))
     assert len(ids(later)) == len(alone[0]) + len(alone[1])
     assert len(later.groups) == 2
+
+
+@settings(deadline=None, max_examples=60)
+@given(query_texts())
+def test_operators_stay_when_the_reading_of_plain_queries_is_another(text: str) -> None:
+    plans = [
+        compile_queries([runnable(text)], implicit_istream=one, since={"q": 0}, tick_us=SECOND)
+        for one in IMPLICIT
+    ]
+    first, *others = [(plan.operators, plan.groups) for plan in plans]
+    assert all(other == first for other in others)
 
 
 def test_an_operator_stands_behind_its_inputs_and_in_one_group() -> None:

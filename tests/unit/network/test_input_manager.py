@@ -55,12 +55,15 @@ def streams(rng: random.Random) -> tuple[dict[str, StreamTime], dict[str, list[i
     for name in ["S", "T", "U"][: rng.randint(1, 3)]:
         n_source, n_turns = rng.randint(1, 12), rng.randint(1, 3)
         steps = [rng.randint(-2, 30), *(rng.randint(-3, 4) for _ in range(n_source - 1))]
+        wild = rng.choice([0, 0, 0, 2**61 - 20, 2**62])
         times[name] = StreamTime(
             rng.choice(["at", "at", None]),
             disorder=rng.randint(0, 4),
             n_tuples=rng.choice([None, n_source]) if n_turns == 1 else n_source,
         )
-        ticks[name] = np.cumsum(steps).tolist() * n_turns
+        own = np.cumsum(steps).tolist()
+        own[rng.randrange(n_source)] += wild
+        ticks[name] = own * n_turns
     return times, ticks
 
 
@@ -137,6 +140,23 @@ def test_late_tuples_are_told_with_what_was_awaited() -> None:
         ('{"n": 2, "at": 3}', "late: its time is tick 3, and tick 4 was awaited"),
         ('{"n": 3, "at": -2}', "late: its time is tick -2, before the first"),
     ]
+
+
+@pytest.mark.parametrize("n_tuples", [None, 3])
+def test_times_without_end_are_kept_aside(n_tuples: int | None) -> None:
+    """One tuple with a wild time does not make all others late."""
+    whole = job(S=StreamTime("at", disorder=1, n_tuples=n_tuples))
+    first, second = stepped(
+        whole, {"S": rows([5, 2**63 - 1, 6])}, {"S": rows([7, 2**61, -(2**63)], 3)}
+    )
+    assert first.released.heartbeat == 5
+    assert [one.error for one in first.late["S"].kept_aside()] == [
+        f"its time is tick {2**63 - 1}, and ticks end before {2**61}"
+    ]
+    assert len(second.late["S"]) == 2
+    assert len(second.state.pending["S"]) + len(second.released.rows["S"]) == 3 - len(
+        first.released.rows["S"]
+    )
 
 
 def test_a_stream_that_begins_anew_after_it_had_ended_goes_on_with_time() -> None:
