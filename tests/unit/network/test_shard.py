@@ -33,7 +33,7 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
-from backend.operators.network.redo_log import Segment
+from backend.operators.network.redo_log import RedoSegment
 from backend.operators.network.reports import (
     AnswerElement,
     NetworkReport,
@@ -211,7 +211,7 @@ def test_large_states_are_written_out_less_often(
         found = []
         for batch in range(13):
             with home.attached(batch, lambda *replayed: None) as state:
-                segment = Segment("v", Released(0, 0, False, {}, {}), state.how == "new")
+                segment = RedoSegment("v", Released(0, 0, False, {}, {}), state.how == "new")
                 home.done(batch, Done(segment, state.inputs, n_tuples))
             image = tmp_path / "state" / unit / "images" / "0" / f"{batch:08d}"
             found += [batch] if image.exists() else []
