@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,7 +18,7 @@ from backend.operators.network.contract import Watch
 from backend.operators.network.homes import ShardHome
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, Schedule
-from backend.operators.network.redo_log import Pack
+from backend.operators.network.redo_log import Pack, RedoLog
 from backend.operators.network.shard import (
     NetworkTask,
     Places,
@@ -108,6 +108,7 @@ class Networks:
         self._lengths = {one.name: one.replay for one in inputs}
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
+        self._logs: dict[str, RedoLog] = {}
         self._sinks: dict[str, FolderSink] = {}
         #: Inputs that have given their last tuple.
         self.ended: frozenset[str] = frozenset()
@@ -139,12 +140,17 @@ class Networks:
         if known is not None and lasting == _lasting(known[1]):
             version = known[2]
         else:
-            version = hashlib.sha256(pickle.dumps(lasting, protocol=5)).hexdigest()[:16]
+            version = self._kept(unit, lasting)
             self._jobs[version] = lasting
-            if self.places is not None:
-                self.places.log_of(unit).keep_job(version, lasting, self._pack)
         self._known[unit] = (asked, job, version)
         return job, version
+
+    def _kept(self, unit: str, job: NetworkJob) -> str:
+        """What tells a job from others; it is kept where state outlives this process."""
+        if self.places is None:
+            return uuid.uuid4().hex
+        log = self._logs.setdefault(unit, self.places.log_of(unit))
+        return log.keep_job(job, self._pack)
 
     def _length(self, stream: str) -> int | None:
         replay = self._lengths.get(stream)

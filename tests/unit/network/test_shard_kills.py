@@ -64,8 +64,7 @@ def job_of(batch: int, n_shards: int) -> NetworkJob:
 def run_batch(batch: int, n_shards: int, places: Places, sink: Path, home_of: HomeOf) -> None:
     """As a host does."""
     job = job_of(batch, n_shards)
-    version = f"{'b' if batch >= 12 else 'a'}{'d' if batch >= 25 else 'c'}"
-    places.log_of("u").keep_job(version, job)
+    version = places.log_of("u").keep_job(job)
     ended = frozenset(STREAMS if batch == N_BATCHES - 1 else ())
     task = NetworkTask("u", batch, job, version, frozenset(), str(sink), "parquet", make)
     reports: list[ShardReport] = []
