@@ -204,6 +204,8 @@ PANEL: Final = Panel(
     name="whatif",
     page="/timeline",
     title="What if μ",
+    sql="SELECT seq, batch, verdict, lhs, relation, rhs, n, n_sample, knob_version FROM decisions\n"
+    "WHERE run_id = :run AND batch <= :at ORDER BY seq DESC",
     build=build,
     draw=draw,
     applies=has_role("selection"),

@@ -12,6 +12,7 @@ from dashboard.panels.common import (
     monitor,
     results,
     runs,
+    sql,
     timeline,
 )
 from dashboard.panels.contract import Panel
@@ -25,4 +26,5 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     *decisions.PANELS,
     *knobs.PANELS,
     *results.PANELS,
+    sql.PANEL,
 )
