@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Select, func, insert, select
 
-from storage import decode
+from storage import decode, history
 from storage.database import describe, disposed_on_error, open_for_writing, parse_url
 from storage.errors import BadRecord, StoreTooOld, UnknownRun, translated
 from storage.migrations import check, prepare
@@ -194,3 +194,29 @@ def noted(connection: Connection, kind: str, run_id: str | None) -> tuple[Comman
     found = [decode.command(row) for row in connection.execute(statement)]
     gone = {one.payload.get("command") for one in found if one.kind == "forget"}
     return tuple(one for one in found if one.kind == kind and one.id not in gone)
+
+
+def unkept_turns(connection: Connection, run_id: str) -> tuple[Command, ...]:
+    """Applied turns of knobs that still wait for a keep, oldest first: no later turn of the knob,
+    none taken back."""
+    statement = joined().where(
+        CommandRow.run_id == run_id,
+        CommandRow.kind.in_(("knob", "keep")),
+        AnswerRow.state == "applied",
+    )
+    last: dict[tuple[Any, Any], Command] = {}
+    kept = set()
+    for row in connection.execute(statement.order_by(CommandRow.id)):
+        command = decode.command(row)
+        if command.kind == "keep":
+            kept.add(command.payload.get("command"))
+        else:
+            last[command.payload.get("scope"), command.payload.get("knob")] = command
+    values = {(k.scope, k.name): k.value for k in history.knobs(connection, run_id, None)}
+    return tuple(
+        command
+        for key, command in last.items()
+        if command.payload.get("unless_kept_s") is not None
+        and command.id not in kept
+        and values.get(key) == command.payload.get("value")
+    )

@@ -48,3 +48,11 @@ document.addEventListener("click", async (event) => {
   const question = `${button.getAttribute("aria-label")}? The audit log keeps it.`;
   if (await confirmed(question, "Forget it")) told(await callApi("DELETE", `${path()}/${button.dataset.pwForget}`), "Forgotten");
 });
+
+/* data-pw-preset-save = JSON of the values in force. */
+document.addEventListener("click", async (event) => {
+  const button = event.target instanceof Element && event.target.closest("[data-pw-preset-save]");
+  if (!button || button.disabled) return;
+  const name = await named("Save the values in force as");
+  if (name) note("preset", name, { values: JSON.parse(button.dataset.pwPresetSave) }, `Saved as ${name}`);
+});

@@ -224,6 +224,15 @@ _NOTES = f"{_RUN}/notes"
 _NOTING = (
     Route(
         "GET",
+        f"{_RUN}/preview",
+        asking.preview,
+        "What the newest evaluations would have decided with another value of a knob",
+        asking.Preview,
+        asking.PREVIEW_PARAMS,
+        errors=(422,),
+    ),
+    Route(
+        "GET",
         _NOTES,
         noting.notes,
         "What people wrote down, newest last",
@@ -265,6 +274,7 @@ _NOTING = (
 _QUERY = "/queries/{name}"
 _CHANGING = (
     _change("POST", "/commands", changing.turn_knob, "Request a knob value", body=KnobRequest),
+    _change("POST", "/commands/{number}/keep", changing.keep_turn, "Let a turn stand"),
     _change("POST", "/queries", changing.add_query, "Register a query", body=QueryRequest),
     _change("DELETE", "/queries", changing.remove_named_query, "Remove a query", (NAME, REASON)),
     _change("DELETE", _QUERY, changing.remove_query, "Remove a query", (REASON,)),

@@ -19,6 +19,7 @@ PLACES = {"run_id": "r1", "seq": "1", "number": "1", "name": "regions:dep_delay"
 QUERIES = {
     "/api/v1/runs/{run_id}/samples": "?entity=system&property=visits_per_tuple",
     "/live/poll": "?run=r1",
+    "/api/v1/runs/{run_id}/preview": "?knob=mu&value=0.3",
     "/api/v1/runs/{run_id}/notes": "?kind=note",
     "/api/v1/sql": "?text=SELECT%201%20AS%20one",
 }
@@ -112,7 +113,10 @@ def test_every_change_answers_with_the_command(site: Site, route: Route) -> None
     noted = site.services.commands
     assert noted is not None
     note = noted.append_command("r1", "note", {"name": "x", "body": {}}, "page", "", 0.0)
-    path = route.path.format(run_id="r1", name="fog", number=note.id)
+    held = {"knob": "mu", "value": 0.2, "unless_kept_s": 9}
+    turn = noted.append_command("r1", "knob", held, "page", "", 0.0)
+    number = turn.id if route.path.endswith("/keep") else note.id
+    path = route.path.format(run_id="r1", name="fog", number=number)
     if route.method == "DELETE" and len(route.places) == 1:
         path += "?name=fog"
     answer = site.browser().open(
@@ -144,6 +148,8 @@ def test_an_unknown_run_is_a_404_as_documented(quiet: Site, route: Route) -> Non
     path = route.path.format(run_id="nowhere", name="x", number="1", seq="1")
     if route.path.endswith("/samples"):
         path += "?entity=a&property=b"
+    if route.path.endswith("/preview"):
+        path += "?knob=mu&value=1"
     if route.path.endswith("/queries") and route.method == "DELETE":
         path += "?name=x"
     answer = quiet.browser().open(

@@ -10,6 +10,7 @@ from dashboard.panels.common import (
     knobs,
     loops,
     monitor,
+    presets,
     results,
     runs,
     sql,
@@ -25,6 +26,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     monitor.PANEL,
     *decisions.PANELS,
     *knobs.PANELS,
+    presets.PANEL,
     *results.PANELS,
     sql.PANEL,
 )
