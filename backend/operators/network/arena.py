@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 #: Regions begin at multiples of so many bytes.
 _ALIGNED: Final = 64
-#: The file grows by at least so much; it takes room on disk only where it was written.
+#: The file grows by at least so much.
 _LEAST_BYTES: Final = 1 << 20
 _STATE: Final = "state.json"
 _CONTENT: Final = "regions"
@@ -56,6 +56,7 @@ class Arena:
         self._extents: dict[str, _Extent] = {}
         self._free: list[tuple[int, int]] = []
         self._end = 0
+        self._is_changing = True
         #: The batch it is at; None: it is of no use before it was cleared. facts: what ``commit``
         #: was told with it.
         self.batch: int | None = None
@@ -93,7 +94,7 @@ class Arena:
     def begin(self) -> None:
         """Its regions are about to be changed: of no use to others until the next ``commit``."""
         (self._folder / _STATE).unlink(missing_ok=True)
-        self.batch = None
+        self.batch, self._is_changing = None, True
 
     def clear(self) -> None:
         """Forget all there is."""
@@ -115,7 +116,7 @@ class Arena:
         hidden = self._folder / f".{_STATE}"
         hidden.write_text(json.dumps(told), encoding="utf-8")
         hidden.replace(self._folder / _STATE)
-        self.batch, self.facts = batch, facts
+        self.batch, self.facts, self._is_changing = batch, facts, False
 
     def _opened(self) -> int:
         return os.open(self._folder / _CONTENT, os.O_RDWR | os.O_CREAT, 0o644)
@@ -129,6 +130,7 @@ class Arena:
         self.batch, self.facts, self._end = told["batch"], told["facts"], told["end"]
         self._extents = {name: _Extent(*extent) for name, extent in told["regions"].items()}
         self._free = [(offset, room) for offset, room in told["free"]]
+        self._is_changing = False
 
     def view(self, name: str) -> NDArray[Any] | None:
         """The region called ``name``, if there is one."""
@@ -136,7 +138,10 @@ class Arena:
         return None if extent is None else self._view(extent)
 
     def make(self, name: str, dtype: str, size: int, fill: int) -> NDArray[Any]:
-        """A new region; what was called so is forgotten, and stays readable until the next one."""
+        """A new region; what was called so is forgotten, and stays readable until the next one.
+        Raises ValueError after a ``commit``, which would not know of it."""
+        if not self._is_changing:
+            raise ValueError(f"region {name} is made when the arena is at batch {self.batch}")
         wanted = _Extent(0, np.dtype(dtype).str, size)
         wanted, is_new = self._placed(wanted)
         old = self._extents.pop(name, None)
@@ -186,8 +191,17 @@ class Arena:
     def _grow(self, least: int) -> None:
         """Map the file, with room for all regions. Arrays of earlier maps stay what they are."""
         if os.fstat(self._file).st_size < max(1, self._end):
-            os.ftruncate(self._file, max(_LEAST_BYTES, 2 * least))
+            _reserve(self._file, max(_LEAST_BYTES, 2 * least))
         self._map = mmap.mmap(self._file, os.fstat(self._file).st_size)
+
+
+def _reserve(file: int, n_bytes: int) -> None:
+    """Make a file so long. Raises OSError where the disk is full: later, writing through the map
+    would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, n_bytes)
+    else:
+        os.ftruncate(file, n_bytes)
 
 
 class ArenaRegions:

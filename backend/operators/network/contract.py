@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from backend.model.functions import Functions
 from backend.operators.network.blocks import Block, Ints
+from backend.operators.network.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.plan import NetworkPlan, PlannedOperator
 from backend.operators.network.regions import Regions
 from backend.operators.network.strings import Strings
@@ -34,7 +35,8 @@ class Clock:
 class Surroundings:
     """What operators of a shard share. regions: of the shard, with a scope for each operator, named
     by its id. relations: id of a RelationInput -> its tuples in this shard, with its columns.
-    functions: those that expressions call."""
+    functions: those that expressions call. joins: operator id -> how a join is executed, its
+    probe orders being those of the plan."""
 
     plan: NetworkPlan
     regions: Regions
@@ -42,6 +44,7 @@ class Surroundings:
     clock: Clock
     relations: Mapping[str, Block] = field(default_factory=dict)
     functions: Functions = field(default_factory=Functions)
+    joins: Mapping[str, JoinTuning] = field(default_factory=dict)
 
 
 class NetworkOperator(Protocol):
@@ -70,3 +73,11 @@ class NetworkOperator(Protocol):
 
     def counters(self) -> Mapping[str, float]:
         """What it counted since it was made, by property: probes, matches..."""
+
+
+@runtime_checkable
+class ProfiledOperator(Protocol):
+    """An operator that tells more than counters."""
+
+    def profile(self) -> JoinProfile | None:
+        """What it saw since it was made; None: it was not asked to look."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from backend.model.functions import Functions
 from backend.model.schema import Schema
+from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.plan import NetworkPlan
 
 Policy: TypeAlias = Literal["fifo", "round_robin", "greedy", "chain"]
@@ -50,7 +51,8 @@ class Schedule:
 class NetworkJob:
     """A unit's network for one batch; can be pickled. streams: how each input's tuples are put in
     time; schemas: of inputs. relations: stored relations by name, all their columns. functions:
-    those that queries may call."""
+    those that queries may call. joins: operator id -> how a join is executed; absent: as planned.
+    Neither ``schedule`` nor ``joins`` touches what comes out."""
 
     plan: NetworkPlan
     schemas: Mapping[str, Schema]
@@ -59,6 +61,7 @@ class NetworkJob:
     functions: Functions = field(default_factory=Functions)
     schedule: Schedule = Schedule()
     n_shards: int = 1
+    joins: Mapping[str, JoinTuning] = field(default_factory=dict)
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -29,8 +29,10 @@ TARGET, STEP_KNOWN, STEP_INDEX = range(3)
 COLUMN, GROUP, AS_FLOAT = range(3)
 #: Of the progress of inputs: what the stub holds, and how many of a bag have left.
 LO, HI, N_GONE = range(3)
-#: Of what steps count: probes, matches, and the pairs of tuples that were compared by that.
-PROBES, MATCHES, PAIRS = range(3)
+#: Of what steps count: probes, matches, the tuples that were looked at, and the pairs of tuples
+#: that were compared by that.
+PROBES, MATCHES, SCANNED, PAIRS = range(4)
+N_COUNT: Final = 4
 
 
 def _words_at(context: Any, address: Any) -> Any:
@@ -103,7 +105,7 @@ def newest(
         return progress[port, HI] - 1
     hash = np.uint64(0)
     for k in range(inputs[port, KEYS], inputs[port, KEYS_END]):
-        if step[STEP_KNOWN] >> keys[k, GROUP] & 1:
+        if indexes[m, KNOWN] >> keys[k, GROUP] & 1:
             hash = mixed(hash, values[keys[k, GROUP]])
     return words_at(indexes[m, HEAD])[np.int64(hash & np.uint64(indexes[m, BUCKETS]))]
 
@@ -124,6 +126,7 @@ def next_match(
     progress: Ints,
     values: Ints,
     cursor: Ints,
+    tally: Ints,
     level: int,
 ) -> Any:
     """The next tuple that matches at a step, from where its cursor is towards older ones, or -1;
@@ -133,14 +136,16 @@ def next_match(
     nulls, state = inputs[port, NULLS], inputs[port, STATE]
     begin, end = inputs[port, KEYS], inputs[port, KEYS_END]
     lo, hi, older = progress[port, LO], progress[port, HI], words_at(indexes[max(m, 0), NEXT])
-    at, found = cursor[level], np.int64(-1)
+    at, found, n_seen = cursor[level], np.int64(-1), np.int64(0)
     while at >= lo and found < 0:
+        n_seen += 1
         base = (at & mask) * width
         is_there = at < hi and (state < 0 or rows[base + state] != GONE)
         if is_there and binds(rows, base, nulls, keys, begin, end, known, values):
             found = at
         at = older[at & mask] if m >= 0 else at - 1
     cursor[level] = at
+    tally[level, SCANNED] += n_seen
     return found
 
 
@@ -163,6 +168,7 @@ def settle(
         n_there = progress[j, HI] - progress[j, LO] - progress[j, N_GONE]
         counts[port, step, PROBES] += tally[step, PROBES]
         counts[port, step, MATCHES] += tally[step, MATCHES]
+        counts[port, step, SCANNED] += tally[step, SCANNED]
         counts[port, step, PAIRS] += tally[step, PROBES] * n_there
     if sign > 0:
         progress[port, HI] = seq + 1
@@ -196,7 +202,7 @@ def combine(
     tally[0, PROBES] += 1
     while level >= 0:
         step = steps[level]
-        found = next_match(step, inputs, keys, indexes, progress, values, cursor, level)
+        found = next_match(step, inputs, keys, indexes, progress, values, cursor, tally, level)
         if found < 0:
             level -= 1
             continue

@@ -11,6 +11,7 @@ from backend.operators.network import join_kernel as kernel
 from backend.operators.network.blocks import Ints
 from backend.operators.network.layouts import column_types
 from backend.operators.network.pipelines import (
+    KeyColumn,
     index_name,
     index_names,
     key_columns,
@@ -49,7 +50,7 @@ class JoinTables:
             for port, keys in enumerate(self._keys)
             for name in sorted(index_names(work, port, n, keys))
         ]
-        self.n_groups = max(1, len(work.equal))
+        self.n_inputs, self.n_groups = n, max(1, len(work.equal))
         #: int64[keys, 3], those of an input together.
         self.keys: Ints = np.array(
             [(key.column, key.group, key.as_float) for keys in self._keys for key in keys], np.int64
@@ -65,6 +66,18 @@ class JoinTables:
         self._known = {
             self._place(step[0], step[1]): int(step[1]) for step in self.steps.reshape(-1, 3)
         }
+
+    def key_columns(self, port: int) -> tuple[KeyColumn, ...]:
+        """The columns of an input that are in classes."""
+        return self._keys[port]
+
+    def walk_step(self, target: int, known: int) -> tuple[int, int, int]:
+        """A step beside the pipelines: by the index that takes most of the classes known."""
+        own = sum(1 << group for group in {key.group for key in self._keys[target]})
+        places = [m for m, (port, _) in enumerate(self._indexes) if port == target]
+        fit = [m for m in places if not self._known[m] & own & ~known]
+        best = max(fit, key=lambda m: (self._known[m] & own).bit_count(), default=-1)
+        return target, known, best
 
     def addresses(self) -> Addresses:
         """Good until a store is taken up anew."""

@@ -15,10 +15,17 @@ from backend.operators.network import join_kernel, store_kernels
 from backend.operators.network.blocks import Block, Ints, Signs, concat, empty
 from backend.operators.network.contract import Surroundings
 from backend.operators.network.expressions import compile_expression
-from backend.operators.network.join_tables import JoinTables
+from backend.operators.network.join_tables import Addresses, JoinTables
+from backend.operators.network.join_tuning import JoinProfile
 from backend.operators.network.layouts import OWN_INDEX
 from backend.operators.network.plan import JoinOp, PlannedOperator
 from backend.operators.network.synopses import Synopsis, synopses
+from backend.operators.network.tuned_joins import (
+    TunedJoin,
+    changes_pipelines,
+    forget_tuning,
+    pipeline_profiles,
+)
 
 
 class WindowJoin:
@@ -32,12 +39,22 @@ class WindowJoin:
         self._planned = planned
         self._synopses = synopses(surroundings, planned.id)
         self._tables = JoinTables(planned, surroundings.plan, self._synopses)
-        self._counts = np.zeros((n, n - 1, 3), np.int64)
+        self._counts = np.zeros((n, n - 1, join_kernel.N_COUNT), np.int64)
+        self._came = np.zeros((n, 2), np.int64)
+        self._tuning = surroundings.joins.get(planned.id)
+        self._tuned = self._taken_up(planned.work, surroundings)
         self._residual = None
         if planned.work.residual is not None:
             self._residual = compile_expression(
                 planned.work.residual, planned.fields, surroundings.strings, surroundings.functions
             )
+
+    def _taken_up(self, work: JoinOp, surroundings: Surroundings) -> TunedJoin | None:
+        regions = surroundings.regions.scope(self._planned.id)
+        if self._tuning is None or not changes_pipelines(self._tuning):
+            forget_tuning(regions)
+            return None
+        return TunedJoin(work, self._tables, self._tuning, regions)
 
     @property
     def planned(self) -> PlannedOperator:
@@ -54,8 +71,9 @@ class WindowJoin:
 
     @property
     def counts(self) -> Ints:
-        """int64[n, n-1, 3]: of the elements of each input at each step of its pipeline, how often
-        it was probed, the matches, and the tuples that were there to match; since it was made."""
+        """int64[n, n-1, 4]: of the elements of each input at each step of its pipeline, how often
+        it was probed, the matches, the tuples that were looked at for them, and the tuples that
+        were there to match; since it was made."""
         return self._counts
 
     def counters(self) -> Mapping[str, float]:
@@ -78,8 +96,18 @@ class WindowJoin:
     @property
     def _by_input(self) -> Ints:
         found = np.zeros((len(self._synopses), 3), np.int64)
-        np.add.at(found, self._tables.steps[:, :, join_kernel.TARGET], self._counts)
+        told = self._counts[:, :, [join_kernel.PROBES, join_kernel.MATCHES, join_kernel.PAIRS]]
+        np.add.at(found, self._tables.steps[:, :, join_kernel.TARGET], told)
         return found
+
+    def profile(self) -> JoinProfile | None:
+        """What it saw of its pipelines and caches since it was made; None: it is not tuned."""
+        if self._tuning is None:
+            return None
+        pipelines = pipeline_profiles(self._came, self._counts, self._tuned)
+        if self._tuned is None:
+            return JoinProfile(pipelines)
+        return JoinProfile(pipelines, self._tuned.cache_counts(), self._tuned.shadow_counts())
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         """The combinations that the elements add and take away."""
@@ -90,7 +118,7 @@ class WindowJoin:
         signs = np.concatenate([block.sign for block in inputs])
         ports = np.repeat(np.arange(len(inputs)), [len(block) for block in inputs])
         order = np.argsort(tau, kind="stable")
-        found = self._probe(ports[order], seqs[order], signs[order])
+        found = self._probe((ports[order], seqs[order], signs[order], tau[order]))
         blocks = [self._block(tau[order[e]], signs[order[e]], places) for e, places in found]
         return concat(blocks)
 
@@ -113,7 +141,9 @@ class WindowJoin:
         """As elements leave a bag in any order, those with sign - are looked for in it; to be
         compared they lie in the store for a moment, behind all others."""
         store, n, n_come = one.store, len(block), int(np.count_nonzero(block.sign > 0))
-        store.compact(one.stub)
+        moved = store.compact(one.stub)
+        if self._tuned is not None and len(moved):
+            self._tuned.renumber(port, one.stub.lo, moved)
         order = np.argsort(-block.sign, kind="stable")
         first = one.stub.hi
         store.append(block.take(order).columns, n)
@@ -133,27 +163,45 @@ class WindowJoin:
         index.linked[0] = store.hi
         return seqs
 
-    def _probe(self, ports: Ints, seqs: Ints, signs: Signs) -> Iterator[tuple[Ints, Ints]]:
-        """Runs of results: the element of each, and the tuple of each input."""
+    def _probe(self, came: tuple[Ints, Ints, Signs, Ints]) -> Iterator[tuple[Ints, Ints]]:
+        """Runs of results: the element of each, and the tuple of each input. came: the inputs of
+        the elements, their numbers, signs and τ."""
         for one in self._synopses:
             one.store.take_up()
-        tables, n, n_elements = self._tables, len(self._synopses), len(ports)
+        ports, _, signs, _ = came
+        np.add.at(self._came, (ports, (signs < 0).astype(np.int64)), 1)
         stubs = [one.stub for one in self._synopses]
         progress = np.array([[stub.lo, stub.hi, stub.n_gone] for stub in stubs])
-        at = tables.addresses()
-        join_kernel.link_all(at.inputs, tables.keys, at.indexes, progress)
-        values, cursor, chosen = (np.zeros(size, np.int64) for size in (tables.n_groups, n, n))
-        fixed = at.inputs, tables.keys, at.indexes, tables.steps, progress, ports, seqs, signs
-        scratch = values, cursor, chosen, np.zeros((n - 1, 2), np.int64), self._counts
+        at = self._tables.addresses()
+        join_kernel.link_all(at.inputs, self._tables.keys, at.indexes, progress)
+        n, n_elements = len(self._synopses), len(ports)
         done, room = 0, 2 * n_elements
         while done < n_elements:
             out, elements = np.empty((n, room), np.int64), np.empty(room, np.int64)
             begin = done
-            done, n_out = join_kernel.probe(*fixed, begin, *scratch, out, elements)
+            done, n_out = self._probe_from(begin, at, progress, came, out, elements)
             yield elements[:n_out], out[:, :n_out]
             room = room if done > begin else 4 * room
         for stub, (lo, hi, n_gone) in zip(stubs, progress.tolist(), strict=True):
             stub.move(lo, hi, hi, n_gone)
+
+    def _probe_from(
+        self,
+        begin: int,
+        at: Addresses,
+        progress: Ints,
+        came: tuple[Ints, Ints, Signs, Ints],
+        out: Ints,
+        elements: Ints,
+    ) -> tuple[int, int]:
+        """Join elements ``begin`` and on, as far as there is room for the results."""
+        tables, n = self._tables, len(self._synopses)
+        if self._tuned is not None:
+            return self._tuned.probe(at, progress, self._counts, came, begin, out, elements)
+        fixed = at.inputs, tables.keys, at.indexes, tables.steps, progress, *came[:3]
+        values, cursor, chosen = (np.zeros(size, np.int64) for size in (tables.n_groups, n, n))
+        scratch = values, cursor, chosen, np.zeros((n - 1, 3), np.int64), self._counts
+        return join_kernel.probe(*fixed, begin, *scratch, out, elements)
 
     def _block(self, tau: Ints, signs: Signs, places: Ints) -> Block:
         """Results, those that the residual condition is true for."""

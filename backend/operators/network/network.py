@@ -14,8 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backend.operators.network.blocks import NEVER, Block, concat, empty
-from backend.operators.network.contract import NetworkOperator, Surroundings
+from backend.operators.network.blocks import FOREVER, NEVER, Block, concat, empty
+from backend.operators.network.contract import (
+    NetworkOperator,
+    ProfiledOperator,
+    Surroundings,
+)
 from backend.operators.network.instants import Curves, instants
 from backend.operators.network.job import NetworkJob, queue_id
 from backend.operators.network.plan import PlannedOperator, RelationInput
@@ -62,6 +66,7 @@ class Network:
         slopes = job.schedule.slopes
         self._slopes = {r.place: slopes[r.id] for r in self._running if r.id in slopes}
         self._curves = Curves(self._queues)
+        self._last, self._owed = -1, 0.0  # who ran last; work done beyond what there was time for
 
     def _queues_to(self, one: PlannedOperator) -> list[Queue]:
         ids = [queue_id(input, one.id, port) for port, input in enumerate(one.inputs)]
@@ -90,7 +95,7 @@ class Network:
 
     def answers(self) -> dict[str, Block]:
         """Query -> the elements of its answer so far."""
-        return {query: concat(found) for query, found in self._answers.items()}
+        return {query: concat(found[1:] or found) for query, found in self._answers.items()}
 
     def _relations(self, heartbeat: int) -> dict[str, Block]:
         """The tuples of stored relations that were not read before, at this batch's first tick."""
@@ -107,33 +112,30 @@ class Network:
         return found
 
     def _run_for(self, work: float) -> Iterator[str]:
-        """Run operators until nothing is left to do or the work is done."""
-        last = -1
+        """Run operators until nothing is left to do or the work is done. What the last of them did
+        beyond it counts as work of the next instant."""
+        work += self._owed
         while work > 0:
             ready = [one for one in self._running if one.has_work]
             if not ready:
+                self._owed = 0.0
                 return
-            free = [one for one in ready if not one.exit.is_full] or ready[-1:]
+            free = [one for one in ready if one.exit.room] or ready[-1:]
             places = [Ready(one.place, one.head) for one in free]
-            last = choose(self._schedule.policy, places, self._slopes, last).place
-            chosen = next(one for one in free if one.place == last)
-            n_taken = chosen.run(self._schedule.block_tuples)
+            self._last = choose(self._schedule.policy, places, self._slopes, self._last).place
+            chosen = next(one for one in free if one.place == self._last)
+            room = chosen.exit.room or FOREVER
+            n_taken = chosen.run(min(self._schedule.block_tuples, room))
             work -= n_taken * self._schedule.costs.get(chosen.id, 1.0)
             yield chosen.id
+        self._owed = work
 
     def _report(self, heartbeat: int) -> NetworkReport:
         counts = {one.id: one.counts() for one in self._running}
         for one in self._inputs:
             n = self._exits[one.id].n_out
             counts[one.id] = OperatorCounts(n_in=n, n_out=n)
-        found = self.answers()
-        return NetworkReport(
-            heartbeat=heartbeat,
-            operators=counts,
-            queues=self._curves.told(),
-            answers={query: len(block) for query, block in found.items()},
-            net={query: int(block.sign.sum()) for query, block in found.items()},
-        )
+        return NetworkReport(heartbeat=heartbeat, operators=counts, queues=self._curves.told())
 
 
 class _Exit:
@@ -145,9 +147,9 @@ class _Exit:
         self.n_out = 0
 
     @property
-    def is_full(self) -> bool:
-        """A queue holds what it may: who fills it waits."""
-        return any(queue.is_full for queue in self.queues)
+    def room(self) -> int:
+        """Elements that all its queues may take in; without any, who fills them waits."""
+        return min((queue.room for queue in self.queues), default=FOREVER)
 
     def put(self, block: Block, heartbeat: int) -> None:
         """Elements, and what holds for those after them."""
@@ -229,4 +231,5 @@ class _Running:
             operator.n_tuples,
             operator.n_bytes,
             operator.counters(),
+            operator.profile() if isinstance(operator, ProfiledOperator) else None,
         )

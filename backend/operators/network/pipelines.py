@@ -7,10 +7,14 @@ is a Cartesian product.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from backend.operators.network.plan import JoinOp
+from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.plan import JoinOp, NetworkPlan, PlannedOperator
+
+ProbeOrders: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,7 +35,7 @@ class ProbeStep:
     known: int
 
 
-def probe_orders(work: JoinOp, n_inputs: int) -> tuple[tuple[int, ...], ...]:
+def probe_orders(work: JoinOp, n_inputs: int) -> ProbeOrders:
     """For each input the order in which it probes the others. Raises ValueError."""
     inputs = range(n_inputs)
     if not work.orders:
@@ -62,10 +66,10 @@ def key_columns(
 
 def pipeline(work: JoinOp, port: int, n_inputs: int) -> tuple[ProbeStep, ...]:
     """The steps of an element of input ``port``."""
-    known, steps = _classes(work, port), []
+    known, steps = classes_of(work, port), []
     for target in probe_orders(work, n_inputs)[port]:
         steps.append(ProbeStep(target, known))
-        known |= _classes(work, target)
+        known |= classes_of(work, target)
     return tuple(steps)
 
 
@@ -82,7 +86,22 @@ def index_names(work: JoinOp, port: int, n_inputs: int, keys: Sequence[KeyColumn
     return {index_name(keys, step.known) for step in steps if step.target == port} - {""}
 
 
-def _classes(work: JoinOp, port: int) -> int:
+def with_orders(plan: NetworkPlan, joins: Mapping[str, JoinTuning]) -> NetworkPlan:
+    """The plan with the probe orders that joins are to be executed with."""
+    orders = {id: tuning.orders for id, tuning in joins.items() if tuning.orders}
+    if not orders:
+        return plan
+    return replace(plan, operators=tuple(_ordered(one, orders) for one in plan.operators))
+
+
+def _ordered(one: PlannedOperator, orders: Mapping[str, ProbeOrders]) -> PlannedOperator:
+    if one.id not in orders or not isinstance(one.work, JoinOp):
+        return one
+    return replace(one, work=replace(one.work, orders=orders[one.id]))
+
+
+def classes_of(work: JoinOp, port: int) -> int:
+    """The classes that an input has columns of, as bits."""
     return sum(
         1 << group for group, members in enumerate(work.equal) if any(i == port for i, _ in members)
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from backend.operators.contract import KeptAside
 from backend.operators.network.blocks import Ints
+from backend.operators.network.join_tuning import JoinProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class OperatorCounts:
     n_tuples: int = 0
     n_bytes: int = 0
     counters: Mapping[str, float] = field(default_factory=dict)
+    join: JoinProfile | None = None
 
 
 @dataclass(frozen=True, slots=True)

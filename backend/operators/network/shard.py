@@ -25,13 +25,14 @@ from backend.operators.network.input_manager import Advance, Arrived, Released, 
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.keyed import shards_of
 from backend.operators.network.network import Network
+from backend.operators.network.pipelines import with_orders
 from backend.operators.network.plan import (
     NetworkPlan,
     PlannedOperator,
     RelationInput,
     StreamInput,
 )
-from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import Regions
 from backend.operators.network.reports import AnswerElement, NetworkReport
 from backend.operators.network.shard_reports import RECENT_ELEMENTS, ShardReport
@@ -113,11 +114,11 @@ def run_shard(
             return task.job
         return home.job(version) if version else None
 
-    def replay(regions: Regions, version: str, segment: Segment) -> None:
+    def replay(regions: Regions, version: str, segment: RedoSegment) -> None:
         before, job = job_of(version), job_of(segment.version)
         assert job is not None
         _forget_gone(regions, None if before is None else before.plan, job.plan)
-        _Player(job, shard, regions, task.make).play(segment.released)
+        _Player(task.unit, job, shard, regions, task.make).play(segment.released)
 
     with home.attached(task.batch_id, replay) as state:
         before = job_of(state.version)
@@ -127,15 +128,17 @@ def run_shard(
                 f"out for {before.n_shards}; begin another run for another number"
             )
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
-        moved = advance(task.job, state.inputs, arrived, ended, task.ended)
-        player = _Player(task.job, shard, state.regions, task.make)
-        played = player.play(moved.released)
+        moved = advance(task.job, state.inputs, arrived, ended)
+        player = _Player(task.unit, task.job, shard, state.regions, task.make)
+        played = player.answered(moved.released)
         parts = _write(task, shard, played, player.strings)
-        segment = Segment(task.version, moved.released, state.how == "new")
+        report = _told(played, player.strings, player.plan, state, moved)
+        segment = RedoSegment(task.version, moved.released, state.how == "new")
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
-        report = _told(played, player.strings, task.job.plan, state, moved, n_bytes)
-        return _report(task, shard, report, parts, moved, arrived, frozenset(ended))
+        report = replace(report, log_bytes=n_bytes)
+        player.strings.keep()
+        return _report(task, shard, report, parts, moved, arrived)
 
 
 class _Played(NamedTuple):
@@ -146,16 +149,34 @@ class _Played(NamedTuple):
 class _Player:
     """A job's operators in a shard, made around its state. Only here are kernels loaded."""
 
-    def __init__(self, job: NetworkJob, shard: int, regions: Regions, make: Make | None) -> None:
+    def __init__(
+        self, unit: str, job: NetworkJob, shard: int, regions: Regions, make: Make | None
+    ) -> None:
         from backend.operators.network import making, netting, synopses
 
-        self._job, self._shard, self._make = job, shard, make or making.make
+        self._job = replace(job, plan=with_orders(job.plan, job.joins))
+        self._shard, self._make = shard, make or making.make
         self._net, self._synopses = netting.net, synopses.synopses
         self._regions = regions.scope(_OPERATORS)
-        self.strings = Strings(regions.scope(_STRINGS))
+        self.strings = Strings(regions.scope(_STRINGS), f"{unit} {shard}")
         self._key_of = {
             input: place for group in job.plan.groups for input, place in group.keys.items()
         }
+
+    @property
+    def plan(self) -> NetworkPlan:
+        """As it is run: with the probe orders that joins have now."""
+        return self._job.plan
+
+    def answered(self, released: Released) -> _Played:
+        """Have tuples go through the network; the net changes of its answers."""
+        played = self.play(released)
+        plan = self._job.plan
+        netted = {
+            query: self._net(block, answer_fields(plan, query), self.strings)
+            for query, block in played.answers.items()
+        }
+        return played._replace(answers=netted)
 
     def play(self, released: Released) -> _Played:
         """Have tuples go through the network."""
@@ -170,6 +191,7 @@ class _Player:
             Clock(released.begin, arrived),
             _Relations(job, self._shard, self.strings, self._key_of),
             job.functions,
+            job.joins,
         )
         self._synopses(surroundings, "")  # stores follow the plan, also where none is left
         members = _members(job.plan, self._shard)
@@ -181,12 +203,7 @@ class _Player:
             for one in own
             if isinstance(one.work, StreamInput)
         }
-        answers, report = network.step(arrivals, released.heartbeat)
-        netted = {
-            query: self._net(block, answer_fields(job.plan, query), self.strings)
-            for query, block in answers.items()
-        }
-        return _Played(netted, report)
+        return _Played(*network.step(arrivals, released.heartbeat))
 
     def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
         """What a stream's input takes in of a batch, in this shard."""
@@ -270,9 +287,8 @@ def _told(
     plan: NetworkPlan,
     state: Attached,
     moved: Advance,
-    n_bytes: int,
 ) -> NetworkReport:
-    """The network's report, with what is known around it."""
+    """The network's report, with what is known around it; it may open regions."""
     from backend.operators.network.store_reports import store_reports
 
     recent = {
@@ -286,7 +302,6 @@ def _told(
         n_late={name: len(late) for name, late in moved.late.items()},
         pending={name: len(timed) for name, timed in moved.state.pending.items()},
         state_bytes=state.regions.n_bytes,
-        log_bytes=n_bytes,
         attached={state.how: 1},
         newest=max((one.high for one in moved.state.streams.values()), default=0),
         stores={one.id: one for one in store_reports(plan, state.regions.scope(_OPERATORS))},
@@ -316,7 +331,6 @@ def _report(
     parts: Mapping[str, tuple[str, ...]],
     moved: Advance,
     arrived: Mapping[str, Sequence[Arrived]],
-    ended: frozenset[str],
 ) -> ShardReport:
     """What all shards know alike is told by shard 0."""
     if shard:
@@ -333,7 +347,6 @@ def _report(
         {name: _keep_aside(task, name, found) for name, found in kept.items()},
         n_tuples - sum(map(len, moved.late.values())),
         moved.slowest,
-        ended,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from lark import Token
@@ -18,6 +19,10 @@ Down: TypeAlias = Callable[[OperatorTree, tuple[Node, ...]], OperatorTree]
 #: Attributes with equal values, by place among all columns, ascending.
 _Class: TypeAlias = tuple[int, ...]
 _NOWHERE: Final = Token("NAME", "")
+#: Conditions that follow from others save work below a join; so many are looked for.
+_MOST_IMPLIED: Final = 1000
+#: Classes of equal attributes that a join knows by the bits of a word.
+MOST_CLASSES: Final = 62
 
 
 def joined(
@@ -31,6 +36,9 @@ def joined(
     """
     columns = _Columns(inputs)
     classes, others = columns.classes(conditions)
+    rest = [two for one in classes[MOST_CLASSES:] for two in pairwise(one)]
+    others += [_equality(*two, columns) for two in rest]
+    classes = classes[:MOST_CLASSES]
     of_inputs: list[list[Node]] = [[] for _ in inputs]
     residual: list[Node] = []
     for condition in [*others, *_implied(others, classes, columns)]:
@@ -110,15 +118,19 @@ class _Columns:
 def _implied(
     conditions: Iterable[Node], classes: Iterable[_Class], columns: _Columns
 ) -> list[Node]:
-    """Conditions on an attribute, said of those that are equal to it; calls are not repeated."""
+    """Conditions on an attribute, said of those that are equal to it, while they are not too many;
+    calls are not repeated."""
     equals: dict[int, _Class] = {place: one for one in classes for place in one}
-    found = []
+    found: list[Node] = []
     for condition in conditions:
         places = places_in(condition)
         if len(places) != 1 or any(isinstance(e, Call) for e in expressions_in(condition)):
             continue
         (place,) = places
-        found += [moved(condition, {place: p}) for p in equals.get(place, ()) if p != place]
+        others = [other for other in equals.get(place, ()) if other != place]
+        if len(found) + len(others) > _MOST_IMPLIED:
+            break
+        found += [moved(condition, {place: other}) for other in others]
     return found
 
 

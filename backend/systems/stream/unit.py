@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
@@ -11,13 +12,14 @@ from backend.cql.answers import Implicit
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
-from backend.model.knobs import KnobSettings
+from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.contract import UnitResult
-from backend.operators.network.job import NetworkJob, Policy, Schedule, queue_id
+from backend.operators.network.job import NetworkJob, Policy, Schedule
 from backend.operators.network.plan import NetworkPlan
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, query_entity
 from backend.systems.stream.calls import called_functions
+from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
 from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
 from backend.systems.stream.chains import slopes_of, steps_of
 from backend.systems.stream.compiling import compile_queries
@@ -60,6 +62,11 @@ class RegisteredQuery(NamedTuple):
         """What makes it the same query as before."""
         return self.query.name, self.since
 
+    @property
+    def meaning(self) -> str:
+        """A digest of its plan, with the plans of the queries it reads."""
+        return hashlib.sha256(repr(self.query.plan).encode()).hexdigest()
+
 
 class NetworkUnit(PublishedUnit[AdoptNetwork]):
     """The network of all its queries."""
@@ -68,6 +75,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         """Raises Refused for queries that cannot run together."""
         super().__init__(job)
         self._knobs = StreamKnobs.of(settings)
+        self._capacities = Capacities(self._knobs.queue_capacity)
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout = self._laid_out(self._queries, self._knobs)
@@ -95,8 +103,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             raise Refused(_fixed(evidence["shards"]))
         known = evidence["registered"]
         for name, one in self._queries.items():
-            since, text = known.get(name, (batch, one.query.text))
-            if text == one.query.text:
+            since, meaning = known.get(name, (batch, ""))
+            if meaning == one.meaning:
                 self._queries[name] = one._replace(since=since)
         slopes = {id: (slope, n) for id, (slope, n) in evidence["slopes"].items()}
         self._chaining = Chaining(slopes)
@@ -122,14 +130,15 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         n = sum(arrived(self.layout, report).values())
         if not n:
             return Recorded()
-        plan, policy = self.layout.plan, self._policy
+        profile, policy = self._profile, self._policy
+        steps = steps_of(self.layout.plan, profile.selectivities, profile.costs)
         waited = mean_waiting(report) / n
         found: list[Any] = [
-            *self._watch.outcomes(event.batch_id, n, plan, self._profile, policy, waited)
+            *self._watch.outcomes(event.batch_id, n, steps, profile, policy, waited)
         ]
         names, version = self.layout.names, self._knobs.version
         told = self._watch.check(
-            event.batch_id, n, plan, self._profile, policy, self._chaining, names, version
+            event.batch_id, n, steps, profile, policy, self._chaining, names, version
         )
         decision = told.decision
         if told.adopted is not None:
@@ -144,12 +153,11 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):
             return self._turned(StreamKnobs.of(event.settings), event.batch_id)
-        since = {name: one for name, one in self._queries.items()}
         queries = {}
         for query in event.queries:
-            known = since.get(query.name)
-            is_new = known is None or known.query.text != query.text
-            start = event.batch_id if known is None or is_new else known.since
+            known = self._queries.get(query.name)
+            stays = known is not None and known.query.plan == query.plan
+            start = known.since if known is not None and stays else event.batch_id
             queries[query.name] = RegisteredQuery(query, start)
         self.layout = self._laid_out(queries, self._knobs)
         known_before = {one.start for one in self._queries.values()}
@@ -161,8 +169,16 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._queries = queries
         return self._recorded([self._rechained(event.batch_id, event.reason)])
 
+    def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
+        return {self.layout.queue(id): (CAPACITY,) for id in queues_of(self.layout.plan)}
+
+    def part_turned(self, part: str, settings: KnobSettings) -> None:
+        queue = next(id for id in queues_of(self.layout.plan) if self.layout.queue(id) == part)
+        self._capacities = self._capacities.having(queue, settings.whole(CAPACITY.name))
+        self._made = None
+
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
-        key = (self._version, self._knobs.queue_capacity, *paused)
+        key = (self._version, self._capacities, *paused)
         if self._shown is None or self._shown[0] != key:
             self._shown = (key, self._entities(paused))
         return self._shown[1]
@@ -188,6 +204,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         if knobs.scheduler != before.scheduler:
             reasons.append(f"the scheduler is {knobs.scheduler}")
         self._knobs, self._made = knobs, None
+        self._capacities = replace(self._capacities, common=knobs.queue_capacity)
         if not reasons:
             return Recorded()
         return self._recorded([self._rechained(batch_id, ", ".join(reasons))])
@@ -195,7 +212,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def _laid_out(
         self, queries: Mapping[str, RegisteredQuery], knobs: StreamKnobs
     ) -> NetworkLayout:
-        """The network of some queries. Raises Refused."""
+        """The network of some queries."""
         plan = compile_queries(
             [one.query for one in queries.values()],
             implicit_istream=cast(Implicit, knobs.implicit_istream),
@@ -219,6 +236,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _rechained(self, batch_id: int, reason: str) -> AdoptNetwork:
         """Another network or policy is in force; its chains are those of what is known so far."""
+        self._watch.forget()
         plan, profile = self.layout.plan, self._profile
         profile.only(plan)
         slopes = {}
@@ -254,26 +272,19 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         )
 
     def _schedule(self, plan: NetworkPlan) -> Schedule:
-        knobs, capacity = self._knobs, {}
-        if knobs.queue_capacity:
-            capacity = {
-                queue_id(input, one.id, port): knobs.queue_capacity
-                for one in plan.operators
-                for port, input in enumerate(one.inputs)
-            }
         return Schedule(
             policy=self._policy,
             slopes=self._chaining.slopes,
             costs=self._costs,
             work=self._work_us,
-            capacity=capacity,
-            load=knobs.load,
+            capacity=self._capacities.limits(plan),
+            load=self._knobs.load,
         )
 
     def _entities(self, paused: Mapping[str, ContinuousQuery]) -> list[Entity]:
         id, knobs, layout = self._job.id, self._knobs, self.layout
         facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
-        found = layout.entities("Operator network", knobs.queue_capacity, facts)
+        found = layout.entities("Operator network", self._capacities, facts)
         found += [layout.query(one.query, one.since) for one in self._queries.values()]
         return [*found, *(query_entity(id, query, "paused") for query in paused.values())]
 
@@ -299,7 +310,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reason=adopted.reason,
             decision=adopted.decision,
             evidence={
-                "registered": {n: [one.since, one.query.text] for n, one in self._queries.items()},
+                "registered": {n: [one.since, one.meaning] for n, one in self._queries.items()},
                 "slopes": {id: list(slope) for id, slope in self._chaining.slopes.items()},
                 "scheduler": knobs.scheduler,
                 "sharing": knobs.sharing,

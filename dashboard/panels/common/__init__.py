@@ -14,6 +14,7 @@ from dashboard.panels.common import (
     results,
     runs,
     sql,
+    takes,
     timeline,
 )
 from dashboard.panels.contract import Panel
@@ -30,3 +31,5 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     *results.PANELS,
     sql.PANEL,
 )
+#: Below what systems show.
+LAST: Final[tuple[Panel[Any], ...]] = (takes.PANEL,)
