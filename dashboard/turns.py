@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from dashboard.views.book import SYSTEM
 from dashboard.views.decisions import MIN_SAMPLES
-from dashboard.views.effects import TurnEffect, before_and_after, judged, preview
+from dashboard.views.effects import KnobEffect, before_and_after, judged, preview
 from dashboard.views.numbers import known
 from dashboard.views.whatif import REPLAYED, Trial, read_trials
 from storage.reader import Reader
@@ -37,7 +37,7 @@ def _trials(
     return tuple(read_trials(found))
 
 
-def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> TurnEffect | None:
+def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> KnobEffect | None:
     """What the newest evaluations would have become; None for a knob no rule is replayed with."""
     trials = trials_of(reader, run, None, knob.scope) if knob.name in REPLAYED else ()
     return preview(trials, {knob.name: value}, MIN_SAMPLES) if trials else None
@@ -45,7 +45,7 @@ def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> TurnEffect | 
 
 def effects(
     reader: Reader, run: str, turns: Sequence[Command], until: int | None
-) -> dict[int, tuple[TurnEffect, bool]]:
+) -> dict[int, tuple[KnobEffect, bool]]:
     """Number of the command -> what an applied turn did up to a batch, and whether that is final.
 
     Each is judged until the next turn of a knob of its scope. turns: newest first.
@@ -69,7 +69,7 @@ def effects(
 
 def _judge(
     reader: Reader, run: str, turn: Command, until: int | None, end: int | None
-) -> tuple[TurnEffect, bool]:
+) -> tuple[KnobEffect, bool]:
     """end: batch of the next turn, None = there is none."""
     name, scope = str(turn.payload.get("knob")), turn.payload.get("scope")
     first = turn.applied_batch or 0
@@ -93,7 +93,7 @@ def _period(reader: Reader, run: str, at: int, scope: str | None) -> int:
 
 def _beside(
     reader: Reader, run: str, first: int, until: int | None, end: int | None
-) -> tuple[TurnEffect, bool]:
+) -> tuple[KnobEffect, bool]:
     last = first + BATCHES - 1 if end is None else min(end, first + BATCHES) - 1
     stop = last if until is None else min(last, until)
     series = reader.series(

@@ -21,7 +21,7 @@ from dashboard.views.whatif import Trial, redecide
 FEWEST: Final = 5
 
 
-class TurnEffect(NamedTuple):
+class KnobEffect(NamedTuple):
     """What became of visits per tuple, as a share of those before (-0.08 = 8 % fewer).
 
     share: None with too few samples. switches: rearrangements with the value before and with the
@@ -51,13 +51,13 @@ class TurnEffect(NamedTuple):
         return "ok" if self.share.mean < 0 else "warning"
 
 
-def preview(trials: Sequence[Trial], knobs: Mapping[str, Any], min_samples: int) -> TurnEffect:
+def preview(trials: Sequence[Trial], knobs: Mapping[str, Any], min_samples: int) -> KnobEffect:
     """What the recorded evaluations would have become with other values."""
     found = compare(redecide(trials, knobs), min_samples)
     return _effect(found, found.real.visits, -1, (found.real.switched, found.ghost.switched))
 
 
-def judged(trials: Sequence[Trial], before: Mapping[str, Any], min_samples: int) -> TurnEffect:
+def judged(trials: Sequence[Trial], before: Mapping[str, Any], min_samples: int) -> KnobEffect:
     """What a turn brought. trials: since it took effect. before: the value it replaced."""
     found = compare(redecide(trials, before), min_samples)
     return _effect(found, found.ghost.visits, +1, (found.ghost.switched, found.real.switched))
@@ -65,24 +65,24 @@ def judged(trials: Sequence[Trial], before: Mapping[str, Any], min_samples: int)
 
 def _effect(
     found: GhostComparison, base: float | None, sign: int, switches: tuple[int, int]
-) -> TurnEffect:
+) -> KnobEffect:
     """sign: of what the ghost saves in the change that is told."""
     if found.saved is None or not base:
-        return TurnEffect(None, switches, found.n, True)
+        return KnobEffect(None, switches, found.n, True)
     ends = sorted(sign * end / base for end in (found.saved.low, found.saved.high))
-    return TurnEffect(MeanInterval(sign * found.saved.mean / base, *ends), switches, found.n, True)
+    return KnobEffect(MeanInterval(sign * found.saved.mean / base, *ends), switches, found.n, True)
 
 
-def before_and_after(before: Sequence[float], after: Sequence[float]) -> TurnEffect:
+def before_and_after(before: Sequence[float], after: Sequence[float]) -> KnobEffect:
     """The means of both sides, one value a batch; their difference with a 95 % interval."""
     n = min(len(before), len(after))
     base = float(np.mean(before)) if len(before) else 0.0
     if n < FEWEST or not base:
-        return TurnEffect(None, None, n, False)
+        return KnobEffect(None, None, n, False)
     sides = (np.asarray(before), np.asarray(after))
     half = Z_95 * math.sqrt(sum(float(np.var(one, ddof=1)) / len(one) for one in sides)) / base
     mean = float(np.mean(after)) / base - 1
-    return TurnEffect(MeanInterval(mean, mean - half, mean + half), None, n, False)
+    return KnobEffect(MeanInterval(mean, mean - half, mean + half), None, n, False)
 
 
 def _percent(share: MeanInterval) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import UNKNOWN
 from dashboard.views.book import SYSTEM
-from dashboard.views.effects import TurnEffect
+from dashboard.views.effects import KnobEffect
 from storage.vocabulary.records import Command, Entity, Knob
 
 #: What operators turn most stands first; the rest follows by name.
@@ -65,7 +65,7 @@ class AuditRow(NamedTuple):
     batch: int | None
     revert: dict[str, Any] | None
     scope: str = ""
-    effect: TurnEffect | None = None
+    effect: KnobEffect | None = None
     settled: bool = False
     goes_back_at: float | None = None
 
@@ -114,7 +114,7 @@ def audit(
     commands: Sequence[Command],
     knobs: Sequence[Knob],
     until: float | None = None,
-    effects: Mapping[int, tuple[TurnEffect, bool]] = MappingProxyType({}),
+    effects: Mapping[int, tuple[KnobEffect, bool]] = MappingProxyType({}),
     taken_back: Mapping[int, int] = MappingProxyType({}),
 ) -> list[AuditRow]:
     """All requests, newest first; until: only those made by then (Unix s).
