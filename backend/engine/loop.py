@@ -11,6 +11,7 @@ from typing import Final
 
 from backend.engine import recorder
 from backend.engine.control import (
+    Carried,
     Controlled,
     Registry,
     answer_applied,
@@ -24,6 +25,7 @@ from backend.engine.knobs import RATE, SPEED
 from backend.engine.listening import Listening
 from backend.engine.misfits import Aside, MisfitNews
 from backend.engine.pace import PACING
+from backend.engine.provisional import ProvisionalTurns
 from backend.engine.query_totals import QueryTotals
 from backend.engine.settings import ENGINE, ScopedSettings, check_scopes, frame_taken_up, of_frame
 from backend.engine.totals import Totals
@@ -95,6 +97,7 @@ class Loop:
         check_scopes(job, settings)
         self._now = Controlled(settings, queries)
         self._boundary = _Boundary(first)
+        self._provisional = ProvisionalTurns()
         self._ledger = EntityLedger()
         self._frame = self._framed()
         self._totals = Totals.of(last)
@@ -114,6 +117,7 @@ class Loop:
             self.writer.resume_run(
                 run.id, run.started_at, run.version, run.settings, run.inputs, kept
             )
+            self._provisional = ProvisionalTurns(self.writer.unkept_turns(run.id))
         self._boundary.turned += recorder.all_knobs(self._now.settings)
         self._flush(self._next_batch)
 
@@ -219,7 +223,7 @@ class Loop:
             if self._in_batch:
                 return
             self._take_commands(self._next_batch)
-            if self._boundary.answers:
+            if self._boundary.answers or self._boundary.turned:
                 self._flush(self._next_batch)
 
     def between_batches(self) -> None:
@@ -264,12 +268,37 @@ class Loop:
                     self._boundary.recorded = self._boundary.recorded.then(error.recorded)
                 reason = _refusal(command, error)
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
+        for turn in self._provisional.due(self._now.settings, time.time()):
+            self._take_back(turn, batch_id)
+
+    def _take_back(self, turn: Command, batch_id: int) -> None:
+        """Undo a turn that nobody kept; one that cannot be undone stands, and the log says why."""
+        try:
+            event = self._change(turn, batch_id).event
+        except Exception as error:  # as of a request
+            log.error("turn %d is not taken back: %s", turn.id, _refusal(turn, error))
+            return
+        ref = {**event.ref, "taken_back": True}
+        self._boundary.events.append(replace(event, severity="warning", ref=ref))
 
     def _carry_out(self, command: Command, batch_id: int) -> None:
         """Carry out a command and answer it. Raises what refuses it; nothing is changed then."""
         boundary = self._boundary
         if command.id in {answer.command for answer in boundary.answers}:
             raise Refused("answered already")
+        carried, now = self._change(command, batch_id), time.time()
+        if carried.keeps is not None:
+            self._provisional.keep(carried.keeps)
+        if carried.turned is not None:
+            self._provisional.turned(command, carried.turned, carried.old_value, now)
+        boundary.answers.append(answer_applied(command, carried, batch_id, now))
+        boundary.events.append(carried.event)
+        if carried.stop:
+            self.stop_requested.set()
+
+    def _change(self, command: Command, batch_id: int) -> Carried:
+        """Change what a command is about. Raises what refuses it; nothing is changed then."""
+        boundary = self._boundary
         carried = carry_out(command, self._now, self.job, self._in_batch)
         settings, registry = carried.after.settings, carried.after.registry
         found = Recorded()
@@ -289,10 +318,7 @@ class Loop:
         if carried.query or carried.turned is not None:
             self._await(self._units.waits)
         self._frame = self._framed()
-        boundary.answers.append(answer_applied(command, carried, batch_id, time.time()))
-        boundary.events.append(carried.event)
-        if carried.stop:
-            self.stop_requested.set()
+        return carried
 
     def _await(self, why: str) -> None:
         """Hold the run for what a unit waits for (why), or no more ('')."""
