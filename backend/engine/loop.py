@@ -6,10 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from backend.engine import recorder
+from backend.engine.boundary import Boundary, refusal
 from backend.engine.control import (
     Carried,
     Controlled,
@@ -35,12 +36,10 @@ from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, InputResult
 from backend.systems.contract import Recorded, Refused, ShowsDecisions, SystemUnit
 from storage.resume import LastState
-from storage.texts import storable
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
     Command,
-    CommandAnswer,
     Entity,
     Event,
     Run,
@@ -50,21 +49,9 @@ from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
 
-#: Answers to commands are cut to so many characters.
-LONGEST_ANSWER: Final = 1000
 HEARTBEAT_S: Final = 2.0
 #: Old samples are rolled up this often.
 TIDY_S: Final = 60.0
-
-
-@dataclass
-class _Boundary:
-    """What a batch boundary brought, to be recorded with the batch that follows it."""
-
-    recorded: Recorded = field(default_factory=Recorded)
-    answers: list[CommandAnswer] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    turned: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Loop:
@@ -96,7 +83,7 @@ class Loop:
         first, settings = self._units.start(queries, settings, last, self._next_batch)
         check_scopes(job, settings)
         self._now = Controlled(settings, queries)
-        self._boundary = _Boundary(first)
+        self._boundary = Boundary(first)
         self._provisional = ProvisionalTurns()
         self._ledger = EntityLedger()
         self._frame = self._framed()
@@ -210,7 +197,7 @@ class Loop:
                 written = time.perf_counter()
                 self.writer.write_batch(record)
                 self._commit_ms = (time.perf_counter() - written) * 1e3
-                self._boundary = _Boundary()
+                self._boundary = Boundary()
                 self._recorded_batch = result.batch_id
                 self._next_batch = result.batch_id + 1
                 for line in self.aside.lines(result.inputs):
@@ -266,7 +253,7 @@ class Loop:
             except Exception as error:  # one request may never end the run
                 if isinstance(error, BrokeOff):
                     self._boundary.recorded = self._boundary.recorded.then(error.recorded)
-                reason = _refusal(command, error)
+                reason = refusal(command, error)
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
         for turn in self._provisional.due(self._now.settings, time.time()):
             self._take_back(turn, batch_id)
@@ -276,7 +263,7 @@ class Loop:
         try:
             event = self._change(turn, batch_id).event
         except Exception as error:  # as of a request
-            log.error("turn %d is not taken back: %s", turn.id, _refusal(turn, error))
+            log.error("turn %d is not taken back: %s", turn.id, refusal(turn, error))
             return
         ref = {**event.ref, "taken_back": True}
         self._boundary.events.append(replace(event, severity="warning", ref=ref))
@@ -370,7 +357,7 @@ class Loop:
             inputs=tuple(recorder.input_row(n, one) for n, one in (inputs or {}).items()),
         )
         self.writer.write_batch(record)
-        self._boundary = _Boundary()
+        self._boundary = Boundary()
 
     def _record(self, row: Batch, decided: Recorded, batch: int) -> BatchRecord:
         """What every record has: what the boundary brought, and what changed."""
@@ -409,14 +396,3 @@ class Loop:
         paused = self._now.registry.paused
         frame = self._ledger.changes(self._frame, batch)
         return (*frame, *self._units.entity_changes(paused, batch))
-
-
-def _refusal(command: Command, error: Exception) -> str:
-    """Why a command is not carried out, in words the store can keep."""
-    if isinstance(error, Refused):
-        return str(error)
-    if isinstance(error, BrokeOff) and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    log.error("command %d (%s) broke off", command.id, command.kind, exc_info=error)
-    reason = f"the engine could not carry it out: {type(error).__name__}: {error}"
-    return storable(reason)[:LONGEST_ANSWER]
