@@ -244,7 +244,7 @@ def probe_tuned(
     elements: Ints,
 ) -> tuple[int, int]:
     """join_kernel.probe for a join that is tuned."""
-    n_out = 0
+    n_out = np.int64(0)
     for i in range(begin, len(ports)):
         port, seq, before = ports[i], seqs[i], n_out
         does = GOES if w.state[LEVEL] >= 0 else begin_element(p, w, port, seq)
