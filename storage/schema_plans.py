@@ -173,7 +173,7 @@ class KnobRow(Base):
     )
     batch: Mapped[int] = mapped_column(BigInteger, comment="first batch the value applied to")
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
-    kind: Mapped[str] = mapped_column(Text, comment="float, int, choice or bool")
+    kind: Mapped[str] = mapped_column(Text, comment="float, int, choice, bool or text")
     value: Mapped[Any] = mapped_column(JsonText, comment="JSON: the value, in the unit given")
     default: Mapped[Any] = mapped_column(JsonText, comment="JSON: the default, in the unit given")
     unit: Mapped[str] = mapped_column(Text, comment="unit of the value; '' = a plain number")

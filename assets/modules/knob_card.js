@@ -170,6 +170,7 @@ function box({ knob, text, value, off, change, label }) {
       h("input", { type: "checkbox", checked: text === "true", disabled: off, "aria-label": label, onChange: (event) => change(event.target.checked) }),
       text === "true" ? "on" : "off"
     );
+  if (knob.kind === "text") return h("input", { type: "text", className: "pw-input pw-knob-text", value: text, disabled: off, "aria-label": label, spellCheck: false, maxLength: 2000, onChange: (event) => change(event.target.value) });
   return knobNumber(knob, text, value ?? knob.value, change, label, off);
 }
 
@@ -177,8 +178,8 @@ const foot = (knob) =>
   h(
     "p",
     { className: "pw-knob-foot" },
-    h("span", null, `${knob.kind === "choice" || knob.kind === "bool" ? "one of" : "range"} ${knobRange(knob)}`),
-    h("span", null, `default ${knob.kind === "bool" ? (knob.default ? "on" : "off") : knobText(knob.default)}`),
+    h("span", null, `${knob.kind === "choice" || knob.kind === "bool" ? "one of" : knob.kind === "text" ? "" : "range"} ${knobRange(knob)}`),
+    h("span", null, `default ${knob.kind === "bool" ? (knob.default ? "on" : "off") : knobText(knob.default) || "none"}`),
     knob.scale === "log" && h("span", null, "log scale")
   );
 

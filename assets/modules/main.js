@@ -13,6 +13,7 @@ import "./figure_range.js";
 import "./keys.js";
 import { KnobCard } from "./knob_card.js";
 import { latencies } from "./live.js";
+import { CacheMarket } from "./market.js";
 import { fromLocation, go, known, shownBatch } from "./moment.js";
 import { decisionsFilter, decisionsShow } from "./page_decisions.js";
 import { panelKey } from "./page_keys.js";
@@ -33,7 +34,7 @@ import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
-  ...{ DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
+  ...{ CacheMarket, DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
   ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
 });
 window.dash_clientside.planwatch = {

@@ -90,12 +90,8 @@ class Resolver:
             n_columns = len(found) + sum(len(source.fields) for source in sources)
             if n_columns > MAX_COLUMNS:
                 refuse(f"more than {MAX_COLUMNS} columns", item.at, self._text)
-            for source in sources:
-                columns = (
-                    nodes.Column(item.at, scope.source(source), field.name, field.type)
-                    for field in source.fields
-                )
-                found += [logical.Output(column, column.name) for column in columns]
+            columns = scope.columns(sources, item.at)
+            found += [logical.Output(column, column.name) for column in columns]
         return tuple(found)
 
     def _aggregate(

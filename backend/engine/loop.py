@@ -235,11 +235,12 @@ class Loop:
             found, settings = self._units.requeried(
                 carried.query, registry, before, settings, title, batch_id
             )
-            boundary.turned += _new_knobs(self._now, Controlled(settings, registry))
         if carried.turned is not None:
             scope, before_turn = carried.turned[0], self._now.settings
             found = self._units.turned(scope, settings, before_turn, batch_id)
             boundary.turned.append(carried.turned)
+        settings = self._units.with_parts(settings)
+        boundary.turned += _new_knobs(self._now, Controlled(settings, registry))
         boundary.recorded = boundary.recorded.then(found)
         self._now = Controlled(settings, registry)
         boundary.answers.append(answer_applied(command, carried, batch_id, time.time()))

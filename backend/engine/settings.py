@@ -92,10 +92,15 @@ def inputs_taken_up(
         return settings
     return ScopedSettings(
         {
-            scope: taken_up(found, (k for k in last.knobs if k.scope == scope), asked)
+            scope: taken_up(found, knobs_of(last, scope), asked)
             for scope, found in settings.scopes.items()
         }
     )
+
+
+def knobs_of(last: LastState, scope: str) -> tuple[Knob, ...]:
+    """The knobs of a scope as a killed run left them."""
+    return tuple(knob for knob in last.knobs if knob.scope == scope)
 
 
 def check_scopes(job: RunJob, settings: ScopedSettings) -> None:

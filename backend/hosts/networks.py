@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from backend.hosts.contract import InputSource
 from backend.hosts.publish import FolderSink
-from backend.operators.contract import InputResult, UnitResult
+from backend.operators.contract import InputResult
 from backend.operators.network.arrow import answer_schema
 from backend.operators.network.homes import ShardHome
 from backend.operators.network.input_manager import Arrived
@@ -25,7 +25,7 @@ from backend.operators.network.shard import (
     query_folder,
     run_shard,
 )
-from backend.operators.network.shard_reports import ShardReport, merged_network
+from backend.operators.network.shard_reports import MergedShards, ShardReport, merged_shards
 from backend.operators.reports import MISFITS_SHOWN, Merged
 from backend.operators.task import Arrivals, TaskJob, typed, unfit
 from backend.workloads.spec import SinkSpec
@@ -90,18 +90,6 @@ class Gathered:
         return run_shard(task, shard, home, arrived, self.ended(task.ended))
 
 
-@dataclass(frozen=True)
-class MergedShards:
-    """What the shards of a unit did. parts: query -> files to publish; late_parts: stream -> files
-    of late tuples; slowest: streams that time waits for."""
-
-    result: UnitResult
-    parts: Mapping[str, tuple[str, ...]]
-    late_parts: Mapping[str, tuple[str, ...]]
-    slowest: frozenset[str]
-    ended: frozenset[str]
-
-
 class Networks:
     """The networks of a run. inputs: of the run; sink: its path is the run's own folder; places:
     where state is kept, None: in memory. pack: pickles their jobs for that."""
@@ -136,13 +124,13 @@ class Networks:
         return self._jobs[version]
 
     def _versioned(self, unit: str, asked: NetworkJob) -> tuple[NetworkJob, str]:
-        """The job, knowing how long its streams are, and what tells it from others."""
+        """The job, knowing how long its streams are by now, and what tells it from others."""
         known = self._known.get(unit)
-        if known is not None and known[0] is asked:
-            return known[1], known[2]
         streams = {
             name: replace(time, n_tuples=self._length(name)) for name, time in asked.streams.items()
         }
+        if known is not None and known[0] is asked and known[1].streams == streams:
+            return known[1], known[2]
         job = replace(asked, streams=streams)
         lasting = _lasting(job)
         if known is not None and lasting == _lasting(known[1]):
@@ -164,7 +152,7 @@ class Networks:
         by_unit: dict[str, list[ShardReport]] = {}
         for one in sorted(told, key=lambda one: one.shard):
             by_unit.setdefault(one.unit, []).append(one)
-        return {unit: _merged(reports) for unit, reports in by_unit.items()}
+        return {unit: merged_shards(reports) for unit, reports in by_unit.items()}
 
     def publish(self, job: HostJob, found: Mapping[str, MergedShards]) -> None:
         """Put the files of answers into place, once and for all."""
@@ -174,6 +162,11 @@ class Networks:
             for query in task.job.plan.answers:
                 sink = self._sink_of(task, query)
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
+
+    @property
+    def sinks(self) -> Collection[FolderSink]:
+        """Of the answers that were published."""
+        return self._sinks.values()
 
     def _sink_of(self, task: NetworkTask, query: str) -> FolderSink:
         schema = answer_schema(answer_fields(task.job.plan, query))
@@ -231,15 +224,3 @@ def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
 def _lasting(job: NetworkJob) -> NetworkJob:
     """What decides what comes out, and is kept to bring back state."""
     return replace(job, schedule=Schedule(), joins={})
-
-
-def _merged(reports: Sequence[ShardReport]) -> MergedShards:
-    report = merged_network([one.network for one in reports])
-    parts: dict[str, tuple[str, ...]] = {}
-    for one in reports:
-        for query, names in one.parts.items():
-            parts[query] = (*parts.get(query, ()), *names)
-    first = reports[0]
-    matched = {query: n for query, n in report.answers.items() if n}
-    result = UnitResult(first.n_tuples, sum(matched.values()), matched, report)
-    return MergedShards(result, parts, first.late_parts, first.slowest, first.ended)

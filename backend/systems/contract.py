@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -167,6 +167,17 @@ class SystemUnit(Protocol):
 
     def observe(self) -> Observation:
         """Samples of the last batch and matrices of the last decision, unless they were given."""
+
+
+@runtime_checkable
+class HasParts(Protocol):
+    """A unit some of whose entities have knobs of their own."""
+
+    def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
+        """Those entities, by id, with their knobs."""
+
+    def part_turned(self, part: str, settings: KnobSettings) -> None:
+        """Other values of the knobs of one of them are in force."""
 
 
 class System(Protocol):

@@ -87,10 +87,13 @@ class CommandShell(cmd.Cmd):
                 self._say("\n".join(tree(plans[-1]["graph"])))
 
     def do_knobs(self, rest: str) -> None:
-        """knobs: their values, ranges and meaning"""
+        """knobs [WORD]: values, ranges and meaning; of queues only those with the word"""
+        word = rest.strip()
+        queues = {one["id"] for one in self._get("entities") if one["kind"] == "queue"}
         rows = [
             {**knob, "range": ", ".join(knob["choices"]) or f"{knob['low']} .. {knob['high']}"}
             for knob in self._get("knobs")
+            if (word in f"{knob['scope']}/{knob['name']}" if word else knob["scope"] not in queues)
         ]
         self._table(rows, ("scope", "name", "value", "unit", "range", "help"))
 

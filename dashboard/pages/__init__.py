@@ -59,6 +59,15 @@ DECISIONS: Final = Page(
     nothing="Nothing was evaluated yet: the first check comes after λ tuples.",
     columns="pw-decisions",
 )
+MEMORY: Final = Page(
+    path="/memory",
+    title="Memory",
+    label="Memory",
+    icon="M5 7h14v10H5zM9 11h6v2H9zM8 3v4M12 3v4M16 3v4M8 17v4M12 17v4M16 17v4",
+    key="y",
+    missing=_START.format("memory appears"),
+    steady=True,
+)
 KNOBS: Final = Page(
     path="/knobs",
     title="Knobs",
@@ -85,6 +94,7 @@ PAGES: Final[tuple[Page, ...]] = (
     TIMELINE,
     MONITOR,
     DECISIONS,
+    MEMORY,
     KNOBS,
     RESULTS,
 )

@@ -46,8 +46,15 @@ def inspector_key(services: Services, context: Context) -> str:
         plan.version if plan else 0,
         newest[0].decision.seq if newest else 0,
         sorted(knob.name for knob in _knobs(reader, context)),
+        _facts(reader, context),
     )
     return repr(parts)
+
+
+def _facts(reader: Reader, context: Context) -> Any:
+    """The static properties of the pinned entity: a capacity that was set, say."""
+    found = Book(reader.entities(context.run_id, context.batch)).get(node_of(context))
+    return None if found is None else found.properties
 
 
 def draw_inspector(services: Services, context: Context) -> list[Component]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import UNKNOWN
@@ -69,6 +69,19 @@ def group_knobs(
             titles.get(scope, scope),
         )
         for scope, entity in ordered
+    ]
+
+
+def on_page(
+    knobs: Iterable[Knob], units: Container[str], entities: Mapping[str, Entity]
+) -> list[Knob]:
+    """The engine's knobs, those of units and of inputs; those of single queues stand with them."""
+    return [
+        knob
+        for knob in knobs
+        if not knob.scope
+        or knob.scope in units
+        or (knob.scope in entities and entities[knob.scope].role == "source")
     ]
 
 

@@ -231,7 +231,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A knob and its value in force. kind: float | int | choice | bool; scale: linear | log.
+    """A knob and its value in force. kind: float | int | choice | bool | text; scale: linear | log.
 
     version: the settings version that set this value; batch: first batch it applied to.
     scope: the unit or input whose knob it is, '' for the engine's.

@@ -215,7 +215,7 @@ def test_a_queue_is_pinned_and_knobs_are_turned_beside_it(
     page.keyboard.press("Enter")
     inspector = page.locator("#plan-inspector")
     expect(inspector.get_by_role("row", name="Queue peak")).to_be_visible()
-    expect(inspector.get_by_role("region", name="Knob queue_capacity")).to_be_visible()
+    expect(inspector.get_by_role("region", name="Knob capacity")).to_be_visible()
     expect(pill).to_have_attribute("aria-pressed", "true")
 
 

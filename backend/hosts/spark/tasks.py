@@ -144,6 +144,8 @@ class _Taking:
                 continue
             if name.endswith(END):
                 self._end(input)
+                if is_own:
+                    self._task.end(input, _first(name))
                 continue
             try:
                 waiting.append((_first(name), _read(self._rows.spool / name)))

@@ -202,10 +202,22 @@ def like(subject: Evaluate, pattern: Evaluate, strings: Strings) -> Evaluate:
 
 
 def _regular(pattern: str) -> re.Pattern[str]:
-    """% stands for any text, _ for one character, a backslash before these for themselves."""
-    parts = {"%": ".*", "_": "."}
-    found = (parts.get(part) or re.escape(part[-1]) for part in _LIKE.findall(pattern))
-    return re.compile("".join(found), re.DOTALL)
+    """% stands for any text, _ for one character, a backslash before these for themselves.
+
+    What stands between two % is taken where it is found first, for good: another place could only
+    leave less of the text to the rest. So time grows with text times pattern.
+    """
+    pieces = [""]
+    for part in _LIKE.findall(pattern):
+        if part == "%":
+            pieces.append("")
+        else:
+            pieces[-1] += "." if part == "_" else re.escape(part[-1])
+    first, *rest = pieces
+    if rest:
+        *middle, last = rest
+        first += "".join(f"(?>.*?{piece})" for piece in middle) + ".*" + last
+    return re.compile(first, re.DOTALL)
 
 
 def called(

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from backend.operators.network.arena import Arena
 from backend.operators.network.input_manager import InputState
 from backend.operators.network.job import NetworkJob
-from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import MemoryRegions, Regions
 
 #: Batches after which a shard's state is written out whole.
@@ -20,7 +20,7 @@ IMAGE_EVERY: Final = 32
 IMAGE_TUPLES: Final = 200_000
 
 #: Has what went into a network in a batch go through it again: state, version it is of, segment.
-Replay: TypeAlias = Callable[[Regions, str, Segment], None]
+Replay: TypeAlias = Callable[[Regions, str, RedoSegment], None]
 
 
 class StateLost(Exception):
@@ -43,7 +43,7 @@ class Done:
     """What a batch did to the state. inputs: the input manager's after it; n_tuples: held by the
     operators."""
 
-    segment: Segment
+    segment: RedoSegment
     inputs: InputState
     n_tuples: int
 
@@ -187,5 +187,5 @@ class DurableShard:
         return version
 
 
-def _n_rows(segment: Segment) -> int:
+def _n_rows(segment: RedoSegment) -> int:
     return sum(map(len, segment.released.rows.values()))

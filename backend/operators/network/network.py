@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backend.operators.network.blocks import NEVER, Block, concat, empty
+from backend.operators.network.blocks import FOREVER, NEVER, Block, concat, empty
 from backend.operators.network.contract import (
     NetworkOperator,
     ProfiledOperator,
@@ -123,10 +123,11 @@ class Network:
                 self._owed = 0.0
                 return
             if self._has_limits:
-                ready = [one for one in ready if not self._at[one.place].exit.is_full] or ready[-1:]
+                ready = [one for one in ready if self._at[one.place].exit.room] or ready[-1:]
             self._last = choose(self._schedule.policy, ready, self._slopes, self._last).place
             chosen = self._at[self._last]
-            n_taken = chosen.run(self._schedule.block_tuples)
+            room = chosen.exit.room or FOREVER
+            n_taken = chosen.run(min(self._schedule.block_tuples, room))
             work -= n_taken * self._schedule.costs.get(chosen.id, 1.0)
             yield chosen.id
         self._owed = work
@@ -148,9 +149,9 @@ class _Exit:
         self.n_out = 0
 
     @property
-    def is_full(self) -> bool:
-        """A queue holds what it may: who fills it waits."""
-        return any(queue.is_full for queue in self.queues)
+    def room(self) -> int:
+        """Elements that all its queues may take in; without any, who fills them waits."""
+        return min((queue.room for queue in self.queues), default=FOREVER)
 
     def put(self, block: Block, heartbeat: int) -> None:
         """Elements, and what holds for those after them."""

@@ -43,7 +43,7 @@ Pack: TypeAlias = Callable[[Any], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class RedoSegment:
     """What went into a network in a batch. version: of the job that ran. is_first: the network was
     new in it."""
 
@@ -73,7 +73,7 @@ class RedoLog:
             self._jobs[version] = pickle.loads(self._read(f"jobs/{version}"))
         return self._jobs[version]
 
-    def write_segment(self, batch: int, segment: Segment) -> int:
+    def write_segment(self, batch: int, segment: RedoSegment) -> int:
         """Bytes written."""
         released = segment.released
         facts = {
@@ -90,11 +90,11 @@ class RedoLog:
         """Whether the segment of a batch is there."""
         return self._exists(f"segments/{_number(batch)}")
 
-    def segment(self, batch: int) -> Segment:
+    def segment(self, batch: int) -> RedoSegment:
         """Raises FileNotFoundError."""
         facts, rows = self._read_rows(f"segments/{_number(batch)}")
         version, is_first = facts.pop("version"), facts.pop("is_first")
-        return Segment(version, Released(rows=rows, **facts), is_first)
+        return RedoSegment(version, Released(rows=rows, **facts), is_first)
 
     def write_inputs(self, batch: int, state: InputState) -> int:
         """Bytes written. What is not needed any more goes."""

@@ -33,7 +33,7 @@ from backend.operators.network.plan import (
     StreamInput,
     ToStreamOp,
 )
-from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import Regions
 from backend.operators.network.reports import AnswerElement, NetworkReport
 from backend.operators.network.shard_reports import RECENT_ELEMENTS, ShardReport
@@ -115,7 +115,7 @@ def run_shard(
             return task.job
         return home.job(version) if version else None
 
-    def replay(regions: Regions, version: str, segment: Segment) -> None:
+    def replay(regions: Regions, version: str, segment: RedoSegment) -> None:
         before, job = job_of(version), job_of(segment.version)
         assert job is not None
         _forget_gone(regions, None if before is None else before.plan, job.plan)
@@ -129,17 +129,19 @@ def run_shard(
                 f"out for {before.n_shards}; begin another run for another number"
             )
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
-        moved = advance(task.job, state.inputs, arrived, ended, task.ended)
+        moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
         played = player.answered(moved.released)
         parts = _write(task, shard, played, player.strings)
         report = _told(played, player.strings, player.plan, state, moved)
-        segment = Segment(task.version, _read_alone(task.job, moved.released), state.how == "new")
+        segment = RedoSegment(
+            task.version, _read_alone(task.job, moved.released), state.how == "new"
+        )
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
         report = replace(report, log_bytes=n_bytes)
         player.strings.keep()
-        return _report(task, shard, report, parts, moved, arrived, frozenset(ended))
+        return _report(task, shard, report, parts, moved, arrived)
 
 
 class _Played(NamedTuple):
@@ -351,7 +353,6 @@ def _report(
     parts: Mapping[str, tuple[str, ...]],
     moved: Advance,
     arrived: Mapping[str, Sequence[Arrived]],
-    ended: frozenset[str],
 ) -> ShardReport:
     """What all shards know alike is told by shard 0."""
     if shard:
@@ -368,7 +369,6 @@ def _report(
         {name: _keep_aside(task, name, found) for name, found in kept.items()},
         n_tuples - sum(map(len, moved.late.values())),
         moved.slowest,
-        ended,
     )
 
 

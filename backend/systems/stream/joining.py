@@ -19,6 +19,8 @@ Down: TypeAlias = Callable[[OperatorTree, tuple[Node, ...]], OperatorTree]
 #: Attributes with equal values, by place among all columns, ascending.
 _Class: TypeAlias = tuple[int, ...]
 _NOWHERE: Final = Token("NAME", "")
+#: Conditions that follow from others save work below a join; so many are looked for.
+_MOST_IMPLIED: Final = 1000
 #: Classes of equal attributes that a join knows by the bits of a word.
 MOST_CLASSES: Final = 62
 
@@ -116,15 +118,19 @@ class _Columns:
 def _implied(
     conditions: Iterable[Node], classes: Iterable[_Class], columns: _Columns
 ) -> list[Node]:
-    """Conditions on an attribute, said of those that are equal to it; calls are not repeated."""
+    """Conditions on an attribute, said of those that are equal to it, while they are not too many;
+    calls are not repeated."""
     equals: dict[int, _Class] = {place: one for one in classes for place in one}
-    found = []
+    found: list[Node] = []
     for condition in conditions:
         places = places_in(condition)
         if len(places) != 1 or any(isinstance(e, Call) for e in expressions_in(condition)):
             continue
         (place,) = places
-        found += [moved(condition, {place: p}) for p in equals.get(place, ()) if p != place]
+        others = [other for other in equals.get(place, ()) if other != place]
+        if len(found) + len(others) > _MOST_IMPLIED:
+            break
+        found += [moved(condition, {place: other}) for other in others]
     return found
 
 

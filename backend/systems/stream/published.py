@@ -12,7 +12,7 @@ from backend.operators.network.plan import JoinOp
 from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.chaining import Chaining
-from backend.systems.stream.chains import Step, progress
+from backend.systems.stream.chains import Paths, progress
 from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout
 from storage.vocabulary.records import Matrix, Sample
@@ -168,8 +168,8 @@ def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: 
 
 def curve_matrix(layout: NetworkLayout, report: NetworkReport) -> Matrix:
     """How many elements each queue held at the instants of a batch; None where nobody looked."""
-    ranked = sorted(report.queues, key=lambda id: -report.queues[id].high)[:MOST_CURVES]
-    shown = [id for id in report.queues if id in set(ranked) and report.queues[id].high]
+    ranked = set(sorted(report.queues, key=lambda id: -report.queues[id].high)[:MOST_CURVES])
+    shown = [id for id in report.queues if id in ranked and report.queues[id].high]
     curves = [report.queues[id] for id in shown]
     times = sorted({int(time) for curve in curves for time in curve.times})
     values: list[list[Any]] = []
@@ -189,9 +189,7 @@ def curve_matrix(layout: NetworkLayout, report: NetworkReport) -> Matrix:
     )
 
 
-def progress_matrix(
-    layout: NetworkLayout, steps: tuple[tuple[Step, ...], ...], chaining: Chaining
-) -> Matrix:
+def progress_matrix(layout: NetworkLayout, steps: Paths, chaining: Chaining) -> Matrix:
     """The progress chart of each path: time spent and what is left behind each operator."""
     rows, values = [], []
     for number, path in enumerate(steps):

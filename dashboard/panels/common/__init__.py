@@ -12,6 +12,7 @@ from dashboard.panels.common import (
     monitor,
     results,
     runs,
+    takes,
     timeline,
 )
 from dashboard.panels.contract import Panel
@@ -26,3 +27,5 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     *knobs.PANELS,
     *results.PANELS,
 )
+#: Below what systems show.
+LAST: Final[tuple[Panel[Any], ...]] = (takes.PANEL,)

@@ -19,7 +19,7 @@ from dashboard.panels import knob_cards
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.services import Services
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs
+from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs, on_page
 from storage.reader import Reader
 
 _MOST_COMMANDS: Final = 500
@@ -29,9 +29,9 @@ def groups(context: Context, services: Services) -> list[Component]:
     """A heading and the cards of every group of knobs."""
     reader = services.reader
     run, at = context.run_id, context.batch
-    knobs = reader.knobs(run, at)
     book = Book(reader.entities(run, at))
     titles = {unit.id: unit.title for unit in reader.units(run, at)}
+    knobs = on_page(reader.knobs(run, at), titles, book)
     locked = knob_cards.is_locked(services, context)
     several = len({knob.scope for knob in knobs}) > 1
     found: list[Component] = [

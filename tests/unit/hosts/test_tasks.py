@@ -25,7 +25,7 @@ from backend.operators.network.plan import (
 )
 from backend.operators.network.shard import NetworkTask, Places
 from backend.operators.network.shard_reports import ShardReport
-from backend.operators.reports import TaskReport
+from backend.operators.reports import TaskReport, merged
 from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.contract import CORRUPT
 from backend.workloads.replay import Feeder
@@ -160,6 +160,20 @@ def test_a_marked_end_ends_a_stream_unless_tuples_follow(
 
     assert heartbeat(f"{tag_of('A')}000000000063.end") == 40
     assert heartbeat(f"{tag_of('B b')}000000000040.end") == 95
+
+
+@pytest.mark.parametrize(("end", "ended"), [(100, True), (63, False)])
+def test_an_end_is_told_where_no_network_reads_the_stream(
+    rows: RowSource, end: int, ended: bool
+) -> None:
+    """Its mark and the last tuples may come to several tasks; tuples may follow it."""
+    mark = rows.spool / f"{tag_of('A')}{end:012d}.end"
+    mark.write_text("end")
+    found = [path for path in paths(rows) if not path.endswith(mark.name)]
+    reports = [told(rows, found), told(rows, [f"file:{mark}"])]
+    assert merged(reports, "A", A, None, {}).ended == ended
+    assert not merged(reports[:1], "A", A, None, {}).ended
+    assert not merged(reports, "B b", B, None, {}).ended
 
 
 def test_shards_take_tuples_of_native_sources_in_their_order(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from backend.cql import nodes
 from backend.model.functions import Function, Functions, Parameter
@@ -98,6 +99,20 @@ def test_nan_compares_like_null(op: str) -> None:
     assert evaluated(nodes.Compare(HERE, op, zero, nan), rows) == [None, None]
     assert evaluated(nodes.IsNull(HERE, nan, False), rows) == [True, True]
     assert evaluated(nodes.IsNull(HERE, zero, True), rows) == [True, False]
+
+
+@settings(deadline=None)
+@given(st.text("ab\\%\n", max_size=8), st.text("ab\\%_", max_size=8))
+def test_a_pattern_matches_as_its_characters_say(text: str, pattern: str) -> None:
+    node = nodes.Like(HERE, at("s"), at("t"), False)
+    known: dict[nodes.Node, Any] = {at("s"): text, at("t"): pattern}
+    assert evaluated(node, [row(s=text, t=pattern)]) == [value_of(node, known.__getitem__)]
+
+
+@pytest.mark.timeout(20)
+def test_a_pattern_of_many_parts_does_not_try_all_places_of_each() -> None:
+    node = nodes.Like(HERE, at("s"), nodes.Literal(HERE, "%a" * 30 + "%b"), False)
+    assert evaluated(node, [row(s="a" * 300), row(s="a" * 300 + "b")]) == [False, True]
 
 
 def test_a_date_compares_as_the_beginning_of_its_day() -> None:

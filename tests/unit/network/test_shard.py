@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from lark import Token
 
-from backend.hosts.networks import MergedShards, rooms
+from backend.hosts.networks import rooms
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
 from backend.operators.network import homes
@@ -45,6 +45,7 @@ from backend.operators.network.shard import (
 )
 from backend.operators.network.shard_reports import (
     RECENT_ELEMENTS,
+    MergedShards,
     ShardReport,
     merged_network,
 )
@@ -197,7 +198,7 @@ def test_reports_of_shards_add_up() -> None:
 def test_streams_ahead_of_others_have_less_room() -> None:
     def unit(pending: dict[str, int], slowest: str) -> MergedShards:
         result = UnitResult(0, 0, {}, NetworkReport(pending=pending))
-        return MergedShards(result, {}, {}, frozenset([slowest]), frozenset())
+        return MergedShards(result, {}, {}, frozenset([slowest]))
 
     one = unit({"S": 5_000, "T": 30_000, "U": 10}, "U")
     other = unit({"S": 12_000, "V": 1}, "V")

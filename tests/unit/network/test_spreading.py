@@ -18,6 +18,8 @@ EQUAL = "Tuples with equal values of {} go to one shard."
         ("Select max(a) From S [Range 5] Group By b + 1", "One shard: an aggregate has tuples of "),
         ("Select max(a) From S [Range 5]", "One shard: an aggregate of all tuples is one group."),
         ("Select S.a From S, T Where S.a = T.a", EQUAL.format("S.a = T.a")),
+        ("Select S.b From S, T Where S.a = T.a", "One shard: equal tuples of the answer could"),
+        ("Select Istream(S.b) From S, T Where S.a = T.a", EQUAL.format("S.a = T.a")),
         ("Select S.b From S [Rows 3], T Where S.a = T.a", "One shard: equal tuples of the answer"),
         ("Select x.a From S x, S y Where x.a = y.b", EQUAL.format("S.a = S.b")),
         ("Select x.a From S x, T y Where x.a < y.a", "One shard: a join has no equal attributes."),
