@@ -93,7 +93,7 @@ def _follow(
 
 
 @inlined
-def _key(order: _Order, slot: int) -> int:
+def _key(order: _Order, slot: np.int64) -> int:
     word = order.words[(slot - 1) * order.width + 1]
     if order.kind == FLOAT:
         word ^= (word >> 63) & _BELOW_SIGN
@@ -103,7 +103,7 @@ def _key(order: _Order, slot: int) -> int:
 
 
 @kernel
-def _meld(heaps: _Heaps, order: _Order, one: int, other: int) -> int:
+def _meld(heaps: _Heaps, order: _Order, one: np.int64, other: np.int64) -> np.int64:
     """One heap of two, of which the first may be none; its top."""
     if one == 0:
         return other
@@ -119,7 +119,7 @@ def _meld(heaps: _Heaps, order: _Order, one: int, other: int) -> int:
 
 
 @kernel
-def _cut(heaps: _Heaps, order: _Order, top: int, slot: int) -> int:
+def _cut(heaps: _Heaps, order: _Order, top: np.int64, slot: np.int64) -> np.int64:
     """The heap without a value; its top, 0 for none."""
     rest = _pair_up(heaps, order, np.int64(heaps.child[slot - 1]))
     heaps.child[slot - 1] = 0
@@ -138,7 +138,7 @@ def _cut(heaps: _Heaps, order: _Order, top: int, slot: int) -> int:
 
 
 @kernel
-def _pair_up(heaps: _Heaps, order: _Order, first: int) -> int:
+def _pair_up(heaps: _Heaps, order: _Order, first: np.int64) -> np.int64:
     """One heap of a list of siblings: neighbours in pairs, then the pairs from the last on."""
     pairs = np.int64(0)
     while first != 0:

@@ -251,7 +251,7 @@ def probe(
     chosen, tally: room for a class, a step, an input. Returns the element it stopped at, for want
     of room in ``out``, and the number of results.
     """
-    n_out = np.int64(0)
+    n_out = 0
     for i in range(begin, len(ports)):
         port, seq, before = ports[i], seqs[i], n_out
         rows, base = words_at(inputs[port, ROWS]), (seq & inputs[port, MASK]) * inputs[port, WIDTH]
