@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from backend.hosts.contract import InputSource
+from backend.hosts.listening import Listener
 from backend.hosts.networks import HostJob, MergedShards, Networks, with_late
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import BatchPlan, BatchResult, InputResult, UnitResult
@@ -47,6 +48,8 @@ class Batches:
     ) -> None:
         self._inputs, self._spec = tuple(inputs), sink
         self.networks = Networks(inputs, sink, places, pack)
+        #: Runs the networks that read SysStream.
+        self.listener = Listener(Networks((), sink, places, pack))
         self._sinks = {
             one.name: FolderSink(
                 stream_folder(sink.path, one.name),
@@ -86,13 +89,14 @@ class Batches:
         for name, sink in self._sinks.items():
             if job.tasks.inputs[name].operators or found.inputs[name].parts:
                 sink.publish(job.tasks.batch_id, found.inputs[name].parts)
-        self.networks.publish(job, found.networks)
+        self.networks.publish(job.networks, found.networks)
 
     def close(self) -> None:
         """Leave no staging folders behind."""
         for sink in self._sinks.values():
             sink.close()
         self.networks.close()
+        self.listener.close()
 
 
 class Timings:
