@@ -132,6 +132,10 @@ def test_graphs_in_an_address_have_titles_and_name_queries() -> None:
         ("", ""),
     ]
     assert view.graphs[1].without == "@x|answer_value=the longest~@y|answer_value"
+    assert view.address == address(asked)
+    offered = {"u/query:x": {"matched_total": 1.0, "matched_tuples": 2.0, "answer_tuples": None}}
+    view = build_monitor(asked, True, book, offered, {})
+    assert view.choices == {"x · Matched": "u/query:x|matched_tuples"}
 
 
 def test_queues_that_hold_least_are_stacked_as_one() -> None:
