@@ -73,6 +73,14 @@ class NetworkLayout:
         """A queue, by ``queue_id``."""
         return entity_id(self.unit_id, "queue", id)
 
+    def queue_name(self, id: str) -> str:
+        """What people call a queue."""
+        for one in self.plan.operators:
+            for port, input in enumerate(one.inputs):
+                if queue_id(input, one.id, port) == id:
+                    return f"{self.names[input]} → {self.names[one.id]}"
+        raise KeyError(id)
+
     def answer(self, query: str) -> str:
         """What a query answers."""
         return entity_id(self.unit_id, "output", query)
