@@ -15,6 +15,7 @@ from backend.hosts.publish import FolderSink
 from backend.model.schema import Attribute
 from backend.operators.contract import InputResult
 from backend.operators.network.arrow import answer_schema
+from backend.operators.network.contract import Watch
 from backend.operators.network.homes import ShardHome
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, Schedule
@@ -84,10 +85,12 @@ class Gathered:
         again = {name for name, chunks in self.arrived.items() if chunks}
         return frozenset(self._ended | (set(before) - again))
 
-    def run(self, task: NetworkTask, shard: int, home: ShardHome) -> ShardReport:
-        """A shard's part of the batch."""
+    def run(
+        self, task: NetworkTask, shard: int, home: ShardHome, watch: Watch | None = None
+    ) -> ShardReport:
+        """A shard's part of the batch. watch: told of every scheduling decision."""
         arrived = {name: self.arrived[name] for name in task.job.streams}
-        return run_shard(task, shard, home, arrived, self.ended(task.ended))
+        return run_shard(task, shard, home, arrived, self.ended(task.ended), watch)
 
 
 class Networks:

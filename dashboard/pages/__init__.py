@@ -87,6 +87,15 @@ RESULTS: Final = Page(
     nothing="This run registered no query.",
     columns="pw-results",
 )
+SQL: Final = Page(
+    path="/sql",
+    title="SQL",
+    label="SQL",
+    icon="M4 6c0-4 16-4 16 0v12c0 4-16 4-16 0zM4 6c0 4 16 4 16 0M4 12c0 4 16 4 16 0",
+    key="q",
+    missing=_START.format("its records can be asked"),
+    steady=True,
+)
 PAGES: Final[tuple[Page, ...]] = (
     RUNS,
     plan.PAGE,
@@ -97,6 +106,7 @@ PAGES: Final[tuple[Page, ...]] = (
     MEMORY,
     KNOBS,
     RESULTS,
+    SQL,
 )
 
 __all__ = ["PAGES", "Page"]

@@ -126,7 +126,8 @@ class RedoLog:
             "has_begun": state.has_begun,
             "streams": streams,
         }
-        n_bytes = self._write_rows(f"inputs/{_number(batch)}", facts, state.pending)
+        pending = {name: timed for name, timed in state.pending.items() if len(timed)}
+        n_bytes = self._write_rows(f"inputs/{_number(batch)}", facts, pending)
         self._delete(f"inputs/{_number(batch - _INPUTS_KEPT)}")
         return n_bytes
 

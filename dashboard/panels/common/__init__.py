@@ -10,8 +10,10 @@ from dashboard.panels.common import (
     knobs,
     loops,
     monitor,
+    presets,
     results,
     runs,
+    sql,
     takes,
     timeline,
 )
@@ -25,7 +27,9 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     monitor.PANEL,
     *decisions.PANELS,
     *knobs.PANELS,
+    presets.PANEL,
     *results.PANELS,
+    sql.PANEL,
 )
 #: Below what systems show.
 LAST: Final[tuple[Panel[Any], ...]] = (takes.PANEL,)
