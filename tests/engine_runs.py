@@ -67,18 +67,19 @@ class EngineRun:
         systems: tuple[System, ...] = SYSTEMS,
         timestamps: Mapping[str, str] | None = None,
         stored: Mapping[str, StoredRelation] | None = None,
+        in_process: bool = False,
     ) -> None:
         self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
         functions, stored = functions or Functions(), stored or {}
-        times = timestamps or {}
         self.job = RunJob(
-            {n: InputJob(n, s, times.get(n, ""), rate=0.0) for n, s in schemas.items()},
+            {n: _input(n, schema, timestamps or {}) for n, schema in schemas.items()},
             read_all(texts, self.schemas, functions, stored),
             knobs={**QUICK, **(knobs or {})},
             functions=functions,
             relations=relations or {},
             systems=systems,
             stored=stored,
+            in_process=in_process,
         )
         self.writer = open_engine_writer(self.path)
         last = last_state(self.writer, WORKLOAD) if continues else None
@@ -90,8 +91,7 @@ class EngineRun:
         self._shards: dict[tuple[str, int], MemoryShard] = {}
         self._ended: tuple[str, ...] = ()
         self._failed: dict[str, str] = {}
-        self.commands = open_command_writer(self.path)
-        self.reader = open_reader(self.path)
+        self.commands, self.reader = open_command_writer(self.path), open_reader(self.path)
         self.batch_id = 0 if last is None or last.last_batch is None else last.last_batch + 1
 
     def _record(self, names: list[str]) -> Run:
@@ -173,6 +173,10 @@ class EngineRun:
         self.reader.close()
         self.commands.close()
         self.writer.close()
+
+
+def _input(name: str, schema: Schema, timestamps: Mapping[str, str]) -> InputJob:
+    return InputJob(name, schema, timestamps.get(name, ""), rate=0.0)
 
 
 def read_all(

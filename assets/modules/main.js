@@ -20,6 +20,7 @@ import { decisionsFilter, decisionsShow } from "./page_decisions.js";
 import { panelKey } from "./page_keys.js";
 import "./page_monitor.js";
 import "./page_results.js";
+import "./pace.js";
 import "./page_sql.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import { timelineClick } from "./page_timeline.js";

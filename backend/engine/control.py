@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from backend.cql import CqlError
 from backend.engine.dependencies import queries_read, readers
 from backend.engine.job import RunJob
+from backend.engine.pace import Pace
 from backend.engine.settings import ScopedSettings
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobRefused
@@ -31,6 +32,7 @@ class Controlled:
 
     settings: ScopedSettings
     registry: Registry
+    pace: Pace = field(default_factory=Pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Carried:
     keeps: int | None = None
 
 
-def carry_out(command: Command, now: Controlled, job: RunJob) -> Carried:
+def carry_out(command: Command, now: Controlled, job: RunJob, is_in_batch: bool = False) -> Carried:
     """The state after ``command``. Raises Refused; nothing is changed in place."""
     handlers: dict[str, Callable[[], Carried]] = {
         "knob": lambda: _turn_knob(command, now),
@@ -59,6 +61,9 @@ def carry_out(command: Command, now: Controlled, job: RunJob) -> Carried:
         "query_pause": lambda: _pause(command, now, True),
         "query_resume": lambda: _pause(command, now, False),
         "query_remove": lambda: _remove(command, now),
+        "hold": lambda: _paced(command, now, now.pace.hold(_why_held(command)), "the run is held"),
+        "go_on": lambda: _paced(command, now, now.pace.go_on(), "the run goes on"),
+        "step": lambda: _step(command, now, job, is_in_batch),
         "stop": lambda: Carried(now, _event(command, "run", "stop requested"), stop=True),
     }
     if command.kind not in handlers:
@@ -80,6 +85,21 @@ def answer_refused(command: Command, reason: str, time: float) -> CommandAnswer:
 def _event(command: Command, kind: EventKind, title: str) -> Event:
     by = f"by {command.actor}" + (f": {command.reason}" if command.reason else "")
     return Event(kind, title, by, ref={"command": command.id})
+
+
+def _paced(command: Command, now: Controlled, pace: Pace, title: str) -> Carried:
+    return Carried(replace(now, pace=pace), _event(command, "run", title))
+
+
+def _why_held(command: Command) -> str:
+    return f"by {command.actor}" + (f": {command.reason}" if command.reason else "")
+
+
+def _step(command: Command, now: Controlled, job: RunJob, is_in_batch: bool) -> Carried:
+    of = command.payload.get("of", "batch")
+    if of not in job.steps:
+        raise Refused(f"no step is one {of!r} here; it is one {' or one '.join(job.steps)}")
+    return _paced(command, now, now.pace.step(of, is_in_batch), f"a step of one {of}")
 
 
 def _turn_knob(command: Command, now: Controlled) -> Carried:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,10 +14,11 @@ from backend.hosts.contract import InputSource
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import InputResult
 from backend.operators.network.arrow import answer_schema
+from backend.operators.network.contract import Watch
 from backend.operators.network.homes import ShardHome
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, Schedule
-from backend.operators.network.redo_log import Pack
+from backend.operators.network.redo_log import Pack, RedoLog
 from backend.operators.network.shard import (
     NetworkTask,
     Places,
@@ -84,10 +85,12 @@ class Gathered:
         again = {name for name, chunks in self.arrived.items() if chunks}
         return frozenset(self._ended | (set(before) - again))
 
-    def run(self, task: NetworkTask, shard: int, home: ShardHome) -> ShardReport:
-        """A shard's part of the batch."""
+    def run(
+        self, task: NetworkTask, shard: int, home: ShardHome, watch: Watch | None = None
+    ) -> ShardReport:
+        """A shard's part of the batch. watch: told of every scheduling decision."""
         arrived = {name: self.arrived[name] for name in task.job.streams}
-        return run_shard(task, shard, home, arrived, self.ended(task.ended))
+        return run_shard(task, shard, home, arrived, self.ended(task.ended), watch)
 
 
 class Networks:
@@ -105,6 +108,7 @@ class Networks:
         self._lengths = {one.name: one.replay for one in inputs}
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
+        self._logs: dict[str, RedoLog] = {}
         self._sinks: dict[str, FolderSink] = {}
         #: Inputs that have given their last tuple.
         self.ended: frozenset[str] = frozenset()
@@ -136,12 +140,17 @@ class Networks:
         if known is not None and lasting == _lasting(known[1]):
             version = known[2]
         else:
-            version = hashlib.sha256(pickle.dumps(lasting, protocol=5)).hexdigest()[:16]
+            version = self._kept(unit, lasting)
             self._jobs[version] = lasting
-            if self.places is not None:
-                self.places.log_of(unit).keep_job(version, lasting, self._pack)
         self._known[unit] = (asked, job, version)
         return job, version
+
+    def _kept(self, unit: str, job: NetworkJob) -> str:
+        """What tells a job from others; it is kept where state outlives this process."""
+        if self.places is None:
+            return uuid.uuid4().hex
+        log = self._logs.setdefault(unit, self.places.log_of(unit))
+        return log.keep_job(job, self._pack)
 
     def _length(self, stream: str) -> int | None:
         replay = self._lengths.get(stream)

@@ -20,6 +20,13 @@ LONGEST_QUERY: Final = 8000
 LONGEST_TRIAL_S: Final = 86_400
 QUERY_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 REASON = Param("reason", "string", "Why, for the audit log.", default="", longest=LONGEST_REASON)
+STEPS: Final = ("batch", "decision")
+STEP_OF = Param(
+    "of",
+    "string",
+    "One batch, or one scheduling decision where a run is in one process.",
+    default="batch",
+)
 NAME = Param("name", "string", "Name of the query.", required=True)
 
 
@@ -137,6 +144,25 @@ def pause_query(call: ApiCall) -> Reply:
 def resume_query(call: ApiCall) -> Reply:
     """Request that a paused query goes on."""
     return _change_query(call, "query_resume", call.path["name"])
+
+
+def hold(call: ApiCall) -> Reply:
+    """Request that no further batch begins."""
+    return _request(call, find_live_run(call), "hold", {}, call.query["reason"])
+
+
+def go_on(call: ApiCall) -> Reply:
+    """Request that a held run goes on."""
+    return _request(call, find_live_run(call), "go_on", {}, call.query["reason"])
+
+
+def step(call: ApiCall) -> Reply:
+    """Request one step of a held run."""
+    run, of = find_live_run(call), call.query["of"]
+    if of not in STEPS:
+        message = f"of = {of[:40]!r} refused: allowed {' or '.join(STEPS)}."
+        raise ApiError(422, "bad_parameter", message, allowed=list(STEPS))
+    return _request(call, run, "step", {"of": of}, call.query["reason"])
 
 
 def _change_query(call: ApiCall, kind: str, name: str) -> Reply:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from dashboard.api import asking, changing, noting, reading, service
-from dashboard.api.changing import NAME, REASON, KnobRequest, QueryRequest
+from dashboard.api.changing import NAME, REASON, STEP_OF, KnobRequest, QueryRequest
 from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
 from dashboard.api.params import Param
@@ -281,4 +281,9 @@ _CHANGING = (
     _change("POST", f"{_QUERY}/pause", changing.pause_query, "Pause a query", (REASON,)),
     _change("POST", f"{_QUERY}/resume", changing.resume_query, "Resume a query", (REASON,)),
 )
-ROUTES: Final[tuple[Route, ...]] = (*_SERVICE, *_READING, *_NOTING, *_CHANGING)
+_PACING = (
+    _change("POST", "/hold", changing.hold, "Hold the run: no further batch", (REASON,)),
+    _change("POST", "/go-on", changing.go_on, "Have a held run go on", (REASON,)),
+    _change("POST", "/step", changing.step, "One step of a held run", (STEP_OF, REASON)),
+)
+ROUTES: Final[tuple[Route, ...]] = (*_SERVICE, *_READING, *_NOTING, *_CHANGING, *_PACING)

@@ -72,6 +72,7 @@ STATES: Final[Mapping[str, Tone]] = {
     "running": "ok",
     "working": "ok",
     "idle": "quiet",
+    "held": "warning",
     "stopped": "error",
     "ended": "quiet",
     "interrupted": "warning",

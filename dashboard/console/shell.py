@@ -145,6 +145,23 @@ class CommandShell(cmd.Cmd):
         body = {"knob": name, "value": _value(value), "reason": reason.strip()}
         self._change("POST", "commands", body=body | ({"scope": scope} if slash else {}))
 
+    def do_hold(self, rest: str) -> None:
+        """hold [REASON]: no further batch begins"""
+        self._change("POST", "hold", reason=rest.strip() or None)
+
+    def do_go(self, rest: str) -> None:
+        """go: a held run goes on"""
+        self._change("POST", "go-on")
+
+    def do_step(self, rest: str) -> None:
+        """step [decision]: one batch of a held run, or one scheduling decision"""
+        self._change("POST", "step", of=rest.strip() or "batch")
+
+    def do_speed(self, rest: str) -> None:
+        """speed FACTOR: replay streams so many times as fast as their rates"""
+        body = {"knob": "speed", "scope": "", "value": _value(self._one(rest, "speed FACTOR"))}
+        self._change("POST", "commands", body=body)
+
     def do_quit(self, rest: str) -> bool:
         """quit: leave"""
         return True
@@ -168,9 +185,9 @@ class CommandShell(cmd.Cmd):
         found: list[dict[str, Any]] = self._get("results", query=query or None)
         return found
 
-    def _change(self, method: str, *path: str, body: object = None) -> None:
+    def _change(self, method: str, *path: str, body: object = None, **query: object) -> None:
         """Ask, and wait for the engine's word."""
-        asked = self._client.change(method, "runs", self._id(), *path, body=body)
+        asked = self._client.change(method, "runs", self._id(), *path, body=body, **query)
         deadline = time.monotonic() + ANSWER_S
         while asked["state"] == "requested" and time.monotonic() < deadline:
             time.sleep(POLL_S)

@@ -17,7 +17,7 @@ _ENDINGS: Final = {
 
 class RunNumbers(NamedTuple):
     """Newest numbers of a run; None = not recorded. last_time: time of its newest record.
-    backlog: tuples waiting then. period_s: between two batches lately."""
+    backlog: tuples waiting then. period_s: between two batches lately. held: why none begins."""
 
     tuples_total: float | None = None
     matched_total: float | None = None
@@ -30,6 +30,7 @@ class RunNumbers(NamedTuple):
     last_time: float | None = None
     backlog: float | None = None
     period_s: float = 1.0
+    held: str = ""
 
 
 class RunLine(NamedTuple):
@@ -72,6 +73,7 @@ def numbers_of(
     n_switches: int | None,
     last: tuple[int, float] | None,
     period_s: float = 1.0,
+    held: str = "",
 ) -> RunNumbers:
     """The numbers from the newest values of `system`; last: (batch, time) of the newest record."""
     visits = latest.get("visits_window")
@@ -87,6 +89,7 @@ def numbers_of(
         last_time=last[1] if last else None,
         backlog=latest.get("backlog_tuples"),
         period_s=period_s,
+        held=held,
     )
 
 
@@ -148,7 +151,13 @@ def _standing(run: Run, numbers: RunNumbers, now: float) -> RunStanding:
     silent = now - (run.ended_at or beat)
     recorded = None if numbers.last_time is None else now - numbers.last_time
     return standing(
-        run.state, numbers.last_batch, recorded, silent, numbers.backlog, numbers.period_s
+        run.state,
+        numbers.last_batch,
+        recorded,
+        silent,
+        numbers.backlog,
+        numbers.period_s,
+        numbers.held,
     )
 
 

@@ -168,6 +168,10 @@ class RunHost:
                 return
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        while not self._loop.may_begin():
+            if self._is_stopped:
+                raise RunFailed("the run was stopped while it was held")  # the batch is not done
+            time.sleep(POLL_S)
         timings = Timings()
         plan = self._loop.begin_batch(batch_id)
         self._read = frozenset(name for one in plan.networks.values() for name in one.streams)
