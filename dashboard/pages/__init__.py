@@ -96,6 +96,15 @@ SQL: Final = Page(
     missing=_START.format("its records can be asked"),
     steady=True,
 )
+COMPARE: Final = Page(
+    path="/compare",
+    title="Compare",
+    label="Compare",
+    icon="M4 20V10h5v10M15 20V4h5v16M2 20h20",
+    key="c",
+    missing=_START.format("numbers appear"),
+    steady=True,
+)
 PAGES: Final[tuple[Page, ...]] = (
     RUNS,
     plan.PAGE,
@@ -106,6 +115,7 @@ PAGES: Final[tuple[Page, ...]] = (
     MEMORY,
     KNOBS,
     RESULTS,
+    COMPARE,
     SQL,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dashboard.panels.common import (
+    compare,
     decisions,
     inputs,
     knobs,
@@ -29,6 +30,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     *knobs.PANELS,
     presets.PANEL,
     *results.PANELS,
+    compare.PANEL,
     sql.PANEL,
 )
 #: Below what systems show.
