@@ -26,6 +26,9 @@ from storage.store import (
 _SPILL_BYTES: Final = 64 * 2**20
 _MOST_BUFFERED_BYTES: Final = 8 * 1024 * 1024
 _STOP_WITHIN_S: Final = 0.5
+#: Connections at once; one that asks for nothing is closed after IDLE_S.
+_MOST_CONNECTIONS: Final = 900
+IDLE_S: Final = 20
 #: Threads kept free for pages and the API while all streams are open.
 _SPARE_THREADS: Final = 8
 
@@ -50,6 +53,9 @@ class Server:
                 max_request_body_size=2 * LONGEST_BODY_BYTES,  # the application answers before
                 outbuf_high_watermark=_MOST_BUFFERED_BYTES,
                 outbuf_overflow=_SPILL_BYTES,
+                connection_limit=_MOST_CONNECTIONS,
+                channel_timeout=IDLE_S,
+                cleanup_interval=max(1, IDLE_S // 4),
                 clear_untrusted_proxy_headers=True,
             )
         except BaseException:

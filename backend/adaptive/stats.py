@@ -16,7 +16,7 @@ def quantile(confidence: float) -> float:
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
-_Z95: Final = quantile(0.95)
+Z95: Final = quantile(0.95)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +39,5 @@ def mean_of(values: NDArray[np.float64] | NDArray[np.intp]) -> Mean:
     if not n:
         return Mean(0.0, 0.0, 0.0, 0)
     mean = float(values.mean())
-    half = _Z95 * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    half = Z95 * float(values.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
     return Mean(mean, mean - half, mean + half, n)

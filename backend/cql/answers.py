@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
 from typing import Final, Literal, TypeAlias
 
 from backend.cql import nodes
@@ -20,11 +19,11 @@ from backend.cql.logical import (
     Window,
     children,
     conditions,
+    numbered,
     subqueries,
     walk,
 )
 from backend.cql.types import expressions_in
-from backend.model.schema import Attribute
 
 #: What elements of answers have beside their own columns.
 ELEMENT_COLUMNS: Final = ("tau", "sign")
@@ -57,16 +56,9 @@ def answers_a_stream(plan: Logical, implicit: Implicit = "unwindowed") -> bool:
 
 
 def answer_fields(plan: Logical) -> Fields:
-    """The columns of a query's answer, called as in its select list; a name that is taken (without
-    regard to case), also by the ``tau`` and ``sign`` of its elements, is numbered: a, a_2, a_3."""
-    taken = set(ELEMENT_COLUMNS)
-    found = []
-    for field in plan.fields:
-        names = (field.name if n == 1 else f"{field.name}_{n}" for n in count(1))
-        name = next(name for name in names if name.lower() not in taken)
-        taken.add(name.lower())
-        found.append(Attribute(name, field.type))
-    return tuple(found)
+    """The columns of a query's answer, called as in its select list; a name that is taken, also by
+    the ``tau`` and ``sign`` of its elements, is numbered."""
+    return numbered(plan.fields, ELEMENT_COLUMNS)
 
 
 def grows(plan: Logical) -> bool:

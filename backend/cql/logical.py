@@ -8,7 +8,7 @@ of their nodes in the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
@@ -93,6 +93,11 @@ class Window(Unary):
 @dataclass(frozen=True, slots=True)
 class Derived(Unary):
     """A statement in a From clause. ``at`` is its first word."""
+
+    @property
+    def fields(self) -> Fields:
+        """Those of the statement, each with a name of its own."""
+        return numbered(self.input.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +220,20 @@ Logical: TypeAlias = (
 
 def _label(expression: Node) -> str:
     return expression.name if isinstance(expression, Column) else str(expression.at)
+
+
+def numbered(fields: Iterable[Attribute], taken: Iterable[str] = ()) -> Fields:
+    """Attributes whose names differ, also in lower case, and from those ``taken`` (lower case): a
+    name that is there already is numbered: a, a_2, a_3."""
+    known, numbers, found = set(taken), dict[str, int](), []
+    for field in fields:
+        name = field.name
+        while name.lower() in known:
+            number = numbers[field.name.lower()] = numbers.get(field.name.lower(), 1) + 1
+            name = f"{field.name}_{number}"
+        known.add(name.lower())
+        found.append(Attribute(name, field.type))
+    return tuple(found)
 
 
 def children(plan: Logical) -> tuple[Logical, ...]:

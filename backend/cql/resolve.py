@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final, TypeAlias
 
 from lark import Token
@@ -90,12 +91,8 @@ class Resolver:
             n_columns = len(found) + sum(len(source.fields) for source in sources)
             if n_columns > MAX_COLUMNS:
                 refuse(f"more than {MAX_COLUMNS} columns", item.at, self._text)
-            for source in sources:
-                columns = (
-                    nodes.Column(item.at, scope.source(source), field.name, field.type)
-                    for field in source.fields
-                )
-                found += [logical.Output(column, column.name) for column in columns]
+            columns = scope.columns(sources, item.at)
+            found += [logical.Output(column, column.name) for column in columns]
         return tuple(found)
 
     def _aggregate(
@@ -150,9 +147,9 @@ class Resolver:
     ) -> logical.Join:
         """The join of what was found, columns called as the sources are."""
         items = [item for _, of_one in found for item in of_one]
-        aliases = [item.alias.lower() for item in items if item.alias]
+        counts = Counter(item.alias.lower() for item in items if item.alias)
         for item in items:
-            if aliases.count(item.alias.lower()) > 1:
+            if counts[item.alias.lower()] > 1:
                 message = f"two sources are called {item.alias!r}; give one of them another name"
                 refuse(message, at, self._text)
         if condition is not None:

@@ -98,6 +98,17 @@ class Scope:
         item, one = found[0]
         return Column(node.at, self.source(item), one.name, one.type)
 
+    def columns(self, items: Iterable[From], at: Token) -> list[Column]:
+        """All attributes of some sources. Raises CqlError where one name stands for two of them."""
+        found: dict[tuple[str, str], Column] = {}
+        for item in items:
+            for one in item.fields:
+                column = Column(at, self.source(item), one.name, one.type)
+                if found.setdefault((column.source, one.name), column) is not column:
+                    message = f"two queries without a name have an attribute {one.name!r}"
+                    refuse(f"{message}; name them: (…) As q", at, self.text)
+        return list(found.values())
+
     def source(self, item: From) -> str:
         """How columns say where they are from: not at all where there is one source."""
         return item.alias if len(self.items) > 1 else ""

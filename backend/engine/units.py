@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from backend.engine.control import Registry
 from backend.engine.entity_ledger import EntityLedger
 from backend.engine.job import RunJob
+from backend.engine.parts import UnitParts
 from backend.engine.planner import Place, place, placed
-from backend.engine.settings import ScopedSettings, of_unit, taken_up
+from backend.engine.settings import ScopedSettings, knobs_of, of_unit, taken_up
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.ids import entity_id, unit_entity
@@ -17,11 +18,19 @@ from backend.model.knobs import KnobSettings
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.job import NetworkJob
 from backend.systems import contract
-from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
+from backend.systems.contract import (
+    BatchRan,
+    MayWait,
+    Observation,
+    Recorded,
+    Refused,
+    UnitJob,
+    UnitState,
+)
 from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
 from backend.workloads.sysstream import SYSSTREAM
 from storage.resume import LastState
-from storage.vocabulary.records import Entity, Event, Knob, Unit
+from storage.vocabulary.records import Entity, Event, Unit
 
 
 class BrokeOff(Exception):
@@ -105,6 +114,7 @@ class UnitSet:
         self._resting: dict[str, RunningUnit] = {}
         self._last: LastState | None = None
         self._failed: dict[str, str] = {}
+        self._parts = UnitParts()
         self.listening: dict[str, NetworkJob] = {}
 
     @property
@@ -122,12 +132,17 @@ class UnitSet:
         """Make the units of the registered queries; what they come to, and their knobs besides
         ``settings``. last: what a killed run left. Raises Refused, QueryError, KnobRefused."""
         found, self._last = Recorded(), last
+        self._parts = UnitParts(last, self._job.asked)
         for where, members in placed(registry.queries.values(), self._job.systems).values():
             recorded, settings = self._add(where, members, registry, settings, batch)
             found = found.then(recorded)
         if last is not None:
             self._take_up(last, batch)
-        return found, settings
+        return found, self.with_parts(settings)
+
+    def with_parts(self, settings: ScopedSettings) -> ScopedSettings:
+        """The settings with the knobs of single entities, as they are now."""
+        return self._parts.in_force([one.unit for one in self._units.values()], settings)
 
     def _take_up(self, last: LastState, batch: int) -> None:
         """Remember what was published; what is there no more goes."""
@@ -149,7 +164,7 @@ class UnitSet:
         job, id, last = self._job, where.unit_id, self._last
         knobs = of_unit(job, id, where.system.knobs)
         if last is not None:
-            knobs = taken_up(knobs, _knobs_of(last, id), job.asked)
+            knobs = taken_up(knobs, knobs_of(last, id), job.asked)
         made = UnitJob(
             id,
             where.inputs,
@@ -204,6 +219,7 @@ class UnitSet:
         self, scope: str, settings: ScopedSettings, before: ScopedSettings, batch: int
     ) -> Recorded:
         """A knob of ``scope`` was turned. Raises Refused."""
+        self._parts.turned(scope, settings)
         if scope not in self._units:
             return Recorded()
         one = self._units[scope]
@@ -288,6 +304,12 @@ class UnitSet:
         self._units[one.id] = self._resting.pop(one.id)
         return settings.having(one.id, knobs)
 
+    @property
+    def waits(self) -> str:
+        """Why no batch may begin before something is changed; '' while batches may."""
+        units = (one.unit for one in self._units.values())
+        return next((u.waits for u in units if isinstance(u, MayWait) and u.waits), "")
+
     def entity_changes(self, paused: frozenset[str], batch: int) -> list[Entity]:
         """Entities that are new, changed or gone since the last call."""
         found, self._gone = self._gone, []
@@ -356,7 +378,3 @@ def state_of(last: LastState | None, id: str) -> UnitState | None:
     counted = totals.get(unit_entity(id), {}).get("decisions_total", 0)
     n_decisions = max(known.last_seq, int(counted))
     return UnitState(known.plan, n_decisions, first=known.first, totals=totals)
-
-
-def _knobs_of(last: LastState, scope: str) -> tuple[Knob, ...]:
-    return tuple(knob for knob in last.knobs if knob.scope == scope)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,20 +12,21 @@ import pyarrow as pa
 
 from backend.hosts.contract import InputSource
 from backend.hosts.publish import FolderSink
-from backend.operators.contract import InputResult, UnitResult
+from backend.model.schema import Attribute
+from backend.operators.contract import InputResult
 from backend.operators.network.arrow import answer_schema
+from backend.operators.network.contract import Watch
 from backend.operators.network.homes import ShardHome
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, Schedule
-from backend.operators.network.redo_log import Pack
+from backend.operators.network.redo_log import Pack, RedoLog
 from backend.operators.network.shard import (
     NetworkTask,
     Places,
-    answer_fields,
     query_folder,
     run_shard,
 )
-from backend.operators.network.shard_reports import ShardReport, merged_network
+from backend.operators.network.shard_reports import MergedShards, ShardReport, merged_shards
 from backend.operators.reports import MISFITS_SHOWN, Merged
 from backend.operators.task import Arrivals, TaskJob, typed, unfit
 from backend.workloads.spec import SinkSpec
@@ -84,22 +85,12 @@ class Gathered:
         again = {name for name, chunks in self.arrived.items() if chunks}
         return frozenset(self._ended | (set(before) - again))
 
-    def run(self, task: NetworkTask, shard: int, home: ShardHome) -> ShardReport:
-        """A shard's part of the batch."""
+    def run(
+        self, task: NetworkTask, shard: int, home: ShardHome, watch: Watch | None = None
+    ) -> ShardReport:
+        """A shard's part of the batch. watch: told of every scheduling decision."""
         arrived = {name: self.arrived[name] for name in task.job.streams}
-        return run_shard(task, shard, home, arrived, self.ended(task.ended))
-
-
-@dataclass(frozen=True)
-class MergedShards:
-    """What the shards of a unit did. parts: query -> files to publish; late_parts: stream -> files
-    of late tuples; slowest: streams that time waits for."""
-
-    result: UnitResult
-    parts: Mapping[str, tuple[str, ...]]
-    late_parts: Mapping[str, tuple[str, ...]]
-    slowest: frozenset[str]
-    ended: frozenset[str]
+        return run_shard(task, shard, home, arrived, self.ended(task.ended), watch)
 
 
 class Networks:
@@ -117,7 +108,8 @@ class Networks:
         self._lengths = {one.name: one.replay for one in inputs}
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
-        self._sinks: dict[str, FolderSink] = {}
+        self._logs: dict[str, RedoLog] = {}
+        self._sinks: dict[str, tuple[tuple[Attribute, ...], FolderSink]] = {}
         #: Inputs that have given their last tuple.
         self.ended: frozenset[str] = frozenset()
 
@@ -136,24 +128,29 @@ class Networks:
         return self._jobs[version]
 
     def _versioned(self, unit: str, asked: NetworkJob) -> tuple[NetworkJob, str]:
-        """The job, knowing how long its streams are, and what tells it from others."""
+        """The job, knowing how long its streams are by now, and what tells it from others."""
         known = self._known.get(unit)
-        if known is not None and known[0] is asked:
-            return known[1], known[2]
         streams = {
             name: replace(time, n_tuples=self._length(name)) for name, time in asked.streams.items()
         }
+        if known is not None and known[0] is asked and known[1].streams == streams:
+            return known[1], known[2]
         job = replace(asked, streams=streams)
         lasting = _lasting(job)
         if known is not None and lasting == _lasting(known[1]):
             version = known[2]
         else:
-            version = hashlib.sha256(pickle.dumps(lasting, protocol=5)).hexdigest()[:16]
+            version = self._kept(unit, lasting)
             self._jobs[version] = lasting
-            if self.places is not None:
-                self.places.log_of(unit).keep_job(version, lasting, self._pack)
         self._known[unit] = (asked, job, version)
         return job, version
+
+    def _kept(self, unit: str, job: NetworkJob) -> str:
+        """What tells a job from others; it is kept where state outlives this process."""
+        if self.places is None:
+            return uuid.uuid4().hex
+        log = self._logs.setdefault(unit, self.places.log_of(unit))
+        return log.keep_job(job, self._pack)
 
     def _length(self, stream: str) -> int | None:
         replay = self._lengths.get(stream)
@@ -164,30 +161,35 @@ class Networks:
         by_unit: dict[str, list[ShardReport]] = {}
         for one in sorted(told, key=lambda one: one.shard):
             by_unit.setdefault(one.unit, []).append(one)
-        return {unit: _merged(reports) for unit, reports in by_unit.items()}
+        return {unit: merged_shards(reports) for unit, reports in by_unit.items()}
 
-    def publish(self, job: HostJob, found: Mapping[str, MergedShards]) -> None:
+    def publish(self, tasks: Sequence[NetworkTask], found: Mapping[str, MergedShards]) -> None:
         """Put the files of answers into place, once and for all."""
         if not self._sink.path:
             return
-        for task in job.networks:
-            for query in task.job.plan.answers:
-                sink = self._sink_of(task, query)
+        for task in tasks:
+            fields = {one.id: one.fields for one in task.job.plan.operators}
+            for query, answer in task.job.plan.answers.items():
+                sink = self._sink_of(query, fields[answer.operator])
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
 
-    def _sink_of(self, task: NetworkTask, query: str) -> FolderSink:
-        schema = answer_schema(answer_fields(task.job.plan, query))
+    @property
+    def sinks(self) -> list[FolderSink]:
+        """Of the answers that were published."""
+        return [sink for _, sink in self._sinks.values()]
+
+    def _sink_of(self, query: str, fields: tuple[Attribute, ...]) -> FolderSink:
+        """Of a query's answer with these columns."""
         known = self._sinks.get(query)
-        if known is None or known.schema != schema:
-            folder = query_folder(self._sink.path or "", query)
-            self._sinks[query] = known = FolderSink(
-                folder, self._sink.format, schema, self._sink.compact
-            )
-        return known
+        if known is None or known[0] != fields:
+            folder, format = query_folder(self._sink.path or "", query), self._sink.format
+            sink = FolderSink(folder, format, answer_schema(fields), self._sink.compact)
+            self._sinks[query] = known = fields, sink
+        return known[1]
 
     def close(self) -> None:
         """Leave no staging folders behind."""
-        for sink in self._sinks.values():
+        for sink in self.sinks:
             sink.close()
 
 
@@ -231,15 +233,3 @@ def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
 def _lasting(job: NetworkJob) -> NetworkJob:
     """What decides what comes out, and is kept to bring back state."""
     return replace(job, schedule=Schedule(), joins={})
-
-
-def _merged(reports: Sequence[ShardReport]) -> MergedShards:
-    report = merged_network([one.network for one in reports])
-    parts: dict[str, tuple[str, ...]] = {}
-    for one in reports:
-        for query, names in one.parts.items():
-            parts[query] = (*parts.get(query, ()), *names)
-    first = reports[0]
-    matched = {query: n for query, n in report.answers.items() if n}
-    result = UnitResult(first.n_tuples, sum(matched.values()), matched, report)
-    return MergedShards(result, parts, first.late_parts, first.slowest, first.ended)

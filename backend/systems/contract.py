@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -167,6 +167,35 @@ class SystemUnit(Protocol):
 
     def observe(self) -> Observation:
         """Samples of the last batch and matrices of the last decision, unless they were given."""
+
+
+@runtime_checkable
+class HasParts(Protocol):
+    """A unit some of whose entities have knobs of their own."""
+
+    def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
+        """Those entities, by id, with their knobs."""
+
+    def part_turned(self, part: str, settings: KnobSettings) -> None:
+        """Other values of the knobs of one of them are in force."""
+
+
+@runtime_checkable
+class MayWait(Protocol):
+    """A unit that cannot take more tuples at times."""
+
+    @property
+    def waits(self) -> str:
+        """Why no batch may begin before something is changed; '' while batches may."""
+
+
+@runtime_checkable
+class ShowsDecisions(Protocol):
+    """A unit whose scheduling decisions can be looked at one by one."""
+
+    def decided(self, operator: str, waiting: Mapping[str, int]) -> tuple[str, str]:
+        """A decision in words: what ran, and what waits then. operator, waiting (queue -> elements
+        that it holds): by the ids of the network."""
 
 
 class System(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
@@ -20,8 +20,14 @@ from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages.contract import Page
-from dashboard.pages.inspector import draw_inspector, inspector_key
+from dashboard.pages.inspector import (
+    PROPERTIES,
+    draw_inspector,
+    draw_properties,
+    inspector_key,
+)
 from dashboard.pages.plan_tables import draw_tables
+from dashboard.panels import frame
 from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views import plan_parts as parts
@@ -111,10 +117,8 @@ def layout(context: Context, services: Services) -> Component:
     facts = read(services.reader, context)
     headline = html.Span(_headline(context, facts), id=HEADLINE)
     steps = html.Div(draw_tables(facts), id=STEPS)
+    others = [frame.lay_out(one, context, services) for one in PAGE.panels]
     choices = html.Div(_choices(context, facts), id=CHOICES)
-    recent = html.Div(_recent_table(facts), id=RECENT)
-    charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
-    inspector = draw_inspector(services, context)
     return html.Div(
         [
             html.Div(
@@ -128,13 +132,14 @@ def layout(context: Context, services: Services) -> Component:
                         more=(save_svg(),),
                         id="pw-plan-twin",
                     ),
-                    twinned("Recent batches", charts, recent, id="pw-recent-twin"),
+                    *others,
+                    _recent(facts),
                 ],
                 className="pw-plan-left",
             ),
             html.Aside(
                 [
-                    panel("Inspector", html.Div(inspector, id=INSPECTOR), className="pw-inspector"),
+                    _inspector(context, services),
                     dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
                 ],
                 **attrs(aria_label="Inspector"),
@@ -144,9 +149,22 @@ def layout(context: Context, services: Services) -> Component:
     )
 
 
+def _recent(facts: Facts) -> Component:
+    charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
+    recent = html.Div(_recent_table(facts), id=RECENT)
+    return twinned("Recent batches", charts, recent, id="pw-recent-twin")
+
+
+def _inspector(context: Context, services: Services) -> Component:
+    inspector = html.Div(draw_inspector(services, context), id=INSPECTOR)
+    return panel("Inspector", inspector, className="pw-inspector")
+
+
 def register(app: Dash, services: Services) -> None:
     """Graph, tables and charts follow the moment; the inspector only when it says something new."""
     moment = Input(ids.MOMENT, "data")
+    for one in PAGE.panels:
+        frame.register(app, services, one)
 
     @app.callback(
         *(Output(GRAPH, name) for name in ("plan", "values", "sparks", "batch", "selected")),
@@ -173,16 +191,13 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         Output(INSPECTOR, "children"),
         Output(INSPECTOR_KEY, "data"),
+        Output(PROPERTIES, "children"),
         moment,
         State(INSPECTOR_KEY, "data"),
         prevent_initial_call=True,
     )
-    def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, str]:
-        context = _shown(services, data)
-        key = inspector_key(services, context)
-        if key == shown:
-            raise PreventUpdate
-        return draw_inspector(services, context), key
+    def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, ...]:
+        return _inspected(services, _shown(services, data), shown)
 
 
 def _shown(services: Services, data: dict[str, Any] | None) -> Context:
@@ -190,6 +205,13 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
     if context.run is None:
         raise PreventUpdate
     return context
+
+
+def _inspected(services: Services, context: Context, shown: str | None) -> tuple[Any, ...]:
+    key = inspector_key(services, context)
+    if key == shown:
+        return no_update, no_update, draw_properties(services, context)
+    return draw_inspector(services, context), key, no_update
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:

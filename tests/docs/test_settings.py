@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from backend.engine.knobs import INPUT_KNOBS
+from backend.engine.knobs import ENGINE_KNOBS, INPUT_KNOBS
 from backend.model.knobs import KnobSpec
 from backend.systems.registry import SYSTEMS
+from backend.systems.stream.capacities import CAPACITY
 from tests.docs.tree import ROOT, texts
 
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
@@ -22,7 +23,12 @@ def row(knob: KnobSpec) -> str:
 
 
 #: Heading -> the knobs below it.
-GROUPS = {**{system.title: system.knobs for system in SYSTEMS}, "Sources": INPUT_KNOBS}
+GROUPS = {
+    **{system.title: system.knobs for system in SYSTEMS},
+    "Queues": (CAPACITY,),
+    "Sources": INPUT_KNOBS,
+    "Engine": ENGINE_KNOBS,
+}
 
 
 @pytest.mark.parametrize("heading", GROUPS)

@@ -50,6 +50,26 @@ def memory(selectivities: Sequence[Fraction], pick: Pick, until: int) -> list[Fr
     return found
 
 
+def burst(paths: Sequence[Sequence[tuple[float, float]]], n_blocks: int, pick: Pick) -> float:
+    """What waits of a burst that is there at once, on average over the time it takes to work off,
+    as a share of it: n blocks in front of each path. paths: what is left of an element behind each
+    operator, and how long it takes it; pick: as of ``memory``, places counted over all paths."""
+    blocks, places = [], list[tuple[float, float, bool]]()
+    for path in paths:
+        blocks += [(age, len(places), 1.0) for age in range(n_blocks)]
+        places += [(left, cost, n + 1 == len(path)) for n, (left, cost) in enumerate(path)]
+    begun, area, spent = float(len(blocks)), 0.0, 0.0
+    while blocks:
+        age, place, size = blocks.pop(pick([(age, place) for age, place, _ in blocks]))
+        left, cost, is_last = places[place]
+        others = sum(one for _, _, one in blocks)
+        area += size * cost * (others + (size + size * left) / 2)
+        spent += size * cost
+        if not is_last:
+            blocks.append((age, place + 1, size * left))
+    return area / spent / begun
+
+
 def least_memory(selectivities: Sequence[Fraction], until: int) -> list[Fraction]:
     """The least total size at each t by itself, whatever was done before: the clairvoyant bound."""
     left, n = sizes(selectivities), len(selectivities)

@@ -223,8 +223,7 @@ def _labels(plan: Logical) -> list[tuple[str, str]]:
 
 
 def _known(plan: Logical, row: Row) -> Known:
-    """The values of the attributes, the first of a name first."""
-    known: Known = {}
-    for label, value in zip(_labels(plan), row, strict=True):
-        known.setdefault(label, value)
-    return known
+    """The values of the attributes that have a name of their own."""
+    labels = _labels(plan)
+    pairs = zip(labels, row, strict=True)
+    return {label: value for label, value in pairs if labels.count(label) == 1}

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from backend.operators.network.job import StreamTime
 
+#: Ticks end here.
+END = 2**61
+
 
 def in_time(
     raw: Sequence[int], time: StreamTime
@@ -20,7 +23,7 @@ def in_time(
         if time.timestamp is None:
             taken.append((arrival, arrival))
             continue
-        if tick < 0:
+        if not 0 <= tick < END:
             late.append((tick, arrival))
             continue
         own = arrival // time.n_tuples if time.n_tuples else 0
@@ -28,6 +31,9 @@ def in_time(
             offset = 0 if turn < 0 else high + 1 - (tick - time.disorder)
             turn = own
         tau = tick + offset
+        if tau >= END:
+            late.append((tau, arrival))
+            continue
         (late if tau < max(0, high - time.disorder) else taken).append((tau, arrival))
         high = max(high, tau)
     return sorted(taken), late

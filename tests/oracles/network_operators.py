@@ -66,7 +66,7 @@ def antijoin(work: AntiJoinOp, left: Relation, right: Relation) -> Relation:
 
     def matches(one: Row, other: Row) -> bool:
         pairs = [(one[i], other[j]) for i, j in work.equal]
-        if any(a is None or b is None for a, b in pairs):
+        if any(a is None or a != a for pair in pairs for a in pair):  # NULL, NaN
             return work.null_aware
         return all(a == b for a, b in pairs)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from backend.model.ids import entity_id
 from storage.errors import StoreError
 from storage.store import open_reader
 from storage.vocabulary.records import Run
@@ -130,3 +133,63 @@ def test_a_run_whose_java_dies_says_so(tmp_path: Path) -> None:
         assert run.note.startswith("Java died (killed by SIGKILL, as when memory is short); start")
         assert f"run {run.id} failed: {run.note}" in said
         assert "Traceback" not in said
+
+
+ALL_AT_ONCE = (
+    WORKLOAD.replace("rate = 500", "rate = 0").replace("loop", "stop").replace("100000", "300000")
+)
+SINK = """
+[sink]
+path = "{}"
+format = "csv"
+"""
+#: A disk of 1 MB; the run; the same disk, larger; the run again; what is in the sink.
+ON_A_SMALL_DISK = """
+mount -t tmpfs -o size=1m tmpfs "$1" || exit 77
+shift
+"$@" 2>&1
+echo "status $?"
+mount -o remount,size=64m "$DISK"
+"$@" 2>&1
+echo "status $?"
+cat "$DISK"/*/*/*.csv "$DISK"/*/*/*/*.csv 2>/dev/null | grep -c '^[0-9]'
+"""
+
+
+def test_a_full_disk_is_one_sentence_and_the_run_goes_on_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (tmp_path / "w.toml").write_text(ALL_AT_ONCE + SINK.format(disk / "out"))
+    run = [sys.executable, "-c", CODE, str(tmp_path / "w.toml"), "--once"]
+    run += ["--store", str(tmp_path / "store.db")]
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("no unshare here to make a small disk with")
+    command = [unshare, "-rm", "sh", "-c", ON_A_SMALL_DISK, "sh", str(disk), *run]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "DISK": str(disk)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("no rights here to make a small disk")
+    said = done.stdout
+    assert said.count("the disk is full") == 1
+    assert "free some space, start the same command again, and the run goes on" in said
+    assert "Traceback" not in said
+    assert [line for line in said.splitlines() if line.startswith("status")] == [
+        "status 1",
+        "status 0",
+    ]
+    with open_reader(str(tmp_path / "store.db")) as reader:
+        (goes_on,) = reader.runs()
+        assert goes_on.state == "ended"
+        matched = reader.values(goes_on.id)[entity_id("asc.S", "query", "low")]["matched_total"]
+    assert matched
+    assert int(said.splitlines()[-1]) == matched

@@ -31,6 +31,9 @@ SEGMENT_BYTES = 4096
 #: Attempts at a task before its batch fails.
 TASK_ATTEMPTS = 4
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+LOGGING = Path(__file__).with_name("log4j2.properties")
+#: What Spark says of errors, in the scratch folder.
+LOG = "spark.log"
 SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
     "spark.sql.adaptive.enabled": "false",
@@ -63,7 +66,7 @@ SETTINGS = {
 def build_session(
     master: str, name: str, scratch: Path, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session on ``master``; ``scratch`` takes the warehouse and spill files.
+    """A session on ``master``; ``scratch`` takes the warehouse, spill files and Spark's log.
 
     conf: settings that come before ours; options for the driver's Java are added to ours.
 
@@ -81,7 +84,7 @@ def build_session(
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
     own = dict(conf or {})
-    driver = [STACK, java_options(java), own.pop(DRIVER_OPTIONS, "")]
+    driver = [STACK, java_options(java), *_logging(scratch), own.pop(DRIVER_OPTIONS, "")]
     builder = builder.config(DRIVER_OPTIONS, " ".join(filter(None, driver)))
     for key, value in {**SETTINGS, **own}.items():
         if key != "spark.driver.bindAddress" or master.startswith("local"):
@@ -90,10 +93,15 @@ def build_session(
     session = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into running batches
-    session.sparkContext.setLogLevel("ERROR")
     _take_answers_at_once(session)
     _end_quietly(session)
     return session
+
+
+def _logging(scratch: Path) -> tuple[str, ...]:
+    """Options that have Java write to Spark's log what it would print."""
+    properties = {"log4j2.configurationFile": LOGGING.as_uri(), "planwatch.log": scratch / LOG}
+    return tuple(f'"-D{name}={value}"' for name, value in properties.items())
 
 
 def patient(master: str) -> str:

@@ -86,7 +86,7 @@ class CallEvaluator:
         """Fill in the verdicts of the tuples at ``places``, whose values the columns hold."""
         n = len(places)
         try:
-            answers = self._answers(columns, n)
+            answers = self.answers(columns, n)
         except Exception:
             answers = (_Raised(self, values) for values in self._tuples(columns, n))
         if isinstance(answers, np.ndarray):
@@ -95,10 +95,11 @@ class CallEvaluator:
         for place, answer in zip(places.tolist(), answers, strict=True):
             self._settle(place, answer, found)
 
-    def _answers(
+    def answers(
         self, columns: Mapping[str, pa.Array[Any]], n: int
     ) -> NDArray[np.bool_] | Iterable[Any]:
-        """bool[n]; or the answers one by one, when some is neither true nor false."""
+        """bool[n]; or the answers one by one, when some is neither true nor false. Raises what the
+        function does. columns: values of n tuples by name of the argument, none of them NULL."""
         if self.whole_columns:
             given = self._given({a: column.to_numpy(False) for a, column in columns.items()})
             whole = np.asarray(self.function(*given))

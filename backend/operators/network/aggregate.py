@@ -117,12 +117,13 @@ class AggregateOperator(OperatorFrame):
         """What the elements of some ticks change."""
         slots = self._groups.slots(key_columns(block, self._work.groups))
         episodes = self._finder.find(slots, block.tau, self._groups.capacity)
-        rows = self._rows.add(episodes, block.sign.astype(np.int64))
+        deltas = block.sign.astype(np.int64)
+        rows = self._rows.add(episodes, deltas)
         if self._work.groups:
             existed, exists = rows.before > 0, rows.after > 0
         else:
             existed, exists = block.tau[episodes.first] > begin, np.ones(len(episodes), bool)
-        self._take(block, episodes)
+        self._take(block, episodes, deltas)
         results = [self._result(call, rows, episodes) for call in self._work.calls]
         found = self._told(block, episodes, existed, exists, results)
         for values in self._values.values():
@@ -130,15 +131,16 @@ class AggregateOperator(OperatorFrame):
         self._groups.release(episodes.group[self._rows.of(episodes.group) == 0])
         return found
 
-    def _take(self, block: Block, episodes: Episodes) -> None:
-        """Show the elements to all that follow them."""
+    def _take(self, block: Block, episodes: Episodes, deltas: Ints) -> None:
+        """Show the elements to all that follow them. deltas: their signs."""
         new = {
             column: values.take(episodes, block.columns[column], block.sign)
             for column, values in self._values.items()
         }
         for (column, distinct), measure in self._measures.items():
             taken = block.columns[column]
-            measure.take(episodes, taken, new[column] if distinct else taken.is_valid * block.sign)
+            comes = deltas if taken.valid is None else deltas * taken.valid
+            measure.take(episodes, taken, new[column] if distinct else comes)
 
     def _result(self, call: AggregateCall, rows: BeforeAfter, episodes: Episodes) -> _Results:
         if call.column is None:

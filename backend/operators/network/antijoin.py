@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from backend.operators.network import arithmetic
 from backend.operators.network.blocks import Block, Bools, Column64, Ints, Signs, dtype_of, empty
 from backend.operators.network.contract import Surroundings
 from backend.operators.network.frame import OperatorFrame, by_time, dtypes_of, merged
@@ -26,7 +27,7 @@ class AntiJoinOperator(OperatorFrame):
     """Keeps the left tuples by key, and how many right tuples each key has.
 
     A NULL in the key matches nothing, and such tuples are not kept. Null-aware (NOT IN): on the
-    right it matches everything, on the left anything there is.
+    right it matches everything, on the left anything there is. NaN compares like NULL.
     """
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
@@ -58,7 +59,11 @@ class AntiJoinOperator(OperatorFrame):
     def _has_null(self, block: Block, side: int) -> Bools:
         found = np.zeros(len(block), bool)
         for pair in self._equal:
-            found |= ~block.columns[pair[side]].is_valid
+            column = block.columns[pair[side]]
+            found |= ~column.is_valid
+            known = arithmetic.is_known(column.values)
+            if known is not None:
+                found |= ~known
         return found
 
     def _key_slots(self, block: Block, side: int) -> Ints:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 #: Regions begin at multiples of so many bytes.
 _ALIGNED: Final = 64
-#: The file grows by at least so much; it takes room on disk only where it was written.
+#: The file grows by at least so much.
 _LEAST_BYTES: Final = 1 << 20
 _STATE: Final = "state.json"
 _CONTENT: Final = "regions"
@@ -54,8 +54,10 @@ class Arena:
         self._file = -1
         self._map: mmap.mmap | None = None
         self._extents: dict[str, _Extent] = {}
+        self._views: dict[str, NDArray[Any]] = {}
         self._free: list[tuple[int, int]] = []
         self._end = 0
+        self._is_changing = True
         #: The batch it is at; None: it is of no use before it was cleared. facts: what ``commit``
         #: was told with it.
         self.batch: int | None = None
@@ -78,7 +80,7 @@ class Arena:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._map = None  # goes when the last array of it goes
+        self._map, self._views = None, {}  # the map goes when the last array of it goes
         if self._file >= 0:
             os.close(self._file)
         fcntl.flock(self._lock, fcntl.LOCK_UN)  # also for processes that were forked meanwhile
@@ -93,12 +95,12 @@ class Arena:
     def begin(self) -> None:
         """Its regions are about to be changed: of no use to others until the next ``commit``."""
         (self._folder / _STATE).unlink(missing_ok=True)
-        self.batch = None
+        self.batch, self._is_changing = None, True
 
     def clear(self) -> None:
         """Forget all there is."""
         self.begin()
-        self._map, self._extents, self._free, self._end = None, {}, [], 0
+        self._map, self._extents, self._views, self._free, self._end = None, {}, {}, [], 0
         os.close(self._file)
         (self._folder / _CONTENT).unlink()
         self._file = self._opened()
@@ -115,7 +117,7 @@ class Arena:
         hidden = self._folder / f".{_STATE}"
         hidden.write_text(json.dumps(told), encoding="utf-8")
         hidden.replace(self._folder / _STATE)
-        self.batch, self.facts = batch, facts
+        self.batch, self.facts, self._is_changing = batch, facts, False
 
     def _opened(self) -> int:
         return os.open(self._folder / _CONTENT, os.O_RDWR | os.O_CREAT, 0o644)
@@ -129,21 +131,26 @@ class Arena:
         self.batch, self.facts, self._end = told["batch"], told["facts"], told["end"]
         self._extents = {name: _Extent(*extent) for name, extent in told["regions"].items()}
         self._free = [(offset, room) for offset, room in told["free"]]
+        self._is_changing = False
 
     def view(self, name: str) -> NDArray[Any] | None:
         """The region called ``name``, if there is one."""
-        extent = self._extents.get(name)
-        return None if extent is None else self._view(extent)
+        if name not in self._views and name in self._extents:
+            self._views[name] = self._view(self._extents[name])
+        return self._views.get(name)
 
     def make(self, name: str, dtype: str, size: int, fill: int) -> NDArray[Any]:
-        """A new region; what was called so is forgotten, and stays readable until the next one."""
+        """A new region; what was called so is forgotten, and stays readable until the next one.
+        Raises ValueError after a ``commit``, which would not know of it."""
+        if not self._is_changing:
+            raise ValueError(f"region {name} is made when the arena is at batch {self.batch}")
         wanted = _Extent(0, np.dtype(dtype).str, size)
         wanted, is_new = self._placed(wanted)
         old = self._extents.pop(name, None)
         if old is not None:
             self._free.append((old.offset, old.room))
         self._extents[name] = wanted
-        found = self._view(wanted)
+        found = self._views[name] = self._view(wanted)
         if fill or not is_new:
             found[:] = fill
         return found
@@ -152,6 +159,7 @@ class Arena:
         """Give the room of regions free."""
         for name in names:
             extent = self._extents.pop(name)
+            self._views.pop(name, None)
             self._free.append((extent.offset, extent.room))
 
     def names(self, prefix: str) -> Iterator[str]:
@@ -186,8 +194,17 @@ class Arena:
     def _grow(self, least: int) -> None:
         """Map the file, with room for all regions. Arrays of earlier maps stay what they are."""
         if os.fstat(self._file).st_size < max(1, self._end):
-            os.ftruncate(self._file, max(_LEAST_BYTES, 2 * least))
+            _reserve(self._file, max(_LEAST_BYTES, 2 * least))
         self._map = mmap.mmap(self._file, os.fstat(self._file).st_size)
+
+
+def _reserve(file: int, n_bytes: int) -> None:
+    """Make a file so long. Raises OSError where the disk is full: later, writing through the map
+    would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, n_bytes)
+    else:
+        os.ftruncate(file, n_bytes)
 
 
 class ArenaRegions:

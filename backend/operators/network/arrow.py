@@ -54,20 +54,13 @@ def arrow_column(column: Column64, type_name: str, strings: Strings) -> pa.Array
     absent = None if column.valid is None else ~column.valid
     if type_name == "string":
         codes = column.values if absent is None else np.where(absent, -1, column.values)
-        return strings.decode(codes) if absent is None else _decoded(codes, strings)
+        return strings.decode(codes)
     values = column.values != 0 if type_name == "boolean" else column.values
     found = pa.array(values, mask=absent)
     target = ARROW_TYPES[type_name]
     if type_name in _STORED and type_name != "boolean":
         found = found.cast(_STORED[type_name])
     return found if found.type == target else found.cast(target)
-
-
-def _decoded(codes: np.ndarray[Any, Any], strings: Strings) -> pa.Array[Any]:
-    """Strings of codes, NULL where a code is -1."""
-    places, indices = np.unique(codes, return_inverse=True)
-    texts = pa.array([None if c < 0 else strings.text(int(c)) for c in places], pa.string())
-    return texts.take(pa.array(indices))
 
 
 def answer_schema(fields: Sequence[Attribute]) -> pa.Schema:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import repeat
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from backend.operators.filters.evaluators import CallEvaluator
 from backend.operators.network import arithmetic
 from backend.operators.network.arithmetic import both, column
+from backend.operators.network.arrow import arrow_column
 from backend.operators.network.blocks import Block, Bools, Column64, Ints
 from backend.operators.network.strings import Strings
-from backend.operators.values import STORED, python_values
-from backend.workloads.text_values import ARROW_TYPES
+from backend.operators.values import python_values
 
 #: The value of an expression for each element of a block.
 Evaluate: TypeAlias = Callable[[Block], Column64]
@@ -203,52 +202,69 @@ def like(subject: Evaluate, pattern: Evaluate, strings: Strings) -> Evaluate:
 
 
 def _regular(pattern: str) -> re.Pattern[str]:
-    """% stands for any text, _ for one character, a backslash before these for themselves."""
-    parts = {"%": ".*", "_": "."}
-    found = (parts.get(part) or re.escape(part[-1]) for part in _LIKE.findall(pattern))
-    return re.compile("".join(found), re.DOTALL)
+    """% stands for any text, _ for one character, a backslash before these for themselves.
+
+    What stands between two % is taken where it is found first, for good: another place could only
+    leave less of the text to the rest. So time grows with text times pattern.
+    """
+    pieces = [""]
+    for part in _LIKE.findall(pattern):
+        if part == "%":
+            pieces.append("")
+        else:
+            pieces[-1] += "." if part == "_" else re.escape(part[-1])
+    first, *rest = pieces
+    if rest:
+        *middle, last = rest
+        first += "".join(f"(?>.*?{piece})" for piece in middle) + ".*" + last
+    return re.compile(first, re.DOTALL)
 
 
 def called(
     function: CallEvaluator, varying: Sequence[tuple[Evaluate, str]], strings: Strings
 ) -> Evaluate:
-    """A function, element by element; unknown where an argument is NULL, where it raises, or
-    answers neither true nor false. varying: its arguments that are no constants, and their types.
+    """A function; unknown where an argument is NULL, where it raises, or answers neither true nor
+    false. One of whole columns that raises is asked element by element. varying: its arguments that
+    are no constants, in the order of their names, and their types.
     """
+    names = [name for name in function.arguments if name is not None]
 
     def evaluate(block: Block) -> Column64:
         columns = [inside(block) for inside, _ in varying]
         valid = reduce(both, (one.valid for one in columns), None)
         places = np.flatnonzero(np.ones(len(block), np.bool_) if valid is None else valid)
-        lists = iter(
-            _decoded(one.values[places], kind, strings)
-            for one, (_, kind) in zip(columns, varying, strict=True)
-        )
-        pairs = zip(function.arguments, function.fixed, strict=True)
-        given = [repeat(value) if name is None else next(lists) for name, value in pairs]
+        given = {
+            name: arrow_column(Column64(one.values[places]), kind, strings)
+            for name, one, (_, kind) in zip(names, columns, varying, strict=True)
+        }
         answers = np.full(len(block), -1, np.int64)
-        for place, *values in zip(places.tolist(), *given, strict=False):
-            answers[place] = _answer(function, tuple(values))
+        answers[places] = _answers(function, given, len(places))
         return truth(answers == 1, answers >= 0)
 
     return evaluate
 
 
+def _answers(function: CallEvaluator, columns: Mapping[str, Any], n: int) -> Ints:
+    """int64[n]: 1 or 0; -1: unknown. columns: Arrow's, by name of the argument."""
+    if function.whole_columns:
+        try:
+            return np.fromiter(map(_truth_of, function.answers(columns, n)), np.int64, n)
+        except Exception:  # of any kind: the function is the workload's
+            pass
+    lists = {name: python_values(column) for name, column in columns.items()}
+    pairs = zip(function.arguments, function.fixed, strict=True)
+    given = [repeat(value, n) if name is None else lists[name] for name, value in pairs]
+    tuples = zip(*given, strict=True) if given else repeat((), n)
+    return np.fromiter((_answer(function, values) for values in tuples), np.int64, n)
+
+
 def _answer(function: CallEvaluator, values: tuple[Any, ...]) -> int:
-    """1 or 0; -1: unknown."""
+    """As ``_answers``, of one tuple."""
     try:
-        said = function.one(values)
+        return _truth_of(function.one(values))
     except Exception:
         return -1
+
+
+def _truth_of(said: Any) -> int:
     return int(said) if isinstance(said, bool | np.bool_) else -1
-
-
-def _decoded(values: Ints, type_name: str, strings: Strings) -> list[Any]:
-    if type_name == "string":
-        return [strings.text(code) for code in values.tolist()]
-    if type_name == "boolean":
-        return [value == 1 for value in values.tolist()]
-    if type_name in STORED:
-        stored = pa.array(values).cast(STORED[type_name])
-        return python_values(stored.cast(ARROW_TYPES[type_name]))
-    return list(values.tolist())

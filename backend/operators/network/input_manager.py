@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from backend.model.schema import Schema
 from backend.operators.contract import KeptAside
+from backend.operators.network.arithmetic import DAY_US
 from backend.operators.network.blocks import FOREVER, NEVER, Bools, Ints
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.values import json_lines
@@ -26,7 +27,8 @@ from backend.workloads.text_values import ARROW_TYPES
 
 #: Types of timestamps that are times: their first tick is the first one seen, not tick 0.
 TIMES: Final = ("date", "timestamp")
-_DAY_US: Final = 86_400_000_000
+#: Tuples with a time from this tick on are kept aside: windows add their sizes to times.
+TICKS_END: Final = FOREVER >> 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """Tuples that came too late, or have a time before tick 0. tau: int64[n]; awaited: int64[n],
-    the tick that their stream, or time itself, was at."""
+    """Tuples that came too late, or have a time out of range. tau: int64[n]; awaited: int64[n], the
+    tick that their stream, or time itself, was at."""
 
     tuples: pa.Table
     tau: Ints
@@ -108,13 +110,16 @@ class Late:
 
     def kept_aside(self) -> list[KeptAside]:
         """With what is wrong."""
-        errors = (
-            f"late: its time is tick {tau}, and tick {awaited} was awaited"
-            if tau >= 0
-            else f"late: its time is tick {tau}, before the first"
-            for tau, awaited in zip(self.tau.tolist(), self.awaited.tolist(), strict=True)
-        )
+        errors = map(_what_is_wrong, self.tau.tolist(), self.awaited.tolist())
         return [KeptAside(*pair) for pair in zip(json_lines(self.tuples), errors, strict=True)]
+
+
+def _what_is_wrong(tau: int, awaited: int) -> str:
+    if tau < 0:
+        return f"late: its time is tick {tau}, before the first"
+    if tau >= TICKS_END:
+        return f"its time is tick {tau}, and ticks end before {TICKS_END}"
+    return f"late: its time is tick {tau}, and tick {awaited} was awaited"
 
 
 class Advance(NamedTuple):
@@ -131,18 +136,15 @@ def advance(
     state: InputState,
     arrived: Mapping[str, Sequence[Arrived]],
     ended: Collection[str],
-    ended_before: Collection[str] = (),
 ) -> Advance:
-    """Take the tuples of a batch, and let time go on as far as they allow.
-
-    ended: streams that give no more tuples; ended_before: as it was before these came.
-    """
+    """Take the tuples of a batch, and let time go on as far as they allow. ended: streams that give
+    no more tuples."""
     streams, late = {}, {}
     waiting: dict[str, Timed] = {}
     for name, time in job.streams.items():
         before = state.streams.get(name, StreamState())
         fresh = _numbered(arrived.get(name, ()), before, job.schemas[name])
-        stamped = _stamped(fresh, job.schemas[name], time, before, state, name in ended_before)
+        stamped = _stamped(fresh, job.schemas[name], time, before, state)
         streams[name] = stamped.after
         if len(stamped.late):
             late[name] = stamped.late
@@ -235,9 +237,8 @@ def _stamped(
     time: StreamTime,
     before: StreamState,
     state: InputState,
-    had_ended: bool,
 ) -> _Stamped:
-    """The tuples in order of time, those that are late apart."""
+    """The tuples in order of time, those that are late, or out of range, apart."""
     arrivals = fresh.arrivals
     assert arrivals is not None
     if not len(arrivals):
@@ -248,18 +249,26 @@ def _stamped(
         allowed = np.zeros(len(tau), np.int64)
     else:
         raw = _ticks(fresh.tuples.column(time.timestamp), schema, time)
-        tau, after = _turned(raw, arrivals, time, before, state, had_ended)
-        highest = np.maximum.accumulate(np.concatenate([[before.high], tau[:-1]]))
-        allowed = highest - time.disorder
+        tau, after = _turned(raw, arrivals, time, before, state)
+        reached = np.concatenate([[before.high], _in_range(tau[:-1])])
+        allowed = np.maximum.accumulate(reached) - time.disorder
     awaited = np.maximum(np.maximum(allowed, state.heartbeat), 0)
-    too_late: Bools = tau < awaited
-    order = np.lexsort((arrivals, tau))
-    order = order[~too_late[order]]
-    timed = Timed(fresh.tuples, tau, arrivals).take(order)
-    places = np.flatnonzero(too_late)
-    late = Late(fresh.tuples.take(pa.array(places)), tau[places], awaited[places])
-    high = max(before.high, int(tau.max()))
+    aside: Bools = (tau < awaited) | (tau >= TICKS_END)
+    timed = Timed(fresh.tuples, tau, arrivals)
+    late = Late(fresh.tuples.slice(0, 0), tau[:0], awaited[:0])
+    if aside.any():
+        places = np.flatnonzero(aside)
+        late = Late(fresh.tuples.take(pa.array(places)), tau[places], awaited[places])
+    if aside.any() or (np.diff(tau) < 0).any():
+        order = np.lexsort((arrivals, tau))
+        timed = timed.take(order[~aside[order]])
+    high = max(before.high, int(_in_range(tau).max()))
     return _Stamped(timed, late, replace(after, n_arrived=int(arrivals[-1]) + 1, high=high))
+
+
+def _in_range(tau: Ints) -> Ints:
+    """Times, NEVER in place of those that are not to be."""
+    return np.where(tau < TICKS_END, tau, NEVER)
 
 
 def _ticks(column: Any, schema: Schema, time: StreamTime) -> Ints:
@@ -270,7 +279,7 @@ def _ticks(column: Any, schema: Schema, time: StreamTime) -> Ints:
     if attribute.type in TIMES:
         stored = pa.int32() if attribute.type == "date" else pa.int64()
         numbers = pc.cast(column, stored).to_numpy().astype(np.int64)
-        micros = numbers * _DAY_US if attribute.type == "date" else numbers
+        micros = numbers * DAY_US if attribute.type == "date" else numbers
         return np.asarray(micros // time.tick_us, np.int64)
     return np.asarray(column.to_numpy().astype(np.int64))
 
@@ -281,33 +290,33 @@ def _turned(
     time: StreamTime,
     before: StreamState,
     state: InputState,
-    had_ended: bool,
 ) -> tuple[Ints, StreamState]:
     """Ticks of a stream that may have begun anew, which go on after those of the turn before.
 
-    Negative ones stay as they are. A turn's first tick is taken to be its first tuple's less the
-    disorder, so that nothing of it falls into the turn before.
+    Those out of range stay as they are. A turn's first tick is taken to be its first tuple's less
+    the disorder, so that nothing of it falls into the turn before.
     """
     tau, after, high = raw.copy(), before, before.high
+    is_in = (raw >= 0) & (raw < TICKS_END)
     turns = arrivals // time.n_tuples if time.n_tuples else np.zeros(len(raw), np.int64)
-    for turn in np.unique(turns).tolist():
-        own = np.flatnonzero((turns == turn) & (raw >= 0))
+    for turn in range(int(turns[0]), int(turns[-1]) + 1):
+        own = np.flatnonzero((turns == turn) & is_in)
         if not len(own):
             continue
         if turn != after.turn:
             first = int(raw[own[0]]) - time.disorder
-            offset = _offset(first, turn, replace(after, high=high), state, had_ended)
+            offset = _offset(first, turn, replace(after, high=high), state)
             after = replace(after, turn=turn, offset=offset)
         tau[own] = raw[own] + after.offset
-        high = max(high, int(tau[own].max()))
+        high = max(high, int(_in_range(tau[own]).max()))
     return tau, after
 
 
-def _offset(first: int, turn: int, stream: StreamState, state: InputState, had_ended: bool) -> int:
-    """What the ticks of a new turn grow by."""
+def _offset(first: int, turn: int, stream: StreamState, state: InputState) -> int:
+    """What the ticks of a new turn grow by. Time is ahead of the turn before only where the stream
+    had ended with it."""
     if stream.turn != NEVER:
-        floor = max(stream.high + 1, state.heartbeat if had_ended else 0)
-        return floor - first
+        return max(stream.high + 1, state.heartbeat) - first
     is_behind = turn > 0 and first < state.heartbeat
     return state.heartbeat - first if is_behind else 0
 
@@ -323,4 +332,6 @@ def _merged(pending: Timed | None, timed: Timed) -> Timed:
         np.concatenate([pending.tau, timed.tau]),
         np.concatenate([pending.arrivals, timed.arrivals]),
     )
+    if pending.tau[-1] <= timed.tau[0]:
+        return together
     return together.take(np.lexsort((together.arrivals, together.tau)))

@@ -33,10 +33,10 @@ def instants(
     n = sum(map(len, arrivals.values()))
     first = min((int(one.tau[0]) for one in arrivals.values() if len(one)), default=heartbeat)
     n_parts = max(1, min(MOST_INSTANTS, n // INSTANT_TUPLES, heartbeat - first))
-    ends = np.linspace(first, heartbeat, n_parts + 1).astype(np.int64)[1:]
+    ends = [first + (heartbeat - first) * k // n_parts for k in range(1, n_parts + 1)]
     work = n / n_parts * schedule.work / schedule.load if schedule.work > 0 else float("inf")
     taken = dict.fromkeys(arrivals, 0)
-    for end in ends.tolist():
+    for end in ends:
         due = {}
         for input, block in arrivals.items():
             until = int(np.searchsorted(block.tau, end))

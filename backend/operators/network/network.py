@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backend.operators.network.blocks import NEVER, Block, concat, empty
+from backend.operators.network.blocks import FOREVER, NEVER, Block, concat, empty
 from backend.operators.network.contract import (
     NetworkOperator,
     ProfiledOperator,
     Surroundings,
+    Watch,
 )
 from backend.operators.network.instants import Curves, instants
 from backend.operators.network.job import NetworkJob, queue_id
@@ -63,23 +64,28 @@ class Network:
             for place, one in enumerate(own)
             if one.inputs
         ]
+        self._at = {one.place: one for one in self._running}
+        self._has_limits = any(queue.capacity is not None for queue in self._queues.values())
         slopes = job.schedule.slopes
         self._slopes = {r.place: slopes[r.id] for r in self._running if r.id in slopes}
         self._curves = Curves(self._queues)
+        self._last, self._owed = -1, 0.0  # who ran last; work done beyond what there was time for
 
     def _queues_to(self, one: PlannedOperator) -> list[Queue]:
         ids = [queue_id(input, one.id, port) for port, input in enumerate(one.inputs)]
         return [self._queues[id] for id in ids]
 
     def step(
-        self, arrivals: Mapping[str, Block], heartbeat: int
+        self, arrivals: Mapping[str, Block], heartbeat: int, watch: Watch | None = None
     ) -> tuple[dict[str, Block], NetworkReport]:
         """Take the tuples of a batch and go on to a heartbeat: the elements of each answer.
 
-        arrivals: input -> its elements in this shard, all with τ < heartbeat.
+        arrivals: input -> its elements in this shard, all with τ < heartbeat. watch: told of every
+        scheduling decision.
         """
-        for _ in self.decisions(arrivals, heartbeat):
-            pass
+        for id in self.decisions(arrivals, heartbeat):
+            if watch is not None:
+                watch(id, {queue: len(held) for queue, held in self._queues.items()})
         return self.answers(), self._report(heartbeat)
 
     def decisions(self, arrivals: Mapping[str, Block], heartbeat: int) -> Iterator[str]:
@@ -94,7 +100,7 @@ class Network:
 
     def answers(self) -> dict[str, Block]:
         """Query -> the elements of its answer so far."""
-        return {query: concat(found) for query, found in self._answers.items()}
+        return {query: concat(found[1:] or found) for query, found in self._answers.items()}
 
     def _relations(self, heartbeat: int) -> dict[str, Block]:
         """The tuples of stored relations that were not read before, at this batch's first tick."""
@@ -111,33 +117,30 @@ class Network:
         return found
 
     def _run_for(self, work: float) -> Iterator[str]:
-        """Run operators until nothing is left to do or the work is done."""
-        last = -1
+        """Run operators until nothing is left to do or the work is done. What the last of them did
+        beyond it counts as work of the next instant."""
+        work += self._owed
         while work > 0:
-            ready = [one for one in self._running if one.has_work]
+            ready = [one for one in map(_Running.ready, self._running) if one is not None]
             if not ready:
+                self._owed = 0.0
                 return
-            free = [one for one in ready if not one.exit.is_full] or ready[-1:]
-            places = [Ready(one.place, one.head) for one in free]
-            last = choose(self._schedule.policy, places, self._slopes, last).place
-            chosen = next(one for one in free if one.place == last)
-            n_taken = chosen.run(self._schedule.block_tuples)
+            if self._has_limits:
+                ready = [one for one in ready if self._at[one.place].exit.room] or ready[-1:]
+            self._last = choose(self._schedule.policy, ready, self._slopes, self._last).place
+            chosen = self._at[self._last]
+            room = chosen.exit.room or FOREVER
+            n_taken = chosen.run(min(self._schedule.block_tuples, room))
             work -= n_taken * self._schedule.costs.get(chosen.id, 1.0)
             yield chosen.id
+        self._owed = work
 
     def _report(self, heartbeat: int) -> NetworkReport:
         counts = {one.id: one.counts() for one in self._running}
         for one in self._inputs:
             n = self._exits[one.id].n_out
             counts[one.id] = OperatorCounts(n_in=n, n_out=n)
-        found = self.answers()
-        return NetworkReport(
-            heartbeat=heartbeat,
-            operators=counts,
-            queues=self._curves.told(),
-            answers={query: len(block) for query, block in found.items()},
-            net={query: int(block.sign.sum()) for query, block in found.items()},
-        )
+        return NetworkReport(heartbeat=heartbeat, operators=counts, queues=self._curves.told())
 
 
 class _Exit:
@@ -149,9 +152,9 @@ class _Exit:
         self.n_out = 0
 
     @property
-    def is_full(self) -> bool:
-        """A queue holds what it may: who fills it waits."""
-        return any(queue.is_full for queue in self.queues)
+    def room(self) -> int:
+        """Elements that all its queues may take in; without any, who fills them waits."""
+        return min((queue.room for queue in self.queues), default=FOREVER)
 
     def put(self, block: Block, heartbeat: int) -> None:
         """Elements, and what holds for those after them."""
@@ -183,18 +186,16 @@ class _Running:
     @property
     def heartbeat(self) -> int:
         """No later element of any input has a smaller τ."""
-        return min(queue.heartbeat for queue in self.inputs)
+        return min([queue.heartbeat for queue in self.inputs])
 
-    @property
-    def has_work(self) -> bool:
-        """There is an element to take, or time has gone on."""
+    def ready(self) -> Ready | None:
+        """τ of the oldest element it could take, or of the time that has gone on; None: there is
+        neither."""
         heartbeat = self.heartbeat
-        return heartbeat > self.told or any(queue.head <= heartbeat for queue in self.inputs)
-
-    @property
-    def head(self) -> int:
-        """τ of the oldest element it could take, or of the time that has gone on."""
-        return min(self.heartbeat, *(queue.head for queue in self.inputs))
+        head = min([queue.head for queue in self.inputs])
+        if head > heartbeat and heartbeat <= self.told:
+            return None
+        return Ready(self.place, min(heartbeat, head))
 
     def run(self, block_tuples: int) -> int:
         """Take some elements, the oldest; how many."""

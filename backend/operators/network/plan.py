@@ -134,6 +134,13 @@ OperatorWork: TypeAlias = (
 )
 
 
+def name_read(work: OperatorWork) -> str:
+    """The stream or stored relation that an input reads; '' for other operators."""
+    if isinstance(work, StreamInput):
+        return work.stream
+    return work.relation if isinstance(work, RelationInput) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedOperator:
     """An operator of a network. id: says what it does and to what, so that it is the same operator
@@ -176,13 +183,14 @@ class NetworkPlan:
     answers: Mapping[str, PlannedAnswer] = field(default_factory=dict)
     groups: tuple[ShardGroup, ...] = ()
     sharing: bool = True
+    _by_id: Mapping[str, PlannedOperator] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_id", {one.id: one for one in self.operators})
 
     def operator(self, id: str) -> PlannedOperator:
         """Raises KeyError."""
-        for one in self.operators:
-            if one.id == id:
-                return one
-        raise KeyError(id)
+        return self._by_id[id]
 
     def consumers(self) -> dict[str, tuple[tuple[str, int], ...]]:
         """Id -> the (operator, input number) its elements go to, in order of the plan."""

@@ -29,9 +29,9 @@ class Queue:
         return self._length
 
     @property
-    def is_full(self) -> bool:
-        """It holds what it may."""
-        return self.capacity is not None and self._length >= self.capacity
+    def room(self) -> int:
+        """Elements that it may take in."""
+        return FOREVER if self.capacity is None else max(0, self.capacity - self._length)
 
     @property
     def element_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from backend.operators.network.job import Policy
@@ -28,7 +28,13 @@ def choose(
     """
     if policy == "round_robin":
         return min(ready, key=lambda one: (one.place <= last, one.place))
-    if policy == "fifo":
-        return min(ready, key=lambda one: (one.head, -one.place))
-    none = (0.0, 0)
-    return min(ready, key=lambda one: (-slopes.get(one.place, none)[0], one.head, -one.place))
+    return min(ready, key=rank(policy, slopes))
+
+
+def rank(
+    policy: Policy, slopes: Mapping[int, tuple[float, int]]
+) -> Callable[[Ready], tuple[float, int, int]]:
+    """The least of it goes first under a policy that does not ask who ran before: fifo, greedy,
+    chain."""
+    known, none = {} if policy == "fifo" else slopes, (0.0, 0)
+    return lambda one: (-known.get(one.place, none)[0], one.head, -one.place)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from backend.operators.network.layouts import StorePlan, store_layout
+from backend.operators.network.layouts import StorePlan
 from backend.operators.network.plan import NetworkPlan
 from backend.operators.network.regions import Regions
 from backend.operators.network.reports import StoreReport, StubReport
 from backend.operators.network.stores import Store
-from backend.operators.network.synopses import STORES, noted_layout
+from backend.operators.network.synopses import STORES, layout_alone, noted_layout
 
 
 def store_reports(plan: NetworkPlan, regions: Regions) -> tuple[StoreReport, ...]:
     """The stores of a shard that runs a plan, as they are; regions: all of the shard."""
-    alone = {one.stubs[0].owner: one for one in store_layout(replace(plan, sharing=False))}
+    alone = {one.stubs[0].owner: one for one in layout_alone(plan)}
     stores = regions.scope(STORES)
     return tuple(_report(store, stores.scope(store.id), alone) for store in noted_layout(stores))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,19 +15,57 @@ from numpy.typing import NDArray
 from backend.operators.network.blocks import Ints
 from backend.operators.network.regions import Regions
 
+#: Dictionaries whose strings stay decoded in a process, at most.
+_MOST_KEPT: Final = 64
+
+
+@dataclass
+class _Decoded:
+    """The strings of a dictionary, their codes, and what was decoded: all bytes, their ends."""
+
+    texts: list[str] = field(default_factory=list)
+    codes: dict[str, int] = field(default_factory=dict)
+    data: bytearray = field(default_factory=bytearray)
+    ends: list[int] = field(default_factory=list)
+    ranks: Ints | None = None
+
+    def is_of(self, data: NDArray[np.uint8], ends: Ints) -> bool:
+        """Whether a dictionary begins with these strings."""
+        n, n_bytes = len(self.ends), len(self.data)
+        is_in = n <= len(ends) and n_bytes <= len(data)
+        return is_in and self.ends == ends[:n].tolist() and self.data == data[:n_bytes].tobytes()
+
+    def append(self, text: str, data: bytes) -> None:
+        """One string more."""
+        self.codes[text] = len(self.texts)
+        self.texts.append(text)
+        self.data += data
+        self.ends.append(len(self.data))
+
+
+_KEPT: Final[dict[str, _Decoded]] = {}
+
 
 class Strings:
     """An append-only dictionary in regions: bytes of all strings, where each ends, and in which
-    order they are as far as that was asked for."""
+    order they are as far as that was asked for. name: of the dictionary in this process, by which
+    it finds again what was decoded before ('': it is decoded anew)."""
 
-    def __init__(self, regions: Regions) -> None:
-        self._regions = regions
+    def __init__(self, regions: Regions, name: str = "") -> None:
+        self._regions, self._name = regions, name
         self._facts = regions.array("facts", "int64", 2)  # strings, bytes
         self._ends = regions.array("ends", "int64", 1024)
         self._bytes = regions.array("bytes", "uint8", 16_384)
-        self._texts = self._held()
-        self._codes = {text: code for code, text in enumerate(self._texts)}
-        self._ranks: Ints | None = None
+        self._known = self._decoded()
+        self._texts: Sequence[str] = self._known.texts
+        self._codes = self._known.codes
+
+    def keep(self) -> None:
+        """Have what is decoded found again by the next one of this name; it is the last use of this
+        one."""
+        while len(_KEPT) >= _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)), None)
+        _KEPT[self._name] = self._known
 
     def __len__(self) -> int:
         return int(self._facts[0])
@@ -50,18 +90,19 @@ class Strings:
         return self._texts[code]
 
     def decode(self, codes: Ints) -> pa.Array[Any]:
-        """The strings of codes, as an Arrow array."""
+        """The strings of codes, as an Arrow array; NULL where a code is negative."""
         places, indices = np.unique(codes, return_inverse=True)
-        texts = pa.array([self._texts[code] for code in places], pa.string())
-        return texts.take(pa.array(indices))
+        texts = [self._texts[code] if code >= 0 else None for code in places.tolist()]
+        return pa.array(texts, pa.string()).take(pa.array(indices))
 
     def ranks(self) -> Ints:
         """int64[n]: the place of each code's string in the order of all strings (by code point)."""
-        if self._ranks is None or len(self._ranks) != len(self._texts):
+        ranks = self._known.ranks
+        if ranks is None or len(ranks) != len(self._texts):
             order = self._ordered()
-            self._ranks = np.empty(len(order), np.int64)
-            self._ranks[order] = np.arange(len(order))
-        return self._ranks
+            ranks = self._known.ranks = np.empty(len(order), np.int64)
+            ranks[order] = np.arange(len(order))
+        return ranks
 
     def _ordered(self) -> Ints:
         """All codes in the order of their strings. Those ordered before keep their order: only what
@@ -88,16 +129,18 @@ class Strings:
         self._bytes[used : used + len(data)] = np.frombuffer(data, np.uint8)
         self._ends[n] = used + len(data)
         self._facts[:] = n + 1, used + len(data)
-        self._codes[text] = n
-        self._texts.append(text)
+        self._known.append(text, data)
         return n
 
-    def _held(self) -> list[str]:
+    def _decoded(self) -> _Decoded:
         """The strings that are there."""
-        ends = self._ends[: len(self)].tolist()
-        data = self._bytes[: int(self._facts[1])].tobytes()
-        begins = [0, *ends]
-        return [
-            data[begin:end].decode("utf-8", "surrogatepass")
-            for begin, end in zip(begins, ends, strict=False)
-        ]
+        ends, data = self._ends[: len(self)], self._bytes[: int(self._facts[1])]
+        known = _KEPT.pop(self._name, None)
+        if known is None or not known.is_of(data, ends):
+            known = _Decoded()
+        n, begin = len(known.ends), len(known.data)
+        rest = data[begin:].tobytes()
+        for end in (ends[n:] - begin).tolist():
+            own = rest[len(known.data) - begin : end]
+            known.append(own.decode("utf-8", "surrogatepass"), own)
+        return known

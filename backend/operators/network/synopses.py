@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -94,12 +95,22 @@ def _store(stores: Regions, plan: StorePlan) -> Store:
     return Store(stores.scope(plan.id), plan.format, len(plan.stubs))
 
 
+def layout_alone(plan: NetworkPlan) -> tuple[StorePlan, ...]:
+    """The layout of the stores if nothing were shared."""
+    return _wanted(plan).alone
+
+
 class _Wanted:
     """The layout of a plan, worked out once for all its operators."""
 
     def __init__(self, plan: NetworkPlan) -> None:
         self.plan, self.layout = plan, store_layout(plan)
         self.text = _written(self.layout)
+
+    @cached_property
+    def alone(self) -> tuple[StorePlan, ...]:
+        """Without sharing."""
+        return store_layout(replace(self.plan, sharing=False))
 
 
 _wanted_last: _Wanted | None = None
@@ -120,7 +131,7 @@ def _adopted(plan: NetworkPlan, stores: Regions) -> tuple[StorePlan, ...]:
         return wanted.layout
     layout, noted = wanted.layout, noted_layout(stores)
     if noted:
-        layout = migrate(stores, noted, layout, store_layout(replace(plan, sharing=False)))
+        layout = migrate(stores, noted, layout, wanted.alone)
     text = _written(layout)
     if text != note:
         stores.drop(_NOTE)

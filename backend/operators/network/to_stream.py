@@ -6,7 +6,7 @@ A tick is told when it is over, in canonical order, so that streams are a functi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from backend.operators.network.netting import canonical_order, net, ordinals
 from backend.operators.network.open_tick import OpenTick
 from backend.operators.network.plan import PlannedOperator, ToStreamOp
 from backend.operators.selection.bits import kernel
+
+#: Elements that r-stream tells at once; a relation told at more ticks than that is refused.
+MOST_TOLD: Final = 1 << 23
 
 
 def stream_operator(planned: PlannedOperator, surroundings: Surroundings) -> NetworkOperator:
@@ -43,7 +46,8 @@ class ChangeStream(OperatorFrame):
 
 
 class RelationStream(OperatorFrame):
-    """r-stream: all of the relation at every tick, from the first one on."""
+    """r-stream: all of the relation at every tick, from the first one on. ``run`` raises ValueError
+    where time goes on so far at once that no memory would hold what is to be told."""
 
     def __init__(self, planned: PlannedOperator, surroundings: Surroundings) -> None:
         super().__init__(planned, surroundings)
@@ -61,6 +65,14 @@ class RelationStream(OperatorFrame):
             return empty(self.fields)
         self._next[0] = heartbeat
         spans = self._spans(block, begin, heartbeat)
+        n_told = int(((spans.end - spans.begin) * spans.times).sum())
+        if n_told > MOST_TOLD:
+            raise ValueError(
+                f"{self._planned.id}: Rstream tells its relation at every tick, which for ticks "
+                f"{begin} to {heartbeat - 1} comes to {n_told:,} tuples; at once there may be "
+                f"{MOST_TOLD:,}. Give the stream a longer tick, or a timestamp that is a time: "
+                "numbers begin at tick 0"
+            )
         found = self._told(spans)
         slots = self._table.live()
         self._table.release(slots[self._counts.array[slots] == 0])
@@ -79,7 +91,7 @@ class RelationStream(OperatorFrame):
         """The tuples of each tick, in canonical order."""
         columns = self._table.columns(spans.slot)
         ranks = ordinals(columns, self.fields, self._surroundings.strings)
-        order = canonical_order(np.zeros(len(ranks), np.int64), ranks)
+        order = canonical_order(np.zeros(ranks.shape[1], np.int64), ranks)
         begin, end, times = (part[order] for part in spans[1:])
         n_told = (end - begin) * times
         place = np.repeat(np.arange(len(order)), n_told)

@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 from backend.adaptive.core import Evaluations
 from backend.adaptive.words import arrows, number, numbers, percent, too_thin
 from backend.operators.network.job import Policy
-from backend.operators.network.plan import NetworkPlan
 from backend.systems.stream.bursts import waiting
-from backend.systems.stream.chains import Step, progress, slopes_of, steps_of
+from backend.systems.stream.chains import Paths, Step, progress, slopes_of
 from backend.systems.stream.measured import NetworkProfile
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision, DecisionOutcome
@@ -56,20 +55,25 @@ class ChainWatch:
         self.evaluations = Evaluations()
         self._followed: tuple[int, Chaining, Chaining] | None = None
 
+    def forget(self) -> None:
+        """The operators or the policy are others: what became of the last switch cannot be told."""
+        self._followed = None
+
     def check(
         self,
         batch_id: int,
         n_tuples: int,
-        plan: NetworkPlan,
+        steps: Paths,
         profile: NetworkProfile,
         policy: Policy,
         running: Chaining,
         names: Mapping[str, str],
         knob_version: int,
     ) -> ChainCheck:
-        """Whether to go over to other chains. n_tuples: that came in; names: of operators."""
+        """Whether to go over to other chains. n_tuples: that came in; steps: of the plan with the
+        profile; names: of operators."""
         seq = self.evaluations.count()
-        found = _Comparison.of(plan, profile, policy, running)
+        found = _Comparison.of(steps, profile, policy, running)
         verdict = found.verdict(policy, n_tuples)
         adopted = found.fresh if verdict == "switched" else None
         if adopted is not None:
@@ -101,7 +105,7 @@ class ChainWatch:
         self,
         batch_id: int,
         n_tuples: int,
-        plan: NetworkPlan,
+        steps: Paths,
         profile: NetworkProfile,
         policy: Policy,
         waited: float,
@@ -112,7 +116,7 @@ class ChainWatch:
         if followed is None or not n_tuples:
             return ()
         seq, old, new = followed
-        before, after = (_waiting(plan, profile, policy, one) for one in (old, new))
+        before, after = (_waiting(steps, profile, policy, one) for one in (old, new))
         n = round(sum(profile.n_in.values()))
         return (DecisionOutcome(seq, batch_id, waited, n_tuples, after, before, n),)
 
@@ -121,7 +125,7 @@ class _Comparison(NamedTuple):
     """before, after: elements that wait in a burst (WAITING) under the chains in force and under
     the fresh ones."""
 
-    steps: tuple[tuple[Step, ...], ...]
+    steps: Paths
     running: Chaining
     fresh: Chaining
     before: float
@@ -129,14 +133,13 @@ class _Comparison(NamedTuple):
 
     @classmethod
     def of(
-        cls, plan: NetworkPlan, profile: NetworkProfile, policy: Policy, running: Chaining
+        cls, steps: Paths, profile: NetworkProfile, policy: Policy, running: Chaining
     ) -> _Comparison:
-        steps = steps_of(plan, profile.selectivities, profile.costs)
         by_chains: Policy = policy if policy in BY_CHAINS else "chain"
         fresh = Chaining(slopes_of(by_chains, steps))
-        after = before = _waiting(plan, profile, by_chains, fresh)
+        after = before = _waiting(steps, profile, by_chains, fresh)
         if running.chains != fresh.chains:
-            before = _waiting(plan, profile, by_chains, running)
+            before = _waiting(steps, profile, by_chains, running)
         return cls(steps, running, fresh, before, after)
 
     @property
@@ -148,10 +151,10 @@ class _Comparison(NamedTuple):
             return "pinned"
         if n_tuples < MIN_TUPLES:
             return "thin"
-        if not self.running.slopes:
-            return "switched"
         if self.running.chains == self.fresh.chains:
             return "below_threshold"
+        if not self.running.slopes:
+            return "switched"
         return "switched" if self.gain >= MIN_GAIN else "kept"
 
     def explained(self, verdict: Verdict, policy: Policy, n_tuples: int) -> str:
@@ -161,10 +164,10 @@ class _Comparison(NamedTuple):
             return too_thin(n_tuples, MIN_TUPLES, "tuples of the batch")
         if verdict == "pinned":
             return f"the scheduler is {policy}; by chains {after} of a burst would wait"
-        if not self.running.slopes:
-            return f"the operators were measured: {chains}, {number(self.after)} of a burst waits"
         if verdict == "below_threshold":
             return f"the same {chains}, {number(self.after)} of a burst waits"
+        if not self.running.slopes:
+            return f"the operators were measured: {chains}, {number(self.after)} of a burst waits"
         told = f"other chains: {after} of a burst waits, {before} under those in force"
         gain = percent(self.gain, signed=True)
         return f"{told}; {gain}, {percent(MIN_GAIN)} are needed"
@@ -185,11 +188,8 @@ class _Comparison(NamedTuple):
         }
 
 
-def _waiting(
-    plan: NetworkPlan, profile: NetworkProfile, policy: Policy, chaining: Chaining
-) -> float:
+def _waiting(steps: Paths, profile: NetworkProfile, policy: Policy, chaining: Chaining) -> float:
     by_chains: Policy = policy if policy in BY_CHAINS else "chain"
-    steps = steps_of(plan, profile.selectivities, profile.costs)
     taken = profile.n_in
     n = sum(taken.get(path[0].id, 0.0) for path in steps)
     arrivals = {path[0].id: taken.get(path[0].id, 0.0) / n for path in steps} if n else {}

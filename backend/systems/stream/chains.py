@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from backend.operators.network.plan import NetworkPlan
 
@@ -35,6 +35,10 @@ class Step:
     def slope(self) -> float:
         """Elements released in a unit of time."""
         return (1.0 - self.passed - self.beside) / self.cost
+
+
+#: All paths of a plan, each from its first operator on.
+Paths: TypeAlias = tuple[tuple[Step, ...], ...]
 
 
 class Chain(NamedTuple):
@@ -128,7 +132,7 @@ def steps_of(
     plan: NetworkPlan,
     selectivities: Mapping[str, float],
     costs: Mapping[str, float],
-) -> tuple[tuple[Step, ...], ...]:
+) -> Paths:
     """The paths of a plan with what was measured. selectivities: operator -> elements out for each
     taken in; costs: time for each taken in; absent: 1."""
     consumers = plan.consumers()

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from backend.cql.answers import Implicit, answer_fields
+from backend.cql.answers import Implicit, answer_fields, answers_a_stream
 from backend.cql.logical import Logical
 from backend.model.conditions import ContinuousQuery
 from backend.operators.network.plan import (
@@ -80,9 +80,14 @@ def operator_tree(
     plan: Logical, tick_us: int, implicit: Implicit = "unwindowed", joins: JoinTrees = "mjoin"
 ) -> tuple[OperatorTree, bool, str]:
     """The tree of a query's operators, with keys; whether it answers a stream; why its shards are
-    as they are."""
+    as they are.
+
+    Keys are those of a relation unless the text itself says Istream, so that operators and what
+    they keep stay when ``implicit`` is another.
+    """
     tree, is_stream = translated(plan, tick_us, implicit)
-    tree, why = spread(named(pushed(tree, joins=joins), answer_fields(plan)), is_stream)
+    kept = named(pushed(tree, joins=joins), answer_fields(plan))
+    tree, why = spread(kept, answers_a_stream(plan, "never"))
     return tree, is_stream, why
 
 

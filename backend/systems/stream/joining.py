@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, TypeAlias
 
-from lark import Token
-
-from backend.cql.nodes import At, Call, Compare, Node
+from backend.cql.nodes import NOWHERE, At, Call, Compare, Node
 from backend.cql.types import expressions_in, family
 from backend.model.schema import FLOAT_TYPES
 from backend.operators.network.blocks import dtype_of
@@ -17,7 +16,10 @@ from backend.systems.stream.trees import OperatorTree, all_hold, join, moved, pl
 Down: TypeAlias = Callable[[OperatorTree, tuple[Node, ...]], OperatorTree]
 #: Attributes with equal values, by place among all columns, ascending.
 _Class: TypeAlias = tuple[int, ...]
-_NOWHERE: Final = Token("NAME", "")
+#: Conditions that follow from others save work below a join; so many are looked for.
+_MOST_IMPLIED: Final = 1000
+#: Classes of equal attributes that a join knows by the bits of a word.
+MOST_CLASSES: Final = 62
 
 
 def joined(
@@ -31,6 +33,9 @@ def joined(
     """
     columns = _Columns(inputs)
     classes, others = columns.classes(conditions)
+    rest = [two for one in classes[MOST_CLASSES:] for two in pairwise(one)]
+    others += [_equality(*two, columns) for two in rest]
+    classes = classes[:MOST_CLASSES]
     of_inputs: list[list[Node]] = [[] for _ in inputs]
     residual: list[Node] = []
     for condition in [*others, *_implied(others, classes, columns)]:
@@ -110,15 +115,19 @@ class _Columns:
 def _implied(
     conditions: Iterable[Node], classes: Iterable[_Class], columns: _Columns
 ) -> list[Node]:
-    """Conditions on an attribute, said of those that are equal to it; calls are not repeated."""
+    """Conditions on an attribute, said of those that are equal to it, while they are not too many;
+    calls are not repeated."""
     equals: dict[int, _Class] = {place: one for one in classes for place in one}
-    found = []
+    found: list[Node] = []
     for condition in conditions:
         places = places_in(condition)
         if len(places) != 1 or any(isinstance(e, Call) for e in expressions_in(condition)):
             continue
         (place,) = places
-        found += [moved(condition, {place: p}) for p in equals.get(place, ()) if p != place]
+        others = [other for other in equals.get(place, ()) if other != place]
+        if len(found) + len(others) > _MOST_IMPLIED:
+            break
+        found += [moved(condition, {place: other}) for other in others]
     return found
 
 
@@ -140,8 +149,8 @@ def _first_of_each(
 
 
 def _equality(left: int, right: int, columns: _Columns) -> Node:
-    sides = (At(_NOWHERE, place, columns.fields[place].type) for place in (left, right))
-    return Compare(_NOWHERE, "=", next(sides), next(sides))
+    sides = (At(NOWHERE, place, columns.fields[place].type) for place in (left, right))
+    return Compare(NOWHERE, "=", next(sides), next(sides))
 
 
 def _left_deep(
@@ -172,7 +181,7 @@ def _left_deep(
         tree = join([tree, new], tuple(equal), all_hold(known) if known else None)
     if all(place == spot for place, spot in spots.items()):
         return tree
-    found = [At(_NOWHERE, spots[place], field.type) for place, field in enumerate(columns.fields)]
+    found = [At(NOWHERE, spots[place], field.type) for place, field in enumerate(columns.fields)]
     return project(tree, found, columns.fields)
 
 

@@ -14,6 +14,7 @@ from backend.model.ids import entity_id, source_id, source_queue, unit_entity
 from backend.operators.network.job import queue_id
 from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
 from backend.systems.publishing import query_entity
+from backend.systems.stream.capacities import Capacities
 from backend.systems.stream.chaining import Chaining
 from backend.systems.stream.describing import DescribedOperator, described
 from backend.systems.stream.holdings import Holding, holdings
@@ -47,8 +48,8 @@ class NetworkLayout:
                 streams[work.stream] = (*streams.get(work.stream, ()), one.id)
             elif isinstance(work, RelationInput):
                 relations[work.relation] = (*relations.get(work.relation, ()), one.id)
-        words, names = described(plan), _names(described(plan), streams, relations)
-        kept = holdings(unit_id, plan, words, names)
+        words = described(plan)
+        kept = holdings(unit_id, plan, words, _names(words, streams, relations))
         return cls(unit_id, plan, words, streams, relations, kept)
 
     def node(self, id: str) -> str:
@@ -71,6 +72,14 @@ class NetworkLayout:
     def queue(self, id: str) -> str:
         """A queue, by ``queue_id``."""
         return entity_id(self.unit_id, "queue", id)
+
+    def queue_name(self, id: str) -> str:
+        """What people call a queue."""
+        for one in self.plan.operators:
+            for port, input in enumerate(one.inputs):
+                if queue_id(input, one.id, port) == id:
+                    return f"{self.names[input]} → {self.names[one.id]}"
+        raise KeyError(id)
 
     def answer(self, query: str) -> str:
         """What a query answers."""
@@ -121,8 +130,10 @@ class NetworkLayout:
         ]
         return found
 
-    def entities(self, title: str, capacity: int, facts: Mapping[str, Json]) -> list[Entity]:
-        """All but the queries. capacity: of each queue, 0: without limit; facts: of the unit."""
+    def entities(
+        self, title: str, capacities: Capacities, facts: Mapping[str, Json]
+    ) -> list[Entity]:
+        """All but the queries. capacities: of queues; facts: of the unit."""
         found = [self._entity(unit_entity(self.unit_id), "system", "system", title, facts)]
         for name in self.streams:
             found.append(self._entity(self.input(name), "operator", "input", name))
@@ -136,7 +147,7 @@ class NetworkLayout:
             own = {"owners": [self.node(id) for id in kept.operators], **kept.facts}
             kind: EntityKind = "store" if kept.role == "store" else "synopsis"
             found.append(self._entity(kept.id, kind, kept.role, kept.name, own))
-        found += self._queues(capacity)
+        found += self._queues(capacities)
         for query, answer in self.plan.answers.items():
             told = {"answers": _kind(answer.is_stream)}
             found.append(self._entity(self.answer(query), "operator", "output", query, told, query))
@@ -144,16 +155,16 @@ class NetworkLayout:
             found.append(self._entity(self.answer_queue(query), "queue", "queue", name, {}, query))
         return found
 
-    def _queues(self, capacity: int) -> list[Entity]:
+    def _queues(self, capacities: Capacities) -> list[Entity]:
         names, found = self.names, []
         for id in self.words:
             for port, input in enumerate(self.plan.operator(id).inputs):
+                queue, name = queue_id(input, id, port), f"{names[input]} → {names[id]}"
                 facts: dict[str, Json] = {
                     "producer": self.node(input),
                     "consumer": self.node(id),
-                    "capacity_tuples": capacity or None,
+                    "capacity_tuples": capacities.of(queue) or None,
                 }
-                queue, name = queue_id(input, id, port), f"{names[input]} → {names[id]}"
                 found.append(self._entity(self.queue(queue), "queue", "queue", name, facts))
         return found
 

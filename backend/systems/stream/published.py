@@ -12,7 +12,7 @@ from backend.operators.network.plan import JoinOp
 from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.chaining import Chaining
-from backend.systems.stream.chains import Step, progress
+from backend.systems.stream.chains import Paths, progress
 from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout
 from storage.vocabulary.records import Matrix, Sample
@@ -101,8 +101,10 @@ def _special(layout: NetworkLayout, id: str, counts: OperatorCounts, chaining: C
         slope, number = chaining.slopes[id]
         found |= {"chain_number": (number, ""), "chain_slope": (slope, "tuples/us")}
     if isinstance(work, JoinOp):
-        found["probes"] = (counts.counters.get("probes"), "probes")
-        found["join_selectivity"] = (counts.counters.get("join_selectivity"), "")
+        counted = counts.counters
+        pairs = counted.get("pairs")
+        found["probes"] = (counted.get("probes"), "probes")
+        found["join_selectivity"] = (counted["matches"] / pairs if pairs else None, "")
     return found
 
 
@@ -168,8 +170,8 @@ def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: 
 
 def curve_matrix(layout: NetworkLayout, report: NetworkReport) -> Matrix:
     """How many elements each queue held at the instants of a batch; None where nobody looked."""
-    ranked = sorted(report.queues, key=lambda id: -report.queues[id].high)[:MOST_CURVES]
-    shown = [id for id in report.queues if id in set(ranked) and report.queues[id].high]
+    ranked = set(sorted(report.queues, key=lambda id: -report.queues[id].high)[:MOST_CURVES])
+    shown = [id for id in report.queues if id in ranked and report.queues[id].high]
     curves = [report.queues[id] for id in shown]
     times = sorted({int(time) for curve in curves for time in curve.times})
     values: list[list[Any]] = []
@@ -189,9 +191,7 @@ def curve_matrix(layout: NetworkLayout, report: NetworkReport) -> Matrix:
     )
 
 
-def progress_matrix(
-    layout: NetworkLayout, steps: tuple[tuple[Step, ...], ...], chaining: Chaining
-) -> Matrix:
+def progress_matrix(layout: NetworkLayout, steps: Paths, chaining: Chaining) -> Matrix:
     """The progress chart of each path: time spent and what is left behind each operator."""
     rows, values = [], []
     for number, path in enumerate(steps):
@@ -223,3 +223,12 @@ def arrived(layout: NetworkLayout, report: NetworkReport) -> dict[str, int]:
 def mean_waiting(report: NetworkReport) -> float:
     """Elements in all queues, on average over the instants of a batch."""
     return float(sum(np.mean(c.tuples) for c in report.queues.values() if len(c.tuples)))
+
+
+def decision_words(
+    layout: NetworkLayout, operator: str, waiting: Mapping[str, int]
+) -> tuple[str, str]:
+    """A scheduling decision in words: what ran, and what waits in which queue then."""
+    held = {layout.queue_name(id): n for id, n in waiting.items() if n}
+    words = [f"{name}: {n}" for name, n in sorted(held.items(), key=lambda pair: -pair[1])]
+    return f"{layout.names[operator]} ran", ", ".join(words) or "nothing waits"

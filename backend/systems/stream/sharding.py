@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from backend.model.schema import FLOAT_TYPES
+from backend.operators.network.blocks import dtype_of
 from backend.operators.network.plan import (
     AggregateOp,
     AntiJoinOp,
@@ -27,6 +28,7 @@ from backend.operators.network.plan import (
     StreamInput,
     ToStreamOp,
     WindowOp,
+    name_read,
 )
 from backend.systems.stream.trees import EVERYWHERE, OperatorTree, walk_trees
 
@@ -70,18 +72,13 @@ def _why(tree: OperatorTree) -> str:
     keyed, whole = [], []
     for one in inputs:
         if one.key is None or one.key == EVERYWHERE:
-            whole.append(_name(one))
+            whole.append(name_read(one.work))
         else:
-            keyed.append(f"{_name(one)}.{one.fields[one.key].name}")
+            keyed.append(f"{name_read(one.work)}.{one.fields[one.key].name}")
     said = f"Tuples with equal values of {' = '.join(dict.fromkeys(keyed))} go to one shard"
     if whole:
         said += f"; every shard has all of {', '.join(dict.fromkeys(whole))}"
     return f"{said}."
-
-
-def _name(tree: OperatorTree) -> str:
-    work = tree.work
-    return work.stream if isinstance(work, StreamInput) else getattr(work, "relation", "")
 
 
 # ---------------------------------------------------------------------- operator by operator
@@ -212,11 +209,14 @@ def _to_stream(tree: OperatorTree, work: ToStreamOp, inputs: list[list[Spread]])
 
 
 def _set(tree: OperatorTree, work: SetOp, inputs: list[list[Spread]]) -> list[Spread]:
+    types = ([dtype_of(field.type) for field in one.fields] for one in tree.inputs)
+    columns = zip(*types, strict=True)
+    alike = frozenset(place for place, held in enumerate(columns) if len(set(held)) == 1)
     found = [
-        _over(tree, (a, b), a.places & b.places)
+        _over(tree, (a, b), a.places & b.places & alike)
         for a in inputs[0]
         for b in inputs[1]
-        if a.places & b.places or (a.whole and b.whole)
+        if a.places & b.places & alike or (a.whole and b.whole)
     ]
     spread = [next((one for one in ways if not one.whole), None) for ways in inputs]
     if work.word == "union" and None not in spread:

@@ -125,6 +125,8 @@ class _Translation:
     def _aggregate(self, plan: logical.Aggregate) -> OperatorTree:
         tree, bind = self.relation(plan.input), _binding(plan.input)
         different = _different(plan.calls)
+        if not plan.groups and not different:  # a Having alone
+            different = [nodes.Aggregated(plan.at, "count", (), False)]
         arguments = (part for call in different for part in call.arguments)
         inside = {node: rebuilt(node, bind) for node in (*plan.groups, *arguments)}
         if all(isinstance(node, nodes.At) for node in inside.values()):
@@ -180,9 +182,10 @@ class _Translation:
             both = join([tree, distinct(relation)])
             equal = nodes.Compare(part.at, "=", subject, at(both, n, part.at))
             return project(select(both, [equal]), every, tree.fields)
-        kind = common_type(type_of(subject), relation.fields[0].type)
-        sought = _widened(subject, kind)
-        sides = _of_types(relation, [kind], part.at)
+        kind, sought, sides = type_of(subject), subject, relation
+        if family(kind) != "number":  # numbers of two types are compared as they are, exactly
+            kind = common_type(kind, relation.fields[0].type)
+            sought, sides = _widened(subject, kind), _of_types(relation, [kind], part.at)
         if isinstance(sought, nodes.At):
             return OperatorTree(AntiJoinOp(((sought.index, 0),), True), (tree, sides), tree.fields)
         fields = (*tree.fields, Attribute(name_of(part.subject), kind))
@@ -208,17 +211,16 @@ _RULES: Final[dict[type, Callable[[_Translation, Any], OperatorTree]]] = {
 def _binding(plan: Logical) -> Bind:
     """What stands for the attributes of a plan in expressions above it: columns by place."""
     if isinstance(plan, logical.Aggregate):
-        above = [*plan.groups, *_different(plan.calls)]
+        above: dict[nodes.Node, int] = {}
+        for place, one in enumerate([*plan.groups, *_different(plan.calls)]):
+            above.setdefault(one, place)
 
         def bind_above(node: nodes.Node) -> nodes.Node | None:
-            alike = _plain(node) if isinstance(node, nodes.Aggregated) else node
-            found = above.index(alike) if alike in above else None
+            found = above.get(_plain(node) if isinstance(node, nodes.Aggregated) else node)
             return None if found is None else nodes.At(node.at, found, type_of(node))
 
         return bind_above
-    places: dict[tuple[str, str], int] = {}
-    for place, label in enumerate(_labels(plan)):
-        places.setdefault(label, place)
+    places = {label: place for place, label in enumerate(_labels(plan))}
 
     def bind(node: nodes.Node) -> nodes.Node | None:
         if not isinstance(node, nodes.Column):

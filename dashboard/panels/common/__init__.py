@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dashboard.panels.common import (
+    compare,
     decisions,
     inputs,
     knobs,
     loops,
     monitor,
+    presets,
     results,
     runs,
+    sql,
+    takes,
     timeline,
 )
 from dashboard.panels.contract import Panel
@@ -24,5 +28,10 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     monitor.PANEL,
     *decisions.PANELS,
     *knobs.PANELS,
+    presets.PANEL,
     *results.PANELS,
+    compare.PANEL,
+    sql.PANEL,
 )
+#: Below what systems show.
+LAST: Final[tuple[Panel[Any], ...]] = (takes.PANEL,)

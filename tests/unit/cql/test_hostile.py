@@ -18,6 +18,7 @@ from backend.cql.runnable import unsupported_part
 from backend.cql.scope import Catalog
 from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Schema
+from backend.systems.stream.compiling import compile_queries
 
 STREAMS = {"D": Schema.parse("v int, tag string, ok boolean, day date")}
 _F = Function("f", (Parameter("what", "any"),), lambda *a: True)
@@ -64,6 +65,12 @@ GIANTS = {
     "a long name": WHERE + "a" * 7900 + " = 1",
     "many parts of a name": WHERE + "a." * 3900 + "a=1",
     "a dot after blanks": "Select a" + " " * 7900 + ".",
+    "aggregates": "Select " + ",".join(f"sum(v+{n})" for n in range(800)) + " From D",
+    "what follows from equalities": "Select d0.v From "
+    + ",".join(f"D d{n}" for n in range(90))
+    + " Where "
+    + " and ".join(f"d{n}.v=d{n + 1}.v" for n in range(89))
+    + "".join(f" and d0.v<>{n}" for n in range(900)),
     "words of a date": WHERE + "date " * 1500,
     "a long number": WHERE + "v = " + "1" * 7900,
     "a large exponent": WHERE + "v = 1e" + "9" * 7900,
@@ -128,6 +135,18 @@ def check(reading: Callable[[], object]) -> None:
 @pytest.mark.parametrize("name", GIANTS)
 def test_a_giant_text_is_read_or_refused_at_once(name: str) -> None:
     read(GIANTS[name])
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", GIANTS)
+def test_a_giant_query_is_compiled_or_refused_at_once(name: str) -> None:
+    try:
+        query = parse_query("q", GIANTS[name], STREAMS)
+    except CqlError:
+        return
+    if query.plan is not None:
+        plan = compile_queries([query], since={"q": 0}, tick_us=1_000_000)
+        assert len(repr(plan.operators)) < 1_000_000
 
 
 def mutated(chance: random.Random) -> str:

@@ -191,6 +191,11 @@ def test_walking_meets_every_operator_once() -> None:
         ("Select * From Tolls [Rows 5]", 21, "a window stands after a stream, and this is a rel"),
         ("Select A From S Union Select A, B From S", 17, "Union of 1 and 2 columns"),
         ("Select A From S Except Select true From S", 17, "Except of A (int) and true (boolean)"),
+        (
+            "Select *, 1 As k From (Select A From S), (Select A From S1)",
+            8,
+            "two queries without a name have an attribute 'A'; name them: (…) As q",
+        ),
         ("Select * From S Where A > (Select * From S1)", 28, "a subquery that stands for a value"),
     ],
 )

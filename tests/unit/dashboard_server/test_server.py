@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dashboard import server as dashboard_server
 from dashboard.cli import main
 from dashboard.server import Server
 from dashboard.settings import Settings
@@ -159,3 +161,23 @@ def test_a_short_token_is_told(
     monkeypatch.setenv("PLANWATCH_TOKEN", "short")
     assert main(["--store", str(tmp_path / "runs.db")]) == 2
     assert "at least 8" in capsys.readouterr().err
+
+
+def test_connections_that_ask_for_nothing_neither_keep_others_out_nor_stay(
+    tmp_path: Path, recording: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dashboard_server, "IDLE_S", 1)
+    settings = Settings(f"sqlite:///{tmp_path}/runs.db", TOKEN, port=0)
+    with serving(settings) as server, ExitStack() as opened:
+        half_open = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", server.port), PATIENCE_S))
+            for _ in range(150)
+        ]
+        for one in half_open:
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        assert get(server, "/healthz")[0] == 200
+        with streaming(server) as answer:
+            assert next_delta(answer) is not None
+            assert all(one.recv(1) == b"" for one in half_open)
+            recording.write(time.time())
+            assert next_delta(answer) is not None

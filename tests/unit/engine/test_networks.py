@@ -226,6 +226,25 @@ def test_sharing_is_turned_while_a_run_goes_on(tmp_path: Path) -> None:
     assert all(found[True].values())
 
 
+def test_the_reading_of_plain_queries_is_turned_while_shards_run(tmp_path: Path) -> None:
+    met = {"met": "Select C.id From Cars As C, Roads As R Where C.road = R.road and R.ice = 1"}
+    found = {}
+    for turned in (False, True):
+        folder = tmp_path / str(turned)
+        folder.mkdir()
+        run = Run(folder, more=met, knobs={"shards": 2})
+        for n in range(4):
+            run.seconds(20 * n, 20 * (n + 1), ice=int(n == 2))
+            if turned:
+                reading = "never" if n % 2 == 0 else "unwindowed"
+                run.ask("knob", {"knob": "implicit_istream", "value": reading})
+        run.batch({"Cars": [], "Roads": []}, ended=("Cars", "Roads"))
+        run.close()
+        found[turned] = answered(folder, "met")
+    assert sorted(map(repr, found[True])) == sorted(map(repr, found[False]))
+    assert len({row["id"] for row in found[True]}) == 40
+
+
 def test_shards_answer_as_one(tmp_path: Path) -> None:
     found = {}
     for shards in (1, 3):

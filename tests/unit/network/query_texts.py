@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from backend.cql import parse_query
+from backend.cql.logical import numbered
 from backend.model.conditions import ContinuousQuery
-from backend.model.schema import Schema
+from backend.model.schema import Attribute, Schema
 from backend.operators.network.plan import NetworkPlan
 from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.rewrites import JoinTrees
@@ -143,10 +144,8 @@ def _selections(draw: Any, depth: int) -> Written:
         wheres.append(f"{draw(st.sampled_from(numbers))} {word} ({relation})")
     where = f" Where {' and '.join(wheres)}" if wheres else ""
     distinct = draw(st.sampled_from(["", "", "Distinct "]))
-    if draw(st.integers(0, 2)) == 0:
-        listed, answer, rest = draw(_grouped(columns))
-    else:
-        listed, answer, rest = draw(_listed(columns))
+    lists = (_grouped, _grouped, _listed, _listed, _listed, _starred)
+    listed, answer, rest = draw(draw(st.sampled_from(lists))(columns))
     if draw(st.integers(0, 6)) == 0:
         word = draw(st.sampled_from(["Istream", "Dstream", "Rstream"]))
         return Written(f"Select {word}({distinct}{listed}) From {read}{where}{rest}", answer, True)
@@ -187,6 +186,17 @@ def _listed(draw: Any, columns: list[tuple[str, str]]) -> Any:
         parts.append(f"{text} As k{n}")
         answer.append((f"k{n}", kind))
     return ", ".join(parts), tuple(answer), ""
+
+
+@st.composite
+def _starred(draw: Any, columns: list[tuple[str, str]]) -> Any:
+    """All columns of sources, and one by its own name, which is numbered where it is there."""
+    every = {"*": columns}
+    for name, kind in columns:
+        every.setdefault(f"{name.partition('.')[0]}.*", []).append((name, kind))
+    star, one = draw(st.sampled_from(list(every))), draw(st.sampled_from(columns))
+    found = numbered(Attribute(c.rpartition(".")[2], t) for c, t in [*every[star], one])
+    return f"{star}, {one[0]}", tuple((field.name, field.type) for field in found), ""
 
 
 @st.composite

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
+import resource
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -73,13 +76,38 @@ def test_what_broke_off_is_of_no_use_and_can_be_cleared(tmp_path: Path) -> None:
 
 
 def test_only_one_has_it(tmp_path: Path) -> None:
-    with Arena(tmp_path):
-        child = os.fork()
-        if child == 0:
-            with Arena(tmp_path):
-                os._exit(0)
-        assert os.waitpid(child, os.WNOHANG) == (0, 0)
-    assert os.waitpid(child, 0)[1] == 0
+    lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    with Arena(tmp_path), pytest.raises(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(lock)
+
+
+def test_no_region_is_made_behind_the_back_of_a_commit(tmp_path: Path) -> None:
+    with Arena(tmp_path) as arena:
+        arena.regions.array("x", "int64", 3, 5)
+        arena.commit(0, {})
+        with pytest.raises(ValueError, match="region y"):
+            arena.regions.array("y", "int64", 3)
+        with pytest.raises(ValueError, match="region x"):
+            arena.regions.resized("x", 4)
+        arena.begin()
+        assert arena.regions.resized("x", 4).tolist() == [5, 5, 5, 0]
+
+
+def test_a_full_disk_is_an_error_before_anything_is_written(tmp_path: Path) -> None:
+    if not hasattr(os, "posix_fallocate"):
+        pytest.skip("files are not given room ahead here")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Arena(tmp_path) as arena:
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 21, hard))
+        try:
+            with pytest.raises(OSError, match="large"):
+                arena.regions.array("x", "int64", 1 << 20)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_growing_leaves_other_arrays_what_they_were(tmp_path: Path) -> None:

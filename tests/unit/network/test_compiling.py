@@ -99,7 +99,7 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
             """,
         ),
         (
-            "Select x.b From S x, T y, U z Where x.a = y.a and y.a = z.d and y.d = x.a",
+            "Select Istream(x.b) From S x, T y, U z Where x.a = y.a and y.a = z.d and y.d = x.a",
             """
             project b
               mjoin a = d
@@ -199,6 +199,16 @@ def tree_of(text: str, joins: JoinTrees = "mjoin") -> str:
             duplicate-eliminate Distinct
               select 1 = 2
                 stream S, by c
+            """,
+        ),
+        (
+            "Select 1 As x From S [Now] Having true",
+            """
+            project 1
+              select true
+                aggregate count(*)
+                  seq-window [Now]
+                    stream S
             """,
         ),
         (

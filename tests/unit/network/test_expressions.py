@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from backend.cql import nodes
 from backend.model.functions import Function, Functions, Parameter
@@ -100,6 +101,20 @@ def test_nan_compares_like_null(op: str) -> None:
     assert evaluated(nodes.IsNull(HERE, zero, True), rows) == [True, False]
 
 
+@settings(deadline=None)
+@given(st.text("ab\\%\n", max_size=8), st.text("ab\\%_", max_size=8))
+def test_a_pattern_matches_as_its_characters_say(text: str, pattern: str) -> None:
+    node = nodes.Like(HERE, at("s"), at("t"), False)
+    known: dict[nodes.Node, Any] = {at("s"): text, at("t"): pattern}
+    assert evaluated(node, [row(s=text, t=pattern)]) == [value_of(node, known.__getitem__)]
+
+
+@pytest.mark.timeout(20)
+def test_a_pattern_of_many_parts_does_not_try_all_places_of_each() -> None:
+    node = nodes.Like(HERE, at("s"), nodes.Literal(HERE, "%a" * 30 + "%b"), False)
+    assert evaluated(node, [row(s="a" * 300), row(s="a" * 300 + "b")]) == [False, True]
+
+
 def test_a_date_compares_as_the_beginning_of_its_day() -> None:
     rows = [
         row(d=date(2013, 1, 31), m=datetime(2013, 1, 31)),
@@ -144,21 +159,28 @@ def test_a_string_that_comes_later_is_compared_with_what_was_compiled_before() -
         assert compiled[1](block).values.tolist() == [int(text == "z") for text in texts]
 
 
-def test_a_function_of_whole_columns_gets_columns_of_one() -> None:
-    table = {"x": 3}
+def test_a_function_of_whole_columns_is_asked_once() -> None:
+    table, asked = {"x": 3}, list[int]()
     parameters = (Parameter("n", "bigint"), Parameter("t", "table"), Parameter("k", "int"))
 
     def within(n: Any, held: Any, k: int) -> Any:
         assert isinstance(n, np.ndarray)
+        asked.append(len(n))
+        if 9 in n:
+            raise ValueError("nine")
         return n < held["x"] + k
 
     functions = Functions({"within": Function("within", parameters, within, True)}, {"T": table})
     call = nodes.Call(HERE, "within", (at("n"), nodes.Table(HERE, "T"), nodes.Literal(HERE, 1)))
     strings = Strings(MemoryRegions())
-    block = block_of([row(n=3), row(n=4), row()], strings, TYPES)
-    found = compile_expression(call, FIELDS, strings, functions)(block)
+    evaluate = compile_expression(call, FIELDS, strings, functions)
+    found = evaluate(block_of([row(n=3), row(n=4), row()], strings, TYPES))
     assert found.values.tolist() == [1, 0, 0]
     assert found.is_valid.tolist() == [True, True, False]
+    assert asked == [2]
+    found = evaluate(block_of([row(n=3), row(n=9)], strings, TYPES))
+    assert (found.values.tolist(), found.is_valid.tolist()) == ([1, 0], [True, False])
+    assert asked == [2, 2, 1, 1]
 
 
 @pytest.mark.parametrize(

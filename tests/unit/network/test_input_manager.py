@@ -55,12 +55,15 @@ def streams(rng: random.Random) -> tuple[dict[str, StreamTime], dict[str, list[i
     for name in ["S", "T", "U"][: rng.randint(1, 3)]:
         n_source, n_turns = rng.randint(1, 12), rng.randint(1, 3)
         steps = [rng.randint(-2, 30), *(rng.randint(-3, 4) for _ in range(n_source - 1))]
+        wild = rng.choice([0, 0, 0, 2**61 - 20, 2**62])
         times[name] = StreamTime(
             rng.choice(["at", "at", None]),
             disorder=rng.randint(0, 4),
             n_tuples=rng.choice([None, n_source]) if n_turns == 1 else n_source,
         )
-        ticks[name] = np.cumsum(steps).tolist() * n_turns
+        own = np.cumsum(steps).tolist()
+        own[rng.randrange(n_source)] += wild
+        ticks[name] = own * n_turns
     return times, ticks
 
 
@@ -73,7 +76,6 @@ def test_as_by_definition_whatever_the_batches(seed: int) -> None:
     position, ended = dict.fromkeys(times, 0), set[str]()
     while len(ended) < len(times):
         arrived: dict[str, list[Arrived]] = {}
-        before = frozenset(ended)
         for name, own in ticks.items():
             for _ in range(rng.randint(0, 2)):
                 at, count = position[name], rng.randint(0, 9)
@@ -81,7 +83,7 @@ def test_as_by_definition_whatever_the_batches(seed: int) -> None:
                 position[name] = min(len(own), at + count)
             if position[name] == len(own):
                 ended.add(name)
-        advances.append(advance(whole, state, arrived, ended, before))
+        advances.append(advance(whole, state, arrived, ended))
         beats = state.heartbeat, advances[-1].released.heartbeat
         assert beats[0] <= beats[1]
         assert advances[-1].released.begin == beats[0]
@@ -126,7 +128,7 @@ def test_a_stream_that_ended_holds_nothing_up() -> None:
     whole = job(S=StreamTime("at"), T=StreamTime("at"))
     state = advance(whole, InputState(), {"S": [rows([3])], "T": [rows([1, 8])]}, ["S"]).state
     assert state.heartbeat == 8
-    last = advance(whole, state, {}, ["S", "T"], ["S"])
+    last = advance(whole, state, {}, ["S", "T"])
     assert (last.released.heartbeat, last.slowest) == (9, frozenset())
     assert last.released.rows["T"].tau.tolist() == [8]
 
@@ -140,11 +142,28 @@ def test_late_tuples_are_told_with_what_was_awaited() -> None:
     ]
 
 
+@pytest.mark.parametrize("n_tuples", [None, 3])
+def test_times_without_end_are_kept_aside(n_tuples: int | None) -> None:
+    """One tuple with a wild time does not make all others late."""
+    whole = job(S=StreamTime("at", disorder=1, n_tuples=n_tuples))
+    first, second = stepped(
+        whole, {"S": rows([5, 2**63 - 1, 6])}, {"S": rows([7, 2**61, -(2**63)], 3)}
+    )
+    assert first.released.heartbeat == 5
+    assert [one.error for one in first.late["S"].kept_aside()] == [
+        f"its time is tick {2**63 - 1}, and ticks end before {2**61}"
+    ]
+    assert len(second.late["S"]) == 2
+    assert len(second.state.pending["S"]) + len(second.released.rows["S"]) == 3 - len(
+        first.released.rows["S"]
+    )
+
+
 def test_a_stream_that_begins_anew_after_it_had_ended_goes_on_with_time() -> None:
     whole = job(S=StreamTime("at", n_tuples=2), T=StreamTime("at"))
     state = advance(whole, InputState(), {"S": [rows([0, 4])], "T": [rows([50])]}, ["S"]).state
     assert state.heartbeat == 50
-    again = advance(whole, state, {"S": [rows([0, 4], 2)]}, [], ["S"])
+    again = advance(whole, state, {"S": [rows([0, 4], 2)]}, [])
     assert not again.late
     assert again.state.pending["S"].tau.tolist() == [50, 54]
 

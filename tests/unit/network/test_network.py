@@ -154,7 +154,46 @@ def test_a_full_queue_holds_up_who_fills_it() -> None:
     held = network(replace(schedule, capacity={queue: 64})).step(arrivals, n)[1]
     assert free.queues[queue].high > 64
     assert held.queues[queue].high == 64
-    assert held.answers == free.answers == {"all": n, "odd": n}
+    assert held.operators["last"].n_out == free.operators["last"].n_out == n
+
+
+def test_work_beyond_the_time_of_an_instant_is_owed() -> None:
+    """Blocks larger than what comes in at an instant do not make the processor faster."""
+    n = 16_384
+    arrivals = {"S": block(range(n), [1] * n), "T": block([], [])}
+    schedule = Schedule(work=3.0, load=2.0)
+    report = network(schedule).step(arrivals, n)[1]
+    held = np.sum([curve.tuples for curve in report.queues.values()], axis=0)
+    assert len(held) == 16
+    assert held[-1] >= n // 2
+
+
+@pytest.mark.parametrize("first", [2**53, 1_700_000_000_000_000_001, 2**61 - 2_000_000])
+def test_instants_are_exact_for_large_times(first: int) -> None:
+    """Every integer counts, also where no float64 holds it."""
+    n = 6_000
+    taus = [first + 300 * k for k in range(n)]
+    arrivals = {"S": block(taus, [1] * n), "T": block([], [])}
+    found, report = network(Schedule()).step(arrivals, taus[-1] + 1)
+    assert found["all"].tau.tolist() == taus
+    (times,) = {tuple(curve.times.tolist()) for curve in report.queues.values()}
+    assert len(times) == 5
+    assert times[-1] == taus[-1] + 1
+
+
+@pytest.mark.parametrize("first", [2**53, 1_700_000_000_000_000_001])
+def test_the_last_tick_of_a_large_time_is_taken(first: int) -> None:
+    arrivals = {"S": block([first], [1]), "T": block([], [])}
+    assert network(Schedule()).step(arrivals, first + 1)[0]["all"].tau.tolist() == [first]
+
+
+def test_round_robin_goes_on_from_instant_to_instant() -> None:
+    """Who ran last at an instant is not the first at the next one."""
+    n = 4096
+    arrivals = {"S": block(range(n), [1] * n), "T": block(range(n), [1] * n)}
+    schedule = Schedule(policy="round_robin", work=1.0, load=4.0, block_tuples=64)
+    ran = list(network(schedule).decisions(arrivals, n))
+    assert ran[:60] == ["odd", "both", "last"] * 20
 
 
 def test_one_decision_at_a_time() -> None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from backend.cql import CqlError
+from backend.cql import CqlError, parse_query
 from backend.model.conditions import ContinuousQuery
+from backend.model.schema import Schema
 from backend.systems.stream.compiling import compile_queries
 from tests.oracles.cql_semantics import answer
 from tests.unit.network.query_runs import run_plan
-from tests.unit.network.query_texts import RELATIONS, SECOND, STREAMS, inputs, parsed, query_texts
+from tests.unit.network.query_texts import (
+    RELATIONS,
+    SECOND,
+    STREAMS,
+    compiled,
+    inputs,
+    parsed,
+    query_texts,
+)
 
 LAST = 5
 END = LAST + 6
@@ -42,3 +53,72 @@ def test_a_query_answers_what_it_means(
     expected = answer(query.plan, rows, END - 1)
     assert Counter(dict(found - expected)) == Counter(), "too many"
     assert Counter(dict(expected - found)) == Counter(), "too few"
+
+
+NAN, LARGE = math.nan, 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "of_s", "of_u"),
+    [
+        ("Select a From S Where a not in (Select e From U)", [1, 2, None], [1.0, 0.5]),
+        ("Select a From S Where a not in (Select e From U)", [1, 2], [1.0, NAN]),
+        ("Select a From S Where a not in (Select e From U)", [LARGE], [float(LARGE - 1)]),
+        ("Select a From S Where a in (Select e From U)", [LARGE], [float(LARGE - 1)]),
+        ("Select a From S Where a + 1 not in (Select e From U)", [LARGE, 1], [float(LARGE - 1)]),
+        ("Select d From U Where e not in (Select a From S)", [1], [1.0, NAN, 2.0, None]),
+        ("Select d From U Where e not in (Select a From S)", [LARGE], [float(LARGE - 1)]),
+        ("Select d From U Where e not in (Select a From S Where a > 5)", [1], [NAN, None]),
+    ],
+)
+def test_membership_is_comparison(text: str, of_s: list[Any], of_u: list[Any]) -> None:
+    """NaN compares like NULL, and numbers of two types by their exact values."""
+    rows: dict[str, Any] = {"T": [], "R": []}
+    rows["S"] = [((value, 0, "x"), 0) for value in of_s]
+    rows["U"] = [((place, value, "x"), 0) for place, value in enumerate(of_u)]
+    query = parsed(text)
+    plan = compile_queries([query], since={"q": 0}, tick_us=SECOND)
+    found = run_plan(plan, rows, {**STREAMS, **RELATIONS}, [END], 2)["q"]
+    assert found == answer(query.plan, rows, END - 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Select D.* From (Select x.a, y.a From S [Now] x, S [Range 9] y Where x.b = y.b) As D",
+            {"+ 1 1 at 0", "- 1 1 at 1", "+ 2 1 at 1", "+ 2 2 at 1", "- 2 1 at 2", "- 2 2 at 2"},
+        ),
+        (
+            "Select *, 5 As k From (Select a, b As a From S)",
+            {"+ 1 7 5 at 0", "+ 2 7 5 at 1"},
+        ),
+        (
+            "Select a From (Select a, b As a From S) [Partition By a_2 Rows 1]",
+            {"+ 1 at 0", "- 1 at 1", "+ 2 at 1"},
+        ),
+        (
+            "Select x.A_2, y.a From (Select a, b As A From S) x, S [Now] y Where x.a = y.a",
+            {"+ 7 1 at 0", "- 7 1 at 1", "+ 7 2 at 1", "- 7 2 at 2"},
+        ),
+    ],
+)
+def test_attributes_of_one_name_are_told_apart(text: str, expected: set[str]) -> None:
+    rows: dict[str, Any] = {"S": [((1, 7, "x"), 0), ((2, 7, "x"), 1)]}
+    found = run_plan(compiled(text), rows, STREAMS, [1, END])["q0"]
+    assert set(found.values()) == {1}
+    told = {
+        f"{'+' if sign > 0 else '-'} {' '.join(map(str, row))} at {tau}" for row, tau, sign in found
+    }
+    assert told == expected
+
+
+def test_a_join_of_more_equal_attributes_than_it_has_bits_for() -> None:
+    names = [f"x{n}" for n in range(70)]
+    schemas = {name: Schema.parse(", ".join(f"{one} int" for one in names)) for name in "VW"}
+    equal = " and ".join(f"V.{one} = W.{one}" for one in names)
+    query = parse_query("q", f"Select V.x0 From V, W Where {equal}", schemas)
+    plan = compile_queries([query], since={"q": 0}, tick_us=SECOND)
+    row = tuple(range(70))
+    inputs = {"V": [(row, 0)], "W": [(row, 1), ((*row[:-1], 0), 1)]}
+    assert run_plan(plan, inputs, schemas, [2])["q"] == {((0,), 1, 1): 1}

@@ -75,9 +75,11 @@ NUMBERS = st.sampled_from([None, 0, 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)])
 FLOATS = st.sampled_from([None, 0.0, 0.5, 1.0, 2.0**53, 2.0**63, -(2.0**63), math.nan, math.inf])
 
 
-@given(st.lists(NUMBERS, max_size=6), st.lists(FLOATS, max_size=6), st.booleans())
+@given(st.lists(NUMBERS, max_size=6), st.lists(FLOATS, max_size=6), st.booleans(), st.booleans())
+@example([1], [math.nan], True, True)
+@example([2**53 + 1], [2.0**53], False, True)
 def test_antijoin_of_numbers_of_both_types(
-    integers: list[int | None], floats: list[float | None], is_swapped: bool
+    integers: list[int | None], floats: list[float | None], is_swapped: bool, null_aware: bool
 ) -> None:
     """2**53 + 1 is not 2.0**53, though it is as a float."""
     one, other = fields_of("a bigint"), fields_of("x double")
@@ -85,7 +87,7 @@ def test_antijoin_of_numbers_of_both_types(
     right = [Element((value,), 0, 1) for value in floats]
     if is_swapped:
         one, other, left, right = other, one, right, left
-    work = AntiJoinOp(((0, 0),))
+    work = AntiJoinOp(((0, 0),), null_aware)
     found = Player(work, [one, other], one).play([left, right], [(1, 0)])
     expected = oracle.antijoin(work, relations(left, 1)[0], relations(right, 1)[0])
     assert relations(found, 1) == [expected]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
 
-from tests.unit.network.query_texts import compiled
+from backend.systems.stream.compiling import compile_queries
+from tests.unit.network.query_texts import SECOND, compiled, query_texts
+from tests.unit.network.test_compiling import IMPLICIT
+from tests.unit.network.test_queries import runnable
 
 EQUAL = "Tuples with equal values of {} go to one shard."
 
@@ -18,6 +22,8 @@ EQUAL = "Tuples with equal values of {} go to one shard."
         ("Select max(a) From S [Range 5] Group By b + 1", "One shard: an aggregate has tuples of "),
         ("Select max(a) From S [Range 5]", "One shard: an aggregate of all tuples is one group."),
         ("Select S.a From S, T Where S.a = T.a", EQUAL.format("S.a = T.a")),
+        ("Select S.b From S, T Where S.a = T.a", "One shard: equal tuples of the answer could"),
+        ("Select Istream(S.b) From S, T Where S.a = T.a", EQUAL.format("S.a = T.a")),
         ("Select S.b From S [Rows 3], T Where S.a = T.a", "One shard: equal tuples of the answer"),
         ("Select x.a From S x, S y Where x.a = y.b", EQUAL.format("S.a = S.b")),
         ("Select x.a From S x, T y Where x.a < y.a", "One shard: a join has no equal attributes."),
@@ -51,6 +57,10 @@ EQUAL = "Tuples with equal values of {} go to one shard."
             EQUAL.format("S.a = T.d"),
         ),
         (
+            "Select a From S Except Select e From U",
+            "One shard: except compares tuples that could be in different shards.",
+        ),
+        (
             "Select a, b + 1 From S Except Select d + 1, a From T",
             "One shard: except compares tuples that could be in different shards.",
         ),
@@ -69,3 +79,14 @@ def test_what_is_spread_over_shards_and_why(text: str, why: str) -> None:
     (group,) = compiled(text).groups
     assert group.why.startswith(why)
     assert bool(group.keys) != why.startswith("One shard")
+
+
+@settings(deadline=None, max_examples=60)
+@given(query_texts())
+def test_operators_stay_when_the_reading_of_plain_queries_is_another(text: str) -> None:
+    plans = [
+        compile_queries([runnable(text)], implicit_istream=one, since={"q": 0}, tick_us=SECOND)
+        for one in IMPLICIT
+    ]
+    first, *others = [(plan.operators, plan.groups) for plan in plans]
+    assert all(other == first for other in others)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.operators.network import to_stream
 from backend.operators.network.plan import ToStreamOp
 from tests.oracles import network_operators as oracle
 from tests.oracles.network_operators import Element, Relation, relations, streamed
@@ -66,6 +67,14 @@ def test_a_tuple_comes_as_often_as_there_are_more() -> None:
     window = [Element((7,), 1, 1)] * 3 + [Element((7,), 1, -1), Element((7,), 2, 1)]
     found = Player(ToStreamOp("istream"), [A], A).play([window], [(9, 0)])
     assert found == [Element((7,), 1, 1)] * 2 + [Element((7,), 2, 1)]
+
+
+def test_a_relation_is_not_told_at_more_ticks_than_memory_holds() -> None:
+    player = Player(ToStreamOp("rstream"), [A], A)
+    player.run(player.made(), [[Element((7,), 0, 1), Element((8,), 0, 1)]], 1)
+    n = to_stream.MOST_TOLD // 2
+    with pytest.raises(ValueError, match=f"ticks 1 to {n + 1} comes to {2 * n + 2:,} tuples"):
+        player.run(player.made(), [[]], n + 2)
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from storage import database, migrations
+from storage import writer as store_writer
 from storage.schema import SCHEMA_VERSION
 from storage.store import (
     EngineWriter,
@@ -198,6 +199,7 @@ def test_a_full_disk(store: Path) -> None:
 
 def test_a_busy_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(store_writer, "PATIENCE_S", 0.5)
     with open_engine_writer(str(store)) as writer:
         other = sqlite3.connect(store, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

@@ -11,9 +11,9 @@ from backend.operators.network.plan import NetworkPlan, PlannedAnswer
 from backend.operators.network.reports import OperatorCounts
 from backend.systems.stream.bursts import waiting
 from backend.systems.stream.chaining import MIN_GAIN, Chaining, ChainWatch
-from backend.systems.stream.chains import slopes_of, steps_of
+from backend.systems.stream.chains import Paths, slopes_of, steps_of
 from backend.systems.stream.measured import FADING, LEAST_US, NetworkProfile
-from storage.vocabulary.records import Decision
+from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.unit.stream_system.test_chains import operator
 
 #: Two paths of two operators.
@@ -43,17 +43,25 @@ def counts(out_a: int, out_c: int, us: float = 1.0) -> dict[str, OperatorCounts]
 class Watched:
     """A watch with its profile and the chains in force."""
 
-    def __init__(self, policy: Policy = "chain") -> None:
+    def __init__(self, policy: Policy = "chain", plan: NetworkPlan = PLAN) -> None:
         self.policy: Policy = policy
+        self.plan = plan
         self.watch, self.profile, self.running = ChainWatch(), NetworkProfile(), Chaining()
 
     def batch(self, told: Mapping[str, OperatorCounts], n: int = 2000) -> Decision:
         self.profile.ran(told)
         found = self.watch.check(
-            0, n, PLAN, self.profile, self.policy, self.running, NAMES, knob_version=0
+            0, n, self.steps, self.profile, self.policy, self.running, NAMES, knob_version=0
         )
         self.running = found.adopted or self.running
         return found.decision
+
+    @property
+    def steps(self) -> Paths:
+        return steps_of(self.plan, self.profile.selectivities, self.profile.costs)
+
+    def outcomes(self, batch_id: int) -> tuple[DecisionOutcome, ...]:
+        return self.watch.outcomes(batch_id, 2000, self.steps, self.profile, "chain", 0.25)
 
 
 def test_chains_are_adopted_when_they_are_known_and_again_when_others_keep_less() -> None:
@@ -83,8 +91,7 @@ def test_predictions_are_those_of_a_burst_under_each_side() -> None:
     watched.batch(counts(100, 900))
     before = watched.running
     decision = watched.batch(counts(1000, 0))
-    steps = steps_of(PLAN, watched.profile.selectivities, watched.profile.costs)
-    arrivals = {"a": 0.5, "c": 0.5}
+    steps, arrivals = watched.steps, {"a": 0.5, "c": 0.5}
     fresh = slopes_of("chain", steps)
     assert decision.predicted_new == waiting("chain", steps, arrivals, fresh)
     assert decision.predicted_old == waiting("chain", steps, arrivals, before.slopes)
@@ -98,17 +105,33 @@ def test_too_few_tuples_and_schedulers_without_chains_change_nothing() -> None:
     assert thin.running.slopes == pinned.running.slopes == {}
 
 
+def test_a_plan_of_inputs_alone_has_no_chains_to_adopt() -> None:
+    inputs = NetworkPlan((operator("S"),), {"p": PlannedAnswer("S", True)})
+    watched = Watched(plan=inputs)
+    for _ in range(3):
+        decision = watched.batch({"S": OperatorCounts(1000, 1000)})
+        assert (decision.verdict, decision.lhs, decision.rhs) == ("below_threshold", 0, 0)
+        assert decision.explanation == "the same 0 chains, 0.00 of a burst waits"
+    assert watched.running == Chaining()
+
+
 def test_what_became_of_a_switch_is_told_once() -> None:
     watched = Watched()
     watched.batch(counts(100, 900))
     watched.profile.ran(counts(100, 900))
-    told = watched.watch.outcomes(1, 2000, PLAN, watched.profile, "chain", 0.25)
-    (outcome,) = told
+    (outcome,) = watched.outcomes(1)
     assert (outcome.decision, outcome.actual_new) == (1, 0.25)
     assert outcome.counterfactual_old is not None
     assert outcome.sample_new is not None
     assert outcome.sample_new <= outcome.counterfactual_old
-    assert watched.watch.outcomes(2, 2000, PLAN, watched.profile, "chain", 0.25) == ()
+    assert watched.outcomes(2) == ()
+
+
+def test_what_became_of_a_switch_is_not_told_of_another_plan() -> None:
+    watched = Watched()
+    watched.batch(counts(100, 900))
+    watched.watch.forget()
+    assert watched.outcomes(1) == ()
 
 
 def test_a_profile_fades_and_forgets_operators_that_are_gone() -> None:

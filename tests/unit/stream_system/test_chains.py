@@ -20,7 +20,7 @@ from backend.operators.network.plan import (
     StreamInput,
 )
 from backend.operators.network.scheduling import Ready, choose
-from backend.systems.stream.bursts import waiting
+from backend.systems.stream.bursts import N_BLOCKS, waiting
 from backend.systems.stream.chains import (
     Step,
     partition,
@@ -179,3 +179,39 @@ def test_what_waits_in_a_burst_is_least_under_chain() -> None:
     assert found["chain"] <= found["greedy"] + 1e-9
     assert 0 < found["chain"] < 1
     assert waiting("chain", paths, {}, {}) == 0
+
+
+PATHS = st.lists(
+    st.lists(
+        st.tuples(st.sampled_from([0.1, 0.5, 1.0, 1.5]), st.sampled_from([0.5, 1.0, 3.0])),
+        min_size=1,
+        max_size=4,
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(PATHS, st.sampled_from(["fifo", "greedy", "chain"]))
+def test_what_waits_in_a_burst_is_what_the_oracle_counts(
+    paths: list[list[tuple[float, float]]], policy: Policy
+) -> None:
+    steps = [
+        [
+            Step(f"{p}.{n}", passed if n + 1 < len(path) else 0.0, 0.25, cost)
+            for n, (passed, cost) in enumerate(path)
+        ]
+        for p, path in enumerate(paths)
+    ]
+    slopes = slopes_of("chain" if policy == "fifo" else policy, steps)
+    flat = [step for path in steps for step in path]
+    by_place = {place: slopes[step.id] for place, step in enumerate(flat)}
+
+    def pick(blocks: Sequence[tuple[int, int]]) -> int:
+        ready = [Ready(place, age) for age, place in blocks]
+        return ready.index(choose(policy, ready, by_place, -1))
+
+    arrivals = {path[0].id: 1 / len(steps) for path in steps}
+    told = [[(step.passed, step.cost) for step in path] for path in steps]
+    found = waiting(policy, steps, arrivals, slopes)
+    assert found == pytest.approx(oracle.burst(told, N_BLOCKS, pick))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 
 import pytest
 
@@ -19,6 +19,7 @@ from backend.systems.stream.system import SYSTEM
 from backend.systems.stream.unit import NetworkUnit
 from backend.workloads.queries import read_query
 from storage.vocabulary.graph import PlanGraph
+from storage.vocabulary.records import PlanVersion
 from tests.golden_files import check_golden
 from tests.systems.running import FUNCTIONS, Bench, tuples
 
@@ -37,12 +38,17 @@ TEXTS = {
 }
 
 
-def job_of(*names: str, batch: int = 0, ticks: int = 1_000_000) -> UnitJob:
+def read(texts: Mapping[str, str]) -> tuple[ContinuousQuery, ...]:
+    """Queries, each of which may read those before it."""
     found: dict[str, ContinuousQuery] = {}
-    for name in names:
-        found[name] = read_query(name, TEXTS[name], SCHEMAS, FUNCTIONS, RELATIONS, found)
+    for name, text in texts.items():
+        found[name] = read_query(name, text, SCHEMAS, FUNCTIONS, RELATIONS, found)
+    return tuple(found.values())
+
+
+def job_of(*names: str, batch: int = 0, ticks: int = 1_000_000) -> UnitJob:
     times = {"S": StreamTime("at", ticks), "T": StreamTime("at", 1_000_000, 4)}
-    queries = tuple(found.values())
+    queries = read({name: TEXTS[name] for name in names})
     return UnitJob("u", ("S", "T"), SCHEMAS, queries, FUNCTIONS, times=times, batch=batch)
 
 
@@ -112,7 +118,7 @@ def test_shards_stay_for_a_run() -> None:
         again.start(UnitState(plan, 0))
 
 
-def test_a_query_keeps_the_batch_it_was_registered_at_while_its_text_stays() -> None:
+def test_a_query_keeps_the_batch_it_was_registered_at_while_it_means_the_same() -> None:
     unit = made("joined")
     unit.start(None)
     queries = job_of("joined", "gone").queries
@@ -124,9 +130,27 @@ def test_a_query_keeps_the_batch_it_was_registered_at_while_its_text_stays() -> 
     again = made("joined", "gone", batch=9)
     assert again.start(UnitState(plan, 3)).plans == ()
     assert again.layout.plan == unit.layout.plan
-    other = replace(queries[0], text="Select S.b From S [Now]")
+    (other,) = read({"joined": "Select S.b From S [Now]"})
     (changed,) = unit.changed(QueriesChanged((other,), 12, "joined reads otherwise")).plans
     assert changed.evidence["registered"]["joined"][0] == 12
+
+
+def test_a_query_is_another_when_one_it_reads_is() -> None:
+    texts = {"base": "Select a From S [Rows 3]", "reads": "Select Distinct a From base"}
+    unit = NetworkUnit(UnitJob("u", ("S",), SCHEMAS, read(texts)), settings())
+    unit.start(None)
+
+    def registered(plan: PlanVersion) -> dict[str, int]:
+        return {name: told[0] for name, told in plan.evidence["registered"].items()}
+
+    spelled = read(texts | {"base": "select A from S [rows 3] -- the same"})
+    (same,) = unit.changed(QueriesChanged(spelled, 4, "spelled otherwise")).plans
+    assert registered(same) == {"base": 0, "reads": 0}
+    wider = read(texts | {"base": "Select a From S [Rows 4]"})
+    again = NetworkUnit(UnitJob("u", ("S",), SCHEMAS, wider, batch=6), settings())
+    assert registered(again.start(UnitState(same, 0)).plans[0]) == {"base": 6, "reads": 6}
+    (changed,) = unit.changed(QueriesChanged(wider, 8, "base is wider")).plans
+    assert registered(changed) == {"base": 8, "reads": 8}
 
 
 def test_knobs_that_change_no_plan_make_another_job_only() -> None:
@@ -148,6 +172,18 @@ def test_an_empty_network_and_paused_queries_are_shown() -> None:
     entities = {entity.id: entity for entity in unit.entities(paused)}
     assert entities[entity_id("u", "query", "joined")].properties["state"] == "paused"
     assert NetworkLayout.of("u", unit.operator(0).plan).streams == {}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_outcome_of_a_switch_is_that_of_its_own_network(turned: bool) -> None:
+    bench = Bench(SYSTEM)
+    bench.keep(bench.unit.start(None))
+    (first,) = bench.run(tuples(400, seed=0)).decisions
+    assert first.verdict == "switched"
+    if turned:
+        bench.turn("scheduler", "greedy")
+    outcomes = bench.run(tuples(400, seed=0)).outcomes
+    assert [one.decision for one in outcomes] == ([] if turned else [first.seq])
 
 
 def test_the_trace_of_chains() -> None:

@@ -1,0 +1,363 @@
+"""Which caches a join uses, from profiling to selection and back. [B05] §5.5, card 10.4
+
+Candidates are profiled until W observations of everything are there; then caches are selected, if
+something moved since the last time; after an interval all begins anew. A cache in use whose benefit
+falls below its cost goes at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.systems.joins.candidates import CacheCandidate, candidates
+from backend.systems.joins.changes import CacheChange, PricedCandidate
+from backend.systems.joins.costs import PipelineFlow, bare_costs
+from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
+from backend.systems.joins.memory import PagePool, Tier
+from backend.systems.joins.selecting import SELECTORS
+from backend.systems.joins.selection import (
+    CacheSelection,
+    Choice,
+    PricedCache,
+)
+from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.shape import JoinShape, Orders
+from backend.systems.joins.states import CacheState, CacheStates, Transition
+from storage.vocabulary.kinds import Verdict
+
+#: Profiling takes no more than this share of an interval, by sampling slow inputs more.
+_PROFILING_SHARE: Final = 0.5
+
+
+class CacheKeeper:
+    """The caches of one join, under the present orders."""
+
+    def __init__(self, shape: JoinShape, orders: Orders, settings: JoinSettings) -> None:
+        self._shape, self._settings = shape, settings
+        self._orders: Orders = ()
+        self.states = CacheStates()
+        self.candidates: dict[str, CacheCandidate] = {}
+        #: What is in use. While a cache is profiled anew it is not, but was selected last.
+        self.choice: dict[str, tuple[Segment, ...]] = {}
+        self._selected: dict[str, tuple[Segment, ...]] = {}
+        self.pool = PagePool(settings.pool_bytes // PAGE_BYTES)
+        self.is_profiling = True
+        self._waited = self._elements = 0
+        self._compared: dict[str, tuple[float, float]] = {}
+        self._asked = bool(settings.pinned)
+        self.reordered(orders)
+
+    # ------------------------------------------------------------------ what is in force
+
+    def specs(self) -> tuple[CacheSpec, ...]:
+        """Caches in use that have pages."""
+        held, ways = self.pool.held, self._settings.ways
+        return tuple(
+            self.candidates[id].spec(readers, held[id] * PAGE_BYTES, ways)
+            for id, readers in self.in_force.items()
+        )
+
+    @property
+    def in_force(self) -> Choice:
+        """What is chosen and has pages."""
+        held = self.pool.held
+        return {id: readers for id, readers in self.choice.items() if held.get(id)}
+
+    def shadows(self) -> tuple[CacheSpec, ...]:
+        """Candidates that are profiled."""
+        if self._settings.caching == "off":
+            return ()
+        profiled = (self.candidates[id] for id in self.states.which("profiled"))
+        return tuple(one.spec(one.readers, PAGE_BYTES, self._settings.ways) for one in profiled)
+
+    def used(self) -> dict[str, CacheCandidate]:
+        """Caches in use, by id."""
+        return {id: self.candidates[id] for id in self.choice}
+
+    def profile_prob(self, flows: Sequence[PipelineFlow]) -> tuple[float, ...]:
+        """By pipeline. While candidates are profiled, elements of slow inputs are taken more often,
+        for W observations to be there in time."""
+        base, needed = self._settings.profile_prob, self._settings.keep_elements
+        if not (self.is_profiling and base and self._settings.caching != "off"):
+            return (base,) * self._shape.n
+        time = _PROFILING_SHARE * self._settings.interval_tuples
+        expected = (time * flow.share for flow in flows)
+        return tuple(max(base, _rounded(needed / n if n else 0.1)) for n in expected)
+
+    # ------------------------------------------------------------------ changes from outside
+
+    def reordered(self, orders: Orders) -> list[Transition]:
+        """Other orders: other candidates. A cache in use goes on where its prefix set and segments
+        are what they were, whatever stands inside a prefix (erratum 4)."""
+        self._orders = orders
+        return self._offer()
+
+    def turn(self, settings: JoinSettings) -> list[Transition]:
+        """Other settings. What is pinned is looked at with the next batch."""
+        self._settings = settings
+        found = self._offer()
+        self._asked = not settings.pinned <= self.choice.keys()
+        self.pool.resize(settings.pool_bytes // PAGE_BYTES)
+        self.pool.settle()
+        return found
+
+    def _offer(self) -> list[Transition]:
+        """The candidates there are now; those that were there keep their state."""
+        before, now = self.candidates, {one.id: one for one in self._offered()}
+        same = {id: kept for id, one in now.items() if (kept := self._kept_readers(one))}
+        gone = [
+            id for id, one in before.items() if id not in now or (now[id] != one and id not in same)
+        ]
+        found = [self.states.step(id, "removed") for id in gone]
+        new = [id for id in now if id not in self.states]
+        found += [self.states.step(id, "new") for id in new]
+        self.candidates, self._selected = now, same
+        self.choice = {id: readers for id, readers in same.items() if id in self.choice}
+        self.pool.keep(self.choice)
+        if new:
+            self._begin_profiling()
+        return found
+
+    def _offered(self) -> list[CacheCandidate]:
+        settings = self._settings
+        if settings.caching == "off":
+            return []
+        offered = candidates(self._shape, self._orders, settings.candidates)
+        return [one for one in offered if one.id not in settings.forbidden]
+
+    def _kept_readers(self, candidate: CacheCandidate) -> tuple[Segment, ...]:
+        """Of the selected readers, those that are there still."""
+        readers = self._selected.get(candidate.id, ())
+        return tuple(reader for reader in readers if reader in candidate.readers)
+
+    # ------------------------------------------------------------------ the loop
+
+    def observe(self, n_tuples: int, n_elements: int, known: JoinStatistics) -> list[CacheChange]:
+        """Look at a batch that ``known`` has taken in. n_tuples: of the batch."""
+        if self._settings.caching == "off" or not self.candidates:
+            return []
+        self._waited += n_tuples
+        self._elements += n_elements
+        found = self._monitored(known)
+        if self._asked:
+            found.append(self._select(known, is_forced=True))
+        elif self.is_profiling and self._is_ready(known):
+            found.append(self._select(known))
+        elif not self.is_profiling and self._waited >= self._settings.interval_tuples:
+            self._reprofile(known)
+        return found
+
+    def problem(self, known: JoinStatistics) -> CacheSelection:
+        """All candidates at the moment, whatever their state."""
+        estimates = self._estimates(known)
+        return CacheSelection(bare_costs(known.flows()), self._priced(estimates, self.candidates))
+
+    def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
+        """Drop caches whose benefit fell below their cost; equal is enough to stay."""
+        found = []
+        for id in self.states.which("used"):
+            if id in self._settings.pinned or not known.is_observed(id):
+                continue
+            estimates = self._estimates(known)
+            if estimates[id].net(self._places(id, self.choice[id])) < 0:
+                old, before = dict(self._selected), self.states.all()
+                step = self.states.step(id, "benefit below cost")
+                del self.choice[id], self._selected[id]
+                self._claim_pages(estimates, known)
+                told = self._change("monitor", "switched", estimates, known, old, before)
+                found.append(told._replace(dropped=id, transitions=(step,)))
+        return found
+
+    def _is_ready(self, known: JoinStatistics) -> bool:
+        """W observations of everything; or as many as an interval gave."""
+        if not known.are_full():
+            return False
+        watched = [*self.states.which("profiled"), *self.states.which("used")]
+        return self._waited >= self._settings.interval_tuples or all(
+            known.is_watched(self.candidates[id], self.choice) for id in watched
+        )
+
+    def _begin_profiling(self) -> None:
+        self.is_profiling, self._waited = True, 0
+
+    def _reprofile(self, known: JoinStatistics) -> None:
+        """Begin anew: what is profiled is seen as if for the first time."""
+        for step in self.states.reoptimize(self.candidates.values()):
+            known.forget(step.cache)
+            known.forget_shadows(step.cache)
+            self.choice.pop(step.cache, None)
+        self.pool.keep(self.choice)
+        self._begin_profiling()
+
+    # ------------------------------------------------------------------ going on
+
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data."""
+        return {
+            "states": self.states.all(),
+            "selected": {id: [list(r) for r in readers] for id, readers in self._selected.items()},
+            "is_profiling": self.is_profiling,
+            "waited": self._waited,
+            "pages": self.pool.held,
+        }
+
+    def restore(self, state: Mapping[str, Any], orders: Orders) -> None:
+        """Go on where ``state`` was taken; candidates that are not there under these orders and
+        settings are gone, new ones are profiled."""
+        self._orders = orders
+        offered = {one.id: one for one in self._offered()}
+        states = {id: now for id, now in state["states"].items() if id in offered}
+        self.states = CacheStates(states)
+        self.candidates = {id: offered[id] for id in states}
+        self._selected = {
+            id: tuple(Segment(*reader) for reader in readers)
+            for id, readers in state["selected"].items()
+            if id in states
+        }
+        self.choice = {id: r for id, r in self._selected.items() if states[id] == "used"}
+        self.is_profiling, self._waited = bool(state["is_profiling"]), int(state["waited"])
+        self._offer()
+        held = {id: state["pages"].get(id, 0) for id in self.choice}
+        self.pool.want({id: [Tier(n, 0.0)] for id, n in held.items() if n})
+        self.pool.settle()
+
+    # ------------------------------------------------------------------ selection
+
+    def _select(self, known: JoinStatistics, is_forced: bool = False) -> CacheChange:
+        """Choose among candidates that are used or profiled. is_forced: only make room for pinned
+        ones, at once; what is profiled goes on being so."""
+        estimates, before, old = self._estimates(known), self.states.all(), dict(self._selected)
+        moved = self._moved(estimates)
+        is_new = is_forced or moved is None or moved > self._settings.change_share
+        new = old
+        if is_new:
+            select = SELECTORS[self._settings.caching]
+            new = dict(select(self._problem(estimates, known.flows(), is_forced)))
+        steps = self._adopt(new, known, is_forced)
+        if not is_forced:
+            self.is_profiling, self._waited = False, 0
+            if is_new:
+                self._compared = {id: _both(one) for id, one in estimates.items()}
+        self._asked = False
+        self._claim_pages(estimates, known)
+        verdict: Verdict = "switched" if new != old else "kept" if is_new else "below_threshold"
+        told = self._change("selection", verdict, estimates, known, old, before)
+        return told._replace(moved=moved, transitions=tuple(steps))
+
+    def _adopt(self, new: Choice, known: JoinStatistics, is_forced: bool) -> list[Transition]:
+        """Candidates become what was selected; a cache in use that is not steps back first."""
+        steps, cause = [], self.states.step
+        for id, state in self.states.all().items():
+            if (state == "used") != (id in new) and state != "profiled":
+                steps.append(cause(id, "re-optimization"))
+            if self.states[id] == "profiled" and (id in new or not is_forced):
+                steps.append(cause(id, "selected" if id in new else "not selected"))
+                known.forget(id)
+        self._selected, self.choice = dict(new), dict(new)
+        return steps
+
+    def _problem(
+        self,
+        estimates: Mapping[str, CacheEstimate],
+        flows: Sequence[PipelineFlow],
+        is_forced: bool = False,
+    ) -> CacheSelection:
+        """What is used, pinned and (unless forced) profiled."""
+        pinned = self._settings.pinned & self.candidates.keys()
+        states = ("used",) if is_forced else ("used", "profiled")
+        open = [id for id in self.candidates if self.states[id] in states or id in pinned]
+        return CacheSelection(bare_costs(flows), self._priced(estimates, open), frozenset(pinned))
+
+    def _priced(
+        self, estimates: Mapping[str, CacheEstimate], ids: Iterable[str]
+    ) -> tuple[PricedCache, ...]:
+        priced = ((self.candidates[id], estimates[id]) for id in ids)
+        return tuple(
+            PricedCache(candidate, one.cost, tuple(reader.proc for reader in one.readers))
+            for candidate, one in priced
+        )
+
+    def _moved(self, estimates: Mapping[str, CacheEstimate]) -> float | None:
+        """The largest relative change of a benefit or cost of what is used or profiled."""
+        if not self._compared:
+            return None
+        changes = [0.0]
+        for id, one in estimates.items():
+            if self.states[id] != "unused":
+                old = self._compared.get(id)
+                changes += [math.inf] if old is None else map(_change_share, old, _both(one))
+        return max(changes)
+
+    # ------------------------------------------------------------------ parts
+
+    def _estimates(self, known: JoinStatistics) -> dict[str, CacheEstimate]:
+        flows, units = known.flows(), known.units
+        return {id: known.estimate(one, flows, units) for id, one in self.candidates.items()}
+
+    def _places(self, id: str, readers: Sequence[Segment]) -> tuple[int, ...]:
+        """The places of readers among all of a candidate."""
+        return tuple(self.candidates[id].readers.index(reader) for reader in readers)
+
+    def _claim_pages(self, estimates: Mapping[str, CacheEstimate], known: JoinStatistics) -> None:
+        self.pool.want(
+            {
+                id: known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
+                for id, readers in self.choice.items()
+            }
+        )
+        self.pool.settle()
+
+    def _change(
+        self,
+        cause: str,
+        verdict: Verdict,
+        estimates: Mapping[str, CacheEstimate],
+        known: JoinStatistics,
+        old: Choice,
+        before: Mapping[str, CacheState],
+    ) -> CacheChange:
+        """What is told of a look at the caches."""
+        held, caches, n_elements = self.pool.held, [], self._elements
+        for id, estimate in estimates.items():
+            readers = self.choice.get(id) or old.get(id, ())
+            pays = [p for p, one in enumerate(estimate.readers) if one.benefit > 0]
+            places = self._places(id, readers) or tuple(pays)
+            caches.append(
+                PricedCandidate(
+                    self.candidates[id],
+                    estimate,
+                    places,
+                    old.get(id, ()),
+                    self.choice.get(id, ()),
+                    before[id],
+                    self.states[id],
+                    held.get(id, 0),
+                )
+            )
+        self._elements = 0
+        problem = CacheSelection(
+            bare_costs(known.flows()), self._priced(estimates, self.candidates)
+        )
+        return CacheChange(
+            cause, verdict, tuple(caches), problem, old, dict(self.choice), None, n_elements
+        )
+
+
+def _rounded(prob: float) -> float:
+    """Up to a power of two, so that it does not change with every batch; at most 1."""
+    return min(1.0, 2.0 ** math.ceil(math.log2(prob)))
+
+
+def _both(estimate: CacheEstimate) -> tuple[float, float]:
+    """Benefit of all readers, and cost."""
+    return sum(one.benefit for one in estimate.readers), estimate.cost
+
+
+def _change_share(old: float, new: float) -> float:
+    """By what share of the old value it changed."""
+    if old == new:
+        return 0.0
+    return abs(new - old) / abs(old) if old else math.inf

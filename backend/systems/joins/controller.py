@@ -1,0 +1,260 @@
+"""The decision core of one join: a batch's profile in, decisions and the next tuning out.
+
+[B05] chapter 5: first the orders of the pipelines, then, given these, the caches, then, given
+these, their memory. No clock, no input or output, no random numbers: the same profiles give the
+same decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.adaptive.core import Evaluations, FollowUp
+from backend.operators.network.join_tuning import (
+    JoinProfile,
+    JoinTuning,
+    PipelineProfile,
+)
+from backend.systems.joins.caching import CacheKeeper
+from backend.systems.joins.costs import PipelineFlow
+from backend.systems.joins.estimates import JoinStatistics
+from backend.systems.joins.ordering import FilterSample, PipelineOrder
+from backend.systems.joins.regret import CachingRegret, CachingTotals
+from backend.systems.joins.selection import CacheSelection, Choice
+from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.shape import JoinShape, Orders
+from backend.systems.joins.telling import JoinLook, cache_decision, order_decision
+from storage.vocabulary.records import Decision, DecisionOutcome
+
+
+class Told(NamedTuple):
+    """What a batch led to. tuning: from the next batch on; None: as it was."""
+
+    decisions: tuple[Decision, ...] = ()
+    outcomes: tuple[DecisionOutcome, ...] = ()
+    tuning: JoinTuning | None = None
+
+
+class _Caches(NamedTuple):
+    """What choices of caches are priced on, for so many elements."""
+
+    problem: CacheSelection
+    n: int
+
+
+class JoinController:
+    """Decides for one join.
+
+    planned: orders to begin with, where the settings have none; Cartesian products in them are
+    put last. evaluations: the count of decisions, shared with others of the unit.
+    """
+
+    def __init__(
+        self,
+        shape: JoinShape,
+        settings: JoinSettings,
+        planned: Orders = (),
+        evaluations: Evaluations | None = None,
+    ) -> None:
+        self.shape, self.settings = shape, settings
+        self._evaluations = evaluations or Evaluations()
+        self._planned = planned or tuple(
+            tuple(j for j in range(shape.n) if j != i) for i in range(shape.n)
+        )
+        self._lay_out()
+        self.known = JoinStatistics(shape, settings)
+        self.caches = CacheKeeper(shape, self.orders, settings)
+        self._regret = CachingRegret()
+        self.tuning = self._tuning()
+
+    def _lay_out(self) -> None:
+        """Pipelines as they begin. Raises ValueError: an order is no permutation."""
+        settings, n = self.settings, self.shape.n
+        orders = settings.orders or self._planned
+        if len(orders) != n or any(sorted((i, *o)) != [*range(n)] for i, o in enumerate(orders)):
+            raise ValueError(f"orders {orders} are not those of a join of {n} inputs")
+        literally = bool(settings.orders)
+        self.pipelines = [
+            PipelineOrder(self.shape, i, order, literally) for i, order in enumerate(orders)
+        ]
+        self._order_follow_ups = [FollowUp[tuple[int, ...], FilterSample]() for _ in range(n)]
+        self._cache_follow_up = FollowUp[Choice, _Caches]()
+
+    # ------------------------------------------------------------------ what is in force
+
+    @property
+    def orders(self) -> Orders:
+        """Of all pipelines."""
+        return tuple(one.operators for one in self.pipelines)
+
+    @property
+    def totals(self) -> CachingTotals:
+        """What caching came to since the beginning."""
+        return self._regret.totals
+
+    def _tuning(self) -> JoinTuning:
+        settings, caches = self.settings, self.caches
+        return JoinTuning(
+            orders=self.orders,
+            caches=caches.specs(),
+            profile_prob=caches.profile_prob(self.known.flows()),
+            shadows=caches.shadows(),
+            block_probes=settings.block_probes,
+            bitmap_alpha=settings.bitmap_alpha,
+            two_phase=settings.two_phase,
+            seed=settings.seed,
+        )
+
+    # ------------------------------------------------------------------ events
+
+    def turn(self, settings: JoinSettings) -> None:
+        """Other settings; ``tuning`` follows at once, what has to be chosen with the next batch."""
+        before, self.settings = self.settings, settings
+        if settings.orders != before.orders:
+            self._lay_out()
+            self.known = JoinStatistics(self.shape, settings)
+        elif (settings.cost_by, settings.window_observations, settings.w, settings.ways) != (
+            before.cost_by,
+            before.window_observations,
+            before.w,
+            before.ways,
+        ):
+            self.known = JoinStatistics(self.shape, settings)
+        self.caches.turn(settings)
+        self.caches.reordered(self.orders)
+        self.tuning = self._tuning()
+
+    def observe(self, batch_id: int, n_tuples: int, profile: JoinProfile) -> Told:
+        """A batch of n_tuples ran under ``tuning``, and this is what the join tells of it."""
+        known, caches = self.known, self.caches
+        n_elements = known.add(profile, caches.used(), caches.in_force)
+        decisions: list[Decision] = []
+        outcomes: list[DecisionOutcome] = []
+        problem = caches.problem(known)
+        self._regret.account(problem, caches.in_force, n_elements)
+        outcomes += self._follow(batch_id, n_elements, profile, problem)
+        self._reorder(batch_id, profile, decisions, outcomes)
+        for change in caches.observe(n_tuples, n_elements, known):
+            decision = cache_decision(self._look(batch_id), change)
+            decisions.append(decision)
+            if change.verdict == "switched":
+                outcomes += self._cache_follow_up.end(batch_id)
+                old, new = dict(change.old), dict(change.new)
+                self._cache_follow_up.begin(decision.seq, old, new, _price_caches)
+        before, self.tuning = self.tuning, self._tuning()
+        is_new = self.tuning != before
+        return Told(tuple(decisions), tuple(outcomes), self.tuning if is_new else None)
+
+    def _look(self, batch_id: int) -> JoinLook:
+        seq, n = self._evaluations.count(), sum(one.n for one in self.known.pipelines)
+        return JoinLook(seq, batch_id, n, self.shape, self.settings)
+
+    # ------------------------------------------------------------------ orders
+
+    def _reorder(
+        self,
+        batch_id: int,
+        profile: JoinProfile,
+        decisions: list[Decision],
+        outcomes: list[DecisionOutcome],
+    ) -> None:
+        """Look at the order of each pipeline that something new is known of."""
+        flows, settings, changed = self.known.flows(), self.settings, []
+        for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
+            pipeline.take(told, settings.profile_tuples)
+            flow, i = flows[pipeline.input], pipeline.input
+            costs = self._costs(pipeline, flow)
+            outcomes += self._follow_order(batch_id, pipeline, told, costs)
+            check = pipeline.check(costs, settings) if len(told.dropped_by) else None
+            if check is None:
+                continue
+            decision = order_decision(self._look(batch_id), check, _pipeline_cost(flow))
+            if check.verdict == "switched":
+                outcomes += self._order_follow_ups[i].end(batch_id)
+                self._order_follow_ups[i].begin(
+                    decision.seq, check.before, check.filters, pipeline.price
+                )
+                if pipeline.adopt(check.filters):
+                    changed.append(i)
+            every = settings.reject_sample_every
+            if check.verdict == "switched" or self._evaluations.is_stored(check.verdict, every):
+                decisions.append(decision)
+        if changed:
+            self.known.reordered(changed)
+            self.caches.reordered(self.orders)
+
+    def _costs(self, pipeline: PipelineOrder, flow: PipelineFlow) -> list[float]:
+        """By input: what joining a tuple with it costs in this pipeline."""
+        found = [0.0] * self.shape.n
+        for step, input in enumerate(pipeline.operators):
+            found[input] = flow.step_costs[step]
+        return found
+
+    def _follow_order(
+        self,
+        batch_id: int,
+        pipeline: PipelineOrder,
+        told: PipelineProfile,
+        costs: Sequence[float],
+    ) -> list[DecisionOutcome]:
+        """What the new order of a pipeline costs the elements that were profiled."""
+        follow, n = self._order_follow_ups[pipeline.input], len(told.dropped_by)
+        if not (follow.is_on and n):
+            return []
+        spent = float(self.known.pipelines[pipeline.input].spent(told).sum())
+        follow.follow(n, spent, pipeline.sample(told, costs))
+        return follow.end(batch_id) if follow.n_tuples >= self.settings.order_samples else []
+
+    # ------------------------------------------------------------------ caches
+
+    def _follow(
+        self, batch_id: int, n_elements: int, profile: JoinProfile, problem: CacheSelection
+    ) -> list[DecisionOutcome]:
+        """What the caches in force cost, with the operations they did."""
+        follow = self._cache_follow_up
+        if not follow.is_on or not n_elements:
+            return []
+        bare = n_elements * problem.cost({})
+        saved = self.known.measured_saving(profile, self.caches.used(), self.caches.in_force)
+        follow.follow(n_elements, bare - saved, _Caches(problem, n_elements))
+        return follow.end(batch_id) if follow.n_tuples >= self.settings.interval_tuples else []
+
+    # ------------------------------------------------------------------ going on
+
+    def state(self) -> dict[str, Any]:
+        """What a run that goes on needs, as JSON-typed data; statistics are gathered anew."""
+        return {
+            "filters": [list(one.filters) for one in self.pipelines],
+            "literal": [one.is_literal for one in self.pipelines],
+            "caches": self.caches.state(),
+            "totals": list(self.totals),
+            "decisions": self._evaluations.seq,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where ``state`` was taken, as far as the join is the same."""
+        filters, literal = state["filters"], state["literal"]
+        if [sorted(one) for one in filters] == [sorted(one.filters) for one in self.pipelines]:
+            self.pipelines = [
+                PipelineOrder(self.shape, i, order, is_literal)
+                for i, (order, is_literal) in enumerate(zip(filters, literal, strict=True))
+            ]
+        self.caches.restore(state["caches"], self.orders)
+        self._regret = CachingRegret(CachingTotals(*state["totals"]))
+        self._evaluations.seq = max(self._evaluations.seq, int(state["decisions"]))
+        self.tuning = self._tuning()
+
+
+def _pipeline_cost(flow: PipelineFlow) -> float | None:
+    """Of an element of the input; None: none came."""
+    last = len(flow.step_costs) - 1
+    return flow.segment_cost(0, last) / flow.share if flow.share else None
+
+
+def _price_caches(choice: Choice, sample: _Caches) -> NDArray[np.float64]:
+    """float64[n]: the join's cost of each element."""
+    return np.full(sample.n, sample.problem.cost(choice))

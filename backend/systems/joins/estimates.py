@@ -1,0 +1,277 @@
+"""What is known of a join and of the caches it may have. [B05] §5.5.1-2, card 10.1, 10.2"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.adaptive.stats import Z95
+from backend.operators.network.join_tuning import PAGE_BYTES, CacheCounts, JoinProfile, Segment
+from backend.systems.joins.candidates import CacheCandidate
+from backend.systems.joins.costs import (
+    PipelineFlow,
+    ReaderCosts,
+    UnitCosts,
+    maintenance_cost,
+    reader_costs,
+)
+from backend.systems.joins.memory import MissRatioCurve, Tier, pages, single_tier
+from backend.systems.joins.selection import Choice
+from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.statistics import (
+    MissWindow,
+    OperationCosts,
+    PipelineStatistics,
+    Rates,
+    probe_cost,
+)
+
+KeyT = TypeVar("KeyT")
+#: Words of 8 bytes of a cell besides a key, besides references; an entry takes a cell for itself
+#: and one for each tuple of its segment, each with a word of the directory.
+_KEY_WORDS, _REFERENCE_WORDS = 3, 1
+#: Keys that are expected at most, in blocks of look-ups.
+_MOST_BLOCKS: Final = 64
+
+
+class CacheEstimate(NamedTuple):
+    """A candidate in numbers, per element of the join. readers: as in the candidate. n_keys,
+    n_bytes: what it is expected to hold. errors: standard error of each reader's benefit."""
+
+    readers: tuple[ReaderCosts, ...]
+    cost: float
+    n_keys: float
+    n_bytes: float
+    errors: tuple[float, ...]
+
+    def net(self, places: Sequence[int]) -> float:
+        """Benefit less cost with some of its readers."""
+        return sum(self.readers[place].benefit for place in places) - self.cost
+
+    def interval(self, places: Sequence[int]) -> tuple[float, float]:
+        """Of the net value, 95 %, normal theory."""
+        half = Z95 * math.sqrt(sum(self.errors[place] ** 2 for place in places))
+        return self.net(places) - half, self.net(places) + half
+
+
+class JoinStatistics:
+    """Keeps what decisions on a join rest on."""
+
+    def __init__(self, shape: JoinShape, settings: JoinSettings) -> None:
+        self._shape, self._settings = shape, settings
+        counted, keep = settings.cost_by == "counted", settings.window_observations
+        self.pipelines = [
+            PipelineStatistics(shape.n, settings.keep_elements, counted) for _ in range(shape.n)
+        ]
+        self._rates = Rates(shape.n, keep)
+        self._operations = OperationCosts(keep, counted, settings.w)
+        self._shadows: dict[tuple[str, Segment], MissWindow] = {}
+        self._observed: dict[str, MissWindow] = {}
+        self._reuse: dict[str, deque[NDArray[np.int64]]] = {}
+        self._counts: dict[str, CacheCounts] = {}
+
+    # ------------------------------------------------------------------ taking in
+
+    def add(self, profile: JoinProfile, used: Mapping[str, CacheCandidate], choice: Choice) -> int:
+        """Take in a batch; elements of the join in it. used: the caches that were in force."""
+        for one, told in zip(self.pipelines, profile.pipelines, strict=True):
+            one.add(told)
+        n_elements = self._rates.add(profile)
+        block = self._settings.block_probes
+        for id, segments in profile.shadows.items():
+            for segment, shadow in segments.items():
+                window = self._window(self._shadows, (id, segment))
+                window.add(shadow.n_probes, shadow.misses, shadow.n_blocks)
+        flows = self.flows()
+        prior = self._operations.prior(self.probe_cost)
+        for id, counts in profile.caches.items():
+            if id not in used:
+                continue
+            window = self._window(self._observed, id)
+            window.add(counts.probes, counts.probes - counts.hits, counts.probes / block)
+            self._operations.add(counts, _lookup_cost(flows, choice.get(id, ()), prior))
+            self._counts[id] = counts
+            keep = self._settings.window_observations
+            self._reuse.setdefault(id, deque(maxlen=keep)).append(counts.reuse)
+        return n_elements
+
+    def reordered(self, pipelines: Sequence[int]) -> None:
+        """These pipelines have other orders now."""
+        for one in pipelines:
+            self.pipelines[one].reordered()
+
+    def forget(self, cache: str) -> None:
+        """A cache is looked up in another way from now on: begin to watch it anew."""
+        self._observed.pop(cache, None)
+        self._reuse.pop(cache, None)
+        self._counts.pop(cache, None)
+
+    def forget_shadows(self, cache: str) -> None:
+        """A candidate is profiled anew."""
+        self._shadows = {key: one for key, one in self._shadows.items() if key[0] != cache}
+
+    # ------------------------------------------------------------------ telling
+
+    @property
+    def probe_cost(self) -> float:
+        """Of an index probe."""
+        return probe_cost(self.pipelines, self._settings.cost_by == "counted")
+
+    @property
+    def units(self) -> UnitCosts:
+        """Of operations of caches."""
+        return self._operations.units(self.probe_cost)
+
+    def flows(self) -> tuple[PipelineFlow, ...]:
+        """Of all pipelines."""
+        shares = self._rates.shares.tolist()
+        return tuple(one.flow(*share) for one, share in zip(self.pipelines, shares, strict=True))
+
+    def are_full(self) -> bool:
+        """Whether W observations were made of each pipeline that something comes to."""
+        keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
+        return bool(shares.any()) and all(
+            one.n >= keep or not share for one, share in zip(self.pipelines, shares, strict=True)
+        )
+
+    def is_watched(self, candidate: CacheCandidate, choice: Choice) -> bool:
+        """Whether W blocks of look-ups were seen of a candidate, used or not; where nothing looks
+        it up there is nothing to wait for."""
+        flows = self.flows()
+        if candidate.id in choice:
+            return self.is_observed(candidate.id)
+        return all(
+            self._window(self._shadows, (candidate.id, reader)).is_full
+            or not flows[reader.pipeline].entering[reader.first]
+            for reader in candidate.readers
+        )
+
+    def is_observed(self, cache: str) -> bool:
+        """Whether W blocks of look-ups of a cache in use were seen."""
+        return cache in self._observed and self._observed[cache].is_full
+
+    def counts(self, cache: str) -> CacheCounts | None:
+        """Of the last batch a cache was used in."""
+        return self._counts.get(cache)
+
+    def estimate(
+        self, candidate: CacheCandidate, flows: Sequence[PipelineFlow], units: UnitCosts
+    ) -> CacheEstimate:
+        """flows, units: of this moment. A reader nobody looked up is taken to miss always."""
+        readers, errors = [], []
+        for reader in candidate.readers:
+            window = self._misses(candidate.id, reader)
+            prob = 1.0 if window is None or window.prob is None else window.prob
+            n_probes = 0 if window is None else window.n_probes
+            flow = flows[reader.pipeline]
+            found = reader_costs(flow, reader, units, prob, n_probes)
+            readers.append(found)
+            errors.append(self._error(reader, flow, found))
+        n_keys, n_bytes = self._size(candidate, readers)
+        cost = maintenance_cost(candidate, flows, units.update)
+        return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
+
+    def measured_saving(
+        self, profile: JoinProfile, used: Mapping[str, CacheCandidate], choice: Choice
+    ) -> float:
+        """What caches saved in a batch: what their hits bypassed, less what they did for it. The
+        price of operations is that of this moment, their number that of the batch."""
+        flows, units = self.flows(), self.units
+        total = 0.0
+        for id, counts in profile.caches.items():
+            if id not in used or id not in choice:
+                continue
+            readers = [reader_costs(flows[r.pipeline], r, units, 0.0, 0) for r in choice[id]]
+            lookups = sum(one.lookups for one in readers)
+            if lookups:
+                bypassed = sum(one.segment for one in readers) / lookups
+                per_lookup = sum(one.lookups * one.probe_cost for one in readers) / lookups
+                total += counts.hits * bypassed - counts.probes * per_lookup
+            total -= units.update * (counts.creates + counts.inserts + counts.deletes)
+        return total
+
+    def tiers(
+        self, candidate: CacheCandidate, estimate: CacheEstimate, places: Sequence[int]
+    ) -> list[Tier]:
+        """The pages a cache wants: along its miss-ratio curve where reuse was seen."""
+        id, room = candidate.id, self._room
+        curve = MissRatioCurve.of(np.sum(self._reuse[id], axis=0)) if id in self._reuse else None
+        tiers: list[Tier] = []
+        if curve is not None:
+            gain = sum(estimate.readers[place].on_miss for place in places)
+            key_bytes = room * estimate.n_bytes / max(1.0, estimate.n_keys)
+            tiers = curve.tiers(gain, key_bytes, PAGE_BYTES)
+        n_pages = pages(room * estimate.n_bytes, PAGE_BYTES)
+        return tiers or single_tier(estimate.net(places), n_pages)
+
+    # ------------------------------------------------------------------ parts
+
+    @property
+    def _room(self) -> float:
+        """Direct-mapped tables are to be half full at most, so that keys rarely collide."""
+        return 1 + 1 / self._settings.ways
+
+    def _window(self, windows: dict[KeyT, MissWindow], key: KeyT) -> MissWindow:
+        return windows.setdefault(key, MissWindow(self._settings.window_observations))
+
+    def _misses(self, cache: str, reader: Segment) -> MissWindow | None:
+        """As observed once there is enough of that, before as looked up in the shadow."""
+        return (
+            self._observed[cache] if self.is_observed(cache) else self._shadows.get((cache, reader))
+        )
+
+    def _error(self, reader: Segment, flow: PipelineFlow, costs: ReaderCosts) -> float:
+        """Standard error of a benefit: of the segment's cost, and of the miss probability."""
+        spent = self.pipelines[reader.pipeline].segment_costs(reader)
+        of_cost = 0.0
+        if len(spent) > 1:
+            of_cost = flow.share * float(spent.std(ddof=1)) / math.sqrt(len(spent))
+        miss, n = costs.miss_prob, max(1, costs.n_probes)
+        of_miss = math.sqrt(miss * (1 - miss) / n) * costs.on_miss
+        return math.hypot((1 - miss) * of_cost, of_miss)
+
+    def _size(
+        self, candidate: CacheCandidate, readers: Sequence[ReaderCosts]
+    ) -> tuple[float, float]:
+        """Keys and bytes: as held where a cache is in use and nothing was evicted, else by the keys
+        behind its look-ups and the tuples of its segment for each."""
+        counts = self._counts.get(candidate.id)
+        cell = max(_KEY_WORDS + len(candidate.key), _REFERENCE_WORDS + len(candidate.windows))
+        refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
+        key_bytes = 8 * (cell + 1) * (1 + refs)
+        block = self._settings.block_probes
+        n_keys = max((keys_behind(one.miss_prob, block) for one in readers), default=0.0)
+        if counts is None or not counts.n_entries:
+            return n_keys, n_keys * key_bytes
+        key_bytes = counts.n_bytes / counts.n_entries
+        n_keys = max(n_keys, counts.n_entries) if counts.evictions else counts.n_entries
+        return n_keys, max(n_keys * key_bytes, counts.n_bytes)
+
+
+def keys_behind(miss_prob: float, block_probes: int) -> float:
+    """How many keys there are, if blocks of so many look-ups hold miss_prob · block_probes
+    different ones and all are as frequent: D (1 - e^(-W/D)) = different ones; at most 64 blocks."""
+    low, high = 1.0, float(_MOST_BLOCKS * block_probes)
+    wanted = miss_prob * block_probes
+    for _ in range(60):
+        middle = (low + high) / 2
+        if -middle * math.expm1(-block_probes / middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _lookup_cost(
+    flows: Sequence[PipelineFlow], readers: Sequence[Segment], units: UnitCosts
+) -> float:
+    """Of one look-up of a cache by its readers, on average, as assumed before it is measured."""
+    lookups = sum(flows[one.pipeline].entering[one.first] for one in readers)
+    leaving = sum(flows[one.pipeline].entering[one.last + 1] for one in readers)
+    return units.lookup + units.forward * leaving / lookups if lookups else 0.0

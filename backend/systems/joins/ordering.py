@@ -1,0 +1,182 @@
+"""The order of one pipeline: A-Greedy on logical filters. [B05] §5.3, card 7
+
+The logical filter of R_j drops an element when nothing joins with it along the path to R_j. Filters
+are ordered as pipelined filters are, by the profile window, matrix view and policies of these; the
+pipeline is what evaluates them in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.adaptive.core import Cooldown
+from backend.model.filters import DROPPED, PASSED, Outcomes
+from backend.operators.network.join_tuning import PipelineProfile
+from backend.systems.agreedy.costing import tuple_costs
+from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, picoseconds
+from backend.systems.agreedy.findings import Finding, Situation
+from backend.systems.agreedy.policies import Policy, ProposedOrder, policy_class
+from backend.systems.agreedy.view import MatrixView
+from backend.systems.agreedy.window import ProfileWindow
+from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.shape import JoinShape
+from storage.vocabulary.kinds import Verdict
+
+
+class OrderCheck(NamedTuple):
+    """One look at the invariant of a pipeline. before, filters: the present order and the one
+    proposed, by input; names: of the filters, as the finding numbers them. costs: of looking for
+    partners, per element, old and new, in the unit of the settings; None: unknown. lhs, rhs,
+    metric: what was tested, lhs < rhs."""
+
+    input: int
+    verdict: Verdict
+    finding: Finding
+    policy: Policy
+    before: tuple[int, ...]
+    filters: tuple[int, ...]
+    names: tuple[str, ...]
+    old_cost: float | None
+    new_cost: float | None
+    lhs: float | None
+    rhs: float | None
+    metric: str
+    n_window: int
+    n_tuples: int
+
+
+class FilterSample(NamedTuple):
+    """Profiled elements of a batch. drops: bool[k, filters]; costs: by filter, as exact numbers."""
+
+    drops: NDArray[np.bool_]
+    costs: tuple[Picoseconds, ...]
+
+
+class PipelineOrder:
+    """Keeps the logical filters of one input in order.
+
+    targets: the inputs with a filter; those that nothing joins with have none and stay behind.
+    literally: the pipeline is the planned order as it stands, until another is adopted.
+    """
+
+    def __init__(
+        self, shape: JoinShape, input: int, planned: Sequence[int], literally: bool = False
+    ) -> None:
+        self._literal = tuple(planned) if literally else None
+        self.shape, self.input = shape, input
+        reachable = shape.component(input)
+        self.targets = tuple(j for j in planned if j in reachable)
+        self._far = tuple(j for j in planned if j not in reachable)
+        self.view = MatrixView(range(len(self.targets)))
+        self.window = ProfileWindow(len(self.targets))
+        self.cooldown = Cooldown()
+
+    @property
+    def filters(self) -> tuple[int, ...]:
+        """The inputs by the place of their filters."""
+        return (*(self.targets[x] for x in self.view.order), *self._far)
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether the pipeline is the planned order itself."""
+        return self._literal is not None
+
+    @property
+    def operators(self) -> tuple[int, ...]:
+        """The pipeline."""
+        return self._literal or self.shape.operators(self.input, self.filters)
+
+    def take(self, profile: PipelineProfile, keep: int) -> None:
+        """Slide the profile window over the elements of a batch. keep: how many that something
+        drops."""
+        outcomes = self._outcomes(profile.dropped_by)
+        dropped = (outcomes == DROPPED).any(axis=1)
+        inserted = self.window.add(outcomes[dropped], int((~dropped).sum()), time_s=0.0)
+        self.view.update(inserted, self.window.expire(keep))
+        self.cooldown.passed(profile.n_plus + profile.n_minus)
+
+    def check(self, costs: Sequence[float], settings: JoinSettings) -> OrderCheck | None:
+        """One look. costs: by input, of joining with it. None: there is nothing to compare."""
+        policy = policy_class(_policy_name(settings))()
+        situation = self._situation(costs, settings)
+        finding = policy.find(situation)
+        if finding is None:
+            return None
+        proposal = policy.considered(situation, finding)
+        old, new = (_per_tuple(ps, situation.n_tuples) for ps in (proposal.old_ps, proposal.new_ps))
+        if proposal.order == self.view.order:
+            new = None
+        tested = policy.inequality(settings.rule, finding, old, new)
+        verdict = self._verdict(finding, proposal, settings)
+        return OrderCheck(
+            self.input,
+            verdict,
+            finding,
+            policy,
+            self.filters,
+            (*(self.targets[x] for x in proposal.order), *self._far),
+            tuple(self.shape.names[j] for j in self.targets),
+            old,
+            new,
+            *tested,
+            len(self.window),
+            situation.n_tuples,
+        )
+
+    def adopt(self, filters: Sequence[int]) -> bool:
+        """Another order is in force; whether the pipeline is another."""
+        before, self._literal = self.operators, None
+        order = [self.targets.index(j) for j in filters if j in self.targets]
+        self.view.reorder(order, self.window.columns)
+        self.cooldown.switched()
+        return self.operators != before
+
+    def sample(self, profile: PipelineProfile, costs: Sequence[float]) -> FilterSample:
+        """The profiled elements of a batch, to price orders on."""
+        drops = self._outcomes(profile.dropped_by) == DROPPED
+        return FilterSample(drops, tuple(self._price(j, costs) for j in self.targets))
+
+    def price(self, filters: Sequence[int], sample: FilterSample) -> NDArray[np.float64]:
+        """float64[k]: what looking for partners in an order costs, in the unit of costs."""
+        order = [self.targets.index(j) for j in filters if j in self.targets]
+        return 1000 * tuple_costs(sample.drops, 0, order, sample.costs).us
+
+    def _situation(self, costs: Sequence[float], settings: JoinSettings) -> Situation:
+        prices = tuple(self._price(j, costs) for j in self.targets)
+        n_tuples = len(self.window) + self.window.n_passed
+        return Situation(self.view, self.window.columns, prices, n_tuples, settings.rule)
+
+    def _price(self, target: int, costs: Sequence[float]) -> Picoseconds:
+        """Of the filter of an input: all joins of its path. A unit of cost counts as a ns."""
+        return picoseconds(sum(costs[j] for j in self.shape.path(self.input, target)) / 1000)
+
+    def _verdict(
+        self, finding: Finding, proposal: ProposedOrder, settings: JoinSettings
+    ) -> Verdict:
+        if len(self.window) < min(settings.order_samples, settings.profile_tuples):
+            return "thin"
+        if not finding.is_violated or proposal.order == self.view.order:
+            return "below_threshold"
+        if settings.join_order == "fixed":
+            return "pinned"
+        return "cooldown" if self.cooldown.holds(settings.cooldown_tuples) else "switched"
+
+    def _outcomes(self, dropped_by: NDArray[np.uint64]) -> Outcomes:
+        """int8[k, filters]."""
+        bits = np.array(self.targets, dtype=np.uint64)
+        is_dropped = (dropped_by[:, None] >> bits[None, :]) & np.uint64(1)
+        found: Outcomes = np.where(is_dropped == 1, DROPPED, PASSED).astype(np.int8)
+        return found
+
+
+def _policy_name(settings: JoinSettings) -> str:
+    return "optimal" if settings.join_order == "optimal" else "a-greedy"
+
+
+def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
+    """In the unit of costs, which ``_price`` takes for nanoseconds."""
+    return None if total_ps is None or not n_tuples else 1000 * total_ps / n_tuples / PS_PER_US

@@ -1,0 +1,79 @@
+"""What may be set of the decisions on a join."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from backend.systems.agreedy.exact import fraction
+from backend.systems.agreedy.knobs import Rule
+from backend.systems.joins.shape import Orders
+from backend.systems.joins.statistics import ELEMENTS
+
+JoinOrder: TypeAlias = Literal["fixed", "a-greedy", "optimal"]
+Caching: TypeAlias = Literal["off", "exact", "greedy", "trees"]
+
+#: Costs are measured in nanoseconds, or counted in index probes as in the text.
+CostsBy: TypeAlias = Literal["measured", "counted"]
+
+#: Cost of a cache operation in index probes, where it was not measured (card 16: small).
+W: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSettings:
+    """How a join is tuned.
+
+    join_order: what keeps the orders of the pipelines; ``orders`` are those to begin with (with
+    'fixed', to keep); (): as planned. alpha, confidence, order_samples, cooldown_tuples,
+    profile_tuples: of the checks of the Greedy Invariant, of which every reject_sample_every-th
+    without consequence is told. caching: how caches are chosen.
+    pool_bytes: of all caches of the join. interval_tuples: I, from a selection to the next
+    profiling. window_observations: W. change_share: by how much a benefit or cost has to move for a
+    new selection. candidates: m, how many caches are considered where fewer have the prefix
+    invariant. pinned, forbidden: ids of caches. profile_prob: share of elements that are profiled.
+    cost_by: in which unit costs are. w: of a cache operation, in index probes, until it is
+    measured. ways, block_probes, bitmap_alpha, two_phase, seed: as in ``JoinTuning``. knob_version:
+    of the knobs these are from, for the record.
+    """
+
+    join_order: JoinOrder = "a-greedy"
+    orders: Orders = ()
+    alpha: float = 0.9
+    confidence: float = 0.99
+    order_samples: int = 100
+    profile_tuples: int = 1000
+    cooldown_tuples: int = 0
+    reject_sample_every: int = 20
+    caching: Caching = "exact"
+    pool_bytes: int = 1 << 22
+    interval_tuples: int = 10_000
+    window_observations: int = 10
+    change_share: float = 0.2
+    candidates: int = 6
+    pinned: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+    profile_prob: float = 0.02
+    cost_by: CostsBy = "measured"
+    w: float = W
+    ways: int = 1
+    block_probes: int = 1000
+    bitmap_alpha: int = 8
+    two_phase: bool = False
+    seed: int = 0
+    knob_version: int = 0
+
+    @property
+    def keep_elements(self) -> int:
+        """Profiled elements of a pipeline that are looked at."""
+        return self.window_observations * ELEMENTS
+
+    @property
+    def rule(self) -> Rule:
+        """What makes a violation of the Greedy Invariant."""
+        return Rule(False, fraction(self.alpha), self.confidence)
+
+    @property
+    def cost_unit(self) -> str:
+        """Of all costs."""
+        return "ns per element" if self.cost_by == "measured" else "probes per element"

@@ -1,0 +1,197 @@
+"""Online statistics of a join: each the mean of its last W observations. [B05] §5.5.2, card 10.2
+
+Deviation: one element says little of a pipeline that fans out, so an observation of a pipeline is
+the mean of ``ELEMENTS`` profiled elements; W of them are looked at, as of everything else.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.operators.network.join_tuning import (
+    CacheCounts,
+    JoinProfile,
+    PipelineProfile,
+    Segment,
+)
+from backend.systems.joins.costs import PipelineFlow, UnitCosts
+
+#: Profiled elements that are one observation of a pipeline.
+ELEMENTS: Final = 20
+#: What looking at a stored tuple costs, in index probes, where costs are counted (card 16).
+SCAN: Final = 0.2
+
+
+class PipelineStatistics:
+    """The last profiled elements of one pipeline, under its present order.
+
+    keep: how many. counted: costs are operations (a probe and a built tuple each 1, a tuple looked
+    at 0.2), not nanoseconds.
+    """
+
+    def __init__(self, n_inputs: int, keep: int, counted: bool) -> None:
+        self._n, self._keep, self._counted = n_inputs, keep, counted
+        self.reordered()
+
+    def reordered(self) -> None:
+        """Steps mean other inputs now: what was observed is of no use."""
+        self._entering = np.zeros((0, self._n))
+        self._spent = np.zeros((0, self._n - 1))
+        self._costs = np.zeros(self._n - 1)
+
+    @property
+    def n(self) -> int:
+        """Observed elements."""
+        return len(self._entering)
+
+    def add(self, profile: PipelineProfile) -> None:
+        """Take in the elements of a batch. c_ij stays as it was where no tuple came to the step."""
+        entering = profile.entering.astype(np.float64)
+        self._entering = np.concatenate([self._entering, entering])[-self._keep :]
+        self._spent = np.concatenate([self._spent, self.spent(profile)])[-self._keep :]
+        came = self._entering[:, :-1].sum(axis=0)
+        seen = came > 0
+        self._costs[seen] = self._spent.sum(axis=0)[seen] / came[seen]
+
+    def spent(self, profile: PipelineProfile) -> NDArray[np.float64]:
+        """float64[k, n-1]: what each profiled element of a batch cost at each step."""
+        if not self._counted:
+            return profile.busy_ns.astype(np.float64)
+        entering = profile.entering.astype(np.float64)
+        found: NDArray[np.float64] = entering[:, :-1] + entering[:, 1:] + SCAN * profile.scanned
+        return found
+
+    def flow(self, share: float, minus_share: float) -> PipelineFlow:
+        """share: elements of the input per element of the join."""
+        mean = self._entering.mean(axis=0) if self.n else np.zeros(self._n)
+        entering = tuple((share * mean).tolist())
+        return PipelineFlow(share, minus_share, entering, tuple(self._costs.tolist()), self.n)
+
+    def segment_costs(self, reader: Segment) -> NDArray[np.float64]:
+        """float64[n]: what the steps of a segment cost for each observed element."""
+        found: NDArray[np.float64] = self._spent[:, reader.first : reader.last + 1].sum(axis=1)
+        return found
+
+    @property
+    def operations(self) -> tuple[float, float]:
+        """Cost of all steps, and the index probes and built tuples behind it."""
+        n_operations = self._entering[:, :-1].sum() + self._entering[:, 1:].sum()
+        return float(self._spent.sum()), float(n_operations)
+
+
+class _Misses(NamedTuple):
+    n_probes: int
+    misses: float
+    n_blocks: float
+
+
+class MissWindow:
+    """The miss probability of a cache: mean over its last W blocks of look-ups."""
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self._parts: deque[_Misses] = deque()
+
+    def add(self, n_probes: int, misses: float, n_blocks: float) -> None:
+        """Look-ups of a batch; blocks they make."""
+        if n_probes:
+            self._parts.append(_Misses(n_probes, misses, n_blocks))
+        while self._parts and self.n_blocks - self._parts[0].n_blocks >= self._keep:
+            self._parts.popleft()
+
+    @property
+    def n_blocks(self) -> float:
+        return sum(part.n_blocks for part in self._parts)
+
+    @property
+    def n_probes(self) -> int:
+        """Look-ups behind it."""
+        return sum(part.n_probes for part in self._parts)
+
+    @property
+    def is_full(self) -> bool:
+        """W blocks were seen."""
+        return self.n_blocks >= self._keep
+
+    @property
+    def prob(self) -> float | None:
+        """None: nothing was looked up."""
+        n = self.n_probes
+        return min(1.0, sum(part.misses for part in self._parts) / n) if n else None
+
+
+class Rates:
+    """How many insertions and deletions come to each input, over the last W batches."""
+
+    def __init__(self, n_inputs: int, keep: int) -> None:
+        self._n = n_inputs
+        self._batches: deque[NDArray[np.int64]] = deque(maxlen=keep)
+
+    def add(self, profile: JoinProfile) -> int:
+        """Take in a batch; elements of all inputs in it. An empty one says nothing of shares."""
+        came = np.array([(one.n_plus, one.n_minus) for one in profile.pipelines], dtype=np.int64)
+        if came.any():
+            self._batches.append(came)
+        return int(came.sum())
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """float64[n, 2]: elements and deletions of each input per element of the join."""
+        if not self._batches:
+            return np.zeros((self._n, 2))
+        came = np.sum(self._batches, axis=0)
+        found: NDArray[np.float64] = np.stack([came.sum(axis=1), came[:, 1]], axis=1) / came.sum()
+        return found
+
+
+class OperationCosts:
+    """What operations of caches cost. Counted: w index probes, and a built tuple for each tuple
+    that a hit forwards. Measured: the same at first, then look-ups scaled to what they took over
+    the last W timings, and updates as they took."""
+
+    def __init__(self, keep: int, counted: bool, w: float) -> None:
+        self._counted, self._w = counted, w
+        self._lookups: deque[tuple[float, float]] = deque(maxlen=keep)
+        self._updates: deque[tuple[float, float]] = deque(maxlen=keep)
+
+    def add(self, counts: CacheCounts, expected_lookup: float) -> None:
+        """Take in what was timed of a cache in a batch. expected_lookup: what one of its look-ups
+        costs by ``prior``."""
+        if counts.n_lookups_timed and expected_lookup:
+            expected = expected_lookup * counts.n_lookups_timed
+            self._lookups.append((float(counts.lookup_ns), expected))
+        if counts.n_updates_timed:
+            self._updates.append((float(counts.update_ns), float(counts.n_updates_timed)))
+
+    def prior(self, probe_cost: float) -> UnitCosts:
+        """What is assumed. probe_cost: of an index probe, or of building a tuple."""
+        return UnitCosts(self._w * probe_cost, probe_cost, self._w * probe_cost)
+
+    def units(self, probe_cost: float) -> UnitCosts:
+        """What is known by now."""
+        found = self.prior(probe_cost)
+        if self._counted:
+            return found
+        if self._lookups:
+            scale = _ratio(self._lookups)
+            found = UnitCosts(scale * found.lookup, scale * found.forward, found.update)
+        return found._replace(update=_ratio(self._updates)) if self._updates else found
+
+
+def probe_cost(pipelines: Sequence[PipelineStatistics], counted: bool) -> float:
+    """Of an index probe, or of building a tuple: their mean over all pipelines."""
+    if counted:
+        return 1.0
+    spent, n_operations = (
+        sum(part) for part in zip(*(p.operations for p in pipelines), strict=True)
+    )
+    return spent / n_operations if n_operations else 0.0
+
+
+def _ratio(parts: Sequence[tuple[float, float]] | deque[tuple[float, float]]) -> float:
+    return sum(above for above, _ in parts) / sum(below for _, below in parts)
