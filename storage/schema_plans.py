@@ -173,7 +173,7 @@ class KnobRow(Base):
     )
     batch: Mapped[int] = mapped_column(BigInteger, comment="first batch the value applied to")
     time: Mapped[float] = mapped_column(Double, comment="when it was recorded (Unix s)")
-    kind: Mapped[str] = mapped_column(Text, comment="float, int, choice or bool")
+    kind: Mapped[str] = mapped_column(Text, comment="float, int, choice, bool or text")
     value: Mapped[Any] = mapped_column(JsonText, comment="JSON: the value, in the unit given")
     default: Mapped[Any] = mapped_column(JsonText, comment="JSON: the default, in the unit given")
     unit: Mapped[str] = mapped_column(Text, comment="unit of the value; '' = a plain number")
@@ -199,12 +199,13 @@ class CommandRow(Base):
     run_id: Mapped[str] = run()
     kind: Mapped[str] = mapped_column(
         Text,
-        comment="knob, query_add, query_pause, query_resume, query_remove, hold, go_on, step or "
-        "stop",
+        comment="knob, keep, query_add, query_pause, query_resume, query_remove, hold, go_on, step "
+        "or stop; of what people wrote down: note, preset, alert, sql or forget",
     )
     payload: Mapped[Any] = mapped_column(
         JsonText,
-        comment='JSON {"knob", "value", "scope"} or {"name", "text"} or {"name"} or {"of"}',
+        comment='JSON {"knob", "value", "scope"} or {"name", "text"} or {"name"} or {"of"}; of '
+        'what people wrote down {"name", "body"}; of keep and forget {"command"}',
     )
     actor: Mapped[str] = mapped_column(Text, comment="who asked")
     reason: Mapped[str] = mapped_column(Text, comment="why, in the words of the actor")

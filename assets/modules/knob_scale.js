@@ -53,7 +53,7 @@ function rounded(knob, value) {
 
 /** The value of a text box in the knob's own type, or null when it is none. */
 export function knobParse(knob, text) {
-  if (knob.kind === "choice") return text;
+  if (knob.kind === "choice" || knob.kind === "text") return text;
   if (knob.kind === "bool") return text === true || text === "true";
   const number = Number(text);
   if (text === "" || Number.isNaN(number)) return null;
@@ -73,6 +73,7 @@ export function knobProblem(knob, text) {
 export function knobRange(knob) {
   if (knob.kind === "choice") return knob.choices.join(" · ");
   if (knob.kind === "bool") return "on, off";
+  if (knob.kind === "text") return "a line of text";
   return `${knob.low === null ? "−∞" : knobText(knob.low)} … ${knob.high === null ? "∞" : knobText(knob.high)}`;
 }
 

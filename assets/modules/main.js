@@ -13,12 +13,14 @@ import "./figure_range.js";
 import "./keys.js";
 import { KnobCard } from "./knob_card.js";
 import { latencies } from "./live.js";
+import { CacheMarket } from "./market.js";
 import { fromLocation, go, known, shownBatch } from "./moment.js";
 import { decisionsFilter, decisionsShow } from "./page_decisions.js";
 import { panelKey } from "./page_keys.js";
 import "./page_monitor.js";
 import "./page_results.js";
 import "./pace.js";
+import "./page_sql.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import { timelineClick } from "./page_timeline.js";
 import { MuGhost } from "./page_whatif.js";
@@ -34,7 +36,7 @@ import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
-  ...{ DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
+  ...{ CacheMarket, DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
   ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
 });
 window.dash_clientside.planwatch = {

@@ -40,6 +40,7 @@ class Carried:
     """A command carried out: the state after it, and the words for its answer and event.
 
     turned: scope and name of the knob, or None. query: name of the query it was about, or ''.
+    keeps: number of the turn that is to stand, or None.
     """
 
     after: Controlled
@@ -48,12 +49,14 @@ class Carried:
     turned: tuple[str, str] | None = None
     query: str = ""
     stop: bool = False
+    keeps: int | None = None
 
 
 def carry_out(command: Command, now: Controlled, job: RunJob, is_in_batch: bool = False) -> Carried:
     """The state after ``command``. Raises Refused; nothing is changed in place."""
     handlers: dict[str, Callable[[], Carried]] = {
         "knob": lambda: _turn_knob(command, now),
+        "keep": lambda: _keep(command, now),
         "query_add": lambda: _add_query(command, now, job),
         "query_pause": lambda: _pause(command, now, True),
         "query_resume": lambda: _pause(command, now, False),
@@ -112,6 +115,13 @@ def _turn_knob(command: Command, now: Controlled) -> Carried:
         raise Refused(str(refusal)) from refusal
     event = _event(command, "knob", f"{name} {old} → {changed.scopes[scope].values[name]}")
     return Carried(replace(now, settings=changed), event, old, turned=(scope, name))
+
+
+def _keep(command: Command, now: Controlled) -> Carried:
+    number = command.payload.get("command")
+    if not isinstance(number, int):
+        raise Refused("a keep names the turn that is to stand: {command: its number}")
+    return Carried(now, _event(command, "knob", f"turn #{number} kept"), keeps=number)
 
 
 def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:

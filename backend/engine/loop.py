@@ -7,10 +7,10 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from backend.engine import recorder
 from backend.engine.control import (
+    Carried,
     Controlled,
     Registry,
     answer_applied,
@@ -24,16 +24,18 @@ from backend.engine.knobs import RATE, SPEED
 from backend.engine.listening import Listening, RunsListening
 from backend.engine.misfits import Aside, MisfitNews
 from backend.engine.pace import PACING
+from backend.engine.provisional import ProvisionalTurns
 from backend.engine.query_totals import QueryTotals
+from backend.engine.refusals import refusal_of
 from backend.engine.settings import ENGINE, ScopedSettings, check_scopes, frame_taken_up, of_frame
 from backend.engine.totals import Totals
 from backend.engine.units import BrokeOff, UnitSet
+from backend.engine.upkeep import Upkeep
 from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, InputResult
 from backend.systems.contract import Recorded, Refused, ShowsDecisions, SystemUnit
 from storage.resume import LastState
-from storage.texts import storable
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -47,12 +49,6 @@ from storage.vocabulary.records import (
 from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
-
-#: Answers to commands are cut to so many characters.
-LONGEST_ANSWER: Final = 1000
-HEARTBEAT_S: Final = 2.0
-#: Old samples are rolled up this often.
-TIDY_S: Final = 60.0
 
 
 @dataclass
@@ -95,14 +91,15 @@ class Loop:
         check_scopes(job, settings)
         self._now = Controlled(settings, queries)
         self._boundary = _Boundary(first)
+        self._provisional = ProvisionalTurns()
         self._ledger = EntityLedger()
-        self._frame = self._framed()
+        self._frame = recorder.framed(job, self._now.pace.held)
         self._totals = Totals.of(last)
         self._query_totals = QueryTotals(self._units.query_entity, self._totals.by_query)
         self._misfits, self._inputs, self._listening = MisfitNews(), InputNews(), Listening()
         self.aside = Aside()
         self._commit_ms: float | None = None
-        self._beat_at, self._tidied_at = 0.0, time.time()
+        self._upkeep = Upkeep(writer, run.id)
 
     def start(self, kept: str | None = None) -> None:
         """Record the run with plans, entities and knobs; or that it goes on. kept: of a run that
@@ -114,15 +111,9 @@ class Loop:
             self.writer.resume_run(
                 run.id, run.started_at, run.version, run.settings, run.inputs, kept
             )
+            self._provisional = ProvisionalTurns(self.writer.unkept_turns(run.id))
         self._boundary.turned += recorder.all_knobs(self._now.settings)
         self._flush(self._next_batch)
-
-    def _framed(self) -> tuple[Entity, ...]:
-        """The entities of the engine and its inputs. What is held says why."""
-        facts = {name: one.source for name, one in self.job.inputs.items()}
-        held = self._now.pace.held
-        engine = {"held": held, "steps": list(self.job.steps)} if held else {}
-        return recorder.frame_entities(facts, self.job.sink, engine)
 
     @property
     def in_batch(self) -> bool:
@@ -223,18 +214,12 @@ class Loop:
             if self._in_batch:
                 return
             self._take_commands(self._next_batch)
-            if self._boundary.answers:
+            if self._boundary.answers or self._boundary.turned:
                 self._flush(self._next_batch)
 
     def between_batches(self) -> None:
         """Give a sign of life now and then, and keep the store tidy."""
-        now = time.time()
-        if now - self._beat_at >= HEARTBEAT_S:
-            self._beat_at = now
-            self.writer.heartbeat(self.run.id, now)
-        if now - self._tidied_at >= TIDY_S:
-            self._tidied_at = now
-            self.writer.retention(self.run.id, now)
+        self._upkeep.look()
 
     def ending(self, why: str) -> None:
         """The run was stopped from outside; said before what runs it is taken down."""
@@ -266,14 +251,39 @@ class Loop:
             except Exception as error:  # one request may never end the run
                 if isinstance(error, BrokeOff):
                     self._boundary.recorded = self._boundary.recorded.then(error.recorded)
-                reason = _refusal(command, error)
+                reason = refusal_of(command, error)
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
+        for turn in self._provisional.due(self._now.settings, time.time()):
+            self._take_back(turn, batch_id)
+
+    def _take_back(self, turn: Command, batch_id: int) -> None:
+        """Undo a turn that nobody kept; one that cannot be undone stands, and the log says why."""
+        try:
+            event = self._change(turn, batch_id).event
+        except Exception as error:  # as of a request
+            log.error("turn %d is not taken back: %s", turn.id, refusal_of(turn, error))
+            return
+        ref = {**event.ref, "taken_back": True}
+        self._boundary.events.append(replace(event, severity="warning", ref=ref))
 
     def _carry_out(self, command: Command, batch_id: int) -> None:
         """Carry out a command and answer it. Raises what refuses it; nothing is changed then."""
         boundary = self._boundary
         if command.id in {answer.command for answer in boundary.answers}:
             raise Refused("answered already")
+        carried, now = self._change(command, batch_id), time.time()
+        if carried.keeps is not None:
+            self._provisional.keep(carried.keeps)
+        if carried.turned is not None:
+            self._provisional.turned(command, carried.turned, carried.old_value, now)
+        boundary.answers.append(answer_applied(command, carried, batch_id, now))
+        boundary.events.append(carried.event)
+        if carried.stop:
+            self.stop_requested.set()
+
+    def _change(self, command: Command, batch_id: int) -> Carried:
+        """Change what a command is about. Raises what refuses it; nothing is changed then."""
+        boundary = self._boundary
         carried = carry_out(command, self._now, self.job, self._in_batch)
         settings, registry = carried.after.settings, carried.after.registry
         found = Recorded()
@@ -292,18 +302,15 @@ class Loop:
         self._now = replace(carried.after, settings=settings, registry=registry)
         if carried.query or carried.turned is not None:
             self._await(self._units.waits)
-        self._frame = self._framed()
-        boundary.answers.append(answer_applied(command, carried, batch_id, time.time()))
-        boundary.events.append(carried.event)
-        if carried.stop:
-            self.stop_requested.set()
+        self._frame = recorder.framed(self.job, self._now.pace.held)
+        return carried
 
     def _await(self, why: str) -> None:
         """Hold the run for what a unit waits for (why), or no more ('')."""
         before, self._now = self._now.pace, replace(self._now, pace=self._now.pace.awaiting(why))
         if self._now.pace == before:
             return
-        self._frame = self._framed()
+        self._frame = recorder.framed(self.job, self._now.pace.held)
         title = "the run is held" if why else "the run goes on"
         self._boundary.events.append(Event("run", title, why, "warning" if why else "info"))
         log.warning("%s%s", title, f" {why}" if why else "")
@@ -387,14 +394,3 @@ class Loop:
         paused = self._now.registry.paused
         frame = self._ledger.changes(self._frame, batch)
         return (*frame, *self._units.entity_changes(paused, batch))
-
-
-def _refusal(command: Command, error: Exception) -> str:
-    """Why a command is not carried out, in words the store can keep."""
-    if isinstance(error, Refused):
-        return str(error)
-    if isinstance(error, BrokeOff) and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    log.error("command %d (%s) broke off", command.id, command.kind, exc_info=error)
-    reason = f"the engine could not carry it out: {type(error).__name__}: {error}"
-    return storable(reason)[:LONGEST_ANSWER]

@@ -7,14 +7,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from backend.hosts.compact import compact_one
 from backend.hosts.contract import InputSource
 from backend.hosts.listening import Listener
-from backend.hosts.networks import HostJob, MergedShards, Networks, with_late
+from backend.hosts.networks import HostJob, Networks, with_late
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import BatchPlan, BatchResult, InputResult, UnitResult
 from backend.operators.network.redo_log import Pack
 from backend.operators.network.shard import Places
-from backend.operators.network.shard_reports import ShardReport
+from backend.operators.network.shard_reports import MergedShards, ShardReport
 from backend.operators.parts import sink_schema
 from backend.operators.reports import Merged, TaskReport, merged
 from backend.operators.task import TaskInput, TaskJob, stream_folder
@@ -90,6 +91,8 @@ class Batches:
             if job.tasks.inputs[name].operators or found.inputs[name].parts:
                 sink.publish(job.tasks.batch_id, found.inputs[name].parts)
         self.networks.publish(job.networks, found.networks)
+        sinks = (*self._sinks.values(), *self.networks.sinks)
+        compact_one([one.compactor for one in sinks if one.compactor], job.tasks.batch_id)
 
     def close(self) -> None:
         """Leave no staging folders behind."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,7 +27,7 @@ from backend.operators.parts import MISFITS, ROWS_TOGETHER
 log = logging.getLogger(__name__)
 #: Files of single batches that are merged together.
 FILES_TOGETHER: Final = 128
-#: Larger ones are left as they are.
+#: Larger ones are not made.
 LARGE_BYTES: Final = 128 << 20
 SHADOW: Final = "_compacting"
 
@@ -62,84 +62,116 @@ def sink_file(path: Path) -> SinkFile | None:
 class Compactor:
     """Merges the files of one stream's folder, which must be on this machine."""
 
-    def __init__(self, folder: Path, format: str) -> None:
-        self._folder, self._format = folder, format
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._shadow = folder.parent / SHADOW / folder.name
         self._n_single: int | None = None
         self._is_able = True
+
+    @property
+    def n_single(self) -> int:
+        """Files of single batches that came since it was looked for some to merge; 0 where none can
+        be merged."""
+        if self._n_single is None:
+            self._n_single = sum(f.is_single for folder in self._pairs() for f in _files(folder))
+        return self._n_single if self._is_able else 0
+
+    def published(self, n_files: int) -> None:
+        """Files of a batch were published."""
+        self._n_single = self.n_single + n_files
 
     def recover(self) -> None:
         """Remove what a run that was killed left behind."""
         shutil.rmtree(self._shadow, ignore_errors=True)
 
-    def published(self, batch_id: int, n_files: int) -> None:
-        """Files of a batch were published: merge what is before it, when it is time."""
-        if self._n_single is None:
-            folders = (self._folder, self._folder / MISFITS)
-            self._n_single = sum(f.is_single for folder in folders for f in _files(folder))
-        else:
-            self._n_single += n_files
-        if self._is_able and self._n_single > FILES_TOGETHER:
-            try:
-                self._compact(batch_id)
-            except OSError as error:
-                log.warning("the files of %s stay as they are: %s", self._folder, error)
-                self._is_able = False
-            self.recover()
-            self._n_single = None
+    def compact(self, batch_id: int) -> None:
+        """Merge files of batches before this one: itself may come again, once."""
+        self.recover()
+        try:
+            self._compact(batch_id)
+        except (OSError, pa.ArrowException) as error:
+            log.warning("the files of %s stay as they are: %s", self._folder, error)
+            self._is_able = False
+        self.recover()
+        self._n_single = 0
 
     def _compact(self, batch_id: int) -> None:
-        """Batches before this one; itself may come again, once."""
-        self.recover()
-        is_less = build(self._folder, self._shadow, self._format, batch_id)
-        if (self._folder / MISFITS).is_dir():
-            is_less |= build(self._folder / MISFITS, self._shadow / MISFITS, "json", batch_id)
-        if is_less:
+        pairs = self._pairs()
+        found = {
+            folder: chosen([file for file in _files(folder) if file.last < batch_id])
+            for folder in pairs
+        }
+        if any(found.values()):
+            for folder, beside in pairs.items():
+                build(folder, beside, found[folder])
             swap(self._shadow, self._folder)
 
+    def _pairs(self) -> dict[Path, Path]:
+        """The folders with files, and where they are built anew."""
+        pairs = {self._folder: self._shadow, self._folder / MISFITS: self._shadow / MISFITS}
+        return {folder: beside for folder, beside in pairs.items() if folder.is_dir()}
 
-def build(folder: Path, beside: Path, format: str, batch_id: int) -> bool:
-    """Make a folder with the same tuples in fewer files; whether there are fewer. batch_id: files
-    from this batch on stay as they are."""
+
+def compact_one(compactors: Iterable[Compactor], batch_id: int) -> None:
+    """Merge files of batches before this one in the folder that has most to merge, when it is time:
+    one folder a batch."""
+    most = max(compactors, key=lambda one: one.n_single, default=None)
+    if most is not None and most.n_single > FILES_TOGETHER:
+        most.compact(batch_id)
+
+
+def build(folder: Path, beside: Path, merged: Sequence[SinkFile]) -> None:
+    """Make a folder with the same tuples, in which some files are one."""
     beside.mkdir(parents=True)
-    merged = chosen([file for file in _files(folder) if file.last < batch_id])
     taken = {file.path for file in merged}
     if merged:
-        name = f"batches-{merged[0].first:08d}-{merged[-1].last:08d}.{format}"
-        merge([file.path for file in merged], beside / name, format)
+        name = f"batches-{merged[0].first:08d}-{merged[-1].last:08d}{merged[0].path.suffix}"
+        merge([file.path for file in merged], beside / name)
     for path in folder.iterdir():
         if path.is_file() and path not in taken:
             os.link(path, beside / path.name)
-    return bool(merged)
 
 
 def _files(folder: Path) -> list[SinkFile]:
     """In the order of their batches."""
-    found = [sink_file(path) for path in folder.iterdir()] if folder.is_dir() else []
+    found = [sink_file(path) for path in folder.iterdir()]
     return sorted(file for file in found if file is not None)
 
 
 def chosen(files: Sequence[SinkFile]) -> list[SinkFile]:
-    """The newest files, as many as are worth merging; none where it is one."""
-    total, found = 0, []
+    """The newest files with the same columns, as many as are worth merging; none where it is one. A
+    query that was registered anew may answer with others."""
+    total, found = 0, list[SinkFile]()
+    heading = _heading(files[-1].path) if files else None
     for file in reversed(files):
         size = file.path.stat().st_size
-        if size > LARGE_BYTES or (not file.is_single and size > 2 * total):
+        is_large = total + size > LARGE_BYTES or (not file.is_single and size > 2 * total)
+        if is_large or _heading(file.path) != heading:
             break
         total += size
         found.append(file)
     return found[::-1] if len(found) > 1 else []
 
 
-def merge(files: Sequence[Path], into: Path, format: str) -> None:
+def _heading(path: Path) -> pa.Schema | bytes | None:
+    """What files must have in common to be one; None: nothing."""
+    if path.suffix == ".parquet":
+        return pq.read_schema(path)
+    if path.suffix == ".csv":
+        with path.open("rb") as lines:
+            return lines.readline()
+    return None
+
+
+def merge(files: Sequence[Path], into: Path) -> None:
     """Write what files hold to one, in their order."""
-    if format == "parquet":
+    if into.suffix == ".parquet":
         _merge_parquet(files, into)
         return
     with into.open("wb") as out:
         for number, path in enumerate(files):
             with path.open("rb") as lines:
-                if format == "csv" and number:
+                if into.suffix == ".csv" and number:
                     lines.readline()  # each has the names of the columns; none has a line break
                 shutil.copyfileobj(lines, out)
 

@@ -189,7 +189,8 @@ class _Cursor:
         return is_at_end and (n == 0 or not loops)
 
     def feed(self, take: Callable[[str, pa.RecordBatch, Arrivals], None], n_tuples: int) -> None:
-        """Have the next tuples taken."""
+        """Have the next tuples taken. A batch in which the end of a turn is first seen ends there:
+        how long the stream is its job does not know."""
         most = int(self._loop.input_knob(self._name, "max_batch_tuples"))
         left = min(n_tuples, most) if most > 0 else n_tuples
         while left > 0 and not self.ended:
@@ -206,7 +207,7 @@ class _Cursor:
                 end = self._position + len(rows)
                 take(self._name, rows, np.arange(self._position, end))
                 self._position = end
-            left -= count
+            left = left - count if n == self._source.n_tuples else 0
 
     def facts(self) -> dict[str, object]:
         """What InputResult says of the source."""

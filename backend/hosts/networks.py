@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from backend.hosts.contract import InputSource
 from backend.hosts.publish import FolderSink
-from backend.operators.contract import InputResult, UnitResult
+from backend.operators.contract import InputResult
 from backend.operators.network.arrow import answer_schema
 from backend.operators.network.contract import Watch
 from backend.operators.network.homes import ShardHome
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, Schedule
-from backend.operators.network.redo_log import Pack
+from backend.operators.network.redo_log import Pack, RedoLog
 from backend.operators.network.shard import (
     NetworkTask,
     Places,
@@ -26,7 +26,7 @@ from backend.operators.network.shard import (
     query_folder,
     run_shard,
 )
-from backend.operators.network.shard_reports import ShardReport, merged_network
+from backend.operators.network.shard_reports import MergedShards, ShardReport, merged_shards
 from backend.operators.reports import MISFITS_SHOWN, Merged
 from backend.operators.task import Arrivals, TaskJob, typed, unfit
 from backend.workloads.spec import SinkSpec
@@ -93,18 +93,6 @@ class Gathered:
         return run_shard(task, shard, home, arrived, self.ended(task.ended), watch)
 
 
-@dataclass(frozen=True)
-class MergedShards:
-    """What the shards of a unit did. parts: query -> files to publish; late_parts: stream -> files
-    of late tuples; slowest: streams that time waits for."""
-
-    result: UnitResult
-    parts: Mapping[str, tuple[str, ...]]
-    late_parts: Mapping[str, tuple[str, ...]]
-    slowest: frozenset[str]
-    ended: frozenset[str]
-
-
 class Networks:
     """The networks of a run. inputs: of the run; sink: its path is the run's own folder; places:
     where state is kept, None: in memory. pack: pickles their jobs for that."""
@@ -120,6 +108,7 @@ class Networks:
         self._lengths = {one.name: one.replay for one in inputs}
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
+        self._logs: dict[str, RedoLog] = {}
         self._sinks: dict[str, FolderSink] = {}
         #: Inputs that have given their last tuple.
         self.ended: frozenset[str] = frozenset()
@@ -139,24 +128,29 @@ class Networks:
         return self._jobs[version]
 
     def _versioned(self, unit: str, asked: NetworkJob) -> tuple[NetworkJob, str]:
-        """The job, knowing how long its streams are, and what tells it from others."""
+        """The job, knowing how long its streams are by now, and what tells it from others."""
         known = self._known.get(unit)
-        if known is not None and known[0] is asked:
-            return known[1], known[2]
         streams = {
             name: replace(time, n_tuples=self._length(name)) for name, time in asked.streams.items()
         }
+        if known is not None and known[0] is asked and known[1].streams == streams:
+            return known[1], known[2]
         job = replace(asked, streams=streams)
         lasting = _lasting(job)
         if known is not None and lasting == _lasting(known[1]):
             version = known[2]
         else:
-            version = hashlib.sha256(pickle.dumps(lasting, protocol=5)).hexdigest()[:16]
+            version = self._kept(unit, lasting)
             self._jobs[version] = lasting
-            if self.places is not None:
-                self.places.log_of(unit).keep_job(version, lasting, self._pack)
         self._known[unit] = (asked, job, version)
         return job, version
+
+    def _kept(self, unit: str, job: NetworkJob) -> str:
+        """What tells a job from others; it is kept where state outlives this process."""
+        if self.places is None:
+            return uuid.uuid4().hex
+        log = self._logs.setdefault(unit, self.places.log_of(unit))
+        return log.keep_job(job, self._pack)
 
     def _length(self, stream: str) -> int | None:
         replay = self._lengths.get(stream)
@@ -167,7 +161,7 @@ class Networks:
         by_unit: dict[str, list[ShardReport]] = {}
         for one in sorted(told, key=lambda one: one.shard):
             by_unit.setdefault(one.unit, []).append(one)
-        return {unit: _merged(reports) for unit, reports in by_unit.items()}
+        return {unit: merged_shards(reports) for unit, reports in by_unit.items()}
 
     def publish(self, tasks: Sequence[NetworkTask], found: Mapping[str, MergedShards]) -> None:
         """Put the files of answers into place, once and for all."""
@@ -177,6 +171,11 @@ class Networks:
             for query in task.job.plan.answers:
                 sink = self._sink_of(task, query)
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
+
+    @property
+    def sinks(self) -> Collection[FolderSink]:
+        """Of the answers that were published."""
+        return self._sinks.values()
 
     def _sink_of(self, task: NetworkTask, query: str) -> FolderSink:
         schema = answer_schema(answer_fields(task.job.plan, query))
@@ -234,15 +233,3 @@ def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
 def _lasting(job: NetworkJob) -> NetworkJob:
     """What decides what comes out, and is kept to bring back state."""
     return replace(job, schedule=Schedule(), joins={})
-
-
-def _merged(reports: Sequence[ShardReport]) -> MergedShards:
-    report = merged_network([one.network for one in reports])
-    parts: dict[str, tuple[str, ...]] = {}
-    for one in reports:
-        for query, names in one.parts.items():
-            parts[query] = (*parts.get(query, ()), *names)
-    first = reports[0]
-    matched = {query: n for query, n in report.answers.items() if n}
-    result = UnitResult(first.n_tuples, sum(matched.values()), matched, report)
-    return MergedShards(result, parts, first.late_parts, first.slowest, first.ended)

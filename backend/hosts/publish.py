@@ -35,9 +35,10 @@ class FolderSink:
         self.schema = schema
         self._format = format
         self._files, self._path = file_system(folder)
-        self._seen: set[int] | None = None
+        self._last: int | None = None
         is_here = isinstance(self._files, fs.LocalFileSystem)
-        self._compactor = Compactor(Path(self._path), format) if compact and is_here else None
+        #: Of its files; None where they are left.
+        self.compactor = Compactor(Path(self._path)) if compact and is_here else None
 
     def publish(self, batch_id: int, parts: Sequence[str]) -> None:
         """Move the files that tasks told of into place, and drop what else was staged.
@@ -45,13 +46,12 @@ class FolderSink:
         The first batch has a file even when there is nothing to write, so that readers find a
         schema.
         """
-        is_first = self._seen is None
-        if self._seen is None and self._compactor is not None:
-            self._compactor.recover()
-        if self._seen is None or batch_id in self._seen:
+        is_first = self._last is None
+        if is_first and self.compactor is not None:
+            self.compactor.recover()
+        if self._last is None or batch_id <= self._last:
             self._forget(batch_id)
-            self._seen = self._published()
-        self._seen.add(batch_id)
+        self._last = batch_id if self._last is None else max(batch_id, self._last)
         staging = f"{self._path}/{STAGING}/{batch_id}"
         aside = [part for part in parts if part.startswith(f"{ASIDE}-")]
         matched = [part for part in parts if part not in aside]
@@ -59,10 +59,10 @@ class FolderSink:
         self._move(staging, aside, f"{self._path}/{MISFITS}/{batch_name(batch_id)}")
         if parts:
             self._files.delete_dir(staging)
-        if is_first and not matched and self._seen == {batch_id}:
+        if is_first and not matched and not self._has_any():
             self._write_empty(f"{self._path}/{batch_name(batch_id)}-00000.{self._format}")
-        if self._compactor is not None:
-            self._compactor.published(batch_id, len(parts))
+        if self.compactor is not None:
+            self.compactor.published(len(parts))
 
     def close(self) -> None:
         """Remove the staging folder."""
@@ -85,9 +85,8 @@ class FolderSink:
                 if name.startswith(f"{batch_name(batch_id)}-"):
                     self._files.delete_file(f"{folder}/{name}")
 
-    def _published(self) -> set[int]:
-        files = [sink_file(Path(name)) for name in self._names(self._path)]
-        return {k for file in files if file for k in range(file.first, file.last + 1)}
+    def _has_any(self) -> bool:
+        return any(sink_file(Path(name)) for name in self._names(self._path))
 
     def _names(self, folder: str) -> list[str]:
         found = self._files.get_file_info(fs.FileSelector(folder, allow_not_found=True))

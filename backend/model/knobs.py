@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, Self, TypeAlias
 
+KnobKind: TypeAlias = Literal["float", "int", "choice", "bool", "text"]
 KnobValue: TypeAlias = float | int | str | bool
 
 
@@ -26,7 +27,7 @@ class KnobSpec:
     """
 
     name: str
-    kind: Literal["float", "int", "choice", "bool"]
+    kind: KnobKind
     default: KnobValue
     unit: str
     help: str
@@ -42,6 +43,8 @@ class KnobSpec:
             return "one of " + ", ".join(self.choices)
         if self.kind == "bool":
             return "true or false"
+        if self.kind == "text":
+            return f"a line of at most {LONGEST_TEXT} characters"
         return f"{self.low:g}..{self.high:g} {self.unit}".rstrip()
 
     def check(self, value: object) -> KnobValue:
@@ -52,6 +55,8 @@ class KnobSpec:
             raise KnobRefused(self.name, value, self.allowed())
         if self.kind == "bool":
             return self._check_bool(value)
+        if self.kind == "text":
+            return self._check_text(value)
         return self._check_number(value)
 
     def _check_bool(self, value: object) -> bool:
@@ -60,6 +65,11 @@ class KnobSpec:
             return value
         if isinstance(value, str) and value.lower() in words:
             return words[value.lower()]
+        raise KnobRefused(self.name, value, self.allowed())
+
+    def _check_text(self, value: object) -> str:
+        if isinstance(value, str) and len(value) <= LONGEST_TEXT and value.isprintable():
+            return value.strip()
         raise KnobRefused(self.name, value, self.allowed())
 
     def _check_number(self, value: object) -> float | int:
@@ -78,10 +88,13 @@ class KnobSpec:
 
 
 _KNOB: Final = "knob"
+#: Characters of a knob that is a text.
+LONGEST_TEXT: Final = 2000
 
 
 def knob(default: KnobValue, *, help: str, **facts: Any) -> Any:
-    """A field of ``Knobs``; facts: unit, low, high, scale, choices and entity, as in KnobSpec."""
+    """A field of ``Knobs``; facts: unit, low, high, scale, choices and entity, as in KnobSpec;
+    kind "text" of one that is neither a number nor a choice."""
     facts = {"default": default, "kind": _KINDS[type(default)], "unit": "", "help": help, **facts}
     return field(default=default, metadata={_KNOB: facts})
 
@@ -105,7 +118,7 @@ class Knobs:
         return cls(settings.version, **{name: settings.values[name] for name in names})
 
 
-_KINDS: Final[Mapping[type, Literal["float", "int", "choice", "bool"]]] = {
+_KINDS: Final[Mapping[type, KnobKind]] = {
     bool: "bool",
     int: "int",
     float: "float",

@@ -136,13 +136,15 @@ def _is_same(one: pa.Array[Any], other: pa.Array[Any]) -> bool:
 class InputReport:
     """What a task took from an input; as InputResult. n_rows: tuples, those kept aside included.
     latest: of the timestamp, as it is stored. through: the greatest arrival number, plus one; 0
-    where the source does not number them. parts: files written."""
+    where the source does not number them. end: the arrival number at which the source says that
+    there are no more tuples, -1 where it does not. parts: files written."""
 
     n_rows: int = 0
     n_matched: int = 0
     n_misfits: int = 0
     latest: int | None = None
     through: int = 0
+    end: int = -1
     failure: str = ""
     misfits: list[KeptAside] = field(default_factory=list)
     recent: Recent | None = None
@@ -169,12 +171,14 @@ class TaskReport:
 
 
 class Merged(NamedTuple):
-    """What all tasks took from one input. parts: the files to publish; through: as InputReport."""
+    """What all tasks took from one input. parts: the files to publish; through: as InputReport;
+    ended: the source says that there are no more tuples than these."""
 
     result: InputResult
     units: Mapping[str, UnitResult]
     parts: tuple[str, ...]
     through: int
+    ended: bool
 
 
 def merged(
@@ -201,7 +205,9 @@ def merged(
     )
     units = {unit: _unit(operator, unit, found) for unit, operator in operators.items()}
     parts = tuple(part for one in found for part in one.parts)
-    return Merged(result, units, parts, max((one.through for one in found), default=0))
+    through = max((one.through for one in found), default=0)
+    end = max((one.end for one in found), default=-1)
+    return Merged(result, units, parts, through, through <= end)
 
 
 def _unit(operator: Operator, unit: str, tasks: Sequence[InputReport]) -> UnitResult:

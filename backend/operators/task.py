@@ -78,6 +78,11 @@ class BatchTask:
         """An input cannot be read on."""
         self._of(input).failure = why
 
+    def end(self, input: str, number: int) -> None:
+        """Its source says that there are no tuples from this arrival number on."""
+        found = self._of(input).found
+        found.end = max(found.end, number)
+
     def report(self) -> bytes:
         """Finish the files, and tell what was done."""
         reports = {name: one.report() for name, one in self._inputs.items()}
@@ -106,11 +111,11 @@ class _InputTask:
             folder = stream_folder(job.folder, name)
             self._parts = Parts(folder, job.format, self._schema, job.batch_id, partition)
         self._recent = RecentMatches()
-        self._found = InputReport()
+        self.found = InputReport()
         self.failure = ""
 
     def take(self, rows: pa.RecordBatch, arrivals: Arrivals | None) -> None:
-        found = self._found
+        found = self.found
         if arrivals is None:
             places = np.arange(found.n_rows, found.n_rows + len(rows), dtype=np.int64)
         else:
@@ -145,7 +150,7 @@ class _InputTask:
         rows = emitted.rows
         if not len(rows):
             return
-        self._found.n_matched += len(rows)
+        self.found.n_matched += len(rows)
         columns = [column.take(pa.array(rows)) for column in chunk.tuples.columns]
         matched = pa.RecordBatch.from_arrays([*columns, emitted.query_ids], schema=self._schema)
         if self._parts is not None:
@@ -159,8 +164,8 @@ class _InputTask:
         if own.timestamp is not None:
             latest = shown_number(rows.column(own.timestamp))
             if latest is not None:
-                before = self._found.latest
-                self._found.latest = latest if before is None else max(before, latest)
+                before = self.found.latest
+                self.found.latest = latest if before is None else max(before, latest)
         bad, tuples = unfit(rows, own.timestamp), typed(rows, own.schema)
         if bad is None:
             return tuples, None
@@ -184,14 +189,14 @@ class _InputTask:
         )
 
     def _keep_aside(self, tuples: Sequence[KeptAside]) -> None:
-        found = self._found
+        found = self.found
         found.n_misfits += len(tuples)
         found.misfits += tuples[: MISFITS_SHOWN - len(found.misfits)]
         if self._parts is not None:
             self._parts.keep_aside(tuples)
 
     def report(self) -> InputReport:
-        found = self._found
+        found = self.found
         found.recent = self._recent.packed()
         found.units = {unit: one.told(self._works[unit]) for unit, one in self._units.items()}
         found.parts = () if self._parts is None else self._parts.close()

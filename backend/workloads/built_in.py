@@ -13,6 +13,7 @@ from backend.workloads.correlated import (
 )
 from backend.workloads.drift import DRIFT_SCHEMA, DriftError, phases_from_json
 from backend.workloads.flights import FLIGHTS_SCHEMA
+from backend.workloads.keyed import KeyedError, bursts_from_json, keyed_schema, keys_from_json
 from backend.workloads.linear_road import CAR_SCHEMA, AccidentShareError, accidents_from_text
 from backend.workloads.new_york import NEW_YORK
 from backend.workloads.packets import (
@@ -32,6 +33,7 @@ BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "suspects": ("seed",),
     "correlated": ("seed", "selectivities", "gamma", "period", "n_tuples"),
     "cars": ("seed", "n_tuples", "accidents"),
+    "keyed": ("seed", "keys", "per_day", "bursts"),
     **dict.fromkeys(NEW_YORK, ()),
 }
 DEFAULT_SEED: Final = 7
@@ -41,6 +43,7 @@ _WHOLE: Final = {
     "n_tuples": (1, 1 << 40),
     "gamma": (1, 1000),
     "period": (0, 1 << 40),
+    "per_day": (1, 1 << 32),
 }
 
 
@@ -48,6 +51,8 @@ def built_in_schema(format_name: str, options: Mapping[str, str]) -> Schema | No
     """The schema a built-in source has by itself; options checked."""
     if format_name == "correlated":
         return correlated_schema(len(selectivities_from_json(options["selectivities"])))
+    if format_name == "keyed":
+        return keyed_schema(keys_from_json(options["keys"]))
     schemas = {
         "flights": FLIGHTS_SCHEMA,
         "drift": DRIFT_SCHEMA,
@@ -64,19 +69,23 @@ def check_options(table: TomlTable, format_name: str, options: Mapping[str, str]
     for name in BUILT_IN[format_name]:
         if name in _WHOLE and name in options:
             _check_whole(table, name, options[name])
-    checks: dict[str, tuple[str, Callable[[str], object]]] = {
-        "drift": ("phases", phases_from_json),
-        "packets": ("attacks", attacks_from_json),
-        "correlated": ("selectivities", selectivities_from_json),
-        "cars": ("accidents", accidents_from_text),
-    }
-    if format_name not in checks:
-        return
-    name, check = checks[format_name]
     try:
-        check(options.get(name, "[]" if name == "attacks" else ""))
-    except (DriftError, PacketsError, CorrelatedError, AccidentShareError) as error:
+        for name, check in _CHECKS.get(format_name, {}).items():
+            check(options.get(name, "[]" if name in _NONE_AT_FIRST else ""))
+    except _ERRORS as error:
         raise table.refuse(str(error)) from error
+
+
+_CHECKS: Final[Mapping[str, Mapping[str, Callable[[str], object]]]] = {
+    "drift": {"phases": phases_from_json},
+    "packets": {"attacks": attacks_from_json},
+    "correlated": {"selectivities": selectivities_from_json},
+    "cars": {"accidents": accidents_from_text},
+    "keyed": {"keys": keys_from_json, "bursts": bursts_from_json},
+}
+#: Options that are an empty list unless given.
+_NONE_AT_FIRST: Final = ("attacks", "bursts")
+_ERRORS: Final = (DriftError, PacketsError, CorrelatedError, AccidentShareError, KeyedError)
 
 
 def _check_whole(table: TomlTable, name: str, text: str) -> None:

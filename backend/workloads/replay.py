@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -148,10 +149,10 @@ class Feeder:
                 self._wake.wait(self._pause(now))
                 self._wake.clear()
         except Exception as error:
+            self._mark_end_if_possible()  # before others see that no tuples follow
             self.error = error
-            while not self._stopping.is_set():
-                self._mark_end()
-                self._stopping.wait(self._tick_s)
+            while not self._stopping.wait(self._tick_s):
+                self._mark_end_if_possible()
 
     def _pause(self, tick: float) -> float:
         """Seconds to wait: the rest of the tick, nothing while racing and not held back."""
@@ -224,6 +225,11 @@ class Feeder:
             path = self._appear(END, lambda hidden: hidden.write_text("end"))
             self._files.append((self.published, path))
             self._marked_at = self.published
+
+    def _mark_end_if_possible(self) -> None:
+        """After an error: what caused it, a full disk, say, may be there still."""
+        with suppress(OSError):
+            self._mark_end()
 
     def _appear(self, suffix: str, write: Callable[[Path], object]) -> Path:
         """Have a file with the next tuple's number appear, whole and later than those before."""

@@ -23,6 +23,7 @@ from backend.workloads.correlated import (
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, phases_from_json
 from backend.workloads.file_source import FileSource, reader_of
 from backend.workloads.flights import FLIGHTS_SCHEMA, flights_table
+from backend.workloads.keyed import KeyedSource
 from backend.workloads.linear_road import (
     DEFAULT_TUPLES as CAR_TUPLES,
 )
@@ -271,6 +272,8 @@ def _generated(source: SourceSpec, schema: Schema) -> ReplaySource | None:
     elif source.format == "cars":
         share = accidents_from_text(options.get("accidents", ""))
         made = CarSource(seed, int(options.get("n_tuples", CAR_TUPLES)), share)
+    elif source.format == "keyed":
+        made = KeyedSource.of(seed, options)
     elif source.format == "correlated":
         made = CorrelatedSource(
             seed,

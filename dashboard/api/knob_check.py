@@ -15,6 +15,8 @@ def check_value(knob: Knob, value: Any) -> float | int | str | bool:
         return value
     if knob.kind == "bool" and isinstance(value, bool):
         return value
+    if knob.kind == "text" and isinstance(value, str) and value.isprintable():
+        return value
     if knob.kind in ("float", "int"):
         number = _number(value)
         if number is not None and _fits(knob, number):
@@ -45,6 +47,8 @@ def allowed(knob: Knob) -> str:
         return "one of " + ", ".join(knob.choices)
     if knob.kind == "bool":
         return "true or false"
+    if knob.kind == "text":
+        return "a line of text"
     word = "whole numbers " if knob.kind == "int" else ""
     low = "-∞" if knob.low is None else f"{knob.low:g}"
     high = "∞" if knob.high is None else f"{knob.high:g}"

@@ -78,6 +78,7 @@ STATES: Final[Mapping[str, Tone]] = {
     "interrupted": "warning",
     "failed": "error",
     "requested": "warning",
+    "recorded": "quiet",
     "applied": "ok",
     "refused": "error",
     "active": "ok",

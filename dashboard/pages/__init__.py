@@ -59,6 +59,15 @@ DECISIONS: Final = Page(
     nothing="Nothing was evaluated yet: the first check comes after λ tuples.",
     columns="pw-decisions",
 )
+MEMORY: Final = Page(
+    path="/memory",
+    title="Memory",
+    label="Memory",
+    icon="M5 7h14v10H5zM9 11h6v2H9zM8 3v4M12 3v4M16 3v4M8 17v4M12 17v4M16 17v4",
+    key="y",
+    missing=_START.format("memory appears"),
+    steady=True,
+)
 KNOBS: Final = Page(
     path="/knobs",
     title="Knobs",
@@ -78,6 +87,15 @@ RESULTS: Final = Page(
     nothing="This run registered no query.",
     columns="pw-results",
 )
+SQL: Final = Page(
+    path="/sql",
+    title="SQL",
+    label="SQL",
+    icon="M4 6c0-4 16-4 16 0v12c0 4-16 4-16 0zM4 6c0 4 16 4 16 0M4 12c0 4 16 4 16 0",
+    key="q",
+    missing=_START.format("its records can be asked"),
+    steady=True,
+)
 PAGES: Final[tuple[Page, ...]] = (
     RUNS,
     plan.PAGE,
@@ -85,8 +103,10 @@ PAGES: Final[tuple[Page, ...]] = (
     TIMELINE,
     MONITOR,
     DECISIONS,
+    MEMORY,
     KNOBS,
     RESULTS,
+    SQL,
 )
 
 __all__ = ["PAGES", "Page"]

@@ -22,6 +22,7 @@ from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.inspector import draw_inspector, inspector_key
 from dashboard.pages.plan_tables import draw_tables
+from dashboard.panels import frame
 from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views import plan_parts as parts
@@ -111,10 +112,8 @@ def layout(context: Context, services: Services) -> Component:
     facts = read(services.reader, context)
     headline = html.Span(_headline(context, facts), id=HEADLINE)
     steps = html.Div(draw_tables(facts), id=STEPS)
+    others = [frame.lay_out(one, context, services) for one in PAGE.panels]
     choices = html.Div(_choices(context, facts), id=CHOICES)
-    recent = html.Div(_recent_table(facts), id=RECENT)
-    charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
-    inspector = draw_inspector(services, context)
     return html.Div(
         [
             html.Div(
@@ -128,13 +127,14 @@ def layout(context: Context, services: Services) -> Component:
                         more=(save_svg(),),
                         id="pw-plan-twin",
                     ),
-                    twinned("Recent batches", charts, recent, id="pw-recent-twin"),
+                    *others,
+                    _recent(facts),
                 ],
                 className="pw-plan-left",
             ),
             html.Aside(
                 [
-                    panel("Inspector", html.Div(inspector, id=INSPECTOR), className="pw-inspector"),
+                    _inspector(context, services),
                     dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
                 ],
                 **attrs(aria_label="Inspector"),
@@ -144,9 +144,22 @@ def layout(context: Context, services: Services) -> Component:
     )
 
 
+def _recent(facts: Facts) -> Component:
+    charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
+    recent = html.Div(_recent_table(facts), id=RECENT)
+    return twinned("Recent batches", charts, recent, id="pw-recent-twin")
+
+
+def _inspector(context: Context, services: Services) -> Component:
+    inspector = html.Div(draw_inspector(services, context), id=INSPECTOR)
+    return panel("Inspector", inspector, className="pw-inspector")
+
+
 def register(app: Dash, services: Services) -> None:
     """Graph, tables and charts follow the moment; the inspector only when it says something new."""
     moment = Input(ids.MOMENT, "data")
+    for one in PAGE.panels:
+        frame.register(app, services, one)
 
     @app.callback(
         *(Output(GRAPH, name) for name in ("plan", "values", "sparks", "batch", "selected")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dashboard.panels import agreedy, asc, common, stream
+from dashboard.panels import agreedy, asc, common, joins, stream
 from dashboard.panels.contract import Panel
 
 PANELS: Final[tuple[Panel[Any], ...]] = (
@@ -12,4 +12,6 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     *asc.PANELS,
     *agreedy.PANELS,
     *stream.PANELS,
+    *joins.PANELS,
+    *common.LAST,
 )

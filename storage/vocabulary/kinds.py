@@ -37,7 +37,8 @@ Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "cooldown", 
 #: Gives tuples; came to its end; gives no more, for the reason noted.
 InputState: TypeAlias = Literal["open", "ended", "failed"]
 RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
-CommandState: TypeAlias = Literal["requested", "applied", "refused"]
+#: The last: what people wrote down, which asks nothing of the engine.
+CommandState: TypeAlias = Literal["requested", "applied", "refused", "recorded"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
 
 

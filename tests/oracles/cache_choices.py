@@ -13,9 +13,10 @@ Chosen = tuple[tuple[CacheCandidate, Segment], ...]
 
 
 def is_allowed(chosen: Chosen) -> bool:
-    """No operator is in two segments, and none lies between another cache and its deltas: a segment
-    that holds the last operator of another's prefix ends with it."""
-    for a, (_, reader) in enumerate(chosen):
+    """No operator is in two segments. No segment lies between another cache and its deltas: one
+    that holds the last operator of another's prefix ends with it, and one in front of it lets by
+    all tuples, or all with witnesses that the other has too."""
+    for a, (one, reader) in enumerate(chosen):
         for b, (other, theirs) in enumerate(chosen):
             steps = set(range(reader.first, reader.last + 1))
             theirs_too = steps & set(range(theirs.first, theirs.last + 1))
@@ -23,8 +24,12 @@ def is_allowed(chosen: Chosen) -> bool:
                 return False
             inputs = {*other.windows, *other.witnesses}
             last = len(inputs) - 2
-            if reader.pipeline in inputs and last in steps and last != reader.last:
-                return False
+            if reader.pipeline in (other.windows if other.keyed else inputs):
+                if last in steps and last != reader.last:
+                    return False
+                lets_all_by = one.keyed or set(one.witnesses) <= inputs
+                if last >= reader.last and not lets_all_by:
+                    return False
     return True
 
 

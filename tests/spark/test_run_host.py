@@ -22,6 +22,15 @@ from backend.hosts.spark.warming import warm_workers
 from backend.model.knobs import KnobValue
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
+from backend.operators.network.job import NetworkJob, Schedule, StreamTime
+from backend.operators.network.plan import (
+    NetworkPlan,
+    PlannedAnswer,
+    PlannedOperator,
+    ShardGroup,
+    StreamInput,
+)
+from backend.operators.network.shard import NetworkTask
 from backend.operators.selection.operator import SelectionOperator
 from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
@@ -48,6 +57,17 @@ def csv_folder(folder: Path) -> Path:
 KINDS = parsed("kind", "Select * From Parts Where kind = 'x'")
 
 
+def in_time() -> NetworkJob:
+    """Ids of cars, which are their timestamps."""
+    id = CARS.attributes[:1]
+    plan = NetworkPlan(
+        (PlannedOperator("Cars", StreamInput("Cars", (0,)), (), id),),
+        {"ids": PlannedAnswer("Cars", True)},
+        (ShardGroup(("Cars",), {}, "no key"),),
+    )
+    return NetworkJob(plan, {"Cars": CARS}, {"Cars": StreamTime("id")})
+
+
 def test_native_sources_and_a_replayed_one_are_one_query(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -62,7 +82,7 @@ def test_native_sources_and_a_replayed_one_are_one_query(
     unit = selection([KINDS], PARTS)
     everything = selection([parsed("all", "Select * From Cars Where id >= 0")], CARS)
     operators = {"Parts": {"p": unit}, "Other": {"o": unit}, "Cars": {"c": everything}}
-    loop = FixedLoop(operators)
+    loop = FixedLoop(operators, networks=lambda batch_id: {"n": in_time()})
     out = tmp_path / "out"
     ended = RunHost(spark, loop, inputs, SinkSpec(str(out)), tmp_path / "run", True).run()
     assert ended.startswith("the stream reached its end; Absent: source 'parquet': ")
@@ -73,6 +93,7 @@ def test_native_sources_and_a_replayed_one_are_one_query(
     assert kept_aside(out / "stream=Parts") == [("five,x", "does not fit the schema")]
     assert kept_aside(out / "stream=Other") == [('{"id": "no"}', "does not fit the schema")]
     assert loop.total("Cars", "n_tuples") == 500
+    assert loop.matched_by_query("n") == {"ids": 500}  # no tick of it is left waiting
     assert (loop.total("Parts", "n_tuples"), loop.total("Other", "n_misfits")) == (5, 1)
 
 
@@ -191,4 +212,15 @@ def test_what_is_large_is_sent_once(spark: SparkSession) -> None:
     other = sent(second)
     assert len(other.large) == 1
     assert other.large.keys() != before.large.keys()
+
+    def scheduled(load: float) -> NetworkTask:
+        job = replace(network, schedule=Schedule(load=load))
+        task = NetworkTask("u", 0, job, "v", frozenset(), "", "parquet")
+        parcel = shipping.parcel(HostJob(TaskJob(0, 1, {}, "", "parquet"), (task,)))
+        (unpacked,) = parcel.unpacked().networks
+        assert unpacked == task
+        return unpacked
+
+    network = in_time()
+    assert scheduled(0.5).job.plan is scheduled(0.75).job.plan
     shipping.close()

@@ -131,7 +131,7 @@ class RunHost:
             start=max(source.start, self._taken.through.get(name, 0)),
             prefix=tag_of(name),
             limit=lambda: self._limit(name),
-            marks_end=lambda: name in self._read,
+            marks_end=lambda: name in self._read or self._takes_what_is_there,
         )
 
     def _limit(self, name: str) -> int | None:
@@ -150,13 +150,18 @@ class RunHost:
             self._session.conf.set(key, value)
         writer = frame.writeStream.foreachBatch(self._batch).queryName(self._folder.name)
         writer = writer.option("checkpointLocation", str(self._folder / "checkpoint"))
-        if self._once and self._inputs.rows.native:
+        if self._takes_what_is_there:
             self._spool_all()
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=TRIGGER).start()
 
+    @property
+    def _takes_what_is_there(self) -> bool:
+        """The query takes what is there when it starts, and ends."""
+        return self._once and bool(self._inputs.rows.native)
+
     def _spool_all(self) -> None:
-        """What is there when such a query starts is all it takes: wait until it is all there."""
+        """Wait until all that such a query takes is there."""
         for feeder in self._feeders.values():
             feeder.ahead_tuples = None
         while any(not f.finished and f.error is None for f in self._feeders.values()):
@@ -186,13 +191,13 @@ class RunHost:
             log.debug("batch %d was cut off by the stop", batch_id)
 
     def _note_time(self, found: BatchFound) -> None:
-        """What networks told of their streams: which are ahead of others, which have ended."""
+        """Which streams are ahead of others that a network reads, and which have ended."""
         self._rooms = rooms(found.networks)
-        ended = frozenset(self._failures)
-        for unit in found.networks.values():
-            ended |= unit.ended
-        again = {name for name, one in found.inputs.items() if one.through}
-        self._jobs.networks.ended = ended | (self._jobs.networks.ended - again)
+        inputs = found.inputs.items()
+        again = {name for name, one in inputs if one.through}
+        ended = {name for name, one in inputs if one.ended or one.result.failure}
+        before = self._jobs.networks.ended - again
+        self._jobs.networks.ended = before | ended | self._failures.keys()
 
     def _facts(self, source: InputSource, found: Merged) -> dict[str, object]:
         """What is known of an input beside what tasks told; a failed one is read no more."""

@@ -136,18 +136,15 @@ def advance(
     state: InputState,
     arrived: Mapping[str, Sequence[Arrived]],
     ended: Collection[str],
-    ended_before: Collection[str] = (),
 ) -> Advance:
-    """Take the tuples of a batch, and let time go on as far as they allow.
-
-    ended: streams that give no more tuples; ended_before: as it was before these came.
-    """
+    """Take the tuples of a batch, and let time go on as far as they allow. ended: streams that give
+    no more tuples."""
     streams, late = {}, {}
     waiting: dict[str, Timed] = {}
     for name, time in job.streams.items():
         before = state.streams.get(name, StreamState())
         fresh = _numbered(arrived.get(name, ()), before, job.schemas[name])
-        stamped = _stamped(fresh, job.schemas[name], time, before, state, name in ended_before)
+        stamped = _stamped(fresh, job.schemas[name], time, before, state)
         streams[name] = stamped.after
         if len(stamped.late):
             late[name] = stamped.late
@@ -240,7 +237,6 @@ def _stamped(
     time: StreamTime,
     before: StreamState,
     state: InputState,
-    had_ended: bool,
 ) -> _Stamped:
     """The tuples in order of time, those that are late, or out of range, apart."""
     arrivals = fresh.arrivals
@@ -253,7 +249,7 @@ def _stamped(
         allowed = np.zeros(len(tau), np.int64)
     else:
         raw = _ticks(fresh.tuples.column(time.timestamp), schema, time)
-        tau, after = _turned(raw, arrivals, time, before, state, had_ended)
+        tau, after = _turned(raw, arrivals, time, before, state)
         reached = np.concatenate([[before.high], _in_range(tau[:-1])])
         allowed = np.maximum.accumulate(reached) - time.disorder
     awaited = np.maximum(np.maximum(allowed, state.heartbeat), 0)
@@ -294,7 +290,6 @@ def _turned(
     time: StreamTime,
     before: StreamState,
     state: InputState,
-    had_ended: bool,
 ) -> tuple[Ints, StreamState]:
     """Ticks of a stream that may have begun anew, which go on after those of the turn before.
 
@@ -302,25 +297,26 @@ def _turned(
     the disorder, so that nothing of it falls into the turn before.
     """
     tau, after, high = raw.copy(), before, before.high
+    is_in = (raw >= 0) & (raw < TICKS_END)
     turns = arrivals // time.n_tuples if time.n_tuples else np.zeros(len(raw), np.int64)
-    for turn in np.unique(turns).tolist():
-        own = np.flatnonzero((turns == turn) & (raw >= 0) & (raw < TICKS_END))
+    for turn in range(int(turns[0]), int(turns[-1]) + 1):
+        own = np.flatnonzero((turns == turn) & is_in)
         if not len(own):
             continue
         if turn != after.turn:
             first = int(raw[own[0]]) - time.disorder
-            offset = _offset(first, turn, replace(after, high=high), state, had_ended)
+            offset = _offset(first, turn, replace(after, high=high), state)
             after = replace(after, turn=turn, offset=offset)
         tau[own] = raw[own] + after.offset
         high = max(high, int(_in_range(tau[own]).max()))
     return tau, after
 
 
-def _offset(first: int, turn: int, stream: StreamState, state: InputState, had_ended: bool) -> int:
-    """What the ticks of a new turn grow by."""
+def _offset(first: int, turn: int, stream: StreamState, state: InputState) -> int:
+    """What the ticks of a new turn grow by. Time is ahead of the turn before only where the stream
+    had ended with it."""
     if stream.turn != NEVER:
-        floor = max(stream.high + 1, state.heartbeat if had_ended else 0)
-        return floor - first
+        return max(stream.high + 1, state.heartbeat) - first
     is_behind = turn > 0 and first < state.heartbeat
     return state.heartbeat - first if is_behind else 0
 
@@ -336,4 +332,6 @@ def _merged(pending: Timed | None, timed: Timed) -> Timed:
         np.concatenate([pending.tau, timed.tau]),
         np.concatenate([pending.arrivals, timed.arrivals]),
     )
+    if pending.tau[-1] <= timed.tau[0]:
+        return together
     return together.take(np.lexsort((together.arrivals, together.tau)))

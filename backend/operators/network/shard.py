@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from backend.model.schema import Attribute
+from backend.model.schema import Attribute, Schema
 from backend.operators.contract import KeptAside
 from backend.operators.network.arrow import answer_batch, answer_schema, columns64
 from backend.operators.network.blocks import Block
@@ -31,8 +31,9 @@ from backend.operators.network.plan import (
     PlannedOperator,
     RelationInput,
     StreamInput,
+    ToStreamOp,
 )
-from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import Regions
 from backend.operators.network.reports import AnswerElement, NetworkReport
 from backend.operators.network.shard_reports import RECENT_ELEMENTS, ShardReport
@@ -116,7 +117,7 @@ def run_shard(
             return task.job
         return home.job(version) if version else None
 
-    def replay(regions: Regions, version: str, segment: Segment) -> None:
+    def replay(regions: Regions, version: str, segment: RedoSegment) -> None:
         before, job = job_of(version), job_of(segment.version)
         assert job is not None
         _forget_gone(regions, None if before is None else before.plan, job.plan)
@@ -124,23 +125,29 @@ def run_shard(
 
     with home.attached(task.batch_id, replay) as state:
         before = job_of(state.version)
-        if before is not None and before.n_shards != task.job.n_shards:
-            raise ReshardingRefused(
-                f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
-                f"out for {before.n_shards}; begin another run for another number"
-            )
+        _check_shards(task, before)
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
-        moved = advance(task.job, state.inputs, arrived, ended, task.ended)
+        moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
         played = player.answered(moved.released, watch)
         parts = _write(task, shard, played, player.strings)
         report = _told(played, player.strings, player.plan, state, moved)
-        segment = Segment(task.version, moved.released, state.how == "new")
+        segment = RedoSegment(
+            task.version, _read_alone(task.job, moved.released), state.how == "new"
+        )
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
         report = replace(report, log_bytes=n_bytes)
         player.strings.keep()
-        return _report(task, shard, report, parts, moved, arrived, frozenset(ended))
+        return _report(task, shard, report, parts, moved, arrived)
+
+
+def _check_shards(task: NetworkTask, before: NetworkJob | None) -> None:
+    if before is not None and before.n_shards != task.job.n_shards:
+        raise ReshardingRefused(
+            f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
+            f"out for {before.n_shards}; begin another run for another number"
+        )
 
 
 class _Played(NamedTuple):
@@ -171,13 +178,14 @@ class _Player:
         return self._job.plan
 
     def answered(self, released: Released, watch: Watch | None) -> _Played:
-        """Have tuples go through the network; the net changes of its answers."""
+        """Have tuples go through the network; the net changes of its answers. What i-, d- and
+        r-stream tell is that already, in canonical order."""
         played = self.play(released, watch)
-        plan = self._job.plan
-        netted = {
-            query: self._net(block, answer_fields(plan, query), self.strings)
-            for query, block in played.answers.items()
-        }
+        plan, netted = self._job.plan, {}
+        for query, block in played.answers.items():
+            last = plan.operator(plan.answers[query].operator)
+            is_net = isinstance(last.work, ToStreamOp)
+            netted[query] = block if is_net else self._net(block, last.fields, self.strings)
         return played._replace(answers=netted)
 
     def play(self, released: Released, watch: Watch | None = None) -> _Played:
@@ -211,7 +219,8 @@ class _Player:
         """What a stream's input takes in of a batch, in this shard."""
         timed = released.rows[work.stream]
         seq = released.first[work.stream] + np.arange(len(timed), dtype=np.int64)
-        table = timed.tuples.select(list(work.columns))
+        schema = self._job.schemas[work.stream]
+        table = timed.tuples.select([schema.names[place] for place in work.columns])
         tau = timed.tau
         if one.id in self._key_of and self._job.n_shards > 1:
             key = table.column(self._key_of[one.id])
@@ -255,6 +264,23 @@ def _members(plan: NetworkPlan, shard: int) -> frozenset[str]:
     """The operators that run in a shard; those of groups without keys do in shard 0."""
     own = (group.operators for group in plan.groups if group.keys or shard == 0)
     return frozenset(id for operators in own for id in operators)
+
+
+def _read_alone(job: NetworkJob, released: Released) -> Released:
+    """The same with the columns alone that the plan reads."""
+    read: dict[str, set[int]] = {name: set() for name in released.rows}
+    for one in job.plan.operators:
+        if isinstance(one.work, StreamInput):
+            read[one.work.stream].update(one.work.columns)
+    rows = {
+        name: replace(timed, tuples=timed.tuples.select(_names(job.schemas[name], read[name])))
+        for name, timed in released.rows.items()
+    }
+    return replace(released, rows=rows)
+
+
+def _names(schema: Schema, places: Collection[int]) -> list[str]:
+    return [name for place, name in enumerate(schema.names) if place in places]
 
 
 def _forget_gone(regions: Regions, before: NetworkPlan | None, now: NetworkPlan) -> None:
@@ -333,7 +359,6 @@ def _report(
     parts: Mapping[str, tuple[str, ...]],
     moved: Advance,
     arrived: Mapping[str, Sequence[Arrived]],
-    ended: frozenset[str],
 ) -> ShardReport:
     """What all shards know alike is told by shard 0."""
     if shard:
@@ -350,7 +375,6 @@ def _report(
         {name: _keep_aside(task, name, found) for name, found in kept.items()},
         n_tuples - sum(map(len, moved.late.values())),
         moved.slowest,
-        ended,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
+from backend.operators.contract import UnitResult
 from backend.operators.network.blocks import Ints
 from backend.operators.network.join_tuning import added_profiles
 from backend.operators.network.reports import (
@@ -31,8 +32,7 @@ class ShardReport:
     """What a shard did. parts: query -> files of its answer in the staging folder.
 
     What follows is told by shard 0 alone. late_parts: stream -> files of late tuples; n_tuples:
-    tuples it was given, late ones not counted; slowest: streams that time waits for; ended: those
-    that have given their last tuple.
+    tuples it was given, late ones not counted; slowest: streams that time waits for.
     """
 
     unit: str
@@ -42,11 +42,34 @@ class ShardReport:
     late_parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     n_tuples: int = 0
     slowest: frozenset[str] = frozenset()
-    ended: frozenset[str] = frozenset()
 
     def packed(self) -> bytes:
         """For the way to the driver."""
         return pickle.dumps(self, protocol=5)
+
+
+@dataclass(frozen=True)
+class MergedShards:
+    """What the shards of a unit did. parts: query -> files to publish; late_parts: stream -> files
+    of late tuples; slowest: streams that time waits for."""
+
+    result: UnitResult
+    parts: Mapping[str, tuple[str, ...]]
+    late_parts: Mapping[str, tuple[str, ...]]
+    slowest: frozenset[str]
+
+
+def merged_shards(reports: Sequence[ShardReport]) -> MergedShards:
+    """The reports of a unit's shards as one, by their numbers; at least one."""
+    report = merged_network([one.network for one in reports])
+    parts: dict[str, tuple[str, ...]] = {}
+    for one in reports:
+        for query, names in one.parts.items():
+            parts[query] = (*parts.get(query, ()), *names)
+    first = reports[0]
+    matched = {query: n for query, n in report.answers.items() if n}
+    result = UnitResult(first.n_tuples, sum(matched.values()), matched, report)
+    return MergedShards(result, parts, first.late_parts, first.slowest)
 
 
 def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:

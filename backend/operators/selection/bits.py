@@ -39,6 +39,12 @@ def kernel(function: Function) -> Function:
     return cast("Function", njit(**_OPTIONS)(_named(function)))
 
 
+def called(function: Function) -> Function:
+    """A helper that stays a call where it is long: of code that is seldom run, or would be there
+    many times. It should take few arrays."""
+    return cast("Function", njit(**_OPTIONS)(_named(function)))
+
+
 def inlined(function: Function) -> Function:
     """A helper that becomes part of the kernels that call it. numba leaves longer ones as calls,
     which pass every array in seven arguments and take longer than the work they are for."""

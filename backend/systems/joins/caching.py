@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
 from backend.systems.joins.candidates import CacheCandidate, candidates
+from backend.systems.joins.changes import CacheChange, PricedCandidate
 from backend.systems.joins.costs import PipelineFlow, bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.memory import PagePool, Tier
+from backend.systems.joins.selecting import SELECTORS
 from backend.systems.joins.selection import (
-    SELECTORS,
     CacheSelection,
     Choice,
     PricedCache,
@@ -29,38 +30,6 @@ from storage.vocabulary.kinds import Verdict
 
 #: Profiling takes no more than this share of an interval, by sampling slow inputs more.
 _PROFILING_SHARE: Final = 0.5
-
-
-class PricedCandidate(NamedTuple):
-    """A candidate at a decision: its numbers, readers in use before and after, what became of it.
-    places: of the readers its net value is told with, those in use or all that pay."""
-
-    candidate: CacheCandidate
-    estimate: CacheEstimate
-    places: tuple[int, ...]
-    before: tuple[Segment, ...]
-    after: tuple[Segment, ...]
-    state_before: CacheState
-    state: CacheState
-    n_pages: int
-
-
-class CacheChange(NamedTuple):
-    """One look at the caches. cause: 'selection', or 'monitor' of the cache ``dropped``. moved: the
-    largest relative change of a benefit or cost since the last selection; None: there was none.
-    n_elements: of the join, since the last look. problem: what there was to choose from, with
-    which choices can be priced."""
-
-    cause: str
-    verdict: Verdict
-    caches: tuple[PricedCandidate, ...]
-    problem: CacheSelection
-    old: Choice
-    new: Choice
-    moved: float | None
-    n_elements: int
-    dropped: str = ""
-    transitions: tuple[Transition, ...] = ()
 
 
 class CacheKeeper:
@@ -88,9 +57,14 @@ class CacheKeeper:
         held, ways = self.pool.held, self._settings.ways
         return tuple(
             self.candidates[id].spec(readers, held[id] * PAGE_BYTES, ways)
-            for id, readers in self.choice.items()
-            if held.get(id)
+            for id, readers in self.in_force.items()
         )
+
+    @property
+    def in_force(self) -> Choice:
+        """What is chosen and has pages."""
+        held = self.pool.held
+        return {id: readers for id, readers in self.choice.items() if held.get(id)}
 
     def shadows(self) -> tuple[CacheSpec, ...]:
         """Candidates that are profiled."""
@@ -111,9 +85,7 @@ class CacheKeeper:
             return (base,) * self._shape.n
         time = _PROFILING_SHARE * self._settings.interval_tuples
         expected = (time * flow.share for flow in flows)
-        return tuple(
-            max(base, min(1.0, round(needed / n, 2))) if n else max(base, 0.1) for n in expected
-        )
+        return tuple(max(base, _rounded(needed / n if n else 0.1)) for n in expected)
 
     # ------------------------------------------------------------------ changes from outside
 
@@ -372,6 +344,11 @@ class CacheKeeper:
         return CacheChange(
             cause, verdict, tuple(caches), problem, old, dict(self.choice), None, n_elements
         )
+
+
+def _rounded(prob: float) -> float:
+    """Up to a power of two, so that it does not change with every batch; at most 1."""
+    return min(1.0, 2.0 ** math.ceil(math.log2(prob)))
 
 
 def _both(estimate: CacheEstimate) -> tuple[float, float]:

@@ -47,11 +47,25 @@ class CacheCandidate:
         """After this step (from 0) of the pipeline of each input of the closure deltas come by."""
         return len(self.closure) - 2
 
+    @property
+    def told_by(self) -> frozenset[int]:
+        """The inputs whose pipelines update it; a keyed one is not changed by its witness."""
+        return frozenset(self.windows) if self.keyed else self.closure
+
     def hides(self, reader: Segment, other: CacheCandidate) -> bool:
-        """Whether a hit of ``reader`` bypasses an update of another cache: both at once would lose
-        deltas of the other. §5.7, erratum 7 D"""
+        """Whether a hit of ``reader`` keeps deltas from another cache, so that both at once would
+        be wrong. §5.7, erratum 7 D
+
+        A hit leaps over the update, or keeps back tuples that have no witness in inputs of which
+        the other cache says nothing.
+        """
+        if reader.pipeline not in other.told_by:
+            return False
         step = other.update_step
-        return reader.pipeline in other.closure and reader.first <= step < reader.last
+        is_counted = bool(self.witnesses) and not self.keyed
+        return reader.first <= step < reader.last or (
+            step >= reader.last and is_counted and not other.closure.issuperset(self.witnesses)
+        )
 
     def spec(self, readers: Sequence[Segment], n_bytes: int, ways: int = 1) -> CacheSpec:
         """The cache with these readers and so much memory."""

@@ -131,11 +131,11 @@ class JoinController:
     def observe(self, batch_id: int, n_tuples: int, profile: JoinProfile) -> Told:
         """A batch of n_tuples ran under ``tuning``, and this is what the join tells of it."""
         known, caches = self.known, self.caches
-        n_elements = known.add(profile, caches.used(), caches.choice)
+        n_elements = known.add(profile, caches.used(), caches.in_force)
         decisions: list[Decision] = []
         outcomes: list[DecisionOutcome] = []
         problem = caches.problem(known)
-        self._regret.account(problem, caches.choice, n_elements)
+        self._regret.account(problem, caches.in_force, n_elements)
         outcomes += self._follow(batch_id, n_elements, profile, problem)
         self._reorder(batch_id, profile, decisions, outcomes)
         for change in caches.observe(n_tuples, n_elements, known):
@@ -180,7 +180,8 @@ class JoinController:
                 )
                 if pipeline.adopt(check.filters):
                     changed.append(i)
-            if check.verdict != "below_threshold":
+            every = settings.reject_sample_every
+            if check.verdict == "switched" or self._evaluations.is_stored(check.verdict, every):
                 decisions.append(decision)
         if changed:
             self.known.reordered(changed)
@@ -218,7 +219,7 @@ class JoinController:
         if not follow.is_on or not n_elements:
             return []
         bare = n_elements * problem.cost({})
-        saved = self.known.measured_saving(profile, self.caches.used(), self.caches.choice)
+        saved = self.known.measured_saving(profile, self.caches.used(), self.caches.in_force)
         follow.follow(n_elements, bare - saved, _Caches(problem, n_elements))
         return follow.end(batch_id) if follow.n_tuples >= self.settings.interval_tuples else []
 

@@ -97,8 +97,7 @@ def maintenance_cost(
     witness (card 11).
     """
     step = candidate.update_step + 1
-    told_by = candidate.windows if candidate.keyed else candidate.closure
-    updates = sum(flows[i].entering[step] for i in told_by)
+    updates = sum(flows[i].entering[step] for i in candidate.told_by)
     if candidate.keyed:
         updates += sum(flows[i].minus_share for i in candidate.witnesses)
     return update_cost * updates

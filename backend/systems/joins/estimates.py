@@ -33,8 +33,9 @@ from backend.systems.joins.statistics import (
 )
 
 KeyT = TypeVar("KeyT")
-#: Bytes of an entry before it was measured: itself, a word of its key, a reference.
-_ENTRY_BYTES, _WORD_BYTES, _REFERENCE_BYTES = 32, 8, 8
+#: Words of 8 bytes of a cell besides a key, besides references; an entry takes a cell for itself
+#: and one for each tuple of its segment, each with a word of the directory.
+_KEY_WORDS, _REFERENCE_WORDS = 3, 1
 #: Keys that are expected at most, in blocks of look-ups.
 _MOST_BLOCKS: Final = 64
 
@@ -241,16 +242,15 @@ class JoinStatistics:
         """Keys and bytes: as held where a cache is in use and nothing was evicted, else by the keys
         behind its look-ups and the tuples of its segment for each."""
         counts = self._counts.get(candidate.id)
-        words = _ENTRY_BYTES + _WORD_BYTES * len(candidate.key)
+        cell = max(_KEY_WORDS + len(candidate.key), _REFERENCE_WORDS + len(candidate.windows))
         refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
-        key_bytes = words + _REFERENCE_BYTES * len(candidate.windows) * refs
+        key_bytes = 8 * (cell + 1) * (1 + refs)
         block = self._settings.block_probes
         n_keys = max((keys_behind(one.miss_prob, block) for one in readers), default=0.0)
         if counts is None or not counts.n_entries:
             return n_keys, n_keys * key_bytes
         key_bytes = counts.n_bytes / counts.n_entries
-        if not counts.evictions:
-            n_keys = counts.n_entries
+        n_keys = max(n_keys, counts.n_entries) if counts.evictions else counts.n_entries
         return n_keys, max(n_keys * key_bytes, counts.n_bytes)
 
 

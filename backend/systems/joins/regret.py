@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.systems.joins.candidates import CacheCandidate
-from backend.systems.joins.selection import CacheSelection, Choice, PricedCache, exact
+from backend.systems.joins.selecting import exact
+from backend.systems.joins.selection import CacheSelection, Choice, PricedCache
 
 
 class CachingTotals(NamedTuple):

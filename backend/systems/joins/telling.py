@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from backend.adaptive.evidence import finite, plan_detail
 from backend.adaptive.words import arrows, count, percent, significant, too_thin
 from backend.operators.network.join_tuning import Segment
-from backend.systems.joins.caching import CacheChange, PricedCandidate
+from backend.systems.joins.changes import CacheChange, PricedCandidate
 from backend.systems.joins.ordering import OrderCheck
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape

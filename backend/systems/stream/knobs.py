@@ -9,6 +9,9 @@ from backend.adaptive import knobs as shared
 from backend.model.knobs import Knobs, knob
 
 SCHEDULERS: Final = ("fifo", "round_robin", "greedy", "chain")
+JOIN_ORDERS: Final = ("a-greedy", "fixed", "optimal")
+CACHINGS: Final = ("exact", "greedy", "trees", "off")
+JOIN_COSTS: Final = ("measured", "counted")
 IMPLICIT_ISTREAM: Final = ("unwindowed", "monotonic", "never")
 
 
@@ -68,5 +71,77 @@ class StreamKnobs(Knobs):
         unit="shards",
         help="Parts the network runs in, side by side; operators that compare by a key are spread "
         "over them. Fixed for a run.",
+    )
+    join_order: str = knob(
+        "a-greedy",
+        choices=JOIN_ORDERS,
+        help="In which order an element of one of three or more inputs is joined with the others: "
+        "a-greedy, first the one that most often has no partner for its cost, as profiled; fixed, "
+        "as it is; optimal, the best order for the profile. Results are the same.",
+    )
+    caching: str = knob(
+        "exact",
+        choices=CACHINGS,
+        help="How the caches of a join are chosen: exact, the best set of candidates; greedy, the "
+        "cheapest cover of its steps; trees, the recursion of the text, which shares nothing; off, "
+        "none. Results are the same.",
+    )
+    candidates: int = knob(
+        6,
+        low=0,
+        high=64,
+        unit="caches",
+        help="Caches that are considered where fewer come for free, m: what is missing are caches "
+        "that other windows have to witness. 0: none of these.",
+    )
+    pool_bytes: int = knob(
+        4_194_304,
+        low=0,
+        high=1 << 40,
+        unit="bytes",
+        scale="log",
+        help="Memory of the caches of each join, handed out in pages of 4096 bytes to those that "
+        "make most of it.",
+    )
+    pinned_caches: str = knob(
+        "",
+        kind="text",
+        help="Caches that are used whatever they bring, by name, parted by semicolons.",
+    )
+    forbidden_caches: str = knob(
+        "",
+        kind="text",
+        help="Caches that are not used, by name, parted by semicolons.",
+    )
+    interval_tuples: int = knob(
+        10_000,
+        low=100,
+        high=100_000_000,
+        unit="tuples",
+        scale="log",
+        help="Tuples between a choice of caches and the next time candidates are profiled, I.",
+    )
+    window_observations: int = knob(
+        10,
+        low=1,
+        high=1000,
+        unit="observations",
+        scale="log",
+        help="Observations that a statistic of a join is the mean of, W; of a pipeline one is 20 "
+        "profiled elements.",
+    )
+    join_profile_prob: float = knob(
+        0.02,
+        low=0,
+        high=1,
+        unit="prob",
+        help="Share of the elements of a join that are profiled: joined without caches, with the "
+        "time of each step. While candidates are profiled slow inputs are taken more often.",
+    )
+    join_costs: str = knob(
+        "measured",
+        choices=JOIN_COSTS,
+        help="What the costs of a join are: measured, nanoseconds on this machine; counted, index "
+        "probes as in the text, the same on every machine.",
     )
     reject_sample_every: int = shared.reject_sample_every(1)

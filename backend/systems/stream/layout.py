@@ -48,8 +48,8 @@ class NetworkLayout:
                 streams[work.stream] = (*streams.get(work.stream, ()), one.id)
             elif isinstance(work, RelationInput):
                 relations[work.relation] = (*relations.get(work.relation, ()), one.id)
-        words, names = described(plan), _names(described(plan), streams, relations)
-        kept = holdings(unit_id, plan, words, names)
+        words = described(plan)
+        kept = holdings(unit_id, plan, words, _names(words, streams, relations))
         return cls(unit_id, plan, words, streams, relations, kept)
 
     def node(self, id: str) -> str:

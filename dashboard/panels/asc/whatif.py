@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dash import Dash, dcc, html
@@ -19,16 +18,16 @@ from dashboard.panels.common.timeline import clicks
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
+from dashboard.turns import MAX_DECISIONS, trials_of
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.ghost import APPEARS, COMMON, VANISHES, GhostComparison, compare, effect
-from dashboard.views.whatif import GhostStep, Trial, read_trials, redecide
+from dashboard.views.whatif import GhostStep, redecide
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
 SLIDER: Final = "pw-whatif-mu"
 CLICK: Final = "pw-whatif-click"
-#: Decisions read, newest ones, and rows of the table.
-MAX_DECISIONS: Final = 1000
+#: Rows of the table.
 MAX_ROWS: Final = 200
 KNOB: Final = "mu"
 NOTE: Final = "the recorded run decided again with another μ, from its sampled tuples"
@@ -64,13 +63,12 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> GhostRun | Non
     run = context.run_id
     until = context.batch if context.mode == "frozen" else None
     knob = knobs_of(reader, run, until, scope).get(KNOB)
-    last = reader.decision_counts(run, until, scope.only).evaluated
-    trials = _trials(reader, run, until, scope.only, last)
+    trials = trials_of(reader, run, until, scope.only)
     if knob is None or not trials:
         return None
     tried = _number(context.moment.show)
     mu = float(knob.value) if tried is None else tried
-    steps = redecide(trials, mu)
+    steps = redecide(trials, {KNOB: mu})
     return GhostRun(knob, mu, steps, compare(steps, MIN_SAMPLES))
 
 
@@ -84,15 +82,6 @@ def draw(ghost: GhostRun, sheet: Sheet) -> Drawing:
         note=[badge("estimated"), f" {NOTE}"],
         sets=(sheet.context.run_id, knob_row(ghost.knob), sheet.locked),
     )
-
-
-@lru_cache(maxsize=8)
-def _trials(
-    reader: Reader, run: str, until: int | None, unit: str | None, last: int
-) -> tuple[Trial, ...]:
-    """The trials of the newest decisions. last: seq of the newest, so that news are read."""
-    found = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
-    return tuple(read_trials(found))
 
 
 def _number(text: str | None) -> float | None:
@@ -204,6 +193,8 @@ PANEL: Final = Panel(
     name="whatif",
     page="/timeline",
     title="What if μ",
+    sql="SELECT seq, batch, verdict, lhs, relation, rhs, n, n_sample, knob_version FROM decisions\n"
+    "WHERE run_id = :run AND batch <= :at ORDER BY seq DESC",
     build=build,
     draw=draw,
     applies=has_role("selection"),

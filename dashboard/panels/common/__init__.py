@@ -10,8 +10,11 @@ from dashboard.panels.common import (
     knobs,
     loops,
     monitor,
+    presets,
     results,
     runs,
+    sql,
+    takes,
     timeline,
 )
 from dashboard.panels.contract import Panel
@@ -24,5 +27,9 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     monitor.PANEL,
     *decisions.PANELS,
     *knobs.PANELS,
+    presets.PANEL,
     *results.PANELS,
+    sql.PANEL,
 )
+#: Below what systems show.
+LAST: Final[tuple[Panel[Any], ...]] = (takes.PANEL,)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.hosts import compact
-from backend.hosts.compact import SHADOW, SinkFile, chosen, sink_file
+from backend.hosts.compact import SHADOW, SinkFile, chosen, compact_one, sink_file
 from backend.hosts.publish import FolderSink
 from backend.model.schema import Schema
 from backend.operators.contract import KeptAside
@@ -54,6 +54,8 @@ class Run:
         if batch % 3 == 0:
             parts.keep_aside([KeptAside(f"line {batch}", "no good")])
         self.sink.publish(batch, parts.close())
+        if self.sink.compactor is not None:
+            compact_one([self.sink.compactor], batch)
 
     @property
     def stream(self) -> Path:
@@ -222,8 +224,54 @@ def test_what_is_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     ]
     assert chosen(list(sized(singles[0], ("batch-00000023-00000.json", 2000)))) == []
     assert chosen([]) == []
+    alike = [(f"batch-{k:08d}-00000.json", 400) for k in range(30, 34)]
+    assert [f.first for f in chosen(list(sized(*alike)))] == [32, 33]
     assert sink_file(Path("batch-1.json")) is None
     assert sink_file(Path("_SUCCESS")) is None
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "json"])
+def test_a_query_that_answers_with_other_columns_keeps_those_of_before(
+    tmp_path: Path, format: str
+) -> None:
+    schemas = [
+        pa.schema([("id", pa.int64()), ("text", pa.string())]),
+        pa.schema([("text", pa.string()), ("more", pa.float64()), ("id", pa.int64())]),
+    ]
+    folder = f"{tmp_path}/query=q"
+    sinks = [FolderSink(folder, format, schema) for schema in schemas]
+    for batch in range(30):
+        schema, sink = schemas[batch // 12 % 2], sinks[batch // 12 % 2]
+        parts = Parts(folder, format, schema, batch, 0)
+        row = {"id": batch, "text": f"b{batch}", "more": 0.5}
+        parts.add(pa.RecordBatch.from_pylist([row], schema))
+        sink.publish(batch, parts.close())
+        assert sink.compactor is not None
+        compact_one([sink.compactor], batch)
+        assert sorted(k for path in listed(Path(folder)) for k in read(path)) == list(
+            range(batch + 1)
+        )
+    assert len(listed(Path(folder))) < 20
+
+
+def test_one_folder_a_batch_is_merged_and_none_is_copied_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [Run(tmp_path / name) for name in "abc"]
+    compactors = [run.sink.compactor for run in runs if run.sink.compactor]
+    monkeypatch.setattr(compact, "FILES_TOGETHER", 1000)
+    for batch in range(20):
+        for run in runs:
+            run.publish(batch)
+    monkeypatch.setattr(compact, "FILES_TOGETHER", 8)
+    monkeypatch.setattr(compact, "LARGE_BYTES", 1)
+    with monkeypatch.context() as patch:
+        killed_at("build", False, patch)
+        compact_one(compactors[:1], 20)  # nothing is worth merging
+    monkeypatch.setattr(compact, "LARGE_BYTES", 1 << 20)
+    for expected in (1, 2, 2):
+        compact_one(compactors, 20)
+        assert sum(bool(list(run.stream.glob("batches-*"))) for run in runs) == expected
 
 
 def test_a_file_system_that_cannot_swap_keeps_its_small_files(

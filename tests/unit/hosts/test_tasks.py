@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import time
 from dataclasses import replace
@@ -13,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.hosts.networks import HostJob
-from backend.hosts.spark.tasks import OWN, PLACE, RowSource, run_task, tag_in, tag_of
+from backend.hosts.spark import tasks
+from backend.hosts.spark.tasks import PLACE, TARGET, RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.network.plan import (
@@ -25,7 +27,7 @@ from backend.operators.network.plan import (
 )
 from backend.operators.network.shard import NetworkTask, Places
 from backend.operators.network.shard_reports import ShardReport
-from backend.operators.reports import TaskReport
+from backend.operators.reports import TaskReport, merged
 from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.contract import CORRUPT
 from backend.workloads.replay import Feeder
@@ -101,6 +103,19 @@ def test_a_file_that_cannot_be_read_ends_its_stream_alone(rows: RowSource, damag
     assert report.inputs["A"].n_rows < 100
 
 
+def test_the_collector_is_spared_what_a_network_loads(
+    rows: RowSource, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "_FROZEN", set())
+    told(rows, paths(rows))
+    alone = gc.get_freeze_count()
+    loaded = [[k] for k in range(1000)]
+    told(rows, paths(rows))
+    assert gc.get_freeze_count() <= alone
+    placed(rows, with_network(2), tmp_path_factory.mktemp("network"), True)
+    assert gc.get_freeze_count() >= alone + len(loaded)
+
+
 def test_tuples_of_several_streams() -> None:
     a = pa.array([{"id": 1, CORRUPT: None}, None, {"id": None, CORRUPT: "torn"}, None])
     b = pa.array([None, {"name": None, CORRUPT: None}, None, None])
@@ -133,7 +148,7 @@ def with_network(n_shards: int) -> HostJob:
 def placed(rows: RowSource, job: HostJob, folder: Path, own: bool) -> list[Any]:
     """What a partition that is given all files tells."""
     found = paths(rows)
-    batch = pa.record_batch({"path": found, OWN: [own] * len(found)})
+    batch = pa.record_batch({"path": found, TARGET: [1 if own else 2] * len(found)})
     job = replace(job, places=Places(str(folder / "log"), str(folder / "arenas")))
     return [pickle.loads(one) for one in run_task(job, rows, 1, [batch])]
 
@@ -145,6 +160,12 @@ def test_a_shard_takes_what_others_count(
     assert not report.inputs
     assert isinstance(shard, ShardReport)
     assert (shard.unit, shard.shard) == ("u", 1)
+    narrow = with_network(2)
+    job = replace(narrow.networks[0].job, schemas={"A": A}, streams={"A": StreamTime(None)})
+    narrow = replace(narrow, networks=(replace(narrow.networks[0], job=job),))
+    (rows.spool / f"{tag_of('B b')}000000000010.parquet").unlink()  # nobody here reads it
+    report, _ = placed(rows, narrow, tmp_path_factory.mktemp("narrow"), False)
+    assert not report.inputs
     (alone,) = placed(rows, with_network(1), tmp_path_factory.mktemp("two"), True)
     assert alone.inputs["A"].n_rows == 100
 
@@ -160,6 +181,20 @@ def test_a_marked_end_ends_a_stream_unless_tuples_follow(
 
     assert heartbeat(f"{tag_of('A')}000000000063.end") == 40
     assert heartbeat(f"{tag_of('B b')}000000000040.end") == 95
+
+
+@pytest.mark.parametrize(("end", "ended"), [(100, True), (63, False)])
+def test_an_end_is_told_where_no_network_reads_the_stream(
+    rows: RowSource, end: int, ended: bool
+) -> None:
+    """Its mark and the last tuples may come to several tasks; tuples may follow it."""
+    mark = rows.spool / f"{tag_of('A')}{end:012d}.end"
+    mark.write_text("end")
+    found = [path for path in paths(rows) if not path.endswith(mark.name)]
+    reports = [told(rows, found), told(rows, [f"file:{mark}"])]
+    assert merged(reports, "A", A, None, {}).ended == ended
+    assert not merged(reports[:1], "A", A, None, {}).ended
+    assert not merged(reports, "B b", B, None, {}).ended
 
 
 def test_shards_take_tuples_of_native_sources_in_their_order(
@@ -185,7 +220,7 @@ def test_shards_take_tuples_of_native_sources_in_their_order(
                 "id": pa.array(ids, pa.int32()),
                 CORRUPT: pa.nulls(3, pa.string()),
                 PLACE: ids,
-                OWN: [k % 2 == 0 for k in ids],
+                TARGET: [k % 2 for k in ids],
             }
         )
         for ids in ([4, 3, 5], [1, 0, 2])

@@ -6,17 +6,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backend.operators.network.cache_rules import check_caches
+from backend.operators.network.join_tuning import PAGE_BYTES
+from backend.operators.network.plan import JoinOp
 from backend.systems.joins.candidates import prefix_candidates
-from backend.systems.joins.selection import (
-    SELECTORS,
-    CacheSelection,
-    PricedCache,
-    by_trees,
-    exact,
-    greedy,
-)
+from backend.systems.joins.covering import greedy
+from backend.systems.joins.selecting import SELECTORS, by_trees, exact
+from backend.systems.joins.selection import CacheSelection, PricedCache
 from tests.oracles.cache_choices import all_choices, best_value, is_allowed
-from tests.unit.joins.cases import SIX_WAY, numbered, on_one_attribute, problems
+from tests.unit.joins.cases import (
+    SIX_WAY,
+    laminar_orders,
+    numbered,
+    on_one_attribute,
+    orders_of,
+    priced,
+    problems,
+    shapes,
+)
 
 #: All choices of at most so many readers are looked at.
 MOST_READERS = 10
@@ -47,6 +54,24 @@ def test_exact_finds_the_best_with_relaxed_candidates_too(problem: CacheSelectio
     found = exact(problem)
     assert allowed(problem, found)
     assert problem.value(found) == pytest.approx(best_value(problem))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_what_is_chosen_is_what_the_executor_accepts(data: st.DataObject) -> None:
+    n = data.draw(st.integers(3, 5))
+    shape = data.draw(shapes(n))
+    orders = data.draw(laminar_orders(n) if data.draw(st.booleans()) else orders_of(n))
+    problem = data.draw(priced(shape, orders, quota=8))
+    work = JoinOp(tuple(tuple((i, 0) for i in sorted(one)) for one in shape.classes), None, orders)
+    by_id = {one.candidate.id: one.candidate for one in problem.caches}
+    everything = [one.spec(one.readers, PAGE_BYTES) for one in by_id.values()]
+    for select in SELECTORS.values():
+        chosen = select(problem)
+        specs = [by_id[id].spec(readers, PAGE_BYTES) for id, readers in chosen.items()]
+        check_caches(specs, everything, work, n)
+    for one in everything:
+        check_caches([one], (), work, n)
 
 
 @settings(max_examples=60)

@@ -76,7 +76,6 @@ def test_as_by_definition_whatever_the_batches(seed: int) -> None:
     position, ended = dict.fromkeys(times, 0), set[str]()
     while len(ended) < len(times):
         arrived: dict[str, list[Arrived]] = {}
-        before = frozenset(ended)
         for name, own in ticks.items():
             for _ in range(rng.randint(0, 2)):
                 at, count = position[name], rng.randint(0, 9)
@@ -84,7 +83,7 @@ def test_as_by_definition_whatever_the_batches(seed: int) -> None:
                 position[name] = min(len(own), at + count)
             if position[name] == len(own):
                 ended.add(name)
-        advances.append(advance(whole, state, arrived, ended, before))
+        advances.append(advance(whole, state, arrived, ended))
         beats = state.heartbeat, advances[-1].released.heartbeat
         assert beats[0] <= beats[1]
         assert advances[-1].released.begin == beats[0]
@@ -129,7 +128,7 @@ def test_a_stream_that_ended_holds_nothing_up() -> None:
     whole = job(S=StreamTime("at"), T=StreamTime("at"))
     state = advance(whole, InputState(), {"S": [rows([3])], "T": [rows([1, 8])]}, ["S"]).state
     assert state.heartbeat == 8
-    last = advance(whole, state, {}, ["S", "T"], ["S"])
+    last = advance(whole, state, {}, ["S", "T"])
     assert (last.released.heartbeat, last.slowest) == (9, frozenset())
     assert last.released.rows["T"].tau.tolist() == [8]
 
@@ -164,7 +163,7 @@ def test_a_stream_that_begins_anew_after_it_had_ended_goes_on_with_time() -> Non
     whole = job(S=StreamTime("at", n_tuples=2), T=StreamTime("at"))
     state = advance(whole, InputState(), {"S": [rows([0, 4])], "T": [rows([50])]}, ["S"]).state
     assert state.heartbeat == 50
-    again = advance(whole, state, {"S": [rows([0, 4], 2)]}, [], ["S"])
+    again = advance(whole, state, {"S": [rows([0, 4], 2)]}, [])
     assert not again.late
     assert again.state.pending["S"].tau.tolist() == [50, 54]
 

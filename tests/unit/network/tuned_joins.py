@@ -37,7 +37,7 @@ class TunedRun:
     """The last operator of a plan, a join, at work under a tuning."""
 
     plan: NetworkPlan
-    tuning: JoinTuning = JoinTuning()
+    tuning: JoinTuning = field(default_factory=JoinTuning)
     out: list[Signed] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from backend.engine.listening import Listening
+from backend.hosts.listening import Listener
+from backend.hosts.networks import Networks
+from backend.model.schema import Attribute
 from backend.operators.contract import BatchResult
-from backend.systems.stream.sysstream import SYS_ARRIVING, sys_tuples
+from backend.operators.network.job import NetworkJob
+from backend.operators.network.plan import (
+    AggregateCall,
+    AggregateOp,
+    NetworkPlan,
+    PlannedAnswer,
+    PlannedOperator,
+    ShardGroup,
+    StreamInput,
+    WindowOp,
+)
+from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME, sys_tuples
+from backend.workloads.spec import SinkSpec
+from backend.workloads.sysstream import SYSSTREAM
 from storage.vocabulary.records import Entity, Sample
 
 ENTITIES = {
@@ -45,3 +62,39 @@ def test_nobody_listens() -> None:
     result = BatchResult(0, {}, {})
     assert listening.joined(result) is result
     listening.recorded([Sample("a", "selectivity", 0.5)], entities, 1.0)
+
+
+def counting(n_shards: int) -> NetworkJob:
+    """How often each entity was sampled, spread by entity."""
+    entity = (SYS_ARRIVING.attributes[1],)
+    count = AggregateCall("count", None, False, "bigint")
+    operators = (
+        PlannedOperator("in", StreamInput(SYSSTREAM, (1,)), (), entity),
+        PlannedOperator("all", WindowOp("unbounded"), ("in",), entity, True),
+        PlannedOperator(
+            "n", AggregateOp((0,), (count,)), ("all",), (*entity, Attribute("n", "bigint"))
+        ),
+    )
+    groups = (ShardGroup(("in", "all", "n"), {"in": 0}, "by entity"),)
+    plan = NetworkPlan(operators, {"q": PlannedAnswer("n", False)}, groups)
+    schemas, times = {SYSSTREAM: SYS_ARRIVING}, {SYSSTREAM: SYS_TIME}
+    return NetworkJob(plan, schemas, times, n_shards=n_shards)
+
+
+@pytest.mark.parametrize("n_shards", [1, 3])
+def test_all_shards_listen_and_keep_their_state_when_the_job_is_another(n_shards: int) -> None:
+    entities = {f"e{k}": replace(ENTITIES["a"], id=f"e{k}") for k in range(20)}
+    samples = [Sample(id, "selectivity", 0.5) for id in entities]
+    listening, job = Listening(), counting(n_shards)
+    listening.listener = Listener(Networks((), SinkSpec(None), None))
+    changes: list[tuple[object, ...]] = []
+    for batch in range(4):
+        listening.networks = {"own": job if batch < 2 else replace(job)}
+        found = listening.joined(BatchResult(batch, {}, {})).units["own"]
+        changes += [
+            (one.values["eid"], one.values["n"])
+            for one in found.report.recent.get("q", ())
+            if one.sign > 0
+        ]
+        listening.recorded(samples, lambda: entities, 60.0 + batch)
+    assert sorted(changes) == sorted((id, n) for id in entities for n in (1, 2))

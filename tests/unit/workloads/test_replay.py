@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -298,6 +299,36 @@ def test_an_error_ends_the_thread_and_is_kept(tmp_path: Path) -> None:
     wait(lambda: feeder.error is not None)
     assert isinstance(feeder.error, ZeroDivisionError)
     feeder.stop()
+
+
+def test_an_error_is_seen_when_the_end_was_told_and_where_it_could_not_be_it_is_later(
+    tmp_path: Path,
+) -> None:
+    spool, errors = tmp_path / "spool", list[Exception | None]()
+
+    def marks_end() -> bool:
+        errors.append(feeder.error)
+        return True
+
+    feeder = Feeder(numbers(10), spool, lambda: 1 / 0, lambda: "stop", marks_end=marks_end)
+    feeder.start()
+    wait(lambda: feeder.error is not None)
+    feeder.stop()
+    assert errors[0] is None
+    assert [path.name for path in spool.iterdir()] == [f"{0:012d}.end"]
+    shutil.rmtree(spool)
+    feeder = Feeder(numbers(10), spool, lambda: gone(spool), lambda: "stop", marks_end=lambda: True)
+    feeder.start()
+    wait(lambda: feeder.error is not None)
+    spool.mkdir()
+    wait(lambda: bool(list(spool.glob("*.end"))))
+    feeder.stop()
+
+
+def gone(folder: Path) -> float:
+    """As on a disk that takes nothing any more."""
+    folder.rmdir()
+    raise OSError(28, "No space left on device")
 
 
 def test_an_end_is_told_once_where_that_is_wanted(feeders: Callable[..., Feeder]) -> None:

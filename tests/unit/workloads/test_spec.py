@@ -350,8 +350,15 @@ def test_built_in_streams_may_leave_out_or_narrow_their_schema(tmp_path: Path) -
 
 def test_the_shipped_workloads_load() -> None:
     shipped = shipped_workloads()
-    n_queries = {"drift": 50, "flights": 50, "linear_road": 10, "mixed": 26, "stream": 11}
-    n_streams = {"mixed": 3, "packets": 2, "stream": 2}
+    n_queries = {
+        "drift": 50,
+        "flights": 50,
+        "joins": 2,
+        "linear_road": 10,
+        "mixed": 26,
+        "stream": 11,
+    }
+    n_streams = {"joins": 6, "mixed": 3, "packets": 2, "stream": 2}
     assert {*n_queries, *n_streams, "correlated", "flight_filters"} == set(shipped)
     for name, path in shipped.items():
         workload = load_workload(path)

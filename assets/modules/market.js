@@ -1,0 +1,185 @@
+/* CacheMarket: pools of memory and the caches that bid for them; a Dash component.
+
+   Props: run, markets (dashboard/panels/joins/market.py), disabled (why knobs cannot be turned, or '').
+   The edge of a pool is a draft of the knob behind it: what it would do is shown before it is applied,
+   and applying is a request like any other turn of a knob. */
+import { answerChip, useTurns } from "./knob_card.js";
+import { show } from "./format.js";
+import { send } from "./knob_turns.js";
+import { bytesText, chosen, keyed, moved, poolAt, price, served, inLine, widest, worked } from "./market_rule.js";
+import { h, useRef, useState } from "./react.js";
+
+const SIGNS = { used: "◆", profiled: "◇", unused: "◌" };
+const costs = (value, unit) => `${show(value, "f3")}\u2009${unit}`;
+
+/** A market with its turns: the knob as last made, the draft, and what both come to. */
+function useMarket(market, run) {
+  const { request, queue, row: knob, wanted } = useTurns(run, market.knobs.pool, null);
+  const [draft, setDraft] = useState(null);
+  const now = market.bytes === null ? Number(knob.value) : market.bytes;
+  const pool = draft === null ? Number(wanted) : draft;
+  return { request, queue, knob, now, pool, draft: draft !== null && draft !== Number(wanted) ? draft : null, setDraft };
+}
+
+function Market({ market, run, disabled }) {
+  const state = useMarket(market, run);
+  const { request, queue, knob, now, pool, draft, setDraft } = state;
+  const apply = () => {
+    send(run, knob, draft, "dragged on the market", knob.version);
+    setDraft(null);
+  };
+  return h(
+    "section",
+    { className: "pw-market", "data-join": market.join, "data-pool": String(now), "aria-label": `Memory of the join ${market.name}` },
+    headline(market, now),
+    h(Pool, { market, pool, now, off: Boolean(disabled), change: setDraft }),
+    draft !== null && preview({ market, now, draft, apply, disabled, drop: () => setDraft(null) }),
+    request && h("p", { className: "pw-market-answer" }, answerChip(request, queue)),
+    market.effect && effect(market.effect),
+    bidList(market, pool, run, disabled)
+  );
+}
+
+function headline({ plain, cached, cost, granted, name }, now) {
+  const times = plain && cached ? plain / cached : null;
+  const lead = times === null ? "Not measured yet" : times > 1.005 ? `Caches save ${show(times, "f2")}\u2009×` : "No cache pays here now";
+  const words = `${bytesText(granted)} of ${bytesText(now)} given · join ${name}`;
+  const each = plain ? ` · ${costs(cached, cost)} for each element, ${costs(plain, cost)} without caches` : "";
+  return h("header", { className: "pw-market-head" }, h("h3", null, lead), h("p", null, words + each));
+}
+
+/* The bar: what each cache has, in the order they are served, and the edge. */
+function Pool({ market, pool, now, off, change }) {
+  const bar = useRef(null);
+  const whole = widest({ ...market, bytes: Math.max(now, pool) });
+  const part = (bytes) => `${(100 * Math.min(bytes, whole)) / whole}%`;
+  const given = served(market.bids, pool);
+  const drag = (event) => {
+    const { left, width } = bar.current.getBoundingClientRect();
+    change(poolAt(market, (whole * (event.clientX - left)) / width));
+  };
+  const grab = (event) => {
+    if (off) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    event.currentTarget.dataset.held = "1";
+  };
+  const loose = (event) => delete event.currentTarget.dataset.held;
+  const onKeyDown = (event) => {
+    const next = off ? null : keyed(market, event.key, pool);
+    if (next === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    change(next);
+  };
+  const edge = {
+    className: "pw-pool-edge",
+    role: "slider",
+    tabIndex: 0,
+    "aria-label": `Pool of the join ${market.name}`,
+    "aria-valuemin": market.knobs.pool.low,
+    "aria-valuemax": Math.round(whole),
+    "aria-valuenow": pool,
+    "aria-valuetext": bytesText(pool),
+    "aria-disabled": off,
+    style: { left: part(pool) },
+    onPointerDown: grab,
+    onPointerMove: (event) => event.currentTarget.dataset.held && drag(event),
+    onPointerUp: loose,
+    onPointerCancel: loose,
+    onKeyDown,
+  };
+  return h(
+    "div",
+    { className: "pw-pool", ref: bar },
+    h("div", { className: "pw-pool-room", style: { width: part(pool) } }),
+    pieces(market.bids, given, part),
+    h("div", edge, h("span", { className: "pw-pool-size" }, bytesText(pool)))
+  );
+}
+
+function pieces(bids, given, part) {
+  let at = 0;
+  return inLine(bids).map(({ id, name, granted, wanted }, place) => {
+    const size = given.get(id);
+    const going = size < (granted || 0);
+    const left = at;
+    at += wanted || 0;
+    const looks = ["pw-pool-piece", `pw-pool-${place % 3}`, size ? "" : "pw-pool-none", going ? "pw-pool-going" : ""];
+    const title = `${name}: ${bytesText(size)} of ${bytesText(wanted)} it could use`;
+    const style = { left: part(left), width: `calc(${part(left + (wanted || 0))} - ${part(left)} - 2px)`, "--given": `${wanted ? (100 * size) / wanted : 0}%` };
+    return h("div", { key: id, className: looks.filter(Boolean).join(" "), "data-cache": id, "data-given": size, title, style }, h("b", null, name), h("span", null, bytesText(size)));
+  });
+}
+
+/* What the draft would do, in words, before anything is asked for. */
+function preview({ market, now, draft, apply, drop, disabled }) {
+  const moves = moved(market.bids, now, draft);
+  const [before, after] = [worked(market, now), worked(market, draft)];
+  const change = before && after ? `estimated work ${signed(after / before - 1)}` : "its effect is not known yet";
+  const words = moves.map(({ name, from, to }, place) => {
+    const diff = to - from;
+    const verb = diff < 0 ? (to ? "gives" : "goes, with") : from ? "gets" : "comes, with";
+    return `${place ? "then " : ""}${name} ${verb} ${bytesText(Math.abs(diff))}`;
+  });
+  const told = words.length ? words.join(", ") : draft < now ? "no cache has to give way" : "no cache in use wants more";
+  return h(
+    "div",
+    { className: "pw-market-draft", role: "status" },
+    h("p", null, h("b", null, `Draft: pool ${bytesText(now)} → ${bytesText(draft)}. `), `${told}; ${change}.`),
+    h("div", { className: "pw-knob-actions" }, h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(disabled), title: disabled || null, onClick: apply }, "Apply"), h("button", { type: "button", className: "pw-button", onClick: drop }, "Discard"))
+  );
+}
+
+const signed = (share) => `${share < 0 ? "−" : "+"}${show(Math.abs(share), "pct")}`;
+
+function effect({ batch, old, new: turned, before, after, n_before, n_after }) {
+  const turn = `The turn at batch ${batch}, ${bytesText(old)} → ${bytesText(turned)}`;
+  const seen = before && after ? `${costs(before, "µs")} → ${costs(after, "µs")} for each element of the join, ${signed(after / before - 1)}` : "not measured yet";
+  const n = before && after ? ` (${n_before} batches before, ${n_after} after)` : "";
+  return h("p", { className: "pw-market-effect" }, h("b", null, `${turn}: `), `measured ${seen}${n}`);
+}
+
+function bidList(market, pool, run, disabled) {
+  const last = price(market.bids, pool);
+  const most = Math.max(...market.bids.map((one) => Math.abs(one.bid || 0)), last || 0, 1e-12);
+  const rows = market.bids.map((one) => h(Bid, { key: one.id, one, market, most, last, run, disabled }));
+  const words = last === null ? "memory is left over: the last KB has no price" : `price of the last KB: ${costs(last, market.cost)}`;
+  return h(
+    "div",
+    { className: "pw-bids" },
+    market.bids.length ? h("ul", { "aria-label": `Caches of the join ${market.name}` }, rows) : h("p", { className: "pw-dim" }, "This order of the pipelines leaves nothing that could be cached."),
+    h("p", { className: "pw-bids-words" }, words)
+  );
+}
+
+function Bid({ one, market, most, last, run, disabled }) {
+  const { name, key, places, state, choice, bid, hit, miss, entries, used, granted, wanted, benefit, upkeep } = one;
+  const rate = hit === null ? (miss === null ? "" : `misses ${show(miss, "pct")} · `) : `hits ${show(hit, "pct")} · `;
+  const held = entries === null ? "" : `${show(entries, "int")} entries · `;
+  const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(granted)}` : `wants ${bytesText(wanted)}`;
+  return h(
+    "li",
+    { className: `pw-bid pw-bid-${state || "unknown"}`, "data-cache": one.id, "data-state": state, "data-granted": granted },
+    h("span", { className: "pw-bid-sign", "aria-hidden": true }, SIGNS[state] || "·"),
+    h("span", { className: "pw-bid-name" }, h("b", null, name), h("span", null, `${key ? `by ${key} · ` : ""}${places.join(", ")}`)),
+    h("span", { className: "pw-bid-bar" }, h("i", { style: { width: `${(100 * Math.max(0, bid || 0)) / most}%` } }), last !== null && h("b", { className: "pw-bid-line", style: { left: `${(100 * last) / most}%` }, "aria-hidden": true })),
+    h("span", { className: "pw-bid-price", title: `benefit ${costs(benefit, market.cost)}, upkeep ${costs(upkeep, market.cost)} for each element` }, bid === null ? "—" : `${bid < 0 ? "−" : "+"}${costs(Math.abs(bid), market.cost)} per KB`),
+    h("span", { className: "pw-bid-facts" }, rate + held + sizes),
+    h("span", { className: "pw-bid-state" }, choice || state || "unknown"),
+    market.knobs.pin && h(Choice, { role: "pin", word: "Pin", is: "pinned", one, market, run, disabled }),
+    market.knobs.forbid && h(Choice, { role: "forbid", word: "Forbid", is: "forbidden", one, market, run, disabled })
+  );
+}
+
+/* A cache that stays whatever it brings, or may not be: its name in the value of a knob. */
+function Choice({ role, word, is, one, market, run, disabled }) {
+  const { request, row: knob, wanted } = useTurns(run, market.knobs[role], null);
+  const open = request !== null && request.phase === "pending";
+  const turn = () => send(run, knob, chosen(wanted, one.name, market.separator), `${word.toLowerCase()} ${one.name}`, knob.version);
+  const label = `${word} ${one.name}`;
+  return h("button", { type: "button", className: "pw-button pw-bid-choice", "aria-pressed": one.choice === is, "aria-label": label, disabled: Boolean(disabled) || open, title: disabled || null, onClick: turn }, word);
+}
+
+/** @param {{id: string, run: string, markets: any[], disabled: string}} props */
+export const CacheMarket = ({ id, run, markets, disabled }) =>
+  h("div", { id, className: "pw-markets" }, markets.filter((one) => one.knobs.pool).map((market) => h(Market, { key: `${run}|${market.pool}`, market, run, disabled })));

@@ -1,0 +1,44 @@
+"""What is told of a look at the caches of a join."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from backend.operators.network.join_tuning import Segment
+from backend.systems.joins.candidates import CacheCandidate
+from backend.systems.joins.estimates import CacheEstimate
+from backend.systems.joins.selection import CacheSelection, Choice
+from backend.systems.joins.states import CacheState, Transition
+from storage.vocabulary.kinds import Verdict
+
+
+class PricedCandidate(NamedTuple):
+    """A candidate at a decision: its numbers, readers in use before and after, what became of it.
+    places: of the readers its net value is told with, those in use or all that pay."""
+
+    candidate: CacheCandidate
+    estimate: CacheEstimate
+    places: tuple[int, ...]
+    before: tuple[Segment, ...]
+    after: tuple[Segment, ...]
+    state_before: CacheState
+    state: CacheState
+    n_pages: int
+
+
+class CacheChange(NamedTuple):
+    """One look at the caches. cause: 'selection', or 'monitor' of the cache ``dropped``. moved: the
+    largest relative change of a benefit or cost since the last selection; None: there was none.
+    n_elements: of the join, since the last look. problem: what there was to choose from, with
+    which choices can be priced."""
+
+    cause: str
+    verdict: Verdict
+    caches: tuple[PricedCandidate, ...]
+    problem: CacheSelection
+    old: Choice
+    new: Choice
+    moved: float | None
+    n_elements: int
+    dropped: str = ""
+    transitions: tuple[Transition, ...] = ()

@@ -1,0 +1,238 @@
+"""The joins of a network that are tuned while it runs: orders of their pipelines, and caches.
+
+Every join of three inputs or more has a decision core of its own ([B05] chapter 5). What it decides
+touches no result. Cores stay while their join does, whatever other queries come or go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, cast
+
+from backend.adaptive.core import Evaluations
+from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.pipelines import probe_orders
+from backend.operators.network.plan import JoinOp, NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.reports import NetworkReport
+from backend.systems.joins.candidates import CacheCandidate, candidates
+from backend.systems.joins.controller import JoinController
+from backend.systems.joins.settings import Caching, CostsBy, JoinOrder, JoinSettings
+from backend.systems.joins.shape import JoinShape
+from backend.systems.stream.knobs import StreamKnobs
+from storage.vocabulary.records import Decision, DecisionOutcome
+
+#: Joins of fewer inputs have one order and no segment that could be cached.
+LEAST_INPUTS: Final = 3
+
+
+class JoinNews(NamedTuple):
+    """What a batch led to. is_new: other tunings are in force from the next batch on."""
+
+    found: tuple[Decision | DecisionOutcome, ...] = ()
+    is_new: bool = False
+
+
+class WatchedJoin:
+    """One join with its decision core. id: of the operator; name: what people call it; attributes:
+    names of those of each equality class; is_one_of_many: others have caches, too."""
+
+    def __init__(
+        self,
+        plan: NetworkPlan,
+        id: str,
+        name: str,
+        knobs: StreamKnobs,
+        evaluations: Evaluations,
+        is_one_of_many: bool,
+    ) -> None:
+        self.id, self.name, self.work = id, name, join_in(plan, id)
+        self.is_one_of_many, self._knobs = is_one_of_many, knobs
+        inputs = input_names(plan, id)
+        shape = JoinShape.of(self.work, len(inputs), inputs)
+        self.attributes = attribute_names(plan, id)
+        planned = probe_orders(self.work, shape.n)
+        self.core = JoinController(shape, JoinSettings(), planned, evaluations)
+        self.turn(knobs)
+
+    @property
+    def shape(self) -> JoinShape:
+        """What the join is to those who decide on it."""
+        return self.core.shape
+
+    @property
+    def candidates(self) -> tuple[CacheCandidate, ...]:
+        """All that could be cached under the orders in force, forbidden ones among them."""
+        knobs = self._knobs
+        if knobs.caching == "off":
+            return ()
+        return candidates(self.shape, self.core.orders, knobs.candidates)
+
+    def cache_name(self, candidate: CacheCandidate) -> str:
+        """What people call a cache, and knobs name it by: the same whatever the orders."""
+        said = candidate.said(self.shape)
+        if self._is_ambiguous(candidate):
+            said += " by " + ", ".join(self.key_of(candidate))
+        return f"{said} of {self.name}" if self.is_one_of_many else said
+
+    def key_of(self, candidate: CacheCandidate) -> tuple[str, ...]:
+        """The attributes of its key."""
+        return tuple(self.attributes[place] for place in candidate.key)
+
+    def _is_ambiguous(self, candidate: CacheCandidate) -> bool:
+        """Whether other keys of the same inputs may be cached, under whatever orders."""
+        inside = set(candidate.windows)
+        touching = [one for one in self.shape.classes if one & inside and one - inside]
+        return len(touching) > 1
+
+    def turn(self, knobs: StreamKnobs) -> None:
+        """Other values of the knobs."""
+        self._knobs = knobs
+        self._set(self._settings(knobs))
+
+    def _set(self, settings: JoinSettings) -> None:
+        if settings != self.core.settings:
+            self.core.turn(settings)
+
+    def _settings(self, knobs: StreamKnobs) -> JoinSettings:
+        found = JoinSettings(
+            join_order=cast(JoinOrder, knobs.join_order),
+            caching=cast(Caching, knobs.caching),
+            pool_bytes=knobs.pool_bytes,
+            interval_tuples=knobs.interval_tuples,
+            window_observations=knobs.window_observations,
+            candidates=knobs.candidates,
+            profile_prob=knobs.join_profile_prob,
+            cost_by=cast(CostsBy, knobs.join_costs),
+            knob_version=knobs.version,
+        )
+        return replace(
+            found,
+            pinned=self._named(knobs.pinned_caches),
+            forbidden=self._named(knobs.forbidden_caches),
+        )
+
+    def _named(self, names: str) -> frozenset[str]:
+        """Ids of the candidates that a knob names; other names wait for theirs."""
+        wanted = named_caches(names)
+        return frozenset(one.id for one in self.candidates if self.cache_name(one) in wanted)
+
+    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> JoinNews:
+        """A batch is over."""
+        counts = report.operators.get(self.id)
+        if counts is None or counts.join is None:
+            return JoinNews()
+        told = self.core.observe(batch_id, n_tuples, counts.join)
+        orders_before = self.core.tuning
+        self._set(self._settings(self._knobs))  # names may mean others under other orders
+        found = tuple(self._named_after(one) for one in told.decisions)
+        is_new = told.tuning is not None or self.core.tuning != orders_before
+        return JoinNews((*told.outcomes, *found), is_new)
+
+    def _named_after(self, decision: Decision) -> Decision:
+        detail = {**decision.detail, "join": self.name}
+        if not self.is_one_of_many:
+            return replace(decision, detail=detail)
+        explanation = f"{self.name}: {decision.explanation}"
+        return replace(decision, detail=detail, explanation=explanation)
+
+
+class TunedJoins(Mapping[str, WatchedJoin]):
+    """All tuned joins of a network, by operator."""
+
+    def __init__(self, evaluations: Evaluations) -> None:
+        self._evaluations = evaluations
+        self._by_id: dict[str, WatchedJoin] = {}
+
+    def __getitem__(self, id: str) -> WatchedJoin:
+        return self._by_id[id]
+
+    def __iter__(self) -> Any:
+        return iter(self._by_id)
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def lay_out(self, plan: NetworkPlan, names: Mapping[str, str], knobs: StreamKnobs) -> None:
+        """Another plan: joins that are in it still go on as they are. names: of operators."""
+        before, self._by_id = self._by_id, {}
+        ids = [
+            one.id
+            for one in plan.operators
+            if isinstance(one.work, JoinOp) and len(one.inputs) >= LEAST_INPUTS
+        ]
+        for id in ids:
+            join, work = before.get(id), join_in(plan, id)
+            if join is None or join.work != work:
+                join = WatchedJoin(plan, id, names[id], knobs, self._evaluations, len(ids) > 1)
+            join.name, join.is_one_of_many = names[id], len(ids) > 1
+            self._by_id[id] = join
+        self.turn(knobs)
+
+    def turn(self, knobs: StreamKnobs) -> None:
+        """Other values of the knobs."""
+        for one in self._by_id.values():
+            one.turn(knobs)
+
+    @property
+    def tunings(self) -> dict[str, JoinTuning]:
+        """How each is to be executed."""
+        return {id: one.core.tuning for id, one in self._by_id.items()}
+
+    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> JoinNews:
+        """A batch is over."""
+        news = [one.observe(batch_id, n_tuples, report) for one in self._by_id.values()]
+        found = tuple(record for one in news for record in one.found)
+        return JoinNews(found, any(one.is_new for one in news))
+
+    def state(self) -> dict[str, Any]:
+        """What a run that goes on needs, as JSON-typed data."""
+        return {id: one.core.state() for id, one in self._by_id.items()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on as ``state`` was taken, joins that are there still."""
+        for id, told in state.items():
+            if id in self._by_id:
+                self._by_id[id].core.restore(told)
+
+
+def named_caches(names: str) -> frozenset[str]:
+    """The names in the value of a knob, parted by semicolons."""
+    return frozenset(name.strip() for name in names.split(";") if name.strip())
+
+
+def join_in(plan: NetworkPlan, id: str) -> JoinOp:
+    """The work of a join. Raises ValueError: the operator is none."""
+    work = plan.operator(id).work
+    if not isinstance(work, JoinOp):
+        raise ValueError(f"{id} is no join")
+    return work
+
+
+def attribute_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
+    """Of each equality class the names of its attributes, those of one name once."""
+    columns = [[f.name for f in plan.operator(input).fields] for input in plan.operator(id).inputs]
+    return tuple(
+        " = ".join(dict.fromkeys(columns[input][place] for input, place in one))
+        for one in join_in(plan, id).equal
+    )
+
+
+def input_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
+    """What people call the inputs of a join: the streams or relations they come from; those that
+    come from several, or from the same one, are numbered."""
+    by_id = {one.id: one for one in plan.operators}
+
+    def read(id: str) -> list[str]:
+        one = by_id[id]
+        if isinstance(one.work, StreamInput):
+            return [one.work.stream]
+        if isinstance(one.work, RelationInput):
+            return [one.work.relation]
+        return list(dict.fromkeys(name for input in one.inputs for name in read(input)))
+
+    told = ["+".join(read(input)) for input in by_id[id].inputs]
+    return tuple(
+        name if told.count(name) == 1 else f"{name} {told[: place + 1].count(name)}"
+        for place, name in enumerate(told)
+    )

@@ -1,0 +1,108 @@
+"""What all parts of a run take of memory, against their limits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import THIN, show
+from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.states import empty
+from dashboard.components.static import static
+from dashboard.context import Context
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.views.book import Book
+from dashboard.views.takes import TakenLine, TakesView, build_takes
+from storage.reader import Reader
+
+NOTE: Final = "synopses, stores, caches, bitmaps, profile windows and queues as of this batch"
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> TakesView:
+    """Of all units, as of the moment."""
+    run, at = context.run_id, context.batch
+    book = Book(reader.entities(run, at))
+    return build_takes(book, reader.values(run, at), reader.knobs(run, at))
+
+
+def draw(view: TakesView, sheet: Sheet) -> Drawing:
+    """Bars against limits; without a limit against the largest of their unit."""
+    if not view.kinds:
+        return Drawing(empty("Nothing that is measured takes memory yet", _LATER), note=NOTE)
+    body: list[Component] = [_bars(view.kinds, "By kind", sheet.context)]
+    if view.holders:
+        body += [html.H3("Largest by themselves"), _bars(view.holders, "Largest", sheet.context)]
+    return Drawing(static(html.Div(body)), table=_table(view, sheet.context), note=NOTE)
+
+
+_LATER: Final = "Numbers come with the first batch."
+
+
+def _bars(rows: tuple[TakenLine, ...], label: str, context: Context) -> Component:
+    most: dict[str, float] = {}
+    for one in rows:
+        most[one.unit] = max(most.get(one.unit, 0.0), one.value)
+    parts: list[Component] = []
+    for one in rows:
+        whole = one.limit or most[one.unit] or 1.0
+        width = f"{min(100.0, 100 * one.value / whole):.1f}%"
+        bar = html.Div(html.I(style={"width": width}), className="pw-takes-bar")
+        name = jump(context, one.name, "/plan", node=one.entity) if one.entity else one.name
+        parts += [
+            html.Dt([name, html.Span(f" {one.note}", className="pw-dim")]),
+            html.Dd(bar, **attrs(aria_hidden=True)),
+            html.Dd(_size(one)),
+        ]
+    return html.Dl(parts, className="pw-takes", **attrs(aria_label=label))
+
+
+def _size(one: TakenLine) -> str:
+    taken = quantity(one.value, one.unit)
+    if one.limit is None:
+        return taken
+    share = f" ({show(one.value / one.limit, 'pct')})" if one.limit else ""
+    return f"{taken} of {quantity(one.limit, one.unit)}{share}"
+
+
+def quantity(value: float, unit: str) -> str:
+    """Bytes in B, KB, MB or GB of 1024; others with their unit."""
+    if unit != "bytes":
+        return f"{show(value, 'int')} {unit}"
+    for size, word in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")):
+        if value >= size:
+            return f"{value / size:.3g}{THIN}{word}"
+    return f"{value:.0f}{THIN}B"
+
+
+_COLUMNS: Final = (
+    TableColumn("Part"),
+    TableColumn("What"),
+    TableColumn("Takes", "int"),
+    TableColumn("Limit", "int"),
+    TableColumn("Unit"),
+    TableColumn("Knob"),
+)
+
+
+def _table(view: TakesView, context: Context) -> Component:
+    rows: list[list[CellData]] = []
+    for one in (*view.kinds, *view.holders):
+        jump_there = jump_to(context, "/plan", node=one.entity) if one.entity else None
+        name: CellData = {"text": one.name, "jump": jump_there} if jump_there else one.name
+        rows.append([name, one.note, one.value, one.limit, one.unit, one.knob])
+    return RowTable("Memory by part", _COLUMNS, rows)
+
+
+PANEL: Final = Panel(
+    name="takes",
+    page="/memory",
+    title="What takes memory",
+    build=build,
+    draw=draw,
+    news=("run", "plans"),
+    beats=True,
+)

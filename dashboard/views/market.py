@@ -1,0 +1,208 @@
+"""The market of a pool of memory: caches that bid for it, what each has, what a turn brought.
+
+Caches are served in descending order of bids, benefit less upkeep for each KB (card 10.5); the
+lowest bid served is the price of the last KB. What a turn of the pool would do follows from the
+same numbers (assets/modules/market_rule.js).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from dashboard.views.book import Book
+from storage.rows import SeriesData
+from storage.vocabulary.joins import CACHE_STATES
+from storage.vocabulary.records import Entity, Knob
+
+POOL: Final = "pool"
+CACHE: Final = "cache"
+#: The knobs that are turned on the market: bytes of a pool, caches that stay, that may not be.
+POOL_KNOB: Final = "pool_bytes"
+PIN_KNOB: Final = "pinned_caches"
+FORBID_KNOB: Final = "forbidden_caches"
+#: The knob that says what costs are.
+COST_KNOB: Final = "join_costs"
+#: Between the names of caches in the values of the last two.
+SEPARATOR: Final = "; "
+#: Batches before a turn of the pool and after it that its effect is measured on.
+EFFECT_BATCHES: Final = 10
+#: What is measured of a join to tell what a turn brought.
+MEASURED: Final = "processing_us"
+
+Values = Mapping[str, Mapping[str, float | None]]
+
+
+class CacheBid(NamedTuple):
+    """A cache or a candidate for one. places: where it is looked up, 'before R in T'. state: of
+    CACHE_STATES, else empty. choice: pinned, forbidden or empty. bid: cost a tuple and
+    KB; benefit, upkeep: cost a tuple; used, granted, wanted: bytes."""
+
+    id: str
+    name: str
+    key: str
+    places: tuple[str, ...]
+    state: str
+    choice: str
+    bid: float | None
+    benefit: float | None
+    upkeep: float | None
+    hit: float | None
+    miss: float | None
+    probes: float | None
+    entries: float | None
+    used: float | None
+    granted: float | None
+    wanted: float | None
+
+
+class TurnEffect(NamedTuple):
+    """What the last turn of the pool brought. before, after: us of the join for each element it
+    took, means over n_before and n_after batches; None = no batch was measured."""
+
+    batch: int
+    old: float
+    new: float
+    before: float | None
+    after: float | None
+    n_before: int
+    n_after: int
+
+
+class MarketView(NamedTuple):
+    """The market of one join. bytes: of the pool; price: cost a tuple and KB, None while memory
+    is left; plain, cached: cost a tuple without caches and with them, in ``cost``. bids: the
+    highest first; knobs: by name."""
+
+    pool: str
+    join: str
+    unit: str
+    name: str
+    bytes: float | None
+    granted: float | None
+    used: float | None
+    price: float | None
+    plain: float | None
+    cached: float | None
+    cost: str
+    bids: tuple[CacheBid, ...]
+    effect: TurnEffect | None
+    knobs: Mapping[str, Knob]
+
+
+def build_markets(
+    book: Book,
+    values: Values,
+    knobs: Sequence[Knob],
+    turns: Mapping[str, Sequence[Knob]],
+    measured: Mapping[str, SeriesData],
+) -> list[MarketView]:
+    """One for each pool, by name. turns: unit -> the course of POOL_KNOB; measured: join -> its
+    MEASURED."""
+    found = []
+    for pool in book.of(POOL):
+        own = values.get(pool.id, {})
+        join = str(pool.properties["join"])
+        in_unit = {knob.name: knob for knob in knobs if knob.scope == pool.unit_id}
+        found.append(
+            MarketView(
+                pool.id,
+                join,
+                pool.unit_id,
+                book.name(join),
+                own.get("pool_bytes"),
+                own.get("granted_bytes"),
+                own.get("used_bytes"),
+                own.get("pool_price"),
+                own.get("plain_cost"),
+                own.get("cached_cost"),
+                cost_unit(in_unit),
+                _bids(book, values, pool.id, in_unit),
+                _effect(turns.get(pool.unit_id, ()), measured.get(join)),
+                {n: in_unit[n] for n in (POOL_KNOB, PIN_KNOB, FORBID_KNOB) if n in in_unit},
+            )
+        )
+    return sorted(found, key=lambda one: (-len(one.bids), one.name))
+
+
+def named_caches(knob: Knob | None) -> tuple[str, ...]:
+    """The caches that a knob names."""
+    told = "" if knob is None else str(knob.value)
+    return tuple(name.strip() for name in told.split(SEPARATOR.strip()) if name.strip())
+
+
+def cost_unit(knobs: Mapping[str, Knob]) -> str:
+    """What costs of joins are, by the knobs of their unit."""
+    told = knobs.get(COST_KNOB)
+    return "probes" if told is not None and told.value == "counted" else "µs"
+
+
+def state_of(value: float | None) -> str:
+    """The word of a ``cache_state``; '' for what is none."""
+    place = -1 if value is None else round(value)
+    return CACHE_STATES[place] if 0 <= place < len(CACHE_STATES) else ""
+
+
+def _bids(book: Book, values: Values, pool: str, knobs: Mapping[str, Knob]) -> tuple[CacheBid, ...]:
+    pinned, forbidden = (named_caches(knobs.get(name)) for name in (PIN_KNOB, FORBID_KNOB))
+    found = []
+    for cache in book.of(CACHE):
+        if cache.properties["pool"] != pool:
+            continue
+        choice = "pinned" if cache.name in pinned else ""
+        choice = "forbidden" if cache.name in forbidden else choice
+        found.append(_bid(cache, values.get(cache.id, {}), choice))
+    return tuple(sorted(found, key=_rank))
+
+
+def _rank(one: CacheBid) -> tuple[bool, float, str]:
+    """Used caches first, as they are served; then the others, as they bid."""
+    return one.state != "used", -(one.bid or 0.0), one.name
+
+
+def _bid(cache: Entity, own: Mapping[str, float | None], choice: str) -> CacheBid:
+    facts = cache.properties
+    return CacheBid(
+        cache.id,
+        cache.name,
+        ", ".join(facts["key"]),
+        tuple(_place(reader) for reader in facts["readers"]),
+        state_of(own.get("cache_state")),
+        choice,
+        own.get("cache_bid"),
+        own.get("cache_benefit"),
+        own.get("cache_upkeep"),
+        own.get("hit_prob"),
+        own.get("miss_prob"),
+        own.get("cache_probes"),
+        own.get("cache_entries"),
+        own.get("used_bytes"),
+        own.get("granted_bytes"),
+        own.get("wanted_bytes"),
+    )
+
+
+def _place(reader: Mapping[str, Any]) -> str:
+    behind = f", step {reader['first'] + 1}" if reader["first"] else ""
+    return f"in {reader['name']}{behind}"
+
+
+def _effect(turns: Sequence[Knob], measured: SeriesData | None) -> TurnEffect | None:
+    """What came before the last turn and after it, the batch it applied from included."""
+    if len(turns) < 2 or measured is None:
+        return None
+    last, old = turns[-1], turns[-2]
+    batches, known = measured.batch, ~np.isnan(measured.value)
+    before = measured.value[known & (batches < last.batch)][-EFFECT_BATCHES:]
+    after = measured.value[known & (batches >= last.batch)][:EFFECT_BATCHES]
+    return TurnEffect(
+        last.batch,
+        float(old.value),
+        float(last.value),
+        float(before.mean()) if len(before) else None,
+        float(after.mean()) if len(after) else None,
+        len(before),
+        len(after),
+    )

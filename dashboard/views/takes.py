@@ -1,0 +1,151 @@
+"""What the parts of a run take of memory, each against its limit where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from dashboard.views.book import Book
+from storage.vocabulary.records import Entity, Knob
+
+Values = Mapping[str, Mapping[str, float | None]]
+MIB: Final = 1 << 20
+#: Single synopses, stores and caches that are listed: the largest.
+MOST_HOLDERS: Final = 12
+
+
+class TakenLine(NamedTuple):
+    """A part. entity: whose it is, '' = of several. limit: None = none; unit: 'bytes' or 'tuples';
+    knob: that sets the limit, ''."""
+
+    entity: str
+    name: str
+    note: str
+    value: float
+    limit: float | None
+    unit: str
+    knob: str
+
+
+class TakesView(NamedTuple):
+    """Kinds of memory, then the largest single holders of bytes."""
+
+    kinds: tuple[TakenLine, ...]
+    holders: tuple[TakenLine, ...]
+
+
+#: Role -> what all of them hold together is called; bytes are their STATE or USED.
+_HELD: Final[Mapping[str, str]] = {
+    "synopsis": "Synopses of single operators",
+    "store": "Stores that synopses share",
+    "cache": "Caches of joins",
+}
+_BYTES: Final = ("state_bytes", "used_bytes")
+
+
+def build_takes(book: Book, values: Values, knobs: Sequence[Knob]) -> TakesView:
+    """As of the batch of ``values``."""
+    kinds = [
+        *_states(book, values),
+        *_held_together(book, values),
+        *_pools(book, values),
+        *_bitmaps(book, knobs),
+        *_windows(book, values, knobs),
+        *_queues(book, values),
+    ]
+    return TakesView(tuple(kinds), tuple(_holders(book, values)))
+
+
+def _states(book: Book, values: Values) -> list[TakenLine]:
+    """All arrays of a unit with state, and what its log of tuples took for the batch."""
+    found = []
+    for unit in book.of("system"):
+        own = values.get(unit.id, {})
+        for name, words, note in (
+            ("state_bytes", "State", "all arrays of its operators, mapped into memory"),
+            ("log_bytes", "Log of tuples", "written for this batch, to recover from"),
+        ):
+            size = own.get(name)
+            if size is not None:
+                title = f"{words} · {unit.name}"
+                found.append(TakenLine(unit.id, title, note, size, None, "bytes", ""))
+    return found
+
+
+def _held_together(book: Book, values: Values) -> list[TakenLine]:
+    found = []
+    for role, words in _HELD.items():
+        sizes = [size for one in book.of(role) if (size := _bytes(one, values)) is not None]
+        if sizes:
+            found.append(
+                TakenLine("", words, f"{len(sizes)} of them", sum(sizes), None, "bytes", "")
+            )
+    return found
+
+
+def _pools(book: Book, values: Values) -> list[TakenLine]:
+    found = []
+    for pool in book.of("pool"):
+        own = values.get(pool.id, {})
+        limit, used = own.get("pool_bytes"), own.get("used_bytes")
+        if used is not None:
+            name = f"Pool of caches · {book.name(str(pool.properties['join']))}"
+            found.append(TakenLine(pool.id, name, "", used, limit, "bytes", "pool_bytes"))
+    return found
+
+
+def _bitmaps(book: Book, knobs: Sequence[Knob]) -> list[TakenLine]:
+    """Bitmaps of the constructs of a unit, against the knob that bounds them."""
+    taken: dict[str, float] = {}
+    for one in book.values():
+        size = one.properties.get("bitmap_bytes")
+        if size is not None:
+            taken[one.unit_id] = taken.get(one.unit_id, 0) + float(size)
+    limits = {k.scope: MIB * float(k.value) for k in knobs if k.name == "bitmap_memory"}
+    return [
+        TakenLine(
+            "", "Bitmaps of constructs", "", size, _of(limits, unit), "bytes", "bitmap_memory"
+        )
+        for unit, size in taken.items()
+    ]
+
+
+def _windows(book: Book, values: Values, knobs: Sequence[Knob]) -> list[TakenLine]:
+    limits = {k.scope: float(k.value) for k in knobs if k.name == "window_tuples"}
+    found = []
+    for one in book.of("profile"):
+        size = values.get(one.id, {}).get("window_tuples")
+        if size is not None:
+            limit = _of(limits, one.unit_id)
+            found.append(TakenLine(one.id, one.name, "", size, limit, "tuples", "window_tuples"))
+    return found
+
+
+def _queues(book: Book, values: Values) -> list[TakenLine]:
+    sizes = [values.get(one.id, {}).get("queue_bytes") for one in book.of("queue")]
+    known = [size for size in sizes if size is not None]
+    if not known:
+        return []
+    note = "the most that waited in each in this batch"
+    return [TakenLine("", "Queues between operators", note, sum(known), None, "bytes", "")]
+
+
+def _holders(book: Book, values: Values) -> list[TakenLine]:
+    """Synopses, stores and caches by themselves, the largest first."""
+    found = []
+    for one in book.of(*_HELD):
+        size = _bytes(one, values)
+        if size:
+            limit = values.get(one.id, {}).get("granted_bytes")
+            found.append(TakenLine(one.id, one.name, one.role, size, limit, "bytes", ""))
+    return sorted(found, key=lambda one: (-one.value, one.name))[:MOST_HOLDERS]
+
+
+def _bytes(one: Entity, values: Values) -> float | None:
+    own = values.get(one.id, {})
+    return next((size for name in _BYTES if (size := own.get(name)) is not None), None)
+
+
+def _of(limits: Mapping[str, float], unit: str) -> float | None:
+    """The limit of a unit; in a run of one unit knobs may have no scope."""
+    return limits.get(unit, limits.get(""))
