@@ -19,7 +19,11 @@ export function pointsOf(delta) {
 }
 
 /* What is told of an entity with several sizes, by how many there are; as in dashboard/views/plan.py. */
-const SHAPES = { 2: ["size_tuples", "saved_bytes"], 3: ["flow_tuples", "queue_peak_tuples", "size_tuples"] };
+const SHAPES = {
+  2: ["size_tuples", "state_bytes"],
+  3: ["flow_tuples", "queue_peak_tuples", "size_tuples"],
+  4: ["size_tuples", "state_bytes", "saved_bytes", ""],
+};
 
 /** The size of a queue, synopsis or store, and by name what more is told of it.
     @param {any} own

@@ -163,11 +163,11 @@ class Networks:
             by_unit.setdefault(one.unit, []).append(one)
         return {unit: merged_shards(reports) for unit, reports in by_unit.items()}
 
-    def publish(self, job: HostJob, found: Mapping[str, MergedShards]) -> None:
+    def publish(self, tasks: Sequence[NetworkTask], found: Mapping[str, MergedShards]) -> None:
         """Put the files of answers into place, once and for all."""
         if not self._sink.path:
             return
-        for task in job.networks:
+        for task in tasks:
             for query in task.job.plan.answers:
                 sink = self._sink_of(task, query)
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))

@@ -125,7 +125,9 @@ def test_a_part_of_a_plan_is_what_leads_to_an_output() -> None:
 def test_several_sizes_are_told_in_one_order() -> None:
     queue = {"flow_tuples": 9.0, "size_tuples": 1.0, "queue_peak_tuples": 4.0, "in_per_s": 3.0}
     assert sizes_of(queue) == [9.0, 4.0, 1.0]
-    assert sizes_of({"size_tuples": 5.0, "saved_bytes": 80.0, "state_bytes": 9.0}) == [5.0, 80.0]
+    store = {"size_tuples": 5.0, "saved_bytes": 80.0, "state_bytes": 9.0}
+    assert sizes_of(store) == [5.0, 9.0, 80.0, None]
+    assert sizes_of({"size_tuples": 5.0, "state_bytes": 9.0}) == [5.0, 9.0]
     assert sizes_of({"flow_tuples": 9.0, "size_tuples": 1.0}) == 9.0
     assert graph_values({"q": queue}, {"q": Entity("q", "queue", "Q")}) == {"q": [9.0, 4.0, 1.0]}
 
