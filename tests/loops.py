@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from backend.engine.listening import RunsListening
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.job import NetworkJob
@@ -37,6 +38,9 @@ class FixedLoop:
     @property
     def in_batch(self) -> bool:
         return self._in_batch
+
+    def listens(self, listener: RunsListening) -> None:
+        self.listener = listener
 
     def may_begin(self) -> bool:
         return True

@@ -155,14 +155,16 @@ function bidList(market, pool, run, disabled) {
 function Bid({ one, market, most, last, run, disabled }) {
   const { name, key, places, state, choice, bid, hit, miss, entries, used, granted, wanted, benefit, upkeep } = one;
   const rate = hit === null ? (miss === null ? "" : `misses ${show(miss, "pct")} · `) : `hits ${show(hit, "pct")} · `;
-  const held = entries === null ? "" : `${show(entries, "int")} entries · `;
-  const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(granted)}` : `wants ${bytesText(wanted)}`;
+  const held = state !== "used" || entries === null ? "" : `${show(entries, "int")} entries · `;
+  const by = key && !name.endsWith(` by ${key}`) ? `by ${key} · ` : "";
+  const wish = wanted === null ? "not looked up yet" : `wants ${bytesText(wanted)}`;
+  const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(granted)}` : wish;
   return h(
     "li",
     { className: `pw-bid pw-bid-${state || "unknown"}`, "data-cache": one.id, "data-state": state, "data-granted": granted },
     h("span", { className: "pw-bid-sign", "aria-hidden": true }, SIGNS[state] || "·"),
-    h("span", { className: "pw-bid-name" }, h("b", null, name), h("span", null, `${key ? `by ${key} · ` : ""}${places.join(", ")}`)),
-    h("span", { className: "pw-bid-bar" }, h("i", { style: { width: `${(100 * Math.max(0, bid || 0)) / most}%` } }), last !== null && h("b", { className: "pw-bid-line", style: { left: `${(100 * last) / most}%` }, "aria-hidden": true })),
+    h("span", { className: "pw-bid-name" }, h("b", null, name), h("span", null, by + places.join(", "))),
+    h("span", { className: "pw-bid-bar" }, bid > 0 && h("i", { style: { width: `${(100 * bid) / most}%` } }), last !== null && h("b", { className: "pw-bid-line", style: { left: `${(100 * last) / most}%` }, "aria-hidden": true })),
     h("span", { className: "pw-bid-price", title: `benefit ${costs(benefit, market.cost)}, upkeep ${costs(upkeep, market.cost)} for each element` }, bid === null ? "—" : `${bid < 0 ? "−" : "+"}${costs(Math.abs(bid), market.cost)} per KB`),
     h("span", { className: "pw-bid-facts" }, rate + held + sizes),
     h("span", { className: "pw-bid-state" }, choice || state || "unknown"),

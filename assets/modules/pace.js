@@ -54,7 +54,7 @@ export function changeSpeed(factor) {
 function drawSpeed(speed) {
   const slot = byId("pw-speed-slot");
   if (!slot.firstChild) {
-    const choice = el("select", { id: "pw-speed", class: "pw-input", "aria-label": "Speed of replayed streams", title: "Speed of replayed streams (< >)" });
+    const choice = el("select", { id: "pw-pace-speed", class: "pw-input", "aria-label": "Speed of replayed streams", title: "Speed of replayed streams (< >)" });
     choice.addEventListener("change", () => setSpeed(Number(choice.value)));
     slot.append(choice);
   }

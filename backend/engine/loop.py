@@ -23,7 +23,7 @@ from backend.engine.entity_ledger import EntityLedger
 from backend.engine.input_news import InputNews
 from backend.engine.job import RunJob
 from backend.engine.knobs import RATE, SPEED
-from backend.engine.listening import Listening
+from backend.engine.listening import Listening, RunsListening
 from backend.engine.misfits import Aside, MisfitNews
 from backend.engine.pace import PACING
 from backend.engine.provisional import ProvisionalTurns
@@ -146,6 +146,10 @@ class Loop:
             own = scopes[source_id(input)].number(name)
             return own * scopes[ENGINE].number(SPEED.name)
         return scopes[source_id(input)].values[name]
+
+    def listens(self, listener: RunsListening) -> None:
+        """Networks over SysStream run there."""
+        self._listening.listener = listener
 
     def may_begin(self) -> bool:
         """A batch may begin: the run is not held, or this is a step."""

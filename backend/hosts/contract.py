@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from backend.engine.listening import RunsListening
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult
 from backend.workloads.sources import ReplaySource
@@ -41,6 +42,9 @@ class BatchLoop(Protocol):
     @property
     def in_batch(self) -> bool:
         """A batch is between its begin and its end."""
+
+    def listens(self, listener: RunsListening) -> None:
+        """Networks over SysStream run there."""
 
     def may_begin(self) -> bool:
         """A batch may begin; while the run is held none may, and the host asks again."""

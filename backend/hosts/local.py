@@ -52,6 +52,7 @@ class LocalHost:
             shutil.rmtree(folder / "arenas", ignore_errors=True)  # of a process that was killed
             places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
         self._loop, self._batches = loop, Batches(inputs, sink, places)
+        loop.listens(self._batches.listener)
         self._cursors = {one.name: _Cursor(one, loop, once) for one in inputs}
         self._batch_tuples, self._next = batch_tuples, first_batch
         self._shards: dict[tuple[str, int], MemoryShard] = {}

@@ -147,10 +147,10 @@ def figure_21(sizes: JoinSizes) -> FigureResult:
         )
         for label, all_of in ((f"{w:.2f}, measured", found), (f"{small:g}", at_small))
     )
-    notes = tuple(
-        f"{name}: P uses {', '.join(one.used['P']) or 'none'}; G {', '.join(one.used['G']) or 'none'}"
-        for name, one in at_small.items()
+    said = (
+        {plan: ", ".join(ids) or "none" for plan, ids in at_small[n].used.items()} for n in points
     )
+    notes = tuple(f"{n}: P uses {s['P']}; G {s['G']}" for n, s in zip(points, said, strict=True))
     return FigureResult(
         "5.21", "5.21: plans at the points of Table 5.2", _setup(sizes, w), plots, claims, notes
     )
@@ -294,7 +294,10 @@ def figure_23(sizes: JoinSizes) -> FigureResult:
     )
     xs = tuple(float(size) for size in kilobytes)
     trees_at = [
-        [base / one.operations.cost(w) for one in all_trees if one.n_bytes <= 1024 * size]
+        max(
+            [base / one.operations.cost(w) for one in all_trees if one.n_bytes <= 1024 * size],
+            default=0.0,
+        )
         for size in kilobytes
     ]
     plot = Plot(
@@ -305,9 +308,7 @@ def figure_23(sizes: JoinSizes) -> FigureResult:
         (
             Series("caches", xs, tuple(gains)),
             Series("MJoin", xs, (1.0,) * len(xs)),
-            Series(
-                "best XJoin (0: none fits)", xs, tuple(max(some, default=0) for some in trees_at)
-            ),
+            Series("best XJoin (0: none fits)", xs, tuple(trees_at)),
         ),
     )
     notes = ("Memory of an XJoin: 8 bytes for each reference to a tuple that it keeps.",)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from storage.vocabulary.properties import Property, Vocabulary
+from storage.vocabulary.joins import JOINS
+from storage.vocabulary.properties import Property, Vocabulary, joined
 
-STREAM: Final = Vocabulary(
+_NETWORK: Final = Vocabulary(
     roles=("input", "select", "antijoin", "stub"),
     matrices=("queue curve", "progress chart"),
     properties={
@@ -92,3 +93,6 @@ STREAM: Final = Vocabulary(
         ),
     },
 )
+
+#: With that of the joins it tunes.
+STREAM: Final = joined((_NETWORK, JOINS))

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from backend.hosts.batches import Batches, BatchFound, Timings
 from backend.hosts.contract import InputSource
+from backend.hosts.listening import Listener
 from backend.hosts.networks import HostJob, Networks
 from backend.hosts.spark.parcel import Shipping, packed
 from backend.hosts.spark.shipping import ship_code
@@ -45,6 +46,11 @@ class BatchJobs:
     def networks(self) -> Networks:
         """Of the run."""
         return self._batches.networks
+
+    @property
+    def listener(self) -> Listener:
+        """Runs the networks that read SysStream."""
+        return self._batches.listener
 
     def run(
         self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings

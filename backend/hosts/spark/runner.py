@@ -80,6 +80,7 @@ class RunHost:
         self._arenas = _arenas(session, folder.name)
         places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex))
         self._jobs = BatchJobs(session, inputs, sink, places)
+        loop.listens(self._jobs.listener)
         self._taken = _Taken(self._spool / "_taken.json")
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}

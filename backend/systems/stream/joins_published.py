@@ -203,7 +203,7 @@ class PublishedJoin:
             "hit_prob": (own.hits / own.probes if own.probes else None, "prob"),
             "cache_probes": (own.probes, "probes"),
             "cache_entries": (own.n_entries, "entries"),
-            "cache_refs": (own.n_refs, "tuples"),
+            "size_tuples": (own.n_refs, "tuples"),
             "cache_evictions": (own.evictions, "entries"),
             "used_bytes": (own.n_bytes, "bytes"),
         }

@@ -101,8 +101,10 @@ def _special(layout: NetworkLayout, id: str, counts: OperatorCounts, chaining: C
         slope, number = chaining.slopes[id]
         found |= {"chain_number": (number, ""), "chain_slope": (slope, "tuples/us")}
     if isinstance(work, JoinOp):
-        found["probes"] = (counts.counters.get("probes"), "probes")
-        found["join_selectivity"] = (counts.counters.get("join_selectivity"), "")
+        counted = counts.counters
+        pairs = counted.get("pairs")
+        found["probes"] = (counted.get("probes"), "probes")
+        found["join_selectivity"] = (counted["matches"] / pairs if pairs else None, "")
     return found
 
 
