@@ -117,7 +117,7 @@ class Loop:
 
     @property
     def in_batch(self) -> bool:
-        """A batch is between its begin and its end."""
+        """Between the begin and the end of a batch."""
         return self._in_batch
 
     @property
@@ -314,12 +314,11 @@ class Loop:
     def _await(self, why: str) -> None:
         """Hold the run for what a unit waits for (why), or no more ('')."""
         before, self._now = self._now.pace, replace(self._now, pace=self._now.pace.awaiting(why))
-        if self._now.pace == before:
-            return
-        self._frame = self._framed()
-        title = "the run is held" if why else "the run goes on"
-        self._boundary.events.append(Event("run", title, why, "warning" if why else "info"))
-        log.warning("%s%s", title, f" {why}" if why else "")
+        if self._now.pace != before:
+            self._frame = self._framed()
+            title = "the run is held" if why else "the run goes on"
+            self._boundary.events.append(Event("run", title, why, "warning" if why else "info"))
+            log.warning("%s%s", title, f" {why}" if why else "")
 
     def _batch_record(self, result: BatchResult) -> BatchRecord:
         result, ran = self._listening.joined(result), self._units.ran
@@ -397,6 +396,5 @@ class Loop:
         return {**self._ledger.known, **self._units.known_entities()}
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
-        paused = self._now.registry.paused
-        frame = self._ledger.changes(self._frame, batch)
-        return (*frame, *self._units.entity_changes(paused, batch))
+        of_units = self._units.entity_changes(self._now.registry.paused, batch)
+        return (*self._ledger.changes(self._frame, batch), *of_units)
