@@ -11,6 +11,7 @@ from dashboard.panels.common import (
     knobs,
     loops,
     monitor,
+    postmortem,
     presets,
     results,
     runs,
@@ -31,6 +32,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     presets.PANEL,
     *results.PANELS,
     compare.PANEL,
+    postmortem.PANEL,
     sql.PANEL,
 )
 #: Below what systems show.
