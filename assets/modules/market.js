@@ -10,7 +10,7 @@ import { bytesText, chosen, keyed, moved, poolAt, price, served, inLine, widest,
 import { h, useRef, useState } from "./react.js";
 
 const SIGNS = { used: "◆", profiled: "◇", unused: "◌" };
-const us = (value) => `${show(value, "f3")}\u2009µs`;
+const costs = (value, unit) => `${show(value, "f3")}\u2009${unit}`;
 
 /** A market with its turns: the knob as last made, the draft, and what both come to. */
 function useMarket(market, run) {
@@ -40,12 +40,12 @@ function Market({ market, run, disabled }) {
   );
 }
 
-function headline({ plain, cached, granted, name }, now) {
+function headline({ plain, cached, cost, granted, name }, now) {
   const times = plain && cached ? plain / cached : null;
   const lead = times === null ? "Not measured yet" : times > 1.005 ? `Caches save ${show(times, "f2")}\u2009×` : "No cache pays here now";
   const words = `${bytesText(granted)} of ${bytesText(now)} given · join ${name}`;
-  const times_us = plain ? ` · ${us(cached)} for each element, ${us(plain)} without caches` : "";
-  return h("header", { className: "pw-market-head" }, h("h3", null, lead), h("p", null, words + times_us));
+  const each = plain ? ` · ${costs(cached, cost)} for each element, ${costs(plain, cost)} without caches` : "";
+  return h("header", { className: "pw-market-head" }, h("h3", null, lead), h("p", null, words + each));
 }
 
 /* The bar: what each cache has, in the order they are served, and the edge. */
@@ -134,7 +134,7 @@ const signed = (share) => `${share < 0 ? "−" : "+"}${show(Math.abs(share), "pc
 
 function effect({ batch, old, new: turned, before, after, n_before, n_after }) {
   const turn = `The turn at batch ${batch}, ${bytesText(old)} → ${bytesText(turned)}`;
-  const seen = before && after ? `${us(before)} → ${us(after)} for each element of the join, ${signed(after / before - 1)}` : "not measured yet";
+  const seen = before && after ? `${costs(before, "µs")} → ${costs(after, "µs")} for each element of the join, ${signed(after / before - 1)}` : "not measured yet";
   const n = before && after ? ` (${n_before} batches before, ${n_after} after)` : "";
   return h("p", { className: "pw-market-effect" }, h("b", null, `${turn}: `), `measured ${seen}${n}`);
 }
@@ -143,7 +143,7 @@ function bidList(market, pool, run, disabled) {
   const last = price(market.bids, pool);
   const most = Math.max(...market.bids.map((one) => Math.abs(one.bid || 0)), last || 0, 1e-12);
   const rows = market.bids.map((one) => h(Bid, { key: one.id, one, market, most, last, run, disabled }));
-  const words = last === null ? "memory is left over: the last KB has no price" : `price of the last KB: ${us(last)}`;
+  const words = last === null ? "memory is left over: the last KB has no price" : `price of the last KB: ${costs(last, market.cost)}`;
   return h(
     "div",
     { className: "pw-bids" },
@@ -155,15 +155,17 @@ function bidList(market, pool, run, disabled) {
 function Bid({ one, market, most, last, run, disabled }) {
   const { name, key, places, state, choice, bid, hit, miss, entries, used, granted, wanted, benefit, upkeep } = one;
   const rate = hit === null ? (miss === null ? "" : `misses ${show(miss, "pct")} · `) : `hits ${show(hit, "pct")} · `;
-  const held = entries === null ? "" : `${show(entries, "int")} entries · `;
-  const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(granted)}` : `wants ${bytesText(wanted)}`;
+  const held = state !== "used" || entries === null ? "" : `${show(entries, "int")} entries · `;
+  const by = key && !name.endsWith(` by ${key}`) ? `by ${key} · ` : "";
+  const wish = wanted === null ? "not looked up yet" : `wants ${bytesText(wanted)}`;
+  const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(granted)}` : wish;
   return h(
     "li",
     { className: `pw-bid pw-bid-${state || "unknown"}`, "data-cache": one.id, "data-state": state, "data-granted": granted },
     h("span", { className: "pw-bid-sign", "aria-hidden": true }, SIGNS[state] || "·"),
-    h("span", { className: "pw-bid-name" }, h("b", null, name), h("span", null, `${key ? `by ${key} · ` : ""}${places.join(", ")}`)),
-    h("span", { className: "pw-bid-bar" }, h("i", { style: { width: `${(100 * Math.max(0, bid || 0)) / most}%` } }), last !== null && h("b", { className: "pw-bid-line", style: { left: `${(100 * last) / most}%` }, "aria-hidden": true })),
-    h("span", { className: "pw-bid-price", title: `benefit ${us(benefit)}, upkeep ${us(upkeep)} for each element` }, bid === null ? "—" : `${bid < 0 ? "−" : "+"}${us(Math.abs(bid))} per KB`),
+    h("span", { className: "pw-bid-name" }, h("b", null, name), h("span", null, by + places.join(", "))),
+    h("span", { className: "pw-bid-bar" }, bid > 0 && h("i", { style: { width: `${(100 * bid) / most}%` } }), last !== null && h("b", { className: "pw-bid-line", style: { left: `${(100 * last) / most}%` }, "aria-hidden": true })),
+    h("span", { className: "pw-bid-price", title: `benefit ${costs(benefit, market.cost)}, upkeep ${costs(upkeep, market.cost)} for each element` }, bid === null ? "—" : `${bid < 0 ? "−" : "+"}${costs(Math.abs(bid), market.cost)} per KB`),
     h("span", { className: "pw-bid-facts" }, rate + held + sizes),
     h("span", { className: "pw-bid-state" }, choice || state || "unknown"),
     market.knobs.pin && h(Choice, { role: "pin", word: "Pin", is: "pinned", one, market, run, disabled }),

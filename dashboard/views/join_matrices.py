@@ -40,7 +40,7 @@ class CandidateLine(NamedTuple):
 
     @property
     def net(self) -> float | None:
-        """Benefit less upkeep, us for each element."""
+        """Benefit less upkeep for each element."""
         if self.benefit is None or self.upkeep is None:
             return None
         return self.benefit - self.upkeep

@@ -23,6 +23,8 @@ CACHE: Final = "cache"
 POOL_KNOB: Final = "pool_bytes"
 PIN_KNOB: Final = "pinned_caches"
 FORBID_KNOB: Final = "forbidden_caches"
+#: The knob that says what costs are.
+COST_KNOB: Final = "join_costs"
 #: Between the names of caches in the values of the last two.
 SEPARATOR: Final = "; "
 #: Batches before a turn of the pool and after it that its effect is measured on.
@@ -35,8 +37,8 @@ Values = Mapping[str, Mapping[str, float | None]]
 
 class CacheBid(NamedTuple):
     """A cache or a candidate for one. places: where it is looked up, 'before R in T'. state: of
-    CACHE_STATES, else empty. choice: pinned, forbidden or empty. bid: us a tuple and KB;
-    benefit, upkeep: us a tuple; used, granted, wanted: bytes."""
+    CACHE_STATES, else empty. choice: pinned, forbidden or empty. bid: cost a tuple and
+    KB; benefit, upkeep: cost a tuple; used, granted, wanted: bytes."""
 
     id: str
     name: str
@@ -70,9 +72,9 @@ class TurnEffect(NamedTuple):
 
 
 class MarketView(NamedTuple):
-    """The market of one join. bytes: of the pool; price: us a tuple and KB, None while memory is
-    left; plain, cached: us a tuple without caches and with them. bids: the highest first; knobs:
-    by name."""
+    """The market of one join. bytes: of the pool; price: cost a tuple and KB, None while memory
+    is left; plain, cached: cost a tuple without caches and with them, in ``cost``. bids: the
+    highest first; knobs: by name."""
 
     pool: str
     join: str
@@ -84,6 +86,7 @@ class MarketView(NamedTuple):
     price: float | None
     plain: float | None
     cached: float | None
+    cost: str
     bids: tuple[CacheBid, ...]
     effect: TurnEffect | None
     knobs: Mapping[str, Knob]
@@ -115,6 +118,7 @@ def build_markets(
                 own.get("pool_price"),
                 own.get("plain_cost"),
                 own.get("cached_cost"),
+                cost_unit(in_unit),
                 _bids(book, values, pool.id, in_unit),
                 _effect(turns.get(pool.unit_id, ()), measured.get(join)),
                 {n: in_unit[n] for n in (POOL_KNOB, PIN_KNOB, FORBID_KNOB) if n in in_unit},
@@ -127,6 +131,12 @@ def named_caches(knob: Knob | None) -> tuple[str, ...]:
     """The caches that a knob names."""
     told = "" if knob is None else str(knob.value)
     return tuple(name.strip() for name in told.split(SEPARATOR.strip()) if name.strip())
+
+
+def cost_unit(knobs: Mapping[str, Knob]) -> str:
+    """What costs of joins are, by the knobs of their unit."""
+    told = knobs.get(COST_KNOB)
+    return "probes" if told is not None and told.value == "counted" else "µs"
 
 
 def state_of(value: float | None) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.views.book import Book
-from dashboard.views.market import CACHE, Values, state_of
+from dashboard.views.market import CACHE, Values, cost_unit, state_of
+from storage.vocabulary.records import Knob
 
 PIPELINE: Final = "pipeline"
 #: Spans are drawn in this order below the steps.
@@ -32,7 +33,7 @@ class CacheSpan(NamedTuple):
 
 class PipelineRow(NamedTuple):
     """A pipeline. order: names of the inputs it is joined with. arrival: share of the join's
-    elements; cost: us of one without caches."""
+    elements; cost: of one without caches."""
 
     id: str
     input: str
@@ -44,15 +45,16 @@ class PipelineRow(NamedTuple):
 
 
 class JoinPipelines(NamedTuple):
-    """All pipelines of a join."""
+    """All pipelines of a join. cost: the unit of costs."""
 
     join: str
     name: str
     unit: str
+    cost: str
     rows: tuple[PipelineRow, ...]
 
 
-def build_pipelines(book: Book, values: Values) -> list[JoinPipelines]:
+def build_pipelines(book: Book, values: Values, knobs: Sequence[Knob]) -> list[JoinPipelines]:
     """Of every join that has some, by name."""
     spans = _spans(book, values)
     joins: dict[str, list[PipelineRow]] = {}
@@ -68,12 +70,11 @@ def build_pipelines(book: Book, values: Values) -> list[JoinPipelines]:
             tuple(spans.get(one.id, ())),
         )
         joins.setdefault(str(one.properties["join"]), []).append(row)
-    found = [
-        JoinPipelines(
-            join, book.name(join), book[join].unit_id if join in book else "", tuple(rows)
-        )
-        for join, rows in joins.items()
-    ]
+    found = []
+    for join, rows in joins.items():
+        unit = book[join].unit_id if join in book else ""
+        cost = cost_unit({knob.name: knob for knob in knobs if knob.scope == unit})
+        found.append(JoinPipelines(join, book.name(join), unit, cost, tuple(rows)))
     return sorted(found, key=lambda one: one.name)
 
 

@@ -69,7 +69,7 @@ CORE: Final = Vocabulary(
             "prob", ("operator",), "P(dropped given reached); selectivity is 1 - it"
         ),
         "size_tuples": Property(
-            "tuples", ("queue", "synopsis", "store"), "tuples waiting in it, or kept in it"
+            "tuples", ("queue", "synopsis", "store", "cache"), "tuples waiting in it, or kept in it"
         ),
         "flow_tuples": Property("tuples", ("queue",), "tuples handed over by it in the batch"),
         "matched_tuples": Property(

@@ -25,12 +25,8 @@ JOINS: Final = Vocabulary(
         ),
         "cache_probes": Property("probes", ("cache",), "look-ups of the batch, in all pipelines"),
         "cache_entries": Property("entries", ("cache",), "keys it has an entry for"),
-        "cache_refs": Property("tuples", ("cache",), "references to tuples in its entries"),
         "cache_evictions": Property(
             "entries", ("cache",), "entries of the batch that gave way to another key"
-        ),
-        "cache_us": Property(
-            "us", ("cache",), "time the batch spent on its look-ups and its upkeep"
         ),
         "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use"),
         "granted_bytes": Property(
@@ -41,22 +37,26 @@ JOINS: Final = Vocabulary(
         ),
         "pool_bytes": Property("bytes", ("pool",), "bytes caches of the join may take together"),
         "cache_benefit": Property(
-            "us/tuple", ("cache",), "what its hits save for each element of the join, look-ups paid"
+            "cost/tuple",
+            ("cache",),
+            "what its hits save for each element of the join, look-ups paid",
         ),
         "cache_upkeep": Property(
-            "us/tuple", ("cache",), "what its upkeep takes for each element of the join"
+            "cost/tuple", ("cache",), "what its upkeep takes for each element of the join"
         ),
         "cache_bid": Property(
-            "us/tuple/KB", ("cache",), "benefit less upkeep for each KB that it is expected to take"
+            "cost/tuple/KB",
+            ("cache",),
+            "benefit less upkeep for each KB that it is expected to take",
         ),
         "pool_price": Property(
-            "us/tuple/KB", ("pool",), "the lowest bid that is served; none while memory is left"
+            "cost/tuple/KB", ("pool",), "the lowest bid that is served; none while memory is left"
         ),
         "plain_cost": Property(
-            "us/tuple", ("pool",), "what the join would take for each element without caches"
+            "cost/tuple", ("pool",), "what the join would take for each element without caches"
         ),
         "cached_cost": Property(
-            "us/tuple", ("pool",), "what it takes for each element with the caches in use"
+            "cost/tuple", ("pool",), "what it takes for each element with the caches in use"
         ),
         "arrival_share": Property(
             "prob", ("operator",), "share of the elements of the join that come in by the pipeline"
@@ -65,7 +65,7 @@ JOINS: Final = Vocabulary(
             "tuples", ("operator",), "elements of the batch that went through it to be profiled"
         ),
         "pipeline_cost": Property(
-            "us/tuple", ("operator",), "what an element that comes in by it takes, without caches"
+            "cost/tuple", ("operator",), "what an element that comes in by it takes, without caches"
         ),
     },
 )

@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from backend.operators.network.blocks import Ints
-from backend.operators.network.join_kernel import words_at
+from backend.operators.network.join_kernel import Pointer, words_at
+from backend.operators.network.join_tuning import REUSE_BINS
 from backend.operators.network.store_kernels import mixed
-from backend.operators.selection.bits import inlined, kernel
+from backend.operators.selection.bits import called, inlined, kernel
 
 #: Columns of the table of caches: addresses of directory, cells, facts, keys that were sampled and
 #: entries to be settled; sizes; from where to where its windows and its key stand in the lists; the
@@ -25,6 +26,7 @@ N_SETS, N_WAYS, N_CELLS, CELL_WORDS, MOST = range(5, 10)
 WINDOWS, WINDOWS_END, KEY, KEY_END, KIND, DROPS_EMPTY = range(10, 16)
 WALK, WALK_END, BINDS, BINDS_END = range(16, 20)
 N_CACHE: Final = 20
+#: Their rows are handed on as addresses: calls with arrays are dear, and so is compiling them.
 #: Kinds. Counted: every tuple has its number of witnesses; keyed: every entry has one.
 PLAIN, COUNTED, KEYED = range(3)
 #: Facts of a cache: the first free cell and how many there are, the first that was never used; what
@@ -49,7 +51,19 @@ _SAMPLE_SHIFT: Final = np.uint64(52)
 
 
 @inlined
-def key_hash(cache: Ints, lists: Ints, values: Ints) -> Any:
+def words_of(array: Ints) -> Any:
+    """An array as its address."""
+    return words_at(np.int64(array.ctypes.data))
+
+
+@inlined
+def row_of(table: Ints, place: int) -> Any:
+    """A row of a table as its address."""
+    return words_at(np.int64(table.ctypes.data) + place * table.shape[1] * 8)
+
+
+@inlined
+def key_hash(cache: Pointer, lists: Pointer, values: Pointer) -> Any:
     """A hash (uint64) of the values of a cache's key."""
     hash = np.uint64(0)
     for k in range(cache[KEY], cache[KEY_END]):
@@ -58,7 +72,7 @@ def key_hash(cache: Ints, lists: Ints, values: Ints) -> Any:
 
 
 @inlined
-def slot_of(cache: Ints, lists: Ints, values: Ints, hash: Any) -> Any:
+def slot_of(cache: Pointer, lists: Pointer, values: Pointer, hash: Any) -> Any:
     """Where in the directory the entry of a key is, -1: there is none."""
     if cache[N_SETS] == 0:
         return np.int64(-1)
@@ -76,7 +90,7 @@ def slot_of(cache: Ints, lists: Ints, values: Ints, hash: Any) -> Any:
 
 
 @inlined
-def to_front(cache: Ints, slot: int) -> Any:
+def to_front(cache: Pointer, slot: int) -> Any:
     """Make an entry the last used of its set; its slot then."""
     directory, begin = words_at(cache[DIRECTORY]), slot - slot % cache[N_WAYS]
     entry = directory[slot]
@@ -87,7 +101,7 @@ def to_front(cache: Ints, slot: int) -> Any:
 
 
 @inlined
-def give_back(cache: Ints, cell: int) -> None:
+def give_back(cache: Pointer, cell: int) -> None:
     """A cell is free."""
     facts, cells = words_at(cache[FACTS]), words_at(cache[CELLS])
     cells[cell * cache[CELL_WORDS] + NEXT] = facts[FREE]
@@ -95,8 +109,8 @@ def give_back(cache: Ints, cell: int) -> None:
     facts[N_FREE] += 1
 
 
-@inlined
-def give_back_chain(cache: Ints, cell: int) -> None:
+@called
+def give_back_chain(cache: Pointer, cell: int) -> None:
     """All tuples from one on are given up."""
     cells = words_at(cache[CELLS])
     while cell >= 0:
@@ -105,8 +119,8 @@ def give_back_chain(cache: Ints, cell: int) -> None:
         cell = next
 
 
-@inlined
-def drop_entry(cache: Ints, slot: int) -> None:
+@called
+def drop_entry(cache: Pointer, slot: int) -> None:
     """Forget the entry in a slot."""
     directory, facts = words_at(cache[DIRECTORY]), words_at(cache[FACTS])
     cells, entry = words_at(cache[CELLS]), directory[slot]
@@ -120,8 +134,8 @@ def drop_entry(cache: Ints, slot: int) -> None:
     directory[slot] = -1
 
 
-@inlined
-def taken_cell(cache: Ints, keep: int, counts: Ints) -> Any:
+@called
+def taken_cell(cache: Pointer, keep: int, counts: Pointer) -> Any:
     """A cell to be filled, -1: there is none, though all entries but ``keep`` went."""
     facts, directory = words_at(cache[FACTS]), words_at(cache[DIRECTORY])
     n_slots, tries = cache[N_SETS] * cache[N_WAYS], 0
@@ -142,8 +156,10 @@ def taken_cell(cache: Ints, keep: int, counts: Ints) -> Any:
     return cell
 
 
-@inlined
-def linked(cache: Ints, lists: Ints, chosen: Ints, next: int, keep: int, counts: Ints) -> Any:
+@called
+def linked(
+    cache: Pointer, lists: Pointer, chosen: Pointer, next: int, keep: int, counts: Pointer
+) -> Any:
     """A cell with the tuple that is chosen, before others; -1: there is no room."""
     cell = taken_cell(cache, keep, counts)
     if cell >= 0:
@@ -156,8 +172,10 @@ def linked(cache: Ints, lists: Ints, chosen: Ints, next: int, keep: int, counts:
     return cell
 
 
-@inlined
-def made_entry(cache: Ints, lists: Ints, values: Ints, first: int, n: int, counts: Ints) -> Any:
+@called
+def made_entry(
+    cache: Pointer, lists: Pointer, values: Pointer, first: int, n: int, counts: Pointer
+) -> Any:
     """Have an entry of a key that has none, with a chain of n tuples: its slot, -1: no room, and
     the chain is given up."""
     entry = taken_cell(cache, -1, counts)
@@ -187,8 +205,8 @@ def made_entry(cache: Ints, lists: Ints, values: Ints, first: int, n: int, count
     return to_front(cache, slot)
 
 
-@inlined
-def add_tuple(cache: Ints, lists: Ints, chosen: Ints, slot: int, counts: Ints) -> None:
+@called
+def add_tuple(cache: Pointer, lists: Pointer, chosen: Pointer, slot: int, counts: Pointer) -> None:
     """Have the tuple that is chosen in an entry; one that grows too large goes."""
     directory, cells = words_at(cache[DIRECTORY]), words_at(cache[CELLS])
     entry = directory[slot]
@@ -205,8 +223,8 @@ def add_tuple(cache: Ints, lists: Ints, chosen: Ints, slot: int, counts: Ints) -
     counts[INSERTS] += 1
 
 
-@inlined
-def remove_tuple(cache: Ints, entry: int, before: int, cell: int) -> None:
+@called
+def remove_tuple(cache: Pointer, entry: int, before: int, cell: int) -> None:
     """Take a tuple out of an entry. before: the one that leads to it, -1: the entry."""
     cells = words_at(cache[CELLS])
     next = cells[cell * cache[CELL_WORDS] + NEXT]
@@ -219,8 +237,8 @@ def remove_tuple(cache: Ints, entry: int, before: int, cell: int) -> None:
     words_at(cache[FACTS])[N_REFS] -= 1
 
 
-@inlined
-def place_of(cache: Ints, lists: Ints, chosen: Ints, slot: int) -> Any:
+@called
+def place_of(cache: Pointer, lists: Pointer, chosen: Pointer, slot: int) -> Any:
     """Where in an entry the tuple that is chosen is: the cell before it, and its own or -1."""
     cells, before = words_at(cache[CELLS]), np.int64(-1)
     cell = cells[words_at(cache[DIRECTORY])[slot] * cache[CELL_WORDS] + FIRST]
@@ -234,8 +252,10 @@ def place_of(cache: Ints, lists: Ints, chosen: Ints, slot: int) -> Any:
     return before, cell
 
 
-@inlined
-def update(cache: Ints, lists: Ints, sign: int, values: Ints, chosen: Ints, counts: Ints) -> None:
+@called
+def update(
+    cache: Pointer, lists: Pointer, sign: int, values: Pointer, chosen: Pointer, counts: Pointer
+) -> None:
     """Tell a cache of a tuple that its segment's join gains or loses; with witnesses, of a tuple
     and one of its witnesses. Keys without an entry, and those to be settled later, ignore it."""
     slot = slot_of(cache, lists, values, key_hash(cache, lists, values))
@@ -266,15 +286,15 @@ def update(cache: Ints, lists: Ints, sign: int, values: Ints, chosen: Ints, coun
             drop_entry(cache, slot)
 
 
-@inlined
-def sample(cache: Ints, hash: Any, counts: Ints) -> None:
+@called
+def sample(cache: Pointer, hash: Any, counts: Pointer) -> None:
     """Note after how many distinct keys a key that is sampled comes again."""
     if (hash >> _SAMPLE_SHIFT) % np.uint64(SAMPLE_EVERY):
         return
     seen, key, place = words_at(cache[SAMPLED]), np.int64(hash), np.int64(1)
     while place <= seen[0] and seen[place] != key:
         place += 1
-    bin = len(counts) - REUSE - 1
+    bin = REUSE_BINS - 1
     if place <= seen[0]:
         distance, bin = (place - 1) * SAMPLE_EVERY, 0
         while distance > 1:
@@ -289,9 +309,11 @@ def sample(cache: Ints, hash: Any, counts: Ints) -> None:
 
 
 @kernel
-def carry(caches: Ints, lists: Ints, values: Ints, chosen: Ints, counts: Ints) -> None:
+def carry(caches: Ints, listed: Ints, of_classes: Ints, of_inputs: Ints, counted: Ints) -> None:
     """Have the entries of the first cache in the second, as far as those find room."""
-    old, new = caches[0], caches[1]
+    lists, counts = words_of(listed), words_of(counted)
+    values, chosen = words_of(of_classes), words_of(of_inputs)
+    old, new = row_of(caches, 0), row_of(caches, 1)
     directory, cells, facts = words_at(old[DIRECTORY]), words_at(old[CELLS]), words_at(new[FACTS])
     n_windows = old[WINDOWS_END] - old[WINDOWS]
     for slot in range(old[N_SETS] * old[N_WAYS] - 1, -1, -1):
@@ -321,7 +343,7 @@ def carry(caches: Ints, lists: Ints, values: Ints, chosen: Ints, counts: Ints) -
 def renumber(caches: Ints, c: int, place: int, lo: int, moved: Ints) -> None:
     """Tuples of a window have new numbers: moved[s - lo] is that of tuple s. place: the window's
     among those of cache c."""
-    cache = caches[c]
+    cache = row_of(caches, c)
     directory, cells = words_at(cache[DIRECTORY]), words_at(cache[CELLS])
     for slot in range(cache[N_SETS] * cache[N_WAYS]):
         if directory[slot] >= 0:

@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 from backend.operators.network.blocks import Ints
 from backend.operators.network.join_kernel import words_at
-from backend.operators.selection.bits import inlined, kernel
+from backend.operators.selection.bits import called, kernel
 
 _READINGS: Final = 200
 
@@ -34,7 +34,7 @@ def _read_clock(context: Any, address: Any) -> Any:
 _read: Any = cast("Any", intrinsic(_read_clock))
 
 
-@inlined
+@called
 def nanoseconds(address: int) -> Any:
     """The time. address: of two words of room."""
     _read(address)

@@ -14,7 +14,8 @@ from backend.operators.network.job import NetworkJob
 from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import MemoryRegions, Regions
 
-#: Batches after which a shard's state is written out whole.
+#: Batches after which a shard's state is written out whole; as many again for every IMAGE_TUPLES
+#: that it holds.
 IMAGE_EVERY: Final = 32
 #: Or tuples: so many, or half of what the state holds where that is more.
 IMAGE_TUPLES: Final = 200_000
@@ -123,7 +124,8 @@ class DurableShard:
             n_bytes += self._log.write_inputs(batch, done.inputs)
         self._n_rows += _n_rows(segment)
         enough = max(IMAGE_TUPLES, done.n_tuples // 2)
-        if batch - self._image >= IMAGE_EVERY or self._n_rows >= enough:
+        often = IMAGE_EVERY * (1 + done.n_tuples // IMAGE_TUPLES)
+        if batch - self._image >= often or self._n_rows >= enough:
             n_bytes += self._write_image(batch, segment.version, arena)
         arena.commit(batch, self._facts(segment.version))
         return n_bytes
@@ -177,10 +179,14 @@ class DurableShard:
         return all(self._log.has_segment(batch) for batch in range(first, last + 1))
 
     def _replayed(self, arena: Arena, version: str, first: int, last: int, replay: Replay) -> str:
-        """Have the segments of some batches go through the network; the version of the last."""
+        """Have the segments of some batches go through the network; the version of the last. What
+        comes before one in which the network was new is of its former life."""
         arena.begin()
         for batch in range(first, last + 1):
             segment = self._log.segment(batch)
+            if segment.is_first:
+                arena.clear()
+                version = ""
             replay(arena.regions, version, segment)
             self._n_rows += _n_rows(segment)
             version = segment.version

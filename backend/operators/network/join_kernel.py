@@ -6,7 +6,7 @@ addresses of the arrays that stores and indexes lie in.
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numba import types
@@ -33,6 +33,10 @@ LO, HI, N_GONE = range(3)
 #: that were compared by that.
 PROBES, MATCHES, SCANNED, PAIRS = range(4)
 N_COUNT: Final = 4
+
+
+#: The address of int64 words.
+Pointer: TypeAlias = Any
 
 
 def _words_at(context: Any, address: Any) -> Any:

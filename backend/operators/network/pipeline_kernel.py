@@ -19,6 +19,7 @@ from backend.operators.network.join_kernel import (
     ROWS,
     TARGET,
     WIDTH,
+    Pointer,
     key_word,
     newest,
     next_match,
@@ -39,6 +40,7 @@ from backend.operators.network.tuned_words import (
     LAST,
     LEVEL,
     MARK,
+    MILLION,
     MISS,
     MODE,
     N_BUILT,
@@ -56,178 +58,197 @@ from backend.operators.network.tuned_words import (
     UPDATES_END,
     WATCH,
     WATCH_ALL,
-    Program,
-    Workroom,
+    A,
+    line,
+    row,
+    row_in,
+    size,
+    table,
 )
-from backend.operators.selection.bits import inlined
+from backend.operators.selection.bits import called, inlined
 
 
-@inlined
-def charge(w: Workroom, account: int) -> None:
+@called
+def charge(at: Pointer, account: int) -> None:
     """The time since the last charge was for an account."""
-    if w.state[WATCH] != UNWATCHED:
-        now = nanoseconds(w.state[CLOCK])
-        w.busy[account, 0] += now - w.state[MARK] - w.state[OVERHEAD]
-        w.busy[account, 1] += 1
-        w.state[MARK] = now
+    state = line(at, A.state)
+    if state[WATCH] != UNWATCHED:
+        busy, now = row(at, A.busy, account), nanoseconds(state[CLOCK])
+        busy[0] += now - state[MARK] - state[OVERHEAD]
+        busy[1] += 1
+        state[MARK] = now
 
 
 @inlined
-def first_match(p: Program, w: Workroom, step: Ints) -> Any:
+def of_look_ups(at: Pointer, c: int) -> Any:
+    """The account of the look-ups of a cache; behind it that of its updates."""
+    return size(at, A.inputs, 0) - 1 + 2 * c
+
+
+@inlined
+def first_match(at: Pointer, step: Pointer) -> Any:
     """Where the search for tuples that match at a step begins."""
-    return newest(step, p.inputs, p.keys, p.indexes, p.progress, w.values)
+    inputs, keys, indexes = table(at, A.inputs), table(at, A.keys), table(at, A.indexes)
+    return newest(step, inputs, keys, indexes, table(at, A.progress), line(at, A.values))
 
 
-@inlined
-def match(p: Program, w: Workroom, step: Ints, tally: Ints, level: int) -> Any:
+@called
+def match(at: Pointer, step: Pointer, tally: Ints, level: int) -> Any:
     """The next tuple that matches at a step, -1: none."""
-    fixed = p.inputs, p.keys, p.indexes, p.progress
-    return next_match(step, *fixed, w.values, w.cursor, tally, level)
+    inputs, keys, indexes = table(at, A.inputs), table(at, A.keys), table(at, A.indexes)
+    values, cursor, progress = line(at, A.values), line(at, A.cursor), table(at, A.progress)
+    return next_match(step, inputs, keys, indexes, progress, values, cursor, tally, level)
 
 
-@inlined
-def n_joined(p: Program, w: Workroom, begin: int, end: int, most: int) -> Any:
+@called
+def n_joined(at: Pointer, begin: int, end: int, most: int) -> Any:
     """With how many combinations, at most ``most``, of the inputs of a walk the values join."""
-    level, n = 0, 0
-    w.cursor[0] = first_match(p, w, p.walks[begin])
-    w.aside[0, PROBES] += 1
+    cursor, aside = line(at, A.cursor), table(at, A.aside)
+    level, n, is_new = 0, 0, True
     while level >= 0 and n < most:
-        found = match(p, w, p.walks[begin + level], w.aside, level)
-        if found < 0:
-            level -= 1
-            continue
-        w.aside[level, MATCHES] += 1
-        if begin + level + 1 == end:
+        step = row(at, A.walks, begin + level)
+        if is_new:
+            cursor[level] = first_match(at, step)
+            aside[level, PROBES] += 1
+        found = match(at, step, aside, level)
+        aside[level, MATCHES] += found >= 0
+        is_new = found >= 0 and begin + level + 1 < end
+        if is_new:
+            level += 1
+        elif found >= 0:
             n += 1
-            continue
-        level += 1
-        w.cursor[level] = first_match(p, w, p.walks[begin + level])
-        w.aside[level, PROBES] += 1
+        else:
+            level -= 1
     return n
 
 
 # ---------------------------------------------------------------------- the way through a pipeline
 
 
-@inlined
-def shadow(p: Program, w: Workroom, s: int) -> None:
+@called
+def shadow(at: Pointer, s: int) -> None:
     """Look a key up in a bitmap; at the end of a block, count its distinct keys (card 10.2)."""
-    row = p.shadows[s]
-    bits, facts = words_at(row[caching.DIRECTORY]), words_at(row[caching.FACTS])
-    n_bits = row[caching.N_CELLS]
-    hash = caching.key_hash(row, p.lists, w.values)
+    bitmap, sums = row(at, A.shadows, s), row(at, A.shadow_sums, s)
+    bits, facts = words_at(bitmap[caching.DIRECTORY]), words_at(bitmap[caching.FACTS])
+    n_bits = bitmap[caching.N_CELLS]
+    hash = caching.key_hash(bitmap, line(at, A.lists), line(at, A.values))
     bit = np.int64(((hash >> np.uint64(32)) * np.uint64(n_bits)) >> np.uint64(32))
     if not bits[bit >> 6] >> (bit & 63) & 1:
         bits[bit >> 6] |= 1 << (bit & 63)
         facts[0] += 1
     facts[1] += 1
-    if facts[1] < row[caching.MOST]:
+    if facts[1] < bitmap[caching.MOST]:
         return
     n = float(facts[1])
     if facts[0] < n_bits:
         n = min(n, -n_bits * np.log(1.0 - facts[0] / n_bits))
-    w.shadow_sums[s, SHADOW_PROBES] += facts[1]
-    w.shadow_sums[s, SHADOW_MISSES] += n
-    w.shadow_sums[s, SHADOW_BLOCKS] += 1.0
+    sums[SHADOW_PROBES] += facts[1]
+    sums[SHADOW_MISSES] += np.int64(n * MILLION)
+    sums[SHADOW_BLOCKS] += 1
     facts[0], facts[1] = 0, 0
     for word in range((n_bits + 63) >> 6):
         bits[word] = 0
 
 
-@inlined
-def look_up(p: Program, w: Workroom, c: int, level: int) -> None:
+@called
+def look_up(at: Pointer, c: int, level: int) -> None:
     """Begin a segment with what its cache has, or else to fill that."""
-    cache, counts = p.caches[c], w.cache_counts[c]
-    hash = caching.key_hash(cache, p.lists, w.values)
+    cache, counts, here = row(at, A.caches, c), row(at, A.cache_counts, c), row(at, A.levels, level)
+    lists, values = line(at, A.lists), line(at, A.values)
+    hash = caching.key_hash(cache, lists, values)
     counts[caching.PROBES] += 1
     caching.sample(cache, hash, counts)
-    slot = caching.slot_of(cache, p.lists, w.values, hash)
+    slot = caching.slot_of(cache, lists, values, hash)
     if slot < 0:
-        w.levels[level, MODE], w.levels[level, CHAIN] = MISS, -1
-        w.levels[level, N_CHAIN] = 0 if cache[caching.N_SETS] else -1
+        here[MODE], here[CHAIN] = MISS, -1
+        here[N_CHAIN] = 0 if cache[caching.N_SETS] else -1
         return
     counts[caching.HITS] += 1
     entry = words_at(cache[caching.DIRECTORY])[slot]
     if cache[caching.N_WAYS] > 1:
         caching.to_front(cache, slot)
-    w.levels[level, MODE] = HIT
+    here[MODE] = HIT
     word = entry * cache[caching.CELL_WORDS] + caching.FIRST
-    w.cursor[level] = words_at(cache[caching.CELLS])[word]
+    line(at, A.cursor)[level] = words_at(cache[caching.CELLS])[word]
 
 
 @inlined
-def enter(p: Program, w: Workroom, port: int, level: int) -> None:
+def enter(at: Pointer, port: int, level: int) -> None:
     """Come to a step with the tuples and values there are."""
-    point = p.points[port, level]
+    point, here = row_in(at, A.points, port, level), row(at, A.levels, level)
     for k in range(point[SHADOWS], point[SHADOWS_END]):
-        shadow(p, w, p.lists[k])
-    w.levels[level, MODE] = PLAIN
-    if point[READER] >= 0 and w.state[WATCH] != WATCH_ALL:
-        look_up(p, w, point[READER], level)
-        charge(w, len(p.inputs) - 1 + 2 * point[READER])
-        if w.levels[level, MODE] == HIT:
+        shadow(at, line(at, A.lists)[k])
+    here[MODE] = PLAIN
+    if point[READER] >= 0 and line(at, A.state)[WATCH] != WATCH_ALL:
+        look_up(at, point[READER], level)
+        charge(at, of_look_ups(at, point[READER]))
+        if here[MODE] == HIT:
             return
-    w.tally[level, PROBES] += 1
-    w.cursor[level] = w.starts[level]
-    if w.starts[level] < 0:
-        w.cursor[level] = first_match(p, w, p.steps[port, level])
+    row(at, A.tally, level)[PROBES] += 1
+    begin = line(at, A.starts)[level]
+    if begin < 0:
+        begin = first_match(at, row_in(at, A.steps, port, level))
+    line(at, A.cursor)[level] = begin
+
+
+@called
+def bind_chosen(at: Pointer, begin: int, end: int) -> None:
+    """Give classes the values that tuples chosen have."""
+    values, chosen = line(at, A.values), line(at, A.chosen)
+    for k in range(begin, end):
+        bound = row(at, A.bindings, k)
+        input = row(at, A.inputs, bound[INPUT])
+        base = (chosen[bound[INPUT]] & input[MASK]) * input[WIDTH]
+        rows = words_at(input[ROWS])
+        values[bound[GROUP]] = key_word(rows, base + bound[COLUMN], bound[AS_FLOAT])
 
 
 @inlined
-def forward(p: Program, w: Workroom, port: int, level: int) -> None:
+def forward(at: Pointer, port: int, level: int) -> None:
     """Take the next tuple of a segment from its entry."""
-    point = p.points[port, level]
-    cache = p.caches[point[READER]]
-    cells, word = words_at(cache[caching.CELLS]), w.cursor[level] * cache[caching.CELL_WORDS]
+    point, cursor = row_in(at, A.points, port, level), line(at, A.cursor)
+    cache, lists, chosen = row(at, A.caches, point[READER]), line(at, A.lists), line(at, A.chosen)
+    cells, word = words_at(cache[caching.CELLS]), cursor[level] * cache[caching.CELL_WORDS]
     begin = cache[caching.WINDOWS]
     for k in range(begin, cache[caching.WINDOWS_END]):
-        w.chosen[p.lists[k]] = cells[word + caching.NUMBERS + k - begin]
-    w.cursor[level] = cells[word + caching.NEXT]
-    bind_chosen(p, w, point[BOUND], point[BOUND_END])
-    w.operations[port, N_BUILT] += 1
+        chosen[lists[k]] = cells[word + caching.NUMBERS + k - begin]
+    cursor[level] = cells[word + caching.NEXT]
+    bind_chosen(at, point[BOUND], point[BOUND_END])
+    row(at, A.operations, port)[N_BUILT] += 1
 
 
-@inlined
-def bind_chosen(p: Program, w: Workroom, begin: int, end: int) -> None:
-    """Give classes the values that tuples chosen have."""
-    for k in range(begin, end):
-        input = p.bindings[k, INPUT]
-        at = (w.chosen[input] & p.inputs[input, MASK]) * p.inputs[input, WIDTH]
-        rows, column = words_at(p.inputs[input, ROWS]), p.bindings[k, COLUMN]
-        value = key_word(rows, at + column, p.bindings[k, AS_FLOAT])
-        w.values[p.bindings[k, GROUP]] = value
-
-
-@inlined
-def collect(p: Program, w: Workroom, c: int, level: int) -> None:
+@called
+def collect(at: Pointer, c: int, level: int) -> None:
     """Have the tuple of a segment that is not in its cache in what will be."""
-    cache, counts, n = p.caches[c], w.cache_counts[c], w.levels[level, N_CHAIN]
-    if n < 0:
+    cache, counts, here = row(at, A.caches, c), row(at, A.cache_counts, c), row(at, A.levels, level)
+    if here[N_CHAIN] < 0:
         return
     cell = np.int64(-1)
-    if n < cache[caching.MOST]:
-        chain = w.levels[level, CHAIN]
-        cell = caching.linked(cache, p.lists, w.chosen, chain, -1, counts)
+    if here[N_CHAIN] < cache[caching.MOST]:
+        lists, chosen = line(at, A.lists), line(at, A.chosen)
+        cell = caching.linked(cache, lists, chosen, here[CHAIN], -1, counts)
     if cell < 0:
-        caching.give_back_chain(cache, w.levels[level, CHAIN])
-        w.levels[level, N_CHAIN] = -1
-        return
-    w.levels[level, CHAIN], w.levels[level, N_CHAIN] = cell, n + 1
+        caching.give_back_chain(cache, here[CHAIN])
+        here[N_CHAIN] = -1
+    else:
+        here[CHAIN] = cell
+        here[N_CHAIN] += 1
 
 
-@inlined
-def create(p: Program, w: Workroom, c: int, level: int) -> None:
+@called
+def create(at: Pointer, c: int, level: int) -> None:
     """A segment that was not in its cache is complete. Where tuples have witnesses, those are
     counted when the element is done: it may be one itself (card 11 B)."""
-    cache, chain, n = p.caches[c], w.levels[level, CHAIN], w.levels[level, N_CHAIN]
+    cache, counts, here = row(at, A.caches, c), row(at, A.cache_counts, c), row(at, A.levels, level)
     counted = cache[caching.KIND] == caching.COUNTED
     opened = words_at(cache[caching.OPENED])
-    if n < 0:
+    if here[N_CHAIN] < 0:
         return
     if counted and opened[0] == caching.MOST_OPENED:
-        caching.give_back_chain(cache, chain)
+        caching.give_back_chain(cache, here[CHAIN])
         return
-    slot = caching.made_entry(cache, p.lists, w.values, chain, n, w.cache_counts[c])
+    lists, values = line(at, A.lists), line(at, A.values)
+    slot = caching.made_entry(cache, lists, values, here[CHAIN], here[N_CHAIN], counts)
     if slot >= 0 and counted:
         entry = words_at(cache[caching.DIRECTORY])[slot]
         opened[0] += 1
@@ -237,78 +258,82 @@ def create(p: Program, w: Workroom, c: int, level: int) -> None:
 
 
 @inlined
-def passed(p: Program, w: Workroom, port: int, step: int, sign: int) -> None:
+def passed(at: Pointer, port: int, step: int, sign: int) -> None:
     """A combination has come through a step: caches that it changes are told."""
-    point, first_update = p.points[port, step], len(p.inputs)
+    point, lists = row_in(at, A.points, port, step), line(at, A.lists)
     for k in range(point[UPDATES], point[UPDATES_END]):
-        c = p.lists[k]
-        caching.update(p.caches[c], p.lists, sign, w.values, w.chosen, w.cache_counts[c])
-        charge(w, first_update + 2 * c)
+        c = lists[k]
+        cache, counts = row(at, A.caches, c), row(at, A.cache_counts, c)
+        caching.update(cache, lists, sign, line(at, A.values), line(at, A.chosen), counts)
+        charge(at, of_look_ups(at, c) + 1)
     first = point[ENDS]
-    if first >= 0 and w.levels[first, MODE] == MISS:
-        c = p.points[port, first, READER]
-        collect(p, w, c, first)
-        charge(w, first_update + 2 * c)
+    if first >= 0 and row(at, A.levels, first)[MODE] == MISS:
+        c = row_in(at, A.points, port, first)[READER]
+        collect(at, c, first)
+        charge(at, of_look_ups(at, c) + 1)
 
 
 @inlined
-def advance(p: Program, w: Workroom, port: int, sign: int, level: int) -> Any:
+def advance(at: Pointer, port: int, sign: int, level: int) -> Any:
     """The next combination of a level: the step it has come through, -1: there is no more."""
-    first_look_up, mode = len(p.inputs) - 1, w.levels[level, MODE]
-    c = p.points[port, level, READER]
+    point, mode = row_in(at, A.points, port, level), row(at, A.levels, level)[MODE]
     arrived: Any = np.int64(level)
     if mode == HIT:
-        if w.cursor[level] < 0:
+        if line(at, A.cursor)[level] < 0:
             return np.int64(-1)
-        forward(p, w, port, level)
-        charge(w, first_look_up + 2 * c)
-        arrived = p.points[port, level, LAST]
+        forward(at, port, level)
+        charge(at, of_look_ups(at, point[READER]))
+        arrived = point[LAST]
     else:
-        found = match(p, w, p.steps[port, level], w.tally, level)
-        charge(w, level)
+        step, tally = row_in(at, A.steps, port, level), table(at, A.tally)
+        found = match(at, step, tally, level)
+        charge(at, level)
         if found < 0:
             if mode == MISS:
-                create(p, w, c, level)
-                charge(w, first_look_up + 2 * c + 1)
+                create(at, point[READER], level)
+                charge(at, of_look_ups(at, point[READER]) + 1)
             return np.int64(-1)
-        w.tally[level, MATCHES] += 1
-        w.chosen[p.steps[port, level, TARGET]] = found
-    passed(p, w, port, arrived, sign)
+        tally[level, MATCHES] += 1
+        line(at, A.chosen)[step[TARGET]] = found
+    passed(at, port, arrived, sign)
     return arrived
 
 
 @inlined
-def give_out(w: Workroom, n_inputs: int, out: Ints, n_out: int) -> None:
+def give_out(at: Pointer, out: Ints, n_out: int) -> None:
     """The tuples that are chosen are a result."""
-    for k in range(n_inputs):
-        out[k, n_out] = w.chosen[k]
+    chosen = line(at, A.chosen)
+    for k in range(len(out)):
+        out[k, n_out] = chosen[k]
 
 
 @inlined
-def join_element(p: Program, w: Workroom, port: int, sign: int, out: Ints, n_out: int) -> Any:
+def join_element(at: Pointer, port: int, sign: int, out: Ints, n_out: int) -> Any:
     """Have the combinations of an element in ``out``, behind ``n_out`` results: how many there are
     then. state[LEVEL] >= 0: the next one found no room, and is the first of the next call."""
-    n = len(p.inputs)
-    level: Any = w.state[LEVEL]
-    if level < 0:
+    last, state = len(out) - 2, line(at, A.state)
+    level: Any = state[LEVEL]
+    enters = level < 0
+    if enters:
         level = np.int64(0)
-        w.levels[0, CAME] = -1
-        enter(p, w, port, level)
+        row(at, A.levels, 0)[CAME] = -1
     else:
-        give_out(w, n, out, n_out)
+        give_out(at, out, n_out)
         n_out += 1
     while level >= 0:
-        arrived = advance(p, w, port, sign, level)
+        if enters:
+            enter(at, port, level)
+        arrived = advance(at, port, sign, level)
+        enters = 0 <= arrived < last
         if arrived < 0:
-            level = w.levels[level, CAME]
-        elif arrived < n - 2:
-            w.levels[arrived + 1, CAME] = level
+            level = row(at, A.levels, level)[CAME]
+        elif enters:
+            row(at, A.levels, arrived + 1)[CAME] = level
             level = arrived + 1
-            enter(p, w, port, level)
         elif n_out == out.shape[1]:
             break
         else:
-            give_out(w, n, out, n_out)
+            give_out(at, out, n_out)
             n_out += 1
-    w.state[LEVEL] = level
+    state[LEVEL] = level
     return n_out

@@ -96,16 +96,13 @@ class TunedJoin:
         for c, walks in enumerate(self._tables.cache_walks):
             caches[c, cache_kernel.WALK : cache_kernel.BINDS_END + 1] = walks
         own = self._tables
-        program = words.Program(
+        arrays = words.Arrays(
             at.inputs, self._join.keys, at.indexes, self._join.steps, progress,
             own.points, own.pipelines, self._lists, own.bindings, own.walks, own.drops, own.paths,
-            caches, self._shadows.take_up(),
+            caches, self._shadows.take_up(), *self._scratch, counts, self._operations, numbers,
+            self._caches.found, self._shadows.sums, self._observed, self._n_observed,
         )  # fmt: skip
-        room = words.Workroom(
-            *self._scratch, counts, self._operations, numbers, self._caches.found,
-            self._shadows.sums, self._observed, self._n_observed,
-        )  # fmt: skip
-        return tuned_kernel.probe_tuned(program, room, *elements, begin, out, found)
+        return tuned_kernel.probe_tuned(words.addressed(arrays), *elements, begin, out, found)
 
     def renumber(self, input: int, lo: int, moved: Ints) -> None:
         """Tuples of an input have new numbers: moved[s - lo] is that of tuple s."""
@@ -134,7 +131,7 @@ class TunedJoin:
             "dropped_by": rows[:, words.DROPPED_BY].view(np.uint64),
             "entering": by_step[:, :n],
             "busy_ns": by_step[:, n : 2 * n - 1],
-            "scanned": by_step[:, 2 * n - 1 :],
+            "scanned": by_step[:, 2 * n - 1 : 3 * n - 2],
         }
 
 
@@ -145,7 +142,7 @@ class _Shadows:
         self.looked_up: list[tuple[CacheSpec, Segment]] = [
             (spec, one) for spec in tuning.shadows for one in spec.readers
         ]
-        self.sums = np.zeros((len(self.looked_up), 3))
+        self.sums = np.zeros((len(self.looked_up), 3), np.int64)
         self._scopes = NotedScopes(regions)
         n_bits = max(1, tuning.bitmap_alpha * tuning.block_probes)
         said = {
@@ -180,7 +177,9 @@ class _Shadows:
         for (spec, one), (probes, misses, blocks) in zip(
             self.looked_up, self.sums.tolist(), strict=True
         ):
-            found.setdefault(spec.id, {})[one] = ShadowCounts(int(probes), misses, int(blocks))
+            found.setdefault(spec.id, {})[one] = ShadowCounts(
+                probes, misses / words.MILLION, blocks
+            )
         return found
 
 

@@ -22,6 +22,7 @@ from backend.operators.network.join_kernel import (
     ROWS,
     SCANNED,
     WIDTH,
+    Pointer,
     binds,
     settle,
     words_at,
@@ -32,6 +33,7 @@ from backend.operators.network.pipeline_kernel import (
     join_element,
     match,
     n_joined,
+    of_look_ups,
 )
 from backend.operators.network.store_kernels import mixed
 from backend.operators.network.tuned_words import (
@@ -68,83 +70,93 @@ from backend.operators.network.tuned_words import (
     WATCH,
     WATCH_ALL,
     WATCH_TIMES,
-    Program,
-    Workroom,
+    A,
+    cube,
+    line,
+    row,
+    row_in,
+    size,
+    table,
 )
-from backend.operators.selection.bits import inlined, kernel
+from backend.operators.selection.bits import called, inlined, kernel
 
 
-@inlined
-def bind_element(p: Program, w: Workroom, port: int, seq: int) -> Any:
+@called
+def bind_element(at: Pointer, port: int, seq: int) -> Any:
     """Give classes the values of an element: whether it may join with anything."""
-    rows = words_at(p.inputs[port, ROWS])
-    base = (seq & p.inputs[port, MASK]) * p.inputs[port, WIDTH]
-    nulls, first, end = p.inputs[port, NULLS], p.inputs[port, KEYS], p.inputs[port, KEYS_END]
-    return binds(rows, base, nulls, p.keys, first, end, 0, w.values)
+    input = row(at, A.inputs, port)
+    rows, base = words_at(input[ROWS]), (seq & input[MASK]) * input[WIDTH]
+    first, end = input[KEYS], input[KEYS_END]
+    return binds(rows, base, input[NULLS], table(at, A.keys), first, end, 0, line(at, A.values))
 
 
 @inlined
-def draw(p: Program, w: Workroom, port: int) -> int:
+def draw(at: Pointer, port: int) -> int:
     """How the next element of an input is watched: by its number, so that it can be repeated."""
-    pipeline = p.pipelines[port]
-    hash = mixed(mixed(mixed(np.uint64(0), pipeline[SEED]), port), w.numbers[port])
-    hash = np.int64(mixed(hash, np.int64(0)) >> np.uint64(11))
-    w.numbers[port] += 1
+    pipeline, numbers = row(at, A.pipelines, port), line(at, A.numbers)
+    mixture = mixed(mixed(mixed(np.uint64(0), pipeline[SEED]), port), numbers[port])
+    hash = np.int64(mixed(mixture, np.int64(0)) >> np.uint64(11))
+    numbers[port] += 1
     if hash < pipeline[PROFILED]:
-        return WATCH_ALL if w.n_observed[port] < w.observed.shape[1] else UNWATCHED
+        has_room = line(at, A.n_observed)[port] < size(at, A.observed, 1)
+        return WATCH_ALL if has_room else UNWATCHED
     return WATCH_TIMES if hash < pipeline[TIMED] else UNWATCHED
 
 
 @inlined
-def is_dropped(p: Program, w: Workroom, port: int) -> bool:
+def is_dropped(at: Pointer, port: int) -> bool:
     """Drop probing: whether a window has no partner (card 7)."""
-    for k in range(p.pipelines[port, DROPS], p.pipelines[port, DROPS_END]):
-        walk, goes_on = p.drops[k, WALK], p.drops[k, GOES_ON]
-        w.cursor[0] = first_match(p, w, p.walks[walk])
-        w.aside[0, PROBES] += 1
-        found = match(p, w, p.walks[walk], w.aside, 0)
+    pipeline, aside = row(at, A.pipelines, port), table(at, A.aside)
+    for k in range(pipeline[DROPS], pipeline[DROPS_END]):
+        drop = row(at, A.drops, k)
+        step = row(at, A.walks, drop[WALK])
+        line(at, A.cursor)[0] = first_match(at, step)
+        aside[0, PROBES] += 1
+        found = match(at, step, aside, 0)
         if found < 0:
             return True
-        if goes_on >= 0:
-            w.starts[goes_on] = found
+        if drop[GOES_ON] >= 0:
+            line(at, A.starts)[drop[GOES_ON]] = found
     return False
 
 
-@inlined
-def droppers(p: Program, w: Workroom, port: int) -> Any:
+@called
+def droppers(at: Pointer, port: int) -> Any:
     """The inputs in which nothing joins with the element along their path, as bits."""
-    found = np.int64(0)
-    for k in range(p.pipelines[port, PATHS], p.pipelines[port, PATHS_END]):
-        if n_joined(p, w, p.paths[k, PATH], p.paths[k, PATH_END], 1) == 0:
-            found |= 1 << p.paths[k, PATH_TO]
+    pipeline, found = row(at, A.pipelines, port), np.int64(0)
+    for k in range(pipeline[PATHS], pipeline[PATHS_END]):
+        path = row(at, A.paths, k)
+        if n_joined(at, path[PATH], path[PATH_END], 1) == 0:
+            found |= 1 << path[PATH_TO]
     return found
 
 
 @inlined
-def begin_element(p: Program, w: Workroom, port: int, seq: int) -> int:
+def begin_element(at: Pointer, port: int, seq: int) -> int:
     """Get ready for an element: what it may do."""
-    w.tally[:] = 0
-    w.aside[:] = 0
-    w.starts[:] = -1
-    w.chosen[port] = seq
-    watch = draw(p, w, port)
-    w.state[WATCH] = watch
-    does = GOES if bind_element(p, w, port, seq) else UNBOUND
-    if watch == WATCH_ALL:
-        everyone = (1 << len(p.inputs)) - 1 - (1 << port)
-        w.state[DROPPED] = droppers(p, w, port) if does == GOES else everyone
-    elif does == GOES and is_dropped(p, w, port):
+    state, n_inputs = line(at, A.state), size(at, A.inputs, 0)
+    table(at, A.tally)[:] = 0
+    table(at, A.aside)[:] = 0
+    for level in range(n_inputs):
+        line(at, A.starts)[level] = -1
+    line(at, A.chosen)[port] = seq
+    state[WATCH] = draw(at, port)
+    does = GOES if bind_element(at, port, seq) else UNBOUND
+    if state[WATCH] == WATCH_ALL:
+        everyone = (1 << n_inputs) - 1 - (1 << port)
+        state[DROPPED] = droppers(at, port) if does == GOES else everyone
+    elif does == GOES and is_dropped(at, port):
         does = PARTNERLESS
-    if watch != UNWATCHED:
-        w.busy[:] = 0
-        w.state[MARK] = nanoseconds(w.state[CLOCK])
+    if state[WATCH] != UNWATCHED:
+        table(at, A.busy)[:] = 0
+        state[MARK] = nanoseconds(state[CLOCK])
     return does
 
 
-@inlined
-def count_witnesses(p: Program, w: Workroom, c: int) -> None:
+@called
+def count_witnesses(at: Pointer, c: int) -> None:
     """Settle the entries that an element made: tuples without a witness go (card 11 B)."""
-    cache = p.caches[c]
+    cache, lists, chosen = row(at, A.caches, c), line(at, A.lists), line(at, A.chosen)
     opened, cells = words_at(cache[caching.OPENED]), words_at(cache[caching.CELLS])
     begin, n_windows = cache[caching.WINDOWS], cache[caching.WINDOWS_END] - cache[caching.WINDOWS]
     for k in range(1, opened[0] + 1):
@@ -156,85 +168,101 @@ def count_witnesses(p: Program, w: Workroom, c: int) -> None:
         before: Any = np.int64(-1)
         cell = cells[word + caching.FIRST]
         while cell >= 0:
-            at = cell * cache[caching.CELL_WORDS]
+            numbers = cell * cache[caching.CELL_WORDS] + caching.NUMBERS
+            next = cells[numbers - caching.NUMBERS + caching.NEXT]
             for place in range(n_windows):
-                w.chosen[p.lists[begin + place]] = cells[at + caching.NUMBERS + place]
-            bind_chosen(p, w, cache[caching.BINDS], cache[caching.BINDS_END])
-            n = n_joined(p, w, cache[caching.WALK], cache[caching.WALK_END], 1 << 62)
-            next = cells[at + caching.NEXT]
+                chosen[lists[begin + place]] = cells[numbers + place]
+            bind_chosen(at, cache[caching.BINDS], cache[caching.BINDS_END])
+            n = n_joined(at, cache[caching.WALK], cache[caching.WALK_END], 1 << 62)
             if n:
-                cells[at + caching.NUMBERS + n_windows] = n
+                cells[numbers + n_windows] = n
                 before = cell
             else:
                 caching.remove_tuple(cache, entry, before, cell)
             cell = next
         if cache[caching.DROPS_EMPTY] and cells[word + caching.FIRST] < 0:
-            for j in range(cache[caching.KEY], cache[caching.KEY_END]):
-                value = cells[word + caching.KEY_WORDS + j - cache[caching.KEY]]
-                w.values[p.lists[j]] = value
-            hash = caching.key_hash(cache, p.lists, w.values)
-            caching.drop_entry(cache, caching.slot_of(cache, p.lists, w.values, hash))
+            drop_by_key(at, c, word)
     opened[0] = 0
 
 
 @inlined
-def check_keyed(p: Program, w: Workroom, c: int, port: int, seq: int) -> None:
+def drop_by_key(at: Pointer, c: int, word: int) -> None:
+    """Forget an entry. word: of the cells, where it begins."""
+    cache, lists, values = row(at, A.caches, c), line(at, A.lists), line(at, A.values)
+    cells, begin = words_at(cache[caching.CELLS]), word + caching.KEY_WORDS - cache[caching.KEY]
+    for k in range(cache[caching.KEY], cache[caching.KEY_END]):
+        values[lists[k]] = cells[begin + k]
+    hash = caching.key_hash(cache, lists, values)
+    caching.drop_entry(cache, caching.slot_of(cache, lists, values, hash))
+
+
+@called
+def check_keyed(at: Pointer, c: int, port: int, seq: int) -> None:
     """A tuple has left the input that keeps entries alive: the one with its key goes, unless
     another tuple has that (card 11, keyed)."""
-    cache = p.caches[c]
-    bind_element(p, w, port, seq)
-    hash = caching.key_hash(cache, p.lists, w.values)
-    slot = caching.slot_of(cache, p.lists, w.values, hash)
-    if slot >= 0 and n_joined(p, w, cache[caching.WALK], cache[caching.WALK_END], 1) == 0:
+    cache, lists, values = row(at, A.caches, c), line(at, A.lists), line(at, A.values)
+    bind_element(at, port, seq)
+    hash = caching.key_hash(cache, lists, values)
+    slot = caching.slot_of(cache, lists, values, hash)
+    if slot >= 0 and n_joined(at, cache[caching.WALK], cache[caching.WALK_END], 1) == 0:
         caching.drop_entry(cache, slot)
 
 
+@called
+def settle_element(at: Pointer, port: int, seq: int, sign: int) -> None:
+    """Add a tuple to its own synopsis, or take it away."""
+    inputs, keys, indexes = table(at, A.inputs), table(at, A.keys), table(at, A.indexes)
+    progress, tally = table(at, A.progress), table(at, A.tally)
+    steps, counts = cube(at, A.steps), cube(at, A.counts)
+    settle(port, seq, sign, inputs, keys, indexes, steps, progress, tally, counts)
+
+
 @inlined
-def finish_element(p: Program, w: Workroom, port: int, seq: int, sign: int, does: int) -> None:
+def finish_element(at: Pointer, port: int, seq: int, sign: int, does: int) -> None:
     """An element is in, or out of, its window."""
-    pipeline = p.pipelines[port]
+    pipeline, lists = row(at, A.pipelines, port), line(at, A.lists)
     for k in range(pipeline[COUNTED], pipeline[COUNTED_END]):
-        count_witnesses(p, w, p.lists[k])
+        count_witnesses(at, lists[k])
     if sign < 0 and does != UNBOUND:
         for k in range(pipeline[KEYED], pipeline[KEYED_END]):
-            check_keyed(p, w, p.lists[k], port, seq)
-    for step in range(len(w.aside)):
-        w.operations[port, N_PROBED] += w.aside[step, PROBES]
-        w.operations[port, N_BUILT] += w.aside[step, MATCHES]
-        w.operations[port, N_SCANNED] += w.aside[step, SCANNED]
+            check_keyed(at, lists[k], port, seq)
+    operations = row(at, A.operations, port)
+    for step in range(size(at, A.aside, 0)):
+        aside = row(at, A.aside, step)
+        operations[N_PROBED] += aside[PROBES]
+        operations[N_BUILT] += aside[MATCHES]
+        operations[N_SCANNED] += aside[SCANNED]
 
 
-@inlined
-def note_times(p: Program, w: Workroom) -> None:
+@called
+def note_times(at: Pointer) -> None:
     """What look-ups and updates took."""
-    n_steps = len(p.inputs) - 1
-    for c in range(len(p.caches)):
-        look, change = n_steps + 2 * c, n_steps + 2 * c + 1
-        counts = w.cache_counts[c]
-        counts[caching.LOOKUP_NS] += max(0, w.busy[look, 0])
-        counts[caching.LOOKUPS_TIMED] += w.busy[look, 1]
-        counts[caching.UPDATE_NS] += max(0, w.busy[change, 0])
-        counts[caching.UPDATES_TIMED] += w.busy[change, 1]
+    for c in range(size(at, A.caches, 0)):
+        look, counts = of_look_ups(at, c), row(at, A.cache_counts, c)
+        counts[caching.LOOKUP_NS] += max(0, row(at, A.busy, look)[0])
+        counts[caching.LOOKUPS_TIMED] += row(at, A.busy, look)[1]
+        counts[caching.UPDATE_NS] += max(0, row(at, A.busy, look + 1)[0])
+        counts[caching.UPDATES_TIMED] += row(at, A.busy, look + 1)[1]
 
 
-@inlined
-def observe(p: Program, w: Workroom, port: int, tau: int) -> None:
+@called
+def observe(at: Pointer, port: int, tau: int) -> None:
     """Keep what was seen of an element that is profiled."""
-    n = len(p.inputs)
-    row = w.observed[port, w.n_observed[port]]
-    row[TAU], row[DROPPED_BY] = tau, w.state[DROPPED]
+    n, n_observed = size(at, A.inputs, 0), line(at, A.n_observed)
+    seen = row_in(at, A.observed, port, n_observed[port])
+    seen[TAU], seen[DROPPED_BY] = tau, line(at, A.state)[DROPPED]
     for step in range(n - 1):
-        row[ENTERING + step] = w.tally[step, PROBES]
-        row[ENTERING + n + step] = max(0, w.busy[step, 0])
-        row[ENTERING + 2 * n - 1 + step] = w.tally[step, SCANNED]
-    row[ENTERING + n - 1] = w.tally[n - 2, MATCHES]
-    w.n_observed[port] += 1
+        tally = row(at, A.tally, step)
+        seen[ENTERING + step] = tally[PROBES]
+        seen[ENTERING + n + step] = max(0, row(at, A.busy, step)[0])
+        seen[ENTERING + 2 * n - 1 + step] = tally[SCANNED]
+    seen[ENTERING + n - 1] = row(at, A.tally, n - 2)[MATCHES]
+    n_observed[port] += 1
 
 
 @kernel
 def probe_tuned(
-    p: Program,
-    w: Workroom,
+    arrays: Ints,
     ports: Ints,
     seqs: Ints,
     signs: Signs,
@@ -243,21 +271,21 @@ def probe_tuned(
     out: Ints,
     elements: Ints,
 ) -> tuple[int, int]:
-    """join_kernel.probe for a join that is tuned."""
-    n_out = 0
+    """join_kernel.probe for a join that is tuned. arrays: see ``addressed``."""
+    n_out, at = 0, caching.words_of(arrays)
+    state = line(at, A.state)
     for i in range(begin, len(ports)):
         port, seq, before = ports[i], seqs[i], n_out
-        does = GOES if w.state[LEVEL] >= 0 else begin_element(p, w, port, seq)
+        does = GOES if state[LEVEL] >= 0 else begin_element(at, port, seq)
         if does == GOES:
-            n_out = join_element(p, w, port, signs[i], out, n_out)
+            n_out = join_element(at, port, signs[i], out, n_out)
             elements[before:n_out] = i
-            if w.state[LEVEL] >= 0:
+            if state[LEVEL] >= 0:
                 return i, n_out
-        fixed = p.inputs, p.keys, p.indexes, p.steps, p.progress
-        settle(port, seq, signs[i], *fixed, w.tally, w.counts)
-        finish_element(p, w, port, seq, signs[i], does)
-        if w.state[WATCH] != UNWATCHED:
-            note_times(p, w)
-        if w.state[WATCH] == WATCH_ALL:
-            observe(p, w, port, taus[i])
+        settle_element(at, port, seq, signs[i])
+        finish_element(at, port, seq, signs[i], does)
+        if state[WATCH] != UNWATCHED:
+            note_times(at)
+        if state[WATCH] == WATCH_ALL:
+            observe(at, port, taus[i])
     return len(ports), n_out

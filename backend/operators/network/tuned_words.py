@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from backend.operators.network.blocks import Ints, Values
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+from backend.operators.network.blocks import Ints
+from backend.operators.network.join_kernel import Pointer, words_at
+from backend.operators.selection.bits import inlined
 
 #: Of the points before and after a step: the cache that is read before it and the last step that
 #: spans, the first step of the segment that ends with it; from where to where the caches updated
@@ -38,50 +46,133 @@ UNBOUND, PARTNERLESS, GOES = range(3)
 N_PROBED, N_BUILT, N_SCANNED = range(3)
 #: Of what is observed of an element: τ, who drops it; then entering, times and scanned by step.
 TAU, DROPPED_BY, ENTERING = range(3)
-#: Of shadow look-ups, added up: look-ups, distinct keys, blocks.
+#: Of shadow look-ups, added up: look-ups, millionths of distinct keys, blocks.
 SHADOW_PROBES, SHADOW_MISSES, SHADOW_BLOCKS = range(3)
+MILLION: Final = 1_000_000
 
 
-class Program(NamedTuple):
-    """What a join is to do, and where its state lies. steps: int64[n, n-1, 3]; points: int64[n,
-    n-1, N_POINT]; pipelines: int64[n, N_PIPELINE]; walks: rows as steps. caches and shadows:
-    columns of cache_kernel; of shadows DIRECTORY are the bits, N_CELLS their number, FACTS those
-    set and the look-ups of the block, MOST its length."""
+class Arrays(NamedTuple):
+    """What a join is to do, where its state lies, and room for an element at work: int64 arrays.
 
-    inputs: Ints
-    keys: Ints
-    indexes: Ints
-    steps: Ints
-    progress: Ints
-    points: Ints
-    pipelines: Ints
-    lists: Ints
-    bindings: Ints
-    walks: Ints
-    drops: Ints
-    paths: Ints
-    caches: Ints
-    shadows: Ints
+    steps: [n, n-1, 3]; points: [n, n-1, N_POINT]; pipelines: [n, N_PIPELINE]; walks: rows as steps.
+    caches and shadows: columns of cache_kernel; of shadows DIRECTORY are the bits, N_CELLS their
+    number, FACTS those set and the look-ups of the block, MOST its length. starts: where steps
+    begin, -1: anywhere. aside: as tally, of what is besides the pipeline. busy: [accounts, 2], ns
+    and how often: of steps, then of look-ups and updates of each cache.
+    """
+
+    inputs: Any
+    keys: Any
+    indexes: Any
+    steps: Any
+    progress: Any
+    points: Any
+    pipelines: Any
+    lists: Any
+    bindings: Any
+    walks: Any
+    drops: Any
+    paths: Any
+    caches: Any
+    shadows: Any
+    values: Any
+    cursor: Any
+    starts: Any
+    chosen: Any
+    tally: Any
+    aside: Any
+    levels: Any
+    state: Any
+    busy: Any
+    counts: Any
+    operations: Any
+    numbers: Any
+    cache_counts: Any
+    shadow_sums: Any
+    observed: Any
+    n_observed: Any
 
 
-class Workroom(NamedTuple):
-    """Room for an element at work, and what is counted. busy: int64[accounts, 2], ns and how often:
-    of steps, then of look-ups and updates of each cache. starts: where steps begin, -1: anywhere.
-    aside: as tally, of what is besides the pipeline."""
+#: The place of each array in the table that kernels are given: calls that hand on arrays are dear,
+#: and so is compiling them.
+A: Final[Any] = Arrays(*range(len(Arrays._fields)))
+_N_WORD: Final = 4
 
-    values: Ints
-    cursor: Ints
-    starts: Ints
-    chosen: Ints
-    tally: Ints
-    aside: Ints
-    levels: Ints
-    state: Ints
-    busy: Ints
-    counts: Ints
-    operations: Ints
-    numbers: Ints
-    cache_counts: Ints
-    shadow_sums: Values
-    observed: Ints
-    n_observed: Ints
+
+def addressed(arrays: Arrays) -> Ints:
+    """Address and shape of each array, good as long as those are."""
+    found = np.zeros((len(arrays), _N_WORD), np.int64)
+    for row, array in zip(found, arrays, strict=True):
+        assert array.dtype == np.int64
+        assert array.flags.c_contiguous
+        row[0] = array.ctypes.data
+        row[1 : 1 + array.ndim] = array.shape
+    return found.reshape(-1)
+
+
+@inlined
+def line(at: Pointer, place: int) -> Pointer:
+    """An array of one dimension."""
+    return words_at(at[place * _N_WORD])
+
+
+@inlined
+def row(at: Pointer, place: int, k: int) -> Pointer:
+    """A row of an array of two dimensions."""
+    word = place * _N_WORD
+    return words_at(at[word] + 8 * k * at[word + 2])
+
+
+@inlined
+def row_in(at: Pointer, place: int, k: int, j: int) -> Pointer:
+    """A row of an array of three dimensions."""
+    word = place * _N_WORD
+    return words_at(at[word] + 8 * (k * at[word + 2] + j) * at[word + 3])
+
+
+@inlined
+def size(at: Pointer, place: int, dimension: int) -> Any:
+    """Of an array, in one of its dimensions."""
+    return at[place * _N_WORD + 1 + dimension]
+
+
+_make: Any = make_array
+_populate: Any = populate_array
+_pack: Any = cgutils.pack_array
+
+
+def _array_at(n_dims: int) -> Any:
+    def typed(context: Any, at: Any, place: Any) -> Any:
+        made = types.Array(types.int64, n_dims, "C")
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            word = context.get_constant(types.int64, _N_WORD)
+            begin = builder.gep(arguments[0], [builder.mul(arguments[1], word)])
+            address, *shape = (
+                builder.load(builder.gep(begin, [context.get_constant(types.int64, k)]))
+                for k in range(1 + n_dims)
+            )
+            stride = item = context.get_constant(types.int64, 8)
+            strides: list[Any] = []
+            for length in reversed(shape):
+                strides.insert(0, stride)
+                stride = builder.mul(stride, length)
+            array = _make(made)(context, builder)
+            _populate(
+                array,
+                data=builder.inttoptr(address, array.data.type),
+                shape=_pack(builder, shape),
+                strides=_pack(builder, strides),
+                itemsize=item,
+                meminfo=None,
+            )
+            return array._getvalue()
+
+        return made(at, types.int64), generate
+
+    return intrinsic(typed)
+
+
+#: table(at, place): an array of two dimensions as such; cube: of three.
+table: Any = _array_at(2)
+cube: Any = _array_at(3)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from numba import njit, types
 from numba.extending import intrinsic
+
+from backend.operators.digest import package_digest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -18,15 +18,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: Final[Any] = {"nogil": True, "cache": True, "_nrt": False}
 
 
-@cache
-def _digest(folder: Path) -> str:
-    """Of all modules of a package: see ``kernel``."""
-    texts = (path.read_bytes() for path in sorted(folder.glob("*.py")))
-    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
-
-
 def _named(function: Function) -> Function:
-    function.__qualname__ += f"_{_digest(Path(function.__code__.co_filename).parent)}"
+    function.__qualname__ += f"_{package_digest(Path(function.__code__.co_filename).parent)}"
     return function
 
 
@@ -36,6 +29,12 @@ def kernel(function: Function) -> Function:
     numba's cache looks at that module's file alone, and would keep a helper that changed in
     another: the name it files the code under therefore changes with every module of the package.
     """
+    return cast("Function", njit(**_OPTIONS)(_named(function)))
+
+
+def called(function: Function) -> Function:
+    """A helper that stays a call where it is long: of code that is seldom run, or would be there
+    many times. It should take few arrays."""
     return cast("Function", njit(**_OPTIONS)(_named(function)))
 
 

@@ -280,8 +280,7 @@ class JoinStatistics:
         if counts is None or not counts.n_entries:
             return n_keys, n_keys * key_bytes
         key_bytes = counts.n_bytes / counts.n_entries
-        if not counts.evictions:
-            n_keys = counts.n_entries
+        n_keys = max(n_keys, counts.n_entries) if counts.evictions else counts.n_entries
         return n_keys, max(n_keys * key_bytes, counts.n_bytes)
 
 

@@ -12,35 +12,41 @@ from backend.operators.network.reports import NetworkReport
 from backend.systems.joins.candidates import CacheCandidate, conflicts
 from backend.systems.joins.estimates import CacheEstimate
 from backend.systems.publishing import Values, samples_of
+from backend.systems.stream.adaptive_joins import AdaptiveJoin
 from backend.systems.stream.layout import NetworkLayout
-from backend.systems.stream.tuned_joins import WatchedJoin
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.joins import CACHE_STATES
 from storage.vocabulary.records import Entity, Json, Matrix, Sample
 
 _KB: Final = 1024
+_COST: Final = "cost/tuple"
+_BID: Final = "cost/tuple/KB"
 
 
 class CacheNumbers(NamedTuple):
-    """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes."""
+    """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes.
+    miss_prob, benefit, wanted: None of one that nobody looked up so far."""
 
     candidate: CacheCandidate
     state: str
-    benefit: float
+    miss_prob: float | None
+    benefit: float | None
     upkeep: float
-    wanted: int
+    wanted: int | None
     granted: int
 
     @property
-    def bid(self) -> float:
+    def bid(self) -> float | None:
         """Benefit less upkeep for each KB."""
-        return (self.benefit - self.upkeep) / (self.wanted / _KB) if self.wanted else 0.0
+        if self.benefit is None or not self.wanted:
+            return None
+        return (self.benefit - self.upkeep) / (self.wanted / _KB)
 
 
 class PublishedJoin:
     """A tuned join of a network with the ids of what belongs to it."""
 
-    def __init__(self, layout: NetworkLayout, join: WatchedJoin) -> None:
+    def __init__(self, layout: NetworkLayout, join: AdaptiveJoin) -> None:
         self._unit, self._join = layout.unit_id, join
         self.node = layout.node(join.id)
         self.pool = entity_id(self._unit, "pool", join.id)
@@ -114,17 +120,9 @@ class PublishedJoin:
 
     # ------------------------------------------------------------------ numbers
 
-    @property
-    def _is_counted(self) -> bool:
-        return self._join.core.settings.cost_by == "counted"
-
     def _cost(self, cost: float) -> float:
-        """A cost of the core as it is told."""
-        return cost if self._is_counted else cost / 1e3
-
-    @property
-    def _unit_of_cost(self) -> str:
-        return "probes/tuple" if self._is_counted else "us/tuple"
+        """A cost of the core as it is told: microseconds, or index probes."""
+        return cost if self._join.core.settings.cost_by == "counted" else cost / 1e3
 
     def numbers(self) -> list[CacheNumbers]:
         """All candidates at this moment."""
@@ -134,18 +132,15 @@ class PublishedJoin:
         found = []
         for one in self._join.candidates:
             estimate = known.estimate(one, flows, units)
-            places = self._places(one, estimate)
-            tiers = known.tiers(one, estimate, places)
-            found.append(
-                CacheNumbers(
-                    one,
-                    states.get(one.id, "unused"),
-                    self._cost(sum(estimate.readers[place].benefit for place in places)),
-                    self._cost(estimate.cost),
-                    PAGE_BYTES * sum(tier.n_pages for tier in tiers),
-                    PAGE_BYTES * held.get(one.id, 0),
-                )
-            )
+            places, miss_prob = self._places(one, estimate), _miss_prob(estimate)
+            benefit = wanted = None
+            if miss_prob is not None:
+                benefit = self._cost(sum(estimate.readers[place].benefit for place in places))
+                tiers = known.tiers(one, estimate, places)
+                wanted = PAGE_BYTES * sum(tier.n_pages for tier in tiers)
+            state, pages = states.get(one.id, "unused"), held.get(one.id, 0)
+            upkeep, granted = self._cost(estimate.cost), PAGE_BYTES * pages
+            found.append(CacheNumbers(one, state, miss_prob, benefit, upkeep, wanted, granted))
         return found
 
     def _places(self, one: CacheCandidate, estimate: CacheEstimate) -> tuple[int, ...]:
@@ -172,55 +167,46 @@ class PublishedJoin:
             values: Values = {
                 "arrival_share": (flow.share, "prob"),
                 "profiled_tuples": (0 if told is None else len(told.tau), "tuples"),
-                "pipeline_cost": (None if each is None else self._cost(each), self._unit_of_cost),
+                "pipeline_cost": (None if each is None else self._cost(each), _COST),
             }
             found += samples_of(self.pipeline(input), values)
         return found
 
     def _pool(self, numbers: list[CacheNumbers], profile: JoinProfile) -> Values:
-        core, unit = self._join.core, self._unit_of_cost
+        core = self._join.core
         problem = core.caches.problem(core.known)
-        served = [one for one in numbers if one.granted]
-        is_short = any(one.granted < one.wanted for one in numbers if one.state == "used")
-        price = min((one.bid for one in served), default=None) if is_short else None
+        bids = [one.bid for one in numbers if one.granted and one.bid is not None]
+        is_short = any(one.granted < (one.wanted or 0) for one in numbers if one.state == "used")
+        price = min(bids, default=None) if is_short else None
         return {
             "pool_bytes": (core.settings.pool_bytes, "bytes"),
             "granted_bytes": (sum(one.granted for one in numbers), "bytes"),
             "used_bytes": (sum(one.n_bytes for one in profile.caches.values()), "bytes"),
-            "pool_price": (price, f"{unit}/KB"),
-            "plain_cost": (self._cost(problem.cost({})), unit),
-            "cached_cost": (self._cost(problem.cost(core.caches.choice)), unit),
+            "pool_price": (price, _BID),
+            "plain_cost": (self._cost(problem.cost({})), _COST),
+            "cached_cost": (self._cost(problem.cost(core.caches.choice)), _COST),
         }
 
     def _cache(self, one: CacheNumbers, counts: CacheCounts | None) -> Values:
         """Of a batch. counts: None of a cache that was not in use."""
-        unit = self._unit_of_cost
         found: dict[str, tuple[float | None, str]] = {
             "cache_state": (CACHE_STATES.index(one.state), ""),
-            "miss_prob": (self._miss_prob(one.candidate), "prob"),
+            "miss_prob": (one.miss_prob, "prob"),
             "granted_bytes": (one.granted, "bytes"),
             "wanted_bytes": (one.wanted, "bytes"),
-            "cache_benefit": (one.benefit, unit),
-            "cache_upkeep": (one.upkeep, unit),
-            "cache_bid": (one.bid, f"{unit}/KB"),
+            "cache_benefit": (one.benefit, _COST),
+            "cache_upkeep": (one.upkeep, _COST),
+            "cache_bid": (one.bid, _BID),
         }
         own = counts or CacheCounts()
         return found | {
             "hit_prob": (own.hits / own.probes if own.probes else None, "prob"),
             "cache_probes": (own.probes, "probes"),
             "cache_entries": (own.n_entries, "entries"),
-            "cache_refs": (own.n_refs, "tuples"),
+            "size_tuples": (own.n_refs, "tuples"),
             "cache_evictions": (own.evictions, "entries"),
             "used_bytes": (own.n_bytes, "bytes"),
         }
-
-    def _miss_prob(self, one: CacheCandidate) -> float | None:
-        """By look-ups of all its readers; None: nobody looked."""
-        known = self._join.core.known
-        readers = known.estimate(one, known.flows(), known.units).readers
-        seen = [reader for reader in readers if reader.n_probes]
-        n = sum(reader.lookups for reader in seen)
-        return sum(r.miss_prob * r.lookups for r in seen) / n if n else None
 
     # ------------------------------------------------------------------ matrices
 
@@ -276,7 +262,7 @@ class PublishedJoin:
                     "chosen",
                 ),
                 values=values,
-                unit=self._unit_of_cost,
+                unit=_COST,
                 n=sum(one.n for one in core.known.pipelines),
                 row_stats={
                     "name": [self._join.cache_name(one.candidate) for one in numbers],
@@ -284,6 +270,13 @@ class PublishedJoin:
                 },
             )
         ]
+
+
+def _miss_prob(estimate: CacheEstimate) -> float | None:
+    """By look-ups of all its readers; None: nobody looked."""
+    seen = [reader for reader in estimate.readers if reader.n_probes]
+    n = sum(reader.lookups for reader in seen)
+    return sum(one.miss_prob * one.lookups for one in seen) / n if n else None
 
 
 def _exclude(one: CacheCandidate, other: CacheCandidate) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
@@ -16,26 +15,32 @@ from backend.model.knobs import KnobSettings, KnobSpec
 from backend.operators.contract import UnitResult
 from backend.operators.network.job import NetworkJob, Policy, Schedule
 from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.reports import NetworkReport
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, query_entity
+from backend.systems.stream.adaptive_joins import AdaptiveJoins
 from backend.systems.stream.calls import called_functions
 from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
 from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
 from backend.systems.stream.chains import slopes_of, steps_of
 from backend.systems.stream.compiling import compile_queries
+from backend.systems.stream.joins_published import PublishedJoin
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.layout import NetworkLayout
 from backend.systems.stream.measured import NetworkProfile
 from backend.systems.stream.published import (
     arrived,
     curve_matrix,
+    decision_words,
     mean_waiting,
     progress_matrix,
     samples,
 )
-from backend.workloads.sysstream import SYSSTREAM
-from backend.workloads.ticks import DEFAULT_TICK_US
-from storage.vocabulary.records import Entity, Json, Matrix, PlanVersion, Sample
+from backend.systems.stream.registered import RegisteredQuery, tick_of
+from backend.systems.stream.state_limit import StateLimit
+from storage.vocabulary.graph import PlanGraph
+from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.records import Decision, Entity, Json, Matrix, PlanVersion, Sample
 
 #: A schedule counts with other costs when the work of a tuple has changed by this share.
 COSTS_CHANGED: Final = 0.25
@@ -51,23 +56,6 @@ class AdoptNetwork(NamedTuple):
     predicted: float | None = None
 
 
-class RegisteredQuery(NamedTuple):
-    """A query that runs. since: the batch it was registered at; its windows were empty then."""
-
-    query: ContinuousQuery
-    since: int
-
-    @property
-    def start(self) -> tuple[str, int]:
-        """What makes it the same query as before."""
-        return self.query.name, self.since
-
-    @property
-    def meaning(self) -> str:
-        """A digest of its plan, with the plans of the queries it reads."""
-        return hashlib.sha256(repr(self.query.plan).encode()).hexdigest()
-
-
 class NetworkUnit(PublishedUnit[AdoptNetwork]):
     """The network of all its queries."""
 
@@ -76,12 +64,15 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         super().__init__(job)
         self._knobs = StreamKnobs.of(settings)
         self._capacities = Capacities(self._knobs.queue_capacity)
+        self._state = StateLimit(self._knobs.state_limit_bytes)
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout = self._laid_out(self._queries, self._knobs)
         self._sizes = {one.start: 0 for one in self._queries.values()}
         self._version, self._chaining = 0, Chaining()
         self._watch, self._profile = ChainWatch(), NetworkProfile()
+        self.joins = AdaptiveJoins(self._watch.evaluations)
+        self._tune_joins()
         self._costs: dict[str, float] = {}
         self._work_us = 0.0
         self._made: NetworkJob | None = None
@@ -110,7 +101,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._chaining = Chaining(slopes)
         self.layout = self._laid_out(self._queries, self._knobs)
         self._version, self._watch.evaluations.seq = state.plan.version, state.n_decisions
-        if self.layout.graph(self._chaining).digest == state.plan.hash:
+        self._tune_joins()
+        self.joins.restore(evidence.get("joins", {}))
+        if self._graph().digest == state.plan.hash:
             return self._recorded([REFILLED])
         return self._recorded([REFILLED, self._rechained(batch, "the queries are others")])
 
@@ -121,6 +114,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def executed(self, event: BatchRan) -> Recorded:
         self._result, report = event.result, event.result.report
+        self._state = self._state.using(report.state_bytes)
         before, self._last_ms = self._last_ms, event.ms
         self._seconds = None if before is None else (event.ms - before) / 1e3
         for start in self._sizes:
@@ -146,13 +140,37 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reason, expected = decision.explanation, decision.predicted_new
             adopted = self._adopt(event.batch_id + 1, reason, decision.seq, expected)
             found += [replace(decision, plan_version=adopted.version), adopted]
-        elif self._watch.evaluations.is_stored(told.verdict, self._knobs.reject_sample_every):
+        elif self._is_stored(decision):
             found.append(decision)
-        return self._recorded(found)
+        return self._recorded([*found, *self._tuned(event.batch_id, n, report)])
+
+    def _tuned(self, batch_id: int, n_tuples: int, report: NetworkReport) -> list[Any]:
+        """What the joins decided; a plan of its own where one runs otherwise from now on."""
+        news = self.joins.observe(batch_id, n_tuples, report)
+        found: list[Any] = []
+        switched = [d for d in news.found if isinstance(d, Decision) and d.verdict == "switched"]
+        if news.is_new:
+            self._made = None
+        if switched:
+            last = switched[-1]
+            reason = "; ".join(one.explanation for one in switched)
+            found.append(self._adopt(batch_id + 1, reason, last.seq, last.predicted_new))
+        for one in news.found:
+            if one in switched:
+                one = replace(one, plan_version=self._version)
+            elif isinstance(one, Decision) and not self._is_stored(one):
+                continue
+            found.append(one)
+        return found
+
+    def _is_stored(self, decision: Decision) -> bool:
+        evaluations, every = self._watch.evaluations, self._knobs.reject_sample_every
+        return evaluations.is_stored(cast(Verdict, decision.verdict), every)
 
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):
             return self._turned(StreamKnobs.of(event.settings), event.batch_id)
+        self._state.check_new(q.name for q in event.queries if q.name not in self._queries)
         queries = {}
         for query in event.queries:
             known = self._queries.get(query.name)
@@ -166,7 +184,10 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             for one in queries.values()
             if one.start in self._sizes or one.start not in known_before
         }
+        if self._queries.keys() - queries.keys():
+            self._state = self._state.using(None)
         self._queries = queries
+        self._tune_joins()
         return self._recorded([self._rechained(event.batch_id, event.reason)])
 
     def parts(self) -> Mapping[str, tuple[KnobSpec, ...]]:
@@ -177,8 +198,15 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._capacities = self._capacities.having(queue, settings.whole(CAPACITY.name))
         self._made = None
 
+    @property
+    def waits(self) -> str:
+        return self._state.excess
+
+    def decided(self, operator: str, waiting: Mapping[str, int]) -> tuple[str, str]:
+        return decision_words(self.layout, operator, waiting)
+
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
-        key = (self._version, self._capacities, *paused)
+        key = (self._version, self._knobs, self._capacities, *paused)
         if self._shown is None or self._shown[0] != key:
             self._shown = (key, self._entities(paused))
         return self._shown[1]
@@ -203,8 +231,12 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reasons.append(f"implicit Istream: {knobs.implicit_istream}")
         if knobs.scheduler != before.scheduler:
             reasons.append(f"the scheduler is {knobs.scheduler}")
-        self._knobs, self._made = knobs, None
+        self._knobs, self._made, drawn = knobs, None, self._graph()
         self._capacities = replace(self._capacities, common=knobs.queue_capacity)
+        self._state = replace(self._state, limit_bytes=knobs.state_limit_bytes)
+        self._tune_joins()
+        if not reasons and self._graph() != drawn:
+            reasons.append("the joins are tuned otherwise")
         if not reasons:
             return Recorded()
         return self._recorded([self._rechained(batch_id, ", ".join(reasons))])
@@ -222,6 +254,21 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             keyed=knobs.shards > 1,
         )
         return NetworkLayout.of(self._job.id, plan)
+
+    def _tune_joins(self) -> None:
+        """Have the joins of the network tuned as the knobs say."""
+        self.joins.lay_out(self.layout.plan, self.layout.names, self._knobs)
+
+    @property
+    def _published_joins(self) -> list[PublishedJoin]:
+        return [PublishedJoin(self.layout, one) for one in self.joins.values()]
+
+    def _graph(self) -> PlanGraph:
+        """The plan with its chains, and the caches in use."""
+        graph = self.layout.graph(self._chaining)
+        for join in self._published_joins:
+            graph = join.drawn(graph)
+        return graph
 
     def _adopt(
         self,
@@ -269,6 +316,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             called_functions(plan, job.functions or Functions()),
             self._schedule(plan),
             self._knobs.shards,
+            self.joins.tunings,
         )
 
     def _schedule(self, plan: NetworkPlan) -> Schedule:
@@ -285,21 +333,25 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         id, knobs, layout = self._job.id, self._knobs, self.layout
         facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
         found = layout.entities("Operator network", self._capacities, facts)
+        found += [one for join in self._published_joins for one in join.entities()]
         found += [layout.query(one.query, one.since) for one in self._queries.values()]
         return [*found, *(query_entity(id, query, "paused") for query in paused.values())]
 
     def _samples(self, result: UnitResult) -> list[Sample]:
         sizes = {name: self._sizes.get(one.start) for name, one in self._queries.items()}
         shards = self._knobs.shards
-        return samples(self.layout, result.report, self._chaining, shards, self._seconds, sizes)
+        report = result.report
+        found = samples(self.layout, report, self._chaining, shards, self._seconds, sizes)
+        return found + [one for join in self._published_joins for one in join.samples(report)]
 
     def _matrices(self) -> tuple[Matrix, ...]:
         profile, plan = self._profile, self.layout.plan
         steps = steps_of(plan, profile.selectivities, profile.costs)
-        return (progress_matrix(self.layout, steps, self._chaining),)
+        joins = (one for join in self._published_joins for one in join.matrices())
+        return (progress_matrix(self.layout, steps, self._chaining), *joins)
 
     def _plan_record(self, adopted: AdoptNetwork) -> PlanVersion:
-        graph, knobs = self.layout.graph(self._chaining), self._knobs
+        graph, knobs = self._graph(), self._knobs
         return PlanVersion(
             version=adopted.version,
             batch=adopted.batch_id,
@@ -316,20 +368,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
                 "sharing": knobs.sharing,
                 "shards": knobs.shards,
                 "predicted_waiting": adopted.predicted,
+                "joins": self.joins.state(),
             },
         )
-
-
-def tick_of(job: UnitJob) -> int:
-    """Microseconds of a tick, which all streams share. Raises Refused where they differ."""
-    if SYSSTREAM in job.inputs:
-        return job.times[SYSSTREAM].tick_us
-    timed = {name: time for name, time in job.times.items() if time.timestamp}
-    ticks = {name: time.tick_us for name, time in timed.items() if name != SYSSTREAM}
-    if len(set(ticks.values())) > 1:
-        told = ", ".join(f"{name} {us} us" for name, us in ticks.items())
-        raise Refused(f"streams of one run have one tick, not several: {told}")
-    return next(iter(ticks.values()), DEFAULT_TICK_US)
 
 
 def _fixed(shards: int) -> str:

@@ -35,10 +35,10 @@ _COLUMNS: Final = (
     TableColumn("#", "int"),
     TableColumn("Candidate"),
     TableColumn("Chosen"),
-    TableColumn("Benefit", "f3", "us/tuple", "saved for each element, look-ups paid"),
-    TableColumn("Upkeep", "f3", "us/tuple", "paid once for all pipelines"),
-    TableColumn("Net", "f3", "us/tuple"),
-    TableColumn("Bid", "f3", "us/tuple/KB"),
+    TableColumn("Benefit", "f3", "a tuple", "saved for each element, look-ups paid"),
+    TableColumn("Upkeep", "f3", "a tuple", "paid once for all pipelines"),
+    TableColumn("Net", "f3", "a tuple"),
+    TableColumn("Bid", "f3", "a tuple and KB"),
     TableColumn("Wanted", "int", "bytes"),
     TableColumn(
         "Excludes", "text", "", "they overlap, or hide each other's upkeep, in some pipeline"

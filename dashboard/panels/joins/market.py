@@ -105,10 +105,10 @@ _COLUMNS: Final = (
     TableColumn("Looked up"),
     TableColumn("State"),
     TableColumn(
-        "Bid", "f3", "us/tuple/KB", "benefit less upkeep for each KB it is expected to take"
+        "Bid", "f3", "a tuple and KB", "benefit less upkeep for each KB it is expected to take"
     ),
-    TableColumn("Benefit", "f3", "us/tuple"),
-    TableColumn("Upkeep", "f3", "us/tuple"),
+    TableColumn("Benefit", "f3", "a tuple"),
+    TableColumn("Upkeep", "f3", "a tuple"),
     TableColumn("Hits", "pct", "", "look-ups of the batch that found their key"),
     TableColumn("Misses", "pct", "", "expected share of look-ups that do not find their key"),
     TableColumn("Entries", "int"),
@@ -126,7 +126,7 @@ def _table(markets: list[MarketView], context: Context) -> Component:
 def _row(one: CacheBid, market: MarketView, context: Context) -> list[CellData]:
     state = f"{one.state}, {one.choice}" if one.choice else one.state
     return [
-        {"text": one.name, "sub": f"by {one.key}" if one.key else ""},
+        {"text": one.name, "sub": f"by {one.key}, costs in {market.cost}" if one.key else ""},
         {"text": market.name, "jump": jump_to(context, "/plan", node=market.join)},
         "; ".join(one.places),
         state,

@@ -31,7 +31,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[JoinPipel
     """The pipelines as of the moment; of one unit where the page shows one."""
     run, at = context.run_id, context.batch
     book = Book(reader.entities(run, at), context.moment.unit)
-    return build_pipelines(book, reader.values(run, at)) or None
+    return build_pipelines(book, reader.values(run, at), reader.knobs(run, at)) or None
 
 
 def draw(joins: list[JoinPipelines], sheet: Sheet) -> Drawing:
@@ -41,14 +41,14 @@ def draw(joins: list[JoinPipelines], sheet: Sheet) -> Drawing:
 
 
 def _join(join: JoinPipelines, titled: bool) -> Component:
-    rows = [_pipeline(row) for row in join.rows]
+    rows = [_pipeline(row, join.cost) for row in join.rows]
     title = [html.H3(join.name)] if titled else []
     return html.Section([*title, *rows], **attrs(aria_label=f"Pipelines of {join.name}"))
 
 
-def _pipeline(row: PipelineRow) -> Component:
+def _pipeline(row: PipelineRow, cost: str) -> Component:
     steps: list[Component] = [
-        html.Div([row.input, html.Span(_facts(row))], className="pw-pipe-input")
+        html.Div([row.input, html.Span(_facts(row, cost))], className="pw-pipe-input")
     ]
     for place, name in enumerate(row.order):
         style = {"gridColumn": str(place + 2)}
@@ -58,17 +58,17 @@ def _pipeline(row: PipelineRow) -> Component:
         looks = f"pw-pipe-cache pw-pipe-{span.state or 'unknown'}"
         data = attrs(data_cache=span.cache, data_state=span.state)
         steps.append(
-            html.Div(_words(span), className=looks, style=style, title=_told(span), **data)
+            html.Div(_words(span), className=looks, style=style, title=_told(span, cost), **data)
         )
     return html.Div(steps, className="pw-pipe", style={"--steps": len(row.order)})
 
 
-def _facts(row: PipelineRow) -> str:
+def _facts(row: PipelineRow, cost: str) -> str:
     facts = []
     if row.arrival is not None:
         facts.append(f"{show(row.arrival, 'pct')} of the elements")
     if row.cost is not None:
-        facts.append(f"{show(row.cost, 'f2')} µs each")
+        facts.append(f"{show(row.cost, 'f2')} {cost} each")
     return " · ".join(facts)
 
 
@@ -77,7 +77,7 @@ def _words(span: CacheSpan) -> str:
     return f"{span.name} · {span.state or 'unknown'}{rate}"
 
 
-def _told(span: CacheSpan) -> str:
+def _told(span: CacheSpan, cost: str) -> str:
     """All of it, on hover."""
     parts = [f"{span.name}: {span.state or 'unknown'}"]
     for words, value, form, unit in (
@@ -85,8 +85,8 @@ def _told(span: CacheSpan) -> str:
         ("expected misses", span.miss, "pct", ""),
         ("entries", span.entries, "int", ""),
         ("in use", span.used, "int", " bytes"),
-        ("benefit", span.benefit, "f3", " µs an element"),
-        ("upkeep", span.upkeep, "f3", " µs an element"),
+        ("benefit", span.benefit, "f3", f" {cost} an element"),
+        ("upkeep", span.upkeep, "f3", f" {cost} an element"),
     ):
         if value is not None:
             parts.append(f"{words} {show(value, form)}{unit}")  # type: ignore[arg-type]  # forms above
@@ -97,13 +97,13 @@ _COLUMNS: Final = (
     TableColumn("Pipeline"),
     TableColumn("Order"),
     TableColumn("Elements", "pct", "", "share of those of the join that come in by it"),
-    TableColumn("Cost", "f3", "us/tuple", "of an element without caches"),
+    TableColumn("Cost", "f3", "a tuple", "of an element without caches"),
     TableColumn("Cache"),
     TableColumn("Skips"),
     TableColumn("State"),
     TableColumn("Hits", "pct"),
-    TableColumn("Benefit", "f3", "us/tuple"),
-    TableColumn("Upkeep", "f3", "us/tuple"),
+    TableColumn("Benefit", "f3", "a tuple"),
+    TableColumn("Upkeep", "f3", "a tuple"),
 )
 
 

@@ -1,0 +1,40 @@
+"""The queries of a network as they were registered, and the tick of their streams."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from backend.model.conditions import ContinuousQuery
+from backend.systems.contract import Refused, UnitJob
+from backend.workloads.sysstream import SYSSTREAM
+from backend.workloads.ticks import DEFAULT_TICK_US
+
+
+class RegisteredQuery(NamedTuple):
+    """A query that runs. since: the batch it was registered at; its windows were empty then."""
+
+    query: ContinuousQuery
+    since: int
+
+    @property
+    def start(self) -> tuple[str, int]:
+        """What makes it the same query as before."""
+        return self.query.name, self.since
+
+    @property
+    def meaning(self) -> str:
+        """A digest of its plan, with the plans of the queries it reads."""
+        return hashlib.sha256(repr(self.query.plan).encode()).hexdigest()
+
+
+def tick_of(job: UnitJob) -> int:
+    """Microseconds of a tick, which all streams share. Raises Refused where they differ."""
+    if SYSSTREAM in job.inputs:
+        return job.times[SYSSTREAM].tick_us
+    timed = {name: time for name, time in job.times.items() if time.timestamp}
+    ticks = {name: time.tick_us for name, time in timed.items() if name != SYSSTREAM}
+    if len(set(ticks.values())) > 1:
+        told = ", ".join(f"{name} {us} us" for name, us in ticks.items())
+        raise Refused(f"streams of one run have one tick, not several: {told}")
+    return next(iter(ticks.values()), DEFAULT_TICK_US)
