@@ -223,14 +223,7 @@ def figure_15(sizes: JoinSizes) -> FigureResult:
         ),
         PaperClaim(
             "The cache is still better where updates exceed look-ups",
-            verdict(
-                [
-                    one.gain(v) > 1
-                    for x, one in zip(xs, found, strict=True)
-                    if x > 1
-                    for v in judged()
-                ]
-            ),
+            verdict([one.gain(v) > 1 for one in often for v in judged()]),
             f"first, middle, last: {_by_weight(found)}",
         ),
     )

@@ -199,7 +199,6 @@ def figure_22(sizes: JoinSizes) -> FigureResult:
         interval_tuples=max(4000, n // 12),
         profile_prob=0.005,
         change_share=0.2,
-        block_probes=200,
     )
     tuned = TunedBench(THREE_WAY, arrivals, settings, "RST").stretches(stretch)
     found = {"adaptive": [one.operations for one in tuned]}
