@@ -244,9 +244,14 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:
     """A paper's figures again."""
-    from bench.experiments import asc, filters, scheduling
+    from bench.experiments import asc, filters, joins, scheduling
 
-    chosen = {"asc": asc.main, "filters": filters.main, "scheduling": scheduling.main}
+    chosen = {
+        "asc": asc.main,
+        "filters": filters.main,
+        "joins": joins.main,
+        "scheduling": scheduling.main,
+    }
     return chosen[options.name](options, STATE)
 
 
