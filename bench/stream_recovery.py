@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob
@@ -13,8 +13,6 @@ from backend.operators.network.shard import NetworkTask, Places, run_shard
 from backend.operators.network.shard_reports import ShardReport
 from bench.stream_data import SCHEMA, TICKS, DifferentResults, aggregate
 from bench.stream_lanes import UNIT, network_job
-
-_VERSION: Final = "1"
 
 
 class Recovered(NamedTuple):
@@ -35,14 +33,14 @@ def recovered(folder: Path, n_state: int, n_tuples: int) -> Recovered:
     question = aggregate(n_tuples, window=2 * n_batches * TICKS)
     job, places = network_job(question), Places(str(folder / "log"), str(folder / "arenas"))
     log = places.log_of(UNIT)
-    log.keep_job(_VERSION, job)
+    version = log.keep_job(job)
     for batch in range(n_batches):
         table = question.source("A").slice(batch * n_tuples, n_tuples).select(SCHEMA.names)
-        _step(job, batch, places, [Arrived(table)])
+        _step(job, version, batch, places, [Arrived(table)])
     image = max(log.images(0), default=-1)
-    at_hand, at_hand_s = _step(job, n_batches, places)
+    at_hand, at_hand_s = _step(job, version, n_batches, places)
     elsewhere = Places(places.log, str(folder / "elsewhere"))
-    rebuilt, rebuilt_s = _step(job, n_batches, elsewhere)
+    rebuilt, rebuilt_s = _step(job, version, n_batches, elsewhere)
     how = [dict(one.network.attached) for one in (at_hand, rebuilt)]
     n_held = [_n_held(one) for one in (at_hand, rebuilt)]
     if how != [{"arena": 1}, {"rebuilt": 1}] or n_held[0] != n_held[1]:
@@ -51,11 +49,11 @@ def recovered(folder: Path, n_state: int, n_tuples: int) -> Recovered:
 
 
 def _step(
-    job: NetworkJob, batch: int, places: Places, arrived: Sequence[Arrived] = ()
+    job: NetworkJob, version: str, batch: int, places: Places, arrived: Sequence[Arrived] = ()
 ) -> tuple[ShardReport, float]:
     """Run a batch; its seconds."""
     started = time.perf_counter()
-    task = NetworkTask(UNIT, batch, job, _VERSION, frozenset(), "", "parquet")
+    task = NetworkTask(UNIT, batch, job, version, frozenset(), "", "parquet")
     report = run_shard(task, 0, places.shard(UNIT, 0, 1), {"A": arrived}, ())
     return report, time.perf_counter() - started
 

@@ -9,6 +9,7 @@ from dashboard.api.schemas import Schema, SchemaBook
 
 _REASONS = {
     200: "The answer",
+    201: "Written down",
     202: "Requested; the engine answers at a batch boundary",
     400: "The request cannot be read",
     401: "A token is needed",

@@ -27,6 +27,7 @@ from dashboard.services import Services
 from dashboard.views.book import SYSTEM
 from dashboard.views.events import titled
 from dashboard.views.inputs import streams_words
+from dashboard.views.pace import build_pace
 from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
 
@@ -43,6 +44,10 @@ _SUN: Final = (
 _MOON: Final = "M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5Z"
 _SYSTEM: Final = "M3 5h18v11H3zM8 21h8M12 16v5"
 _SEARCH: Final = "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5 20 20"
+_PAUSE: Final = "M8 5v14M16 5v14"
+_PLAY: Final = "M7 5l12 7-12 7z"
+_STEP: Final = "M5 5l9 7-9 7zM18 5v14"
+_DECIDE: Final = "M4 12h9M9 8l4 4-4 4M18 9v6"
 _SHARE: Final = (
     "M10 14a4.5 4.5 0 0 0 6.4.4l3-3A4.5 4.5 0 0 0 13 5l-1.6 1.6"
     "M14 10a4.5 4.5 0 0 0-6.4-.4l-3 3A4.5 4.5 0 0 0 11 19l1.6-1.6"
@@ -54,6 +59,9 @@ HELP_KEYS: Final = (
     (("shift ←", "shift →"), "one batch back, forward"),
     ((".",), "jump to now"),
     (("/",), "search pages, runs, parts of the plan, queries, knobs and plans"),
+    (("h",), "hold the run, and have it go on"),
+    (("n", "d"), "of a held run: one batch; one scheduling decision, where it is in one process"),
+    (("<", ">"), "replay streams slower, faster"),
     (("t",), "tables instead of figures, and back"),
     (("[", "]"), "what the bars of the plan mean"),
     (("Esc",), "unpin the node, discard a draft, close"),
@@ -119,6 +127,7 @@ def _header() -> Component:
             ),
             html.Span(className="pw-divider"),
             html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
+            _pace_buttons(),
             html.Span(className="pw-spacer"),
             html.Span(
                 [
@@ -141,6 +150,27 @@ def _run_items() -> list[Component]:
         html.Span(id="pw-run-state", className="pw-badge", **attrs(data_state="")),
         html.Span(id="pw-stream", className="pw-head-item"),
     ]
+
+
+def _pace_buttons() -> Component:
+    """Hold, step and speed: drawn by modules/pace.js, hidden where a run cannot be asked."""
+    holding = [
+        html.Span(Icon(path), className=f"pw-hold-{name}")
+        for name, path in (("on", _PAUSE), ("off", _PLAY))
+    ]
+    return html.Span(
+        [
+            _icon_button("pw-hold", "Hold the run (h)", holding, data_held="no"),
+            _icon_button("pw-step", "One batch (n)", Icon(_STEP)),
+            _icon_button("pw-decide", "One scheduling decision (d)", Icon(_DECIDE)),
+            html.Span(id="pw-speed-slot"),
+        ],
+        id="pw-pace",
+        className="pw-pace",
+        role="group",
+        hidden=True,
+        **attrs(aria_label="Pace of the run"),
+    )
 
 
 def _buttons() -> list[Component]:
@@ -227,7 +257,9 @@ def register_shell(app: Dash, services: Services) -> None:
         found = contexts.of(services.reader, news)
         facts = read_facts(found, services.reader) if found.run is not None else None
         pages = [page.path for page in PAGES if page.has_records(facts)]
-        return asdict(read_snapshot(services.reader, found, pages))
+        return asdict(
+            read_snapshot(services.reader, found, pages, services.settings.why_no_control)
+        )
 
     @app.callback(
         Output(ids.PAGE, "children"),
@@ -244,8 +276,9 @@ def register_shell(app: Dash, services: Services) -> None:
         page.register(app, services)
 
 
-def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
-    """The snapshot of the run of a context; pages: paths worth showing."""
+def read_snapshot(reader: Reader, found: Context, pages: list[str], locked: str = "") -> Snapshot:
+    """The snapshot of the run of a context; pages: paths worth showing. locked: why nothing can be
+    asked of a run."""
     runs = reader.runs()
     if found.run is None:
         return build_snapshot(found, runs, (), (), None, pages)
@@ -257,7 +290,8 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str]) -> Snapshot:
     units = reader.units(run)
     titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
     backlog = reader.values(run).get(SYSTEM, {}).get("backlog_tuples")
-    return build_snapshot(found, runs, plans, events, cost, pages, streams, titles, backlog)
+    pace = build_pace(reader.entities(run), reader.knobs(run), locked)
+    return build_snapshot(found, runs, plans, events, cost, pages, streams, titles, backlog, pace)
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

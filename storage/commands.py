@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Select, func, insert, select
 
-from storage import decode
+from storage import decode, history
 from storage.database import describe, disposed_on_error, open_for_writing, parse_url
 from storage.errors import BadRecord, StoreTooOld, UnknownRun, translated
 from storage.migrations import check, prepare
 from storage.schema import AnswerRow, CommandRow, RunRow
 from storage.texts import why_unstorable
-from storage.vocabulary.records import Command, Json
+from storage.vocabulary.records import NOTED, Command, Json
 
 #: Key of the advisory lock under which commands get their numbers on PostgreSQL.
 COMMANDS_LOCK: Final = 2
@@ -111,6 +111,7 @@ def pending(connection: Connection, run_id: str) -> tuple[Command, ...]:
     statement = (
         joined()
         .where(CommandRow.run_id == run_id, AnswerRow.command.is_(None))
+        .where(CommandRow.kind.not_in(NOTED))
         .order_by(CommandRow.id)
     )
     return tuple(decode.command(row) for row in connection.execute(statement))
@@ -134,7 +135,7 @@ def refuse_waiting(connection: Connection, workload: str, time: float) -> tuple[
         .join(RunRow, RunRow.id == CommandRow.run_id)
         .outerjoin(AnswerRow, AnswerRow.command == CommandRow.id)
         .where(RunRow.workload == workload, RunRow.state == "interrupted")
-        .where(AnswerRow.command.is_(None))
+        .where(AnswerRow.command.is_(None), CommandRow.kind.not_in(NOTED))
         .distinct()
     )
     runs = tuple(connection.scalars(waiting))
@@ -181,3 +182,41 @@ def one(connection: Connection, run_id: str, command_id: int) -> Command | None:
     statement = joined().where(CommandRow.run_id == run_id, CommandRow.id == command_id)
     row = connection.execute(statement).first()
     return None if row is None else decode.command(row)
+
+
+def noted(connection: Connection, kind: str, run_id: str | None) -> tuple[Command, ...]:
+    """What people wrote down of a kind (of NOTED) and did not withdraw, oldest first.
+
+    run_id: None = in all runs."""
+    statement = joined().where(CommandRow.kind.in_((kind, "forget"))).order_by(CommandRow.id)
+    if run_id is not None:
+        statement = statement.where(CommandRow.run_id == run_id)
+    found = [decode.command(row) for row in connection.execute(statement)]
+    gone = {one.payload.get("command") for one in found if one.kind == "forget"}
+    return tuple(one for one in found if one.kind == kind and one.id not in gone)
+
+
+def unkept_turns(connection: Connection, run_id: str) -> tuple[Command, ...]:
+    """Applied turns of knobs that still wait for a keep, oldest first: no later turn of the knob,
+    none taken back."""
+    statement = joined().where(
+        CommandRow.run_id == run_id,
+        CommandRow.kind.in_(("knob", "keep")),
+        AnswerRow.state == "applied",
+    )
+    last: dict[tuple[Any, Any], Command] = {}
+    kept = set()
+    for row in connection.execute(statement.order_by(CommandRow.id)):
+        command = decode.command(row)
+        if command.kind == "keep":
+            kept.add(command.payload.get("command"))
+        else:
+            last[command.payload.get("scope"), command.payload.get("knob")] = command
+    values = {(k.scope, k.name): k.value for k in history.knobs(connection, run_id, None)}
+    return tuple(
+        command
+        for key, command in last.items()
+        if command.payload.get("unless_kept_s") is not None
+        and command.id not in kept
+        and values.get(key) == command.payload.get("value")
+    )

@@ -17,6 +17,7 @@ from storage.rows import (
     StoredResult,
 )
 from storage.vocabulary.records import (
+    NOTED,
     Batch,
     Command,
     Decision,
@@ -123,7 +124,7 @@ def command(row: Row[Any]) -> Command:
     """The record of a row of commands joined with its answer (columns NULL when unanswered)."""
     fields = _pick(row, (*_REQUEST, "expected_version"))
     if row.state is None:
-        return Command(**fields)
+        return Command(**fields, state="recorded" if row.kind in NOTED else "requested")
     return Command(**fields, state=row.state, **_pick(row, _ANSWER))
 
 

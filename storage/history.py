@@ -128,7 +128,8 @@ def entities(connection: Connection, run_id: str, at: int | None) -> tuple[Entit
     if at is not None:
         statement = statement.where(_ENTITIES.c.batch_id <= at)
     rows = connection.execute(statement.order_by(_ENTITIES.c.batch_id))
-    newest = {row.id: decode.entity(row) for row in rows}
+    versions = (decode.entity(row) for row in rows)  # some are for the batch after
+    newest = {one.id: one for one in versions if at is None or one.since_batch <= at}
     return tuple(newest[name] for name in sorted(newest) if _is_alive(newest[name], at))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, func, select
 
-from storage import commands, export, history, series, unit_history, values
+from storage import commands, export, history, series, sql, unit_history, values
 from storage.database import describe, disposed_on_error, open_for_reading, parse_url
 from storage.errors import translated
 from storage.liveness import as_seen
@@ -314,6 +314,12 @@ class Reader:
         with self.reading() as connection:
             return commands.one(connection, run_id, command_id)
 
+    def noted(self, kind: str, run_id: str | None = None) -> tuple[Command, ...]:
+        """Notes, presets, alert rules or saved queries (kind: of NOTED) that nobody withdrew,
+        oldest first; run_id None = of all runs."""
+        with self.reading() as connection:
+            return commands.noted(connection, kind, run_id)
+
     def results(
         self,
         run_id: str,
@@ -331,6 +337,11 @@ class Reader:
         """Stored misfits (of one input) of batches <= until, newest first."""
         with self.reading() as connection:
             return history.misfits(connection, run_id, limit, until, name)
+
+    def ask(self, text: str, given: Mapping[str, sql.Value]) -> sql.SqlAnswer:
+        """One SELECT of people, bounded in time, rows and bytes. given: values of :name in it.
+        Raises SqlRefused."""
+        return sql.ask(self._engine, text, given)
 
     def export_run(self, run_id: str, path: str | Path) -> None:
         """Copy one run to a new SQLite file that opens like any store. Raises UnknownRun."""

@@ -223,6 +223,11 @@ class EngineWriter:
         with self._lock, self.reading() as connection:
             return commands.pending(connection, run_id)
 
+    def unkept_turns(self, run_id: str) -> tuple[Command, ...]:
+        """Turns of knobs that hold for a while and that nobody has kept yet, oldest first."""
+        with self._lock, self.reading() as connection:
+            return commands.unkept_turns(connection, run_id)
+
     def mark_interrupted(self, now: float | None = None) -> list[str]:
         """Mark runs of this host whose process is gone; their ids.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from backend.model.conditions import ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.operators.contract import BatchResult
-from backend.operators.network.homes import MemoryShard
-from backend.operators.network.shard import NetworkTask
+from backend.operators.network.homes import MemoryShard, ShardHome
+from backend.operators.network.shard import NetworkTask, Places
 from backend.operators.task import BatchTask
 from backend.systems.contract import System
 from backend.systems.registry import SYSTEMS
@@ -28,7 +29,7 @@ from backend.workloads.relations import SlidingRelation
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from backend.workloads.stored import StoredRelation
-from storage.resume import last_state
+from storage.resume import LastState, last_state
 from storage.store import open_command_writer, open_engine_writer, open_reader
 from storage.vocabulary.records import Command, Input, Run
 
@@ -50,7 +51,8 @@ class EngineRun:
     """A run over streams of rows given batch by batch. sink: folder of results, or None.
 
     continues: take up what the newest run in the store left. systems, stored: as in RunJob.
-    timestamps: stream -> the attribute with its time. State of networks is in this process.
+    timestamps: stream -> the attribute with its time. state: the folder of
+    networks' state; None: it is in this process.
     """
 
     def __init__(
@@ -67,32 +69,37 @@ class EngineRun:
         systems: tuple[System, ...] = SYSTEMS,
         timestamps: Mapping[str, str] | None = None,
         stored: Mapping[str, StoredRelation] | None = None,
+        in_process: bool = False,
+        state: Path | None = None,
     ) -> None:
         self.path, self.schemas, self.run_id = str(path), dict(schemas), run_id
         functions, stored = functions or Functions(), stored or {}
-        times = timestamps or {}
         self.job = RunJob(
-            {n: InputJob(n, s, times.get(n, ""), rate=0.0) for n, s in schemas.items()},
+            {n: _input(n, schema, timestamps or {}) for n, schema in schemas.items()},
             read_all(texts, self.schemas, functions, stored),
             knobs={**QUICK, **(knobs or {})},
             functions=functions,
             relations=relations or {},
             systems=systems,
             stored=stored,
+            in_process=in_process,
         )
         self.writer = open_engine_writer(self.path)
         last = last_state(self.writer, WORKLOAD) if continues else None
-        now = None if last is None else goes_on(last, self.job)
-        run = self._record(list(texts))
-        self.loop = Loop(run, self.job, self.writer, last, None if now is None else now.registry)
-        self.loop.start(None if now is None else now.kept)
-        self._batches = batches(self.schemas, sink)
+        self.loop = self._begun(list(texts), last)
+        self._batches = batches(self.schemas, sink, state)
+        self.loop.listens(self._batches.listener)
         self._shards: dict[tuple[str, int], MemoryShard] = {}
-        self._ended: tuple[str, ...] = ()
-        self._failed: dict[str, str] = {}
-        self.commands = open_command_writer(self.path)
-        self.reader = open_reader(self.path)
+        self._ended, self._failed = tuple[str, ...](), dict[str, str]()
+        self.commands, self.reader = open_command_writer(self.path), open_reader(self.path)
         self.batch_id = 0 if last is None or last.last_batch is None else last.last_batch + 1
+
+    def _begun(self, names: list[str], last: LastState | None) -> Loop:
+        now = None if last is None else goes_on(last, self.job)
+        registry = None if now is None else now.registry
+        loop = Loop(self._record(names), self.job, self.writer, last, registry)
+        loop.start(None if now is None else now.kept)
+        return loop
 
     def _record(self, names: list[str]) -> Run:
         return Run(
@@ -147,7 +154,10 @@ class EngineRun:
         facts = {name: {"failure": why} for name, why in self._failed.items()}
         return batch_result(batch_id, found, facts, Timings())
 
-    def _home(self, task: NetworkTask, shard: int) -> MemoryShard:
+    def _home(self, task: NetworkTask, shard: int) -> ShardHome:
+        places = self._batches.networks.places
+        if places is not None:
+            return places.shard(task.unit, shard, task.job.n_shards)
         home = MemoryShard(self._batches.networks.job)
         return self._shards.setdefault((task.unit, shard), home)
 
@@ -175,6 +185,10 @@ class EngineRun:
         self.writer.close()
 
 
+def _input(name: str, schema: Schema, timestamps: Mapping[str, str]) -> InputJob:
+    return InputJob(name, schema, timestamps.get(name, ""), rate=0.0)
+
+
 def read_all(
     texts: Mapping[str, str],
     schemas: Mapping[str, Schema],
@@ -189,10 +203,16 @@ def read_all(
     return tuple(found.values())
 
 
-def batches(schemas: Mapping[str, Schema], sink: Path | None) -> Batches:
-    """What makes results of the tasks of inputs that are given batch by batch."""
+def batches(
+    schemas: Mapping[str, Schema], sink: Path | None, folder: Path | None = None
+) -> Batches:
+    """What makes results of the tasks of inputs that are given batch by batch. folder: where
+    networks keep state; None: in memory."""
     sources = [
         InputSource(StreamSpec(name, schema, SourceSpec("memory", {})), MemorySource([], schema))
         for name, schema in schemas.items()
     ]
-    return Batches(sources, SinkSpec(None if sink is None else str(sink)))
+    places = None
+    if folder is not None:
+        places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
+    return Batches(sources, SinkSpec(None if sink is None else str(sink)), places)

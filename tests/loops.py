@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from backend.engine.listening import RunsListening
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.job import NetworkJob
@@ -27,7 +28,7 @@ class FixedLoop:
         self.stop_requested = threading.Event()
         self.results: list[BatchResult] = []
         self.begun: list[int] = []
-        self.n_abandoned = self.n_idle = self.n_between = 0
+        self.n_abandoned = self.n_idle = self.n_between = self.n_decided = 0
         self.last_words = ""
         self._choose = choose or (lambda batch_id: operators)
         self._networks = networks
@@ -37,6 +38,18 @@ class FixedLoop:
     @property
     def in_batch(self) -> bool:
         return self._in_batch
+
+    def listens(self, listener: RunsListening) -> None:
+        self.listener = listener
+
+    def may_begin(self) -> bool:
+        return True
+
+    def decided(self, unit: str, operator: str, waiting: Mapping[str, int]) -> None:
+        self.n_decided += 1
+
+    def may_decide(self) -> bool:
+        return True
 
     def begin_batch(self, batch_id: int) -> BatchPlan:
         self._in_batch = True

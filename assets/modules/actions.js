@@ -2,6 +2,7 @@
 import { announce, byId, on, setAttr, toast } from "./core.js";
 import { setProps } from "./dash.js";
 import { permalink, resume, toggleFreeze } from "./moment.js";
+import { holdOrGoOn, step } from "./pace.js";
 import { openSearch } from "./search.js";
 
 const { theme } = window.planwatch; // assets/theme_boot.js
@@ -50,6 +51,9 @@ on("shell", () => {
 const CLICKS = {
   "pw-mode": () => toggleFreeze(),
   "pw-resume": () => resume(),
+  "pw-hold": () => holdOrGoOn(),
+  "pw-step": () => step("batch"),
+  "pw-decide": () => step("decision"),
   "pw-theme-toggle": () => nextTheme(),
   "pw-share": () => copyPermalink(),
   "pw-search-open": () => openSearch(),

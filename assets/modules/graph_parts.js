@@ -40,9 +40,10 @@ function operatorTexts(node, facts) {
 
 /* Of state there is a size, or just what it is. */
 function stateTexts(node, facts) {
-  const { size, saved_bytes: saved } = sizesOf(facts.values[node.entity]);
+  const { size, state_bytes: taken, saved_bytes: saved } = sizesOf(facts.values[node.entity]);
   if (size === undefined) return { big: "", word: node.note || node.word, small: "" };
-  return { big: show(size, "si"), word: "tuples", small: saved === undefined ? node.note || "" : `saves ${show(saved, "si")}B` };
+  const bytes = [taken === undefined ? "" : `${show(taken, "si")}B`, saved === undefined ? "" : `saves ${show(saved, "si")}B`];
+  return { big: show(size, "si"), word: "tuples", small: bytes.filter(Boolean).join(" · ") || node.note || "" };
 }
 
 const TEXTS = { source: sourceTexts, output: outputTexts, step: stepTexts, operator: operatorTexts, synopsis: stateTexts, store: stateTexts };

@@ -2,6 +2,7 @@
 import { copyPermalink, toggleHelp } from "./actions.js";
 import { byId, emit } from "./core.js";
 import { go, moment } from "./moment.js";
+import { changeSpeed, holdOrGoOn, step } from "./pace.js";
 import { playOrFreeze } from "./replay.js";
 import { openSearch } from "./search.js";
 import { stepAdaptation, stepBatch } from "./strip.js";
@@ -16,6 +17,11 @@ const pressing = (target) => target instanceof Element && Boolean(target.closest
 
 const KEYS = {
   "?": () => toggleHelp(),
+  h: () => holdOrGoOn(),
+  n: () => step("batch"),
+  d: () => step("decision"),
+  "<": () => changeSpeed(0.5),
+  ">": () => changeSpeed(2),
   t: () => toggleTwins(),
   y: () => copyPermalink(),
   "/": () => openSearch(),

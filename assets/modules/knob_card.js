@@ -4,8 +4,9 @@
    version, batch), disabled (why it cannot be turned, or ''), compact, pending. The card requests and
    never claims: it shows what was asked for, PENDING until the engine says applied at a batch, or
    refused and why. */
-import { on, toast } from "./core.js";
+import { on } from "./core.js";
 import { runStanding } from "./header.js";
+import { DraftActions } from "./knob_draft.js";
 import { knobParse, knobPosition, knobProblem, knobRange, knobSlides, knobStep, knobText, knobValue } from "./knob_scale.js";
 import { adopt, forget, keyOf, send, turnsOf } from "./knob_turns.js";
 import { currentMode, known } from "./moment.js";
@@ -43,6 +44,7 @@ function useTurn({ knob: served, run, disabled, pending }) {
   const { key, request, queue, row: knob, own, wanted } = useTurns(run, served, pending);
   const { text, draft, edit, drop } = useDraft(knob, wanted);
   const [reason, setReason] = useState("");
+  const [hold, setHold] = useState(0);
   const problem = knobProblem(knob, text);
   const value = knobParse(knob, text);
   const changed = draft !== null && value !== wanted;
@@ -54,12 +56,12 @@ function useTurn({ knob: served, run, disabled, pending }) {
   };
   const apply = () => {
     if (off || !changed || problem) return;
-    send(run, knob, value, reason, overtaken ? draft.version : knob.version);
+    send(run, knob, value, reason, overtaken ? draft.version : knob.version, hold);
     drop();
     setReason("");
   };
   const label = knob.name;
-  return { knob, label, request, queue, text, value, reason, problem, changed, overtaken, off, change, setReason, apply, drop };
+  return { knob, label, request, queue, text, value, reason, problem, changed, overtaken, off, change, setReason, hold, setHold, run, apply, drop };
 }
 
 export function KnobCard(props) {
@@ -88,7 +90,7 @@ export function KnobCard(props) {
     !compact && foot(knob),
     turn.overtaken && warning(`Changed to ${knob.value} by someone else meanwhile; applying will be refused. Esc takes the new value.`),
     turn.changed && turn.problem && warning(turn.problem),
-    turn.changed && !turn.off && actions(turn)
+    turn.changed && !turn.off && h(DraftActions, turn)
   );
 }
 
@@ -182,32 +184,3 @@ const foot = (knob) =>
     h("span", null, `default ${knob.kind === "bool" ? (knob.default ? "on" : "off") : knobText(knob.default) || "none"}`),
     knob.scale === "log" && h("span", null, "log scale")
   );
-
-function actions({ knob, reason, setReason, apply, drop, problem, value }) {
-  return h(
-    "div",
-    { className: "pw-knob-actions" },
-    h("input", {
-      type: "text",
-      className: "pw-input pw-knob-reason",
-      placeholder: "why? (kept in the audit log)",
-      "aria-label": `Reason for changing ${knob.name}`,
-      maxLength: 200,
-      value: reason,
-      onChange: (event) => setReason(event.target.value),
-    }),
-    h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(problem), onClick: apply }, `Apply ${value ?? ""}`),
-    h("button", { type: "button", className: "pw-button", onClick: drop }, "Discard")
-  );
-}
-
-
-/* Revert buttons of the audit log: data-pw-revert = JSON {run, knob, scope, value, version, command}. */
-document.addEventListener("click", async function (event) {
-  const button = event.target instanceof Element && event.target.closest("[data-pw-revert]");
-  if (!button || button.disabled) return;
-  const { run, knob, scope, value, version, command } = JSON.parse(button.dataset.pwRevert);
-  toast(`Revert of ${knob} to ${value} requested`);
-  const done = await send(run, { name: knob, scope }, value, `revert of #${command}`, version);
-  toast(`${knob} = ${value} ${done.text}`, null, done.phase === "applied" ? "ok" : "error");
-});

@@ -23,12 +23,13 @@ function put(key, changes) {
 
 const isOpen = ({ request }) => request !== null && request.phase === "pending";
 
-/** Ask the engine for a value. version: of the knob as it was seen. Answers, once that is known, with
-    what became of it: {phase, value, text}. */
-export function send(run, { name, scope }, value, reason, version) {
+/** Ask the engine for a value. version: of the knob as it was seen. hold: seconds after which the engine
+    takes it back unless it is kept, 0 = it stands. Answers, once that is known, with what became of it:
+    {phase, value, text}. */
+export function send(run, { name, scope }, value, reason, version, hold = 0) {
   const key = keyOf(run, { name, scope });
   return new Promise((done) => {
-    const turn = { run, name, scope, value, reason, version, done };
+    const turn = { run, name, scope, value, reason, version, hold, done };
     if (isOpen(turnsOf(key))) put(key, { queue: [...turnsOf(key).queue, turn] });
     else ask(key, turn);
   });
@@ -48,9 +49,9 @@ export function forget(key) {
 }
 
 async function ask(key, turn) {
-  const { run, name, scope, value, reason, version } = turn;
+  const { run, name, scope, value, reason, version, hold } = turn;
   put(key, { request: { phase: "pending", value, text: WAITING } });
-  const body = { knob: name, scope, value, reason, expected_version: version };
+  const body = { knob: name, scope, value, reason, expected_version: version, unless_kept_s: hold || undefined };
   const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
   if (!answer.ok) return close(key, turn, "refused", "refused: " + apiError(answer));
   refresh(true);

@@ -16,6 +16,12 @@ on("delta", (delta) => {
   if (delta.gap) gaps += 1;
 });
 
+/* What this tab wrote down; an ended run has no stream to tell. */
+on("noted", () => {
+  counts.commands = (counts.commands || 0) + 1;
+  refresh(true);
+});
+
 /* A hidden tab has no stream: on its return everything is asked for once. */
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;

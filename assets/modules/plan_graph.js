@@ -90,14 +90,15 @@ export function PlanGraph(given) {
   const [ref, width] = useWidth();
   const [heat, setHeat] = useHeat();
   const [tip, setTip] = useState(null);
-  const scene = useScene(props, width, heat);
+  const [whole, setWhole] = useState(true);
+  const scene = { ...useScene(props, width, heat), whole };
   const { layout, facts, live, top } = scene;
   return h(
     "div",
     { id: props.id, className: "pw-graph", ref, ...dataOf(scene) },
     plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
-    width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, setTip)),
-    tip && layout.places[tip.id] && graphTip(tip, { place: layout.places[tip.id], facts, width, batch: live.batch }),
+    width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, setTip), setWhole),
+    tip && layout.places[tip.id] && graphTip(tip, { place: scaled(layout.places[tip.id], scaleOf(scene)), facts, width, batch: live.batch }),
     graphLegend({ heat, setHeat, top, plan })
   );
 }
@@ -111,14 +112,29 @@ const dataOf = ({ plan, live, glide, steps }) => ({
   "data-order": steps.map((node) => node.id).join(" "),
 });
 
-/* A graph wider than the page scrolls in its own frame. */
-const framed = ({ layout, width }, drawn) => (layout.width > width ? h("div", { className: "pw-graph-scroll", tabIndex: 0, role: "region", "aria-label": "Plan" }, drawn) : drawn);
+/* Cards smaller than this share of their size say nothing any more. */
+const LEAST_SCALE = 0.3;
+
+/* A graph wider than the page is shown whole, smaller; in full size it scrolls in its own frame. */
+const scaleOf = ({ layout, width, whole }) => (whole ? Math.min(1, Math.max(LEAST_SCALE, width / layout.width)) : 1);
+
+const scaled = ({ x, y, w, h }, scale) => ({ x: x * scale, y: y * scale, w: w * scale, h: h * scale });
+
+function framed({ layout, width, whole }, drawn, setWhole) {
+  if (layout.width <= width) return drawn;
+  const words = whole ? "Full size" : "All in sight";
+  return [
+    h("button", { key: "zoom", type: "button", className: "pw-button pw-graph-zoom", onClick: () => setWhole(!whole) }, words),
+    h("div", { key: "plan", className: "pw-graph-scroll", tabIndex: 0, role: "region", "aria-label": "Plan" }, drawn),
+  ];
+}
 
 function drawing(scene, setTip) {
   const { plan, width, layout, facts, steps } = scene;
+  const [wide, scale] = [Math.max(width, layout.width), scaleOf(scene)];
   return h(
     "svg",
-    { width: Math.max(width, layout.width), height: layout.height, role: "group", "aria-label": graphLabel(scene, steps) },
+    { width: wide * scale, height: layout.height * scale, viewBox: `0 0 ${wide} ${layout.height}`, "data-scale": scale, role: "group", "aria-label": graphLabel(scene, steps) },
     h("defs", null, arrow(), pointer()),
     layout.band && graphBand(layout.band),
     edgesOf(scene).map(([edge, source, line]) => graphEdge(edge, source, line, facts, (queue) => pinning(queue, scene.selected))),

@@ -8,18 +8,19 @@ const OVERDUE_PERIODS = 10;
 const LATE_S = 3;
 
 /** Words of runs whose engine lives. */
-export const ALIVE = ["starting", "running", "working", "idle"];
+export const ALIVE = ["starting", "running", "working", "idle", "held"];
 
 /** Seconds and tuples are null where they are unknown.
-    @param {{state: string, batch: number | null, age_s: number | null, beat_age_s: number | null, backlog: number | null, period_s: number}} run
+    @param {{state: string, batch: number | null, age_s: number | null, beat_age_s: number | null, backlog: number | null, period_s: number, held?: string}} run
     @returns {{word: string, words: string, level: string}} */
-export function standing({ state, batch, age_s, beat_age_s, backlog, period_s }) {
+export function standing({ state, batch, age_s, beat_age_s, backlog, period_s, held }) {
   const signs = [age_s, beat_age_s].filter((seconds) => seconds !== null);
   const silence = signs.length ? Math.min(...signs) : 0;
   if (state !== "starting" && state !== "running") return { word: state, words: signs.length ? `${state} ${age(silence)} ago` : state, level: "quiet" };
   const period = Math.max(0.2, period_s);
   const patience = state === "starting" ? SLOW_START_S : SILENT_S;
   if (silence > Math.max(patience, OVERDUE_PERIODS * period)) return { word: "stopped", words: `ENGINE STOPPED · no sign of life for ${age(silence)}`, level: "red" };
+  if (held) return { word: "held", words: `held ${held}`, level: "amber" };
   if (state === "starting" || batch === null || age_s === null) return { word: state, words: "waits for the first batch", level: "quiet" };
   if (age_s <= Math.max(LATE_S, LATE_PERIODS * period)) return { word: "running", words: `data ${age(age_s)} old`, level: "ok" };
   if (backlog === 0) return { word: "idle", words: `waits for input, data ${age(age_s)} old`, level: "ok" };

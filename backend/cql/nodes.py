@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
 from lark import Token
@@ -18,6 +18,8 @@ from lark import Token
 LiteralKind: TypeAlias = OneOf["number", "string", "boolean", "null", "date", "timestamp"]
 StreamWord: TypeAlias = OneOf["Istream", "Dstream", "Rstream"]
 SetWord: TypeAlias = OneOf["Union", "Except", "Intersect"]
+#: The place of what stands in no text.
+NOWHERE: Final = Token("NAME", "")
 AGGREGATES = ("count", "sum", "avg", "min", "max")
 
 

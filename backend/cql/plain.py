@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from lark import Token
-
 from backend.cql import nodes
+from backend.cql.nodes import NOWHERE
 from backend.cql.syntax import reserved_words
 
 #: Blanks as the grammar has them; cut off both ends first, so that no blank can be taken two ways
@@ -27,8 +26,7 @@ _COMPARISON: Final = re.compile(
     r"([a-z_]\w*)\s*(<=|>=|<>|!=|=|<|>)\s*(?:(-?[0-9]+(?:\.[0-9]+)?)|'([^']*)')",
     re.IGNORECASE | re.ASCII,
 )
-_NOWHERE: Final = Token("NAME", "")
-_STAR: Final = nodes.SelectList(_NOWHERE, (nodes.Star(_NOWHERE, ""),))
+_STAR: Final = nodes.SelectList(NOWHERE, (nodes.Star(NOWHERE, ""),))
 
 
 def plain_selection(text: str) -> nodes.Selection | None:
@@ -37,17 +35,17 @@ def plain_selection(text: str) -> nodes.Selection | None:
     found = _SELECTION.fullmatch(text.strip(_BLANKS).removesuffix(";").rstrip(_BLANKS))
     if found is None or found[1].lower() in reserved_words():
         return None
-    sources = (nodes.Source(_NOWHERE, nodes.Name(_NOWHERE, (found[1],)), None, ""),)
+    sources = (nodes.Source(NOWHERE, nodes.Name(NOWHERE, (found[1],)), None, ""),)
     if found[2] is None:
-        return nodes.Selection(_NOWHERE, _STAR, sources)
+        return nodes.Selection(NOWHERE, _STAR, sources)
     parts: list[nodes.Node] = []
     for piece in _AND.split(found[2]):
         part = _comparison(piece)
         if part is None:
             return None
         parts.append(part)
-    where = parts[0] if len(parts) == 1 else nodes.Logic(_NOWHERE, "and", tuple(parts))
-    return nodes.Selection(_NOWHERE, _STAR, sources, (nodes.Clause(_NOWHERE, "where", (where,)),))
+    where = parts[0] if len(parts) == 1 else nodes.Logic(NOWHERE, "and", tuple(parts))
+    return nodes.Selection(NOWHERE, _STAR, sources, (nodes.Clause(NOWHERE, "where", (where,)),))
 
 
 def _comparison(piece: str) -> nodes.Compare | None:
@@ -56,8 +54,8 @@ def _comparison(piece: str) -> nodes.Compare | None:
         return None
     name, op, number, string = found.groups()
     constant = nodes.Constant(
-        _NOWHERE, "string" if number is None else "number", number or string or ""
+        NOWHERE, "string" if number is None else "number", number or string or ""
     )
     return nodes.Compare(
-        _NOWHERE, "<>" if op == "!=" else op, nodes.Name(_NOWHERE, (name,)), constant
+        NOWHERE, "<>" if op == "!=" else op, nodes.Name(NOWHERE, (name,)), constant
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final, TypeAlias
 
 from lark import Token
@@ -146,9 +147,9 @@ class Resolver:
     ) -> logical.Join:
         """The join of what was found, columns called as the sources are."""
         items = [item for _, of_one in found for item in of_one]
-        aliases = [item.alias.lower() for item in items if item.alias]
+        counts = Counter(item.alias.lower() for item in items if item.alias)
         for item in items:
-            if aliases.count(item.alias.lower()) > 1:
+            if counts[item.alias.lower()] > 1:
                 message = f"two sources are called {item.alias!r}; give one of them another name"
                 refuse(message, at, self._text)
         if condition is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from backend.cql import CqlError
 from backend.engine.dependencies import queries_read, readers
 from backend.engine.job import RunJob
+from backend.engine.pace import Pace
 from backend.engine.settings import ScopedSettings
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobRefused
@@ -31,6 +32,7 @@ class Controlled:
 
     settings: ScopedSettings
     registry: Registry
+    pace: Pace = field(default_factory=Pace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Carried:
     """A command carried out: the state after it, and the words for its answer and event.
 
     turned: scope and name of the knob, or None. query: name of the query it was about, or ''.
+    keeps: number of the turn that is to stand, or None.
     """
 
     after: Controlled
@@ -46,16 +49,21 @@ class Carried:
     turned: tuple[str, str] | None = None
     query: str = ""
     stop: bool = False
+    keeps: int | None = None
 
 
-def carry_out(command: Command, now: Controlled, job: RunJob) -> Carried:
+def carry_out(command: Command, now: Controlled, job: RunJob, is_in_batch: bool = False) -> Carried:
     """The state after ``command``. Raises Refused; nothing is changed in place."""
     handlers: dict[str, Callable[[], Carried]] = {
         "knob": lambda: _turn_knob(command, now),
+        "keep": lambda: _keep(command, now),
         "query_add": lambda: _add_query(command, now, job),
         "query_pause": lambda: _pause(command, now, True),
         "query_resume": lambda: _pause(command, now, False),
         "query_remove": lambda: _remove(command, now),
+        "hold": lambda: _paced(command, now, now.pace.hold(_why_held(command)), "the run is held"),
+        "go_on": lambda: _paced(command, now, now.pace.go_on(), "the run goes on"),
+        "step": lambda: _step(command, now, job, is_in_batch),
         "stop": lambda: Carried(now, _event(command, "run", "stop requested"), stop=True),
     }
     if command.kind not in handlers:
@@ -79,6 +87,21 @@ def _event(command: Command, kind: EventKind, title: str) -> Event:
     return Event(kind, title, by, ref={"command": command.id})
 
 
+def _paced(command: Command, now: Controlled, pace: Pace, title: str) -> Carried:
+    return Carried(replace(now, pace=pace), _event(command, "run", title))
+
+
+def _why_held(command: Command) -> str:
+    return f"by {command.actor}" + (f": {command.reason}" if command.reason else "")
+
+
+def _step(command: Command, now: Controlled, job: RunJob, is_in_batch: bool) -> Carried:
+    of = command.payload.get("of", "batch")
+    if of not in job.steps:
+        raise Refused(f"no step is one {of!r} here; it is one {' or one '.join(job.steps)}")
+    return _paced(command, now, now.pace.step(of, is_in_batch), f"a step of one {of}")
+
+
 def _turn_knob(command: Command, now: Controlled) -> Carried:
     name, value = str(command.payload.get("knob")), command.payload.get("value")
     scope = now.settings.scope_of(name, command.payload.get("scope"))
@@ -92,6 +115,13 @@ def _turn_knob(command: Command, now: Controlled) -> Carried:
         raise Refused(str(refusal)) from refusal
     event = _event(command, "knob", f"{name} {old} → {changed.scopes[scope].values[name]}")
     return Carried(replace(now, settings=changed), event, old, turned=(scope, name))
+
+
+def _keep(command: Command, now: Controlled) -> Carried:
+    number = command.payload.get("command")
+    if not isinstance(number, int):
+        raise Refused("a keep names the turn that is to stand: {command: its number}")
+    return Carried(now, _event(command, "knob", f"turn #{number} kept"), keeps=number)
 
 
 def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:

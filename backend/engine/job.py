@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from backend.engine.pace import StepOf
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.functions import Functions
 from backend.model.schema import Schema
@@ -45,7 +46,8 @@ class RunJob:
     value for one. functions: those queries may call; relations: what windows in filters look
     into; stored: relations by name. sink: facts to show. asked: knobs whose values were given for
     this start and come before those a killed run left. progress: told (n, total) as queries are
-    registered. systems: who may run them, asked in this order.
+    registered. systems: who may run them, asked in this order. in_process: the host runs all of a
+    batch in this process.
     """
 
     inputs: Mapping[str, InputJob]
@@ -58,6 +60,12 @@ class RunJob:
     progress: Callable[[int, int], None] | None = None
     systems: tuple[System, ...] = SYSTEMS
     stored: Mapping[str, StoredRelation] = field(default_factory=dict)
+    in_process: bool = False
+
+    @property
+    def steps(self) -> tuple[StepOf, ...]:
+        """What a step of a held run can be."""
+        return ("batch", "decision") if self.in_process else ("batch",)
 
     @property
     def schemas(self) -> dict[str, Schema]:

@@ -34,9 +34,23 @@ MAX_BATCH: Final = KnobSpec(
     unit="tuples",
     low=0,
     high=100_000_000,
-    help="Most tuples of a replayed stream that one batch takes; 0: no limit.",
+    help="Most tuples of a replayed stream that wait, and so of one batch; 0: no limit. Not with "
+    "--once beside a stream that Spark reads.",
     entity="source",
 )
+SPEED: Final = KnobSpec(
+    name="speed",
+    kind="float",
+    default=1.0,
+    unit="",
+    low=0.01,
+    high=1000.0,
+    scale="log",
+    help="Factor on the rates of all replayed streams: 2 replays twice as fast. Streams without a "
+    "rate come as fast as possible at any speed.",
+)
+#: The engine's own.
+ENGINE_KNOBS: Final = (SPEED,)
 #: What every replayed input has.
 INPUT_KNOBS: Final = (RATE, AT_END, MAX_BATCH)
 
@@ -44,4 +58,5 @@ INPUT_KNOBS: Final = (RATE, AT_END, MAX_BATCH)
 KNOBS: Final[tuple[KnobSpec, ...]] = (
     *{spec.name: spec for system in reversed(SYSTEMS) for spec in system.knobs}.values(),
     *INPUT_KNOBS,
+    *ENGINE_KNOBS,
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from backend.engine import recorder
+from backend.engine.boundary import Boundary
 from backend.engine.control import (
+    Carried,
     Controlled,
     Registry,
     answer_applied,
@@ -20,23 +21,26 @@ from backend.engine.control import (
 from backend.engine.entity_ledger import EntityLedger
 from backend.engine.input_news import InputNews
 from backend.engine.job import RunJob
-from backend.engine.listening import Listening
+from backend.engine.knobs import RATE, SPEED
+from backend.engine.listening import Listening, RunsListening
 from backend.engine.misfits import Aside, MisfitNews
+from backend.engine.pace import PACING
+from backend.engine.provisional import ProvisionalTurns
 from backend.engine.query_totals import QueryTotals
-from backend.engine.settings import ScopedSettings, check_scopes, inputs_taken_up, of_inputs
+from backend.engine.refusals import refusal_of
+from backend.engine.settings import ENGINE, ScopedSettings, check_scopes, frame_taken_up, of_frame
 from backend.engine.totals import Totals
 from backend.engine.units import BrokeOff, UnitSet
+from backend.engine.upkeep import Upkeep
 from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, InputResult
-from backend.systems.contract import Recorded, Refused, SystemUnit
+from backend.systems.contract import Recorded, Refused, ShowsDecisions, SystemUnit
 from storage.resume import LastState
-from storage.texts import storable
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
     Command,
-    CommandAnswer,
     Entity,
     Event,
     Run,
@@ -45,22 +49,6 @@ from storage.vocabulary.records import (
 from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
-
-#: Answers to commands are cut to so many characters.
-LONGEST_ANSWER: Final = 1000
-HEARTBEAT_S: Final = 2.0
-#: Old samples are rolled up this often.
-TIDY_S: Final = 60.0
-
-
-@dataclass
-class _Boundary:
-    """What a batch boundary brought, to be recorded with the batch that follows it."""
-
-    recorded: Recorded = field(default_factory=Recorded)
-    answers: list[CommandAnswer] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    turned: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Loop:
@@ -87,21 +75,21 @@ class Loop:
         self._recorded_batch = -1 if last is None or last.last_batch is None else last.last_batch
         self._next_batch = self._recorded_batch + 1
         self._units = UnitSet(job)
-        settings = inputs_taken_up(of_inputs(job), last, job.asked)
+        settings = frame_taken_up(of_frame(job), last, job.asked)
         queries = registry or Registry({q.name: q for q in job.queries})
         first, settings = self._units.start(queries, settings, last, self._next_batch)
         check_scopes(job, settings)
         self._now = Controlled(settings, queries)
-        self._boundary = _Boundary(first)
+        self._boundary = Boundary(first)
+        self._provisional = ProvisionalTurns()
         self._ledger = EntityLedger()
-        facts = {name: one.source for name, one in job.inputs.items()}
-        self._frame = recorder.frame_entities(facts, job.sink)
+        self._frame = recorder.framed(job, self._now.pace.held)
         self._totals = Totals.of(last)
         self._query_totals = QueryTotals(self._units.query_entity, self._totals.by_query)
         self._misfits, self._inputs, self._listening = MisfitNews(), InputNews(), Listening()
         self.aside = Aside()
         self._commit_ms: float | None = None
-        self._beat_at, self._tidied_at = 0.0, time.time()
+        self._upkeep = Upkeep(writer, run.id)
 
     def start(self, kept: str | None = None) -> None:
         """Record the run with plans, entities and knobs; or that it goes on. kept: of a run that
@@ -113,12 +101,13 @@ class Loop:
             self.writer.resume_run(
                 run.id, run.started_at, run.version, run.settings, run.inputs, kept
             )
+            self._provisional = ProvisionalTurns(self.writer.unkept_turns(run.id))
         self._boundary.turned += recorder.all_knobs(self._now.settings)
         self._flush(self._next_batch)
 
     @property
     def in_batch(self) -> bool:
-        """A batch is between its begin and its end."""
+        """Between the begin and the end of a batch."""
         return self._in_batch
 
     @property
@@ -141,8 +130,42 @@ class Loop:
         return self._totals
 
     def input_knob(self, input: str, name: str) -> KnobValue:
-        """The value in force of a knob of a replayed input."""
-        return self.settings.scopes[source_id(input)].values[name]
+        """The value in force of a knob of a replayed input; its rate at the speed of the run."""
+        scopes = self.settings.scopes
+        if name == RATE.name:
+            own = scopes[source_id(input)].number(name)
+            return own * scopes[ENGINE].number(SPEED.name)
+        return scopes[source_id(input)].values[name]
+
+    def listens(self, listener: RunsListening) -> None:
+        """Networks over SysStream run there."""
+        self._listening.listener = listener
+
+    def may_begin(self) -> bool:
+        """A batch may begin: the run is not held, or this is a step."""
+        return self._now.pace.may_begin
+
+    def decided(self, unit: str, operator: str, waiting: Mapping[str, int]) -> None:
+        """A network made a scheduling decision in this process; while decisions are stepped, it is
+        recorded. waiting: queue -> elements that it holds now."""
+        if not self._now.pace.in_decisions:
+            return
+        with self._lock:
+            self._now = replace(self._now, pace=self._now.pace.decided())
+            shown = self._units.unit(unit)
+            assert isinstance(shown, ShowsDecisions)
+            title, detail = shown.decided(operator, waiting)
+            self._boundary.events.append(Event("run", title, detail))
+            self._flush(self._next_batch)
+
+    def may_decide(self) -> bool:
+        """The next scheduling decision may be made. Takes in commands about that."""
+        if not self._now.pace.may_decide:
+            with self._lock:
+                self._take_commands(self._next_batch, PACING)
+                if self._boundary.answers:
+                    self._flush(self._next_batch)
+        return self._now.pace.may_decide or self.stop_requested.is_set()
 
     def begin_batch(self, batch_id: int) -> BatchPlan:
         """Take in commands, then fix what the batch runs.
@@ -154,6 +177,7 @@ class Loop:
             if batch_id > self._recorded_batch:
                 self._next_batch = batch_id
                 self._take_commands(batch_id)
+            self._now = replace(self._now, pace=self._now.pace.begun())
             plan = self._units.plan(batch_id)
             self._listening.networks = self._units.listening
             return plan
@@ -161,12 +185,13 @@ class Loop:
     def end_batch(self, result: BatchResult) -> None:
         """Let the units decide and record everything of the batch in one transaction."""
         with self._lock:
+            self._now = replace(self._now, pace=self._now.pace.ended())
             if result.batch_id > self._recorded_batch:
                 record = self._batch_record(result)
                 written = time.perf_counter()
                 self.writer.write_batch(record)
                 self._commit_ms = (time.perf_counter() - written) * 1e3
-                self._boundary = _Boundary()
+                self._boundary = Boundary()
                 self._recorded_batch = result.batch_id
                 self._next_batch = result.batch_id + 1
                 for line in self.aside.lines(result.inputs):
@@ -179,18 +204,12 @@ class Loop:
             if self._in_batch:
                 return
             self._take_commands(self._next_batch)
-            if self._boundary.answers:
+            if self._boundary.answers or self._boundary.turned:
                 self._flush(self._next_batch)
 
     def between_batches(self) -> None:
         """Give a sign of life now and then, and keep the store tidy."""
-        now = time.time()
-        if now - self._beat_at >= HEARTBEAT_S:
-            self._beat_at = now
-            self.writer.heartbeat(self.run.id, now)
-        if now - self._tidied_at >= TIDY_S:
-            self._tidied_at = now
-            self.writer.retention(self.run.id, now)
+        self._upkeep.look()
 
     def ending(self, why: str) -> None:
         """The run was stopped from outside; said before what runs it is taken down."""
@@ -212,22 +231,50 @@ class Loop:
         with self._lock:
             self._in_batch = False
 
-    def _take_commands(self, batch_id: int) -> None:
+    def _take_commands(self, batch_id: int, kinds: Collection[str] | None = None) -> None:
+        """Carry out what was asked. kinds: of commands, None: all."""
         for command in self.writer.pending_commands(self.run.id):
+            if kinds is not None and command.kind not in kinds:
+                continue
             try:
                 self._carry_out(command, batch_id)
             except Exception as error:  # one request may never end the run
                 if isinstance(error, BrokeOff):
                     self._boundary.recorded = self._boundary.recorded.then(error.recorded)
-                reason = _refusal(command, error)
+                reason = refusal_of(command, error)
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
+        for turn in self._provisional.due(self._now.settings, time.time()):
+            self._take_back(turn, batch_id)
+
+    def _take_back(self, turn: Command, batch_id: int) -> None:
+        """Undo a turn that nobody kept; one that cannot be undone stands, and the log says why."""
+        try:
+            event = self._change(turn, batch_id).event
+        except Exception as error:  # as of a request
+            log.error("turn %d is not taken back: %s", turn.id, refusal_of(turn, error))
+            return
+        ref = {**event.ref, "taken_back": True}
+        self._boundary.events.append(replace(event, severity="warning", ref=ref))
 
     def _carry_out(self, command: Command, batch_id: int) -> None:
         """Carry out a command and answer it. Raises what refuses it; nothing is changed then."""
         boundary = self._boundary
         if command.id in {answer.command for answer in boundary.answers}:
             raise Refused("answered already")
-        carried = carry_out(command, self._now, self.job)
+        carried, now = self._change(command, batch_id), time.time()
+        if carried.keeps is not None:
+            self._provisional.keep(carried.keeps)
+        if carried.turned is not None:
+            self._provisional.turned(command, carried.turned, carried.old_value, now)
+        boundary.answers.append(answer_applied(command, carried, batch_id, now))
+        boundary.events.append(carried.event)
+        if carried.stop:
+            self.stop_requested.set()
+
+    def _change(self, command: Command, batch_id: int) -> Carried:
+        """Change what a command is about. Raises what refuses it; nothing is changed then."""
+        boundary = self._boundary
+        carried = carry_out(command, self._now, self.job, self._in_batch)
         settings, registry = carried.after.settings, carried.after.registry
         found = Recorded()
         if carried.query:
@@ -240,13 +287,23 @@ class Loop:
             found = self._units.turned(scope, settings, before_turn, batch_id)
             boundary.turned.append(carried.turned)
         settings = self._units.with_parts(settings)
-        boundary.turned += _new_knobs(self._now, Controlled(settings, registry))
+        boundary.turned += recorder.new_knobs(self._now.settings, settings)
         boundary.recorded = boundary.recorded.then(found)
-        self._now = Controlled(settings, registry)
-        boundary.answers.append(answer_applied(command, carried, batch_id, time.time()))
-        boundary.events.append(carried.event)
-        if carried.stop:
-            self.stop_requested.set()
+        self._now = replace(carried.after, settings=settings, registry=registry)
+        if carried.query or carried.turned is not None:
+            self._await(self._units.waits)
+        self._frame = recorder.framed(self.job, self._now.pace.held)
+        return carried
+
+    def _await(self, why: str) -> None:
+        """Hold the run for what a unit waits for (why), or no more ('')."""
+        before, self._now = self._now.pace, replace(self._now, pace=self._now.pace.awaiting(why))
+        if self._now.pace == before:
+            return
+        self._frame = recorder.framed(self.job, self._now.pace.held)
+        title = "the run is held" if why else "the run goes on"
+        self._boundary.events.append(Event("run", title, why, "warning" if why else "info"))
+        log.warning("%s%s", title, f" {why}" if why else "")
 
     def _batch_record(self, result: BatchResult) -> BatchRecord:
         result, ran = self._listening.joined(result), self._units.ran
@@ -260,6 +317,7 @@ class Loop:
             paused, after = self._now.registry.paused, result.batch_id + 1
             ended, events = self._units.inputs_failed(self._inputs.failed, paused, after)
             decided, inputs = decided.then(ended), [*inputs, *events]
+        self._await(self._units.waits)
         base = self._record(recorder.batch_row(result, ran), decided, result.batch_id)
         samples = (*seen.samples, *self._samples(result, seen.samples))
         self._listening.recorded(samples, self._known_entities, base.batch.time)
@@ -287,7 +345,7 @@ class Loop:
             inputs=tuple(recorder.input_row(n, one) for n, one in (inputs or {}).items()),
         )
         self.writer.write_batch(record)
-        self._boundary = _Boundary()
+        self._boundary = Boundary()
 
     def _record(self, row: Batch, decided: Recorded, batch: int) -> BatchRecord:
         """What every record has: what the boundary brought, and what changed."""
@@ -323,23 +381,5 @@ class Loop:
         return {**self._ledger.known, **self._units.known_entities()}
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
-        paused = self._now.registry.paused
-        frame = self._ledger.changes(self._frame, batch)
-        return (*frame, *self._units.entity_changes(paused, batch))
-
-
-def _new_knobs(before: Controlled, after: Controlled) -> list[tuple[str, str]]:
-    """The knobs of scopes that came."""
-    old = before.settings.scopes
-    return [key for key in recorder.all_knobs(after.settings) if key[0] not in old]
-
-
-def _refusal(command: Command, error: Exception) -> str:
-    """Why a command is not carried out, in words the store can keep."""
-    if isinstance(error, Refused):
-        return str(error)
-    if isinstance(error, BrokeOff) and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    log.error("command %d (%s) broke off", command.id, command.kind, exc_info=error)
-    reason = f"the engine could not carry it out: {type(error).__name__}: {error}"
-    return storable(reason)[:LONGEST_ANSWER]
+        of_units = self._units.entity_changes(self._now.registry.paused, batch)
+        return (*self._ledger.changes(self._frame, batch), *of_units)

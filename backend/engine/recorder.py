@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Final
 
+from backend.engine.job import RunJob
 from backend.engine.settings import ScopedSettings
 from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
 from backend.operators.contract import BatchResult, InputResult, Match
@@ -67,6 +68,11 @@ def all_knobs(settings: ScopedSettings) -> list[tuple[str, str]]:
     return [(scope, name) for scope, one in settings.scopes.items() for name in one.values]
 
 
+def new_knobs(before: ScopedSettings, after: ScopedSettings) -> list[tuple[str, str]]:
+    """The knobs of scopes that came: (scope, name)."""
+    return [key for key in all_knobs(after) if key[0] not in before.scopes]
+
+
 def batch_row(result: BatchResult, plans: Mapping[str, int]) -> Batch:
     """The batch with its counts, and the plan of each unit it ran under."""
     times = [one.stream_time for one in result.inputs.values() if one.stream_time]
@@ -111,11 +117,19 @@ def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sampl
     return [Sample(SYSTEM, name, value, unit) for name, (value, unit) in values.items()]
 
 
+def framed(job: RunJob, held: str) -> tuple[Entity, ...]:
+    """The entities of the engine and its inputs. held: why no batch begins, '' while they do."""
+    facts = {name: one.source for name, one in job.inputs.items()}
+    engine = {"held": held, "steps": list(job.steps)} if held else {}
+    return frame_entities(facts, job.sink, engine)
+
+
 def frame_entities(
-    inputs: Mapping[str, Mapping[str, Json]], sink: Mapping[str, Json]
+    inputs: Mapping[str, Mapping[str, Json]], sink: Mapping[str, Json], engine: Mapping[str, Json]
 ) -> tuple[Entity, ...]:
-    """What every run has: the engine; of each input (name -> facts) source, queue and output."""
-    found = [Entity(SYSTEM, "system", "Engine", role="system")]
+    """What every run has: the engine, with its facts; of each input (name -> facts) source, queue
+    and output."""
+    found = [Entity(SYSTEM, "system", "Engine", dict(engine), role="system")]
     for name, facts in inputs.items():
         found += [
             Entity(source_id(name), "operator", name, dict(facts), role="source"),

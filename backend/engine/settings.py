@@ -6,20 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from backend.engine.job import RunJob
-from backend.engine.knobs import INPUT_KNOBS, RATE
+from backend.engine.knobs import ENGINE_KNOBS, INPUT_KNOBS, RATE
 from backend.model.ids import source_id
 from backend.model.knobs import KnobSettings, KnobSpec, KnobValue
 from backend.systems.contract import Refused
 from storage.resume import LastState
 from storage.vocabulary.records import Knob
 
+#: The scope of the engine's own knobs.
+ENGINE = ""
 #: Between the scope and the name of a knob where both are written as one word.
 SEPARATOR = "/"
 
 
 @dataclass(frozen=True, slots=True)
 class ScopedSettings:
-    """The values in force. scopes: unit id, or id of an input's source -> its knobs."""
+    """The values in force. scopes: unit id, id of an input's source or of a single entity -> its
+    knobs; ENGINE -> the engine's."""
 
     scopes: Mapping[str, KnobSettings]
 
@@ -55,7 +58,7 @@ class ScopedSettings:
 
 
 def _listed(scopes: Iterable[str]) -> str:
-    return ", ".join(sorted(scopes)) or "there is none"
+    return ", ".join(sorted(filter(None, scopes))) or "there is none"
 
 
 def of_unit(job: RunJob, unit_id: str, specs: tuple[KnobSpec, ...]) -> KnobSettings:
@@ -63,9 +66,9 @@ def of_unit(job: RunJob, unit_id: str, specs: tuple[KnobSpec, ...]) -> KnobSetti
     return KnobSettings.defaults(specs, _chosen(job, unit_id, specs))
 
 
-def of_inputs(job: RunJob) -> ScopedSettings:
-    """What the knobs of the replayed inputs start with. Raises KnobRefused."""
-    found = {}
+def of_frame(job: RunJob) -> ScopedSettings:
+    """What the knobs of the engine and of replayed inputs start with. Raises KnobRefused."""
+    found = {ENGINE: KnobSettings.defaults(ENGINE_KNOBS, _chosen(job, ENGINE, ENGINE_KNOBS))}
     for name, one in job.inputs.items():
         if one.rate is not None:
             chosen = _chosen(job, source_id(name), INPUT_KNOBS)
@@ -84,10 +87,10 @@ def _chosen(job: RunJob, scope: str, specs: tuple[KnobSpec, ...]) -> dict[str, o
     return chosen
 
 
-def inputs_taken_up(
+def frame_taken_up(
     settings: ScopedSettings, last: LastState | None, asked: frozenset[str]
 ) -> ScopedSettings:
-    """Knobs of inputs as a killed run left them; ``asked`` ones stay as they are."""
+    """Knobs of engine and inputs as a killed run left them; ``asked`` ones stay as they are."""
     if last is None:
         return settings
     return ScopedSettings(

@@ -18,7 +18,15 @@ from backend.model.knobs import KnobSettings
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.job import NetworkJob
 from backend.systems import contract
-from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
+from backend.systems.contract import (
+    BatchRan,
+    MayWait,
+    Observation,
+    Recorded,
+    Refused,
+    UnitJob,
+    UnitState,
+)
 from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
 from backend.workloads.sysstream import SYSSTREAM
 from storage.resume import LastState
@@ -295,6 +303,12 @@ class UnitSet:
         knobs, one.resting = one.resting, None
         self._units[one.id] = self._resting.pop(one.id)
         return settings.having(one.id, knobs)
+
+    @property
+    def waits(self) -> str:
+        """Why no batch may begin before something is changed; '' while batches may."""
+        units = (one.unit for one in self._units.values())
+        return next((u.waits for u in units if isinstance(u, MayWait) and u.waits), "")
 
     def entity_changes(self, paused: frozenset[str], batch: int) -> list[Entity]:
         """Entities that are new, changed or gone since the last call."""

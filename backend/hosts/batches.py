@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from backend.hosts.compact import compact_one
 from backend.hosts.contract import InputSource
+from backend.hosts.listening import Listener
 from backend.hosts.networks import HostJob, Networks, with_late
 from backend.hosts.publish import FolderSink
 from backend.operators.contract import BatchPlan, BatchResult, InputResult, UnitResult
@@ -48,6 +49,8 @@ class Batches:
     ) -> None:
         self._inputs, self._spec = tuple(inputs), sink
         self.networks = Networks(inputs, sink, places, pack)
+        #: Runs the networks that read SysStream.
+        self.listener = Listener(Networks((), sink, places, pack))
         self._sinks = {
             one.name: FolderSink(
                 stream_folder(sink.path, one.name),
@@ -87,8 +90,8 @@ class Batches:
         for name, sink in self._sinks.items():
             if job.tasks.inputs[name].operators or found.inputs[name].parts:
                 sink.publish(job.tasks.batch_id, found.inputs[name].parts)
-        self.networks.publish(job, found.networks)
-        sinks = (*self._sinks.values(), *self.networks.sinks)
+        self.networks.publish(job.networks, found.networks)
+        sinks = (*self._sinks.values(), *self.networks.sinks, *self.listener.sinks)
         compact_one([one.compactor for one in sinks if one.compactor], job.tasks.batch_id)
 
     def close(self) -> None:
@@ -96,6 +99,7 @@ class Batches:
         for sink in self._sinks.values():
             sink.close()
         self.networks.close()
+        self.listener.close()
 
 
 class Timings:

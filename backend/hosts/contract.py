@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from backend.engine.listening import RunsListening
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult
 from backend.workloads.sources import ReplaySource
@@ -40,6 +42,19 @@ class BatchLoop(Protocol):
     @property
     def in_batch(self) -> bool:
         """A batch is between its begin and its end."""
+
+    def listens(self, listener: RunsListening) -> None:
+        """Networks over SysStream run there."""
+
+    def may_begin(self) -> bool:
+        """A batch may begin; while the run is held none may, and the host asks again."""
+
+    def decided(self, unit: str, operator: str, waiting: Mapping[str, int]) -> None:
+        """Told by hosts that run networks in this process: a scheduling decision was made. waiting:
+        queue -> elements that it holds now."""
+
+    def may_decide(self) -> bool:
+        """The next such decision may be made; while decisions are stepped, the host asks again."""
 
     def begin_batch(self, batch_id: int) -> BatchPlan:
         """What the batch runs. An id may come again after a crash, the last one, with its tuples;

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +16,16 @@ import pyarrow as pa
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import Gathered, HostJob
+from backend.operators.network.contract import Watch
 from backend.operators.network.homes import MemoryShard, ShardHome
 from backend.operators.network.shard import NetworkTask, Places
 from backend.operators.network.shard_reports import ShardReport
 from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import SinkSpec
+
+#: How often a held run looks whether it goes on.
+POLL_S: Final = 0.02
 
 
 class LocalHost:
@@ -46,6 +52,7 @@ class LocalHost:
             shutil.rmtree(folder / "arenas", ignore_errors=True)  # of a process that was killed
             places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
         self._loop, self._batches = loop, Batches(inputs, sink, places)
+        loop.listens(self._batches.listener)
         self._cursors = {one.name: _Cursor(one, loop, once) for one in inputs}
         self._batch_tuples, self._next = batch_tuples, first_batch
         self._shards: dict[tuple[str, int], MemoryShard] = {}
@@ -74,6 +81,10 @@ class LocalHost:
             return False
         self._loop.between_batches()
         self._loop.idle()
+        while not self._loop.may_begin() and not self._is_stopped:
+            time.sleep(POLL_S)
+            self._loop.between_batches()
+            self._loop.idle()
         if self._is_over():
             return False
         self._batch(self._next)
@@ -84,8 +95,12 @@ class LocalHost:
         """Leave no staging folders behind."""
         self._batches.close()
 
+    @property
+    def _is_stopped(self) -> bool:
+        return self.stopping.is_set() or self._loop.stop_requested.is_set()
+
     def _is_over(self) -> bool:
-        if self.stopping.is_set() or self._loop.stop_requested.is_set():
+        if self._is_stopped:
             return True
         all_ended = all(cursor.ended for cursor in self._cursors.values())
         return all_ended and self._read <= self._batches.networks.ended
@@ -128,10 +143,21 @@ class LocalHost:
 
     def _run_networks(self, job: HostJob, gathered: Gathered) -> list[ShardReport]:
         return [
-            gathered.run(task, shard, self._home(task, shard))
+            gathered.run(task, shard, self._home(task, shard), self._watch(task.unit))
             for task in job.networks
             for shard in range(task.job.n_shards)
         ]
+
+    def _watch(self, unit: str) -> Watch:
+        """Lets scheduling decisions of a unit wait while they are stepped."""
+
+        def watch(operator: str, waiting: Mapping[str, int]) -> None:
+            self._loop.decided(unit, operator, waiting)
+            while not self._loop.may_decide() and not self.stopping.is_set():
+                time.sleep(POLL_S)
+                self._loop.between_batches()
+
+        return watch
 
     def _home(self, task: NetworkTask, shard: int) -> ShardHome:
         places = self._batches.networks.places

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -12,16 +12,17 @@ import pyarrow as pa
 
 from backend.hosts.contract import InputSource
 from backend.hosts.publish import FolderSink
+from backend.model.schema import Attribute
 from backend.operators.contract import InputResult
 from backend.operators.network.arrow import answer_schema
+from backend.operators.network.contract import Watch
 from backend.operators.network.homes import ShardHome
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, Schedule
-from backend.operators.network.redo_log import Pack
+from backend.operators.network.redo_log import Pack, RedoLog
 from backend.operators.network.shard import (
     NetworkTask,
     Places,
-    answer_fields,
     query_folder,
     run_shard,
 )
@@ -84,10 +85,12 @@ class Gathered:
         again = {name for name, chunks in self.arrived.items() if chunks}
         return frozenset(self._ended | (set(before) - again))
 
-    def run(self, task: NetworkTask, shard: int, home: ShardHome) -> ShardReport:
-        """A shard's part of the batch."""
+    def run(
+        self, task: NetworkTask, shard: int, home: ShardHome, watch: Watch | None = None
+    ) -> ShardReport:
+        """A shard's part of the batch. watch: told of every scheduling decision."""
         arrived = {name: self.arrived[name] for name in task.job.streams}
-        return run_shard(task, shard, home, arrived, self.ended(task.ended))
+        return run_shard(task, shard, home, arrived, self.ended(task.ended), watch)
 
 
 class Networks:
@@ -105,7 +108,8 @@ class Networks:
         self._lengths = {one.name: one.replay for one in inputs}
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
-        self._sinks: dict[str, FolderSink] = {}
+        self._logs: dict[str, RedoLog] = {}
+        self._sinks: dict[str, tuple[tuple[Attribute, ...], FolderSink]] = {}
         #: Inputs that have given their last tuple.
         self.ended: frozenset[str] = frozenset()
 
@@ -136,12 +140,17 @@ class Networks:
         if known is not None and lasting == _lasting(known[1]):
             version = known[2]
         else:
-            version = hashlib.sha256(pickle.dumps(lasting, protocol=5)).hexdigest()[:16]
+            version = self._kept(unit, lasting)
             self._jobs[version] = lasting
-            if self.places is not None:
-                self.places.log_of(unit).keep_job(version, lasting, self._pack)
         self._known[unit] = (asked, job, version)
         return job, version
+
+    def _kept(self, unit: str, job: NetworkJob) -> str:
+        """What tells a job from others; it is kept where state outlives this process."""
+        if self.places is None:
+            return uuid.uuid4().hex
+        log = self._logs.setdefault(unit, self.places.log_of(unit))
+        return log.keep_job(job, self._pack)
 
     def _length(self, stream: str) -> int | None:
         replay = self._lengths.get(stream)
@@ -154,33 +163,33 @@ class Networks:
             by_unit.setdefault(one.unit, []).append(one)
         return {unit: merged_shards(reports) for unit, reports in by_unit.items()}
 
-    def publish(self, job: HostJob, found: Mapping[str, MergedShards]) -> None:
+    def publish(self, tasks: Sequence[NetworkTask], found: Mapping[str, MergedShards]) -> None:
         """Put the files of answers into place, once and for all."""
         if not self._sink.path:
             return
-        for task in job.networks:
-            for query in task.job.plan.answers:
-                sink = self._sink_of(task, query)
+        for task in tasks:
+            fields = {one.id: one.fields for one in task.job.plan.operators}
+            for query, answer in task.job.plan.answers.items():
+                sink = self._sink_of(query, fields[answer.operator])
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
 
     @property
-    def sinks(self) -> Collection[FolderSink]:
+    def sinks(self) -> list[FolderSink]:
         """Of the answers that were published."""
-        return self._sinks.values()
+        return [sink for _, sink in self._sinks.values()]
 
-    def _sink_of(self, task: NetworkTask, query: str) -> FolderSink:
-        schema = answer_schema(answer_fields(task.job.plan, query))
+    def _sink_of(self, query: str, fields: tuple[Attribute, ...]) -> FolderSink:
+        """Of a query's answer with these columns."""
         known = self._sinks.get(query)
-        if known is None or known.schema != schema:
-            folder = query_folder(self._sink.path or "", query)
-            self._sinks[query] = known = FolderSink(
-                folder, self._sink.format, schema, self._sink.compact
-            )
-        return known
+        if known is None or known[0] != fields:
+            folder, format = query_folder(self._sink.path or "", query), self._sink.format
+            sink = FolderSink(folder, format, answer_schema(fields), self._sink.compact)
+            self._sinks[query] = known = fields, sink
+        return known[1]
 
     def close(self) -> None:
         """Leave no staging folders behind."""
-        for sink in self._sinks.values():
+        for sink in self.sinks:
             sink.close()
 
 

@@ -43,7 +43,10 @@ def profile_id(unit_id: str) -> str:
 
 
 def knob_entity(scope: str, role: str) -> str:
-    """What a knob is shown with. scope: a unit, or the source of an input; role: as in KnobSpec."""
+    """What a knob is shown with. scope: a unit, the source of an input, a single entity, '' for the
+    engine; role: as in KnobSpec."""
+    if not scope:
+        return SYSTEM
     return {"system": unit_entity(scope), "profile": profile_id(scope)}.get(role, scope)
 
 

@@ -128,7 +128,10 @@ class _Parquet:
 
         # the stored schema says plain lists of strings: dictionaries are how they come
         self._out = out
-        self._writer = pq.ParquetWriter(out, schema, compression="snappy", store_schema=False)
+        texts = [one.name for one in schema if not pa.types.is_primitive(one.type)]
+        self._writer = pq.ParquetWriter(
+            out, schema, compression="snappy", store_schema=False, use_dictionary=texts
+        )
 
     def write(self, table: pa.Table) -> None:
         self._writer.write_table(table)

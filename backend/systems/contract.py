@@ -180,6 +180,24 @@ class HasParts(Protocol):
         """Other values of the knobs of one of them are in force."""
 
 
+@runtime_checkable
+class MayWait(Protocol):
+    """A unit that cannot take more tuples at times."""
+
+    @property
+    def waits(self) -> str:
+        """Why no batch may begin before something is changed; '' while batches may."""
+
+
+@runtime_checkable
+class ShowsDecisions(Protocol):
+    """A unit whose scheduling decisions can be looked at one by one."""
+
+    def decided(self, operator: str, waiting: Mapping[str, int]) -> tuple[str, str]:
+        """A decision in words: what ran, and what waits then. operator, waiting (queue -> elements
+        that it holds): by the ids of the network."""
+
+
 class System(Protocol):
     """One paper's way of running and adapting a part of a run."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dashboard.api.common import find_live_run, query_names
+from dashboard.api.common import find_live_run, query_names, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.knob_check import check_value
 from dashboard.api.params import Param
@@ -17,21 +17,32 @@ from storage.vocabulary.records import Command, Knob, Run
 
 LONGEST_REASON: Final = 500
 LONGEST_QUERY: Final = 8000
+LONGEST_TRIAL_S: Final = 86_400
 QUERY_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 REASON = Param("reason", "string", "Why, for the audit log.", default="", longest=LONGEST_REASON)
+STEPS: Final = ("batch", "decision")
+STEP_OF = Param(
+    "of",
+    "string",
+    "One batch, or one scheduling decision where a run is in one process.",
+    default="batch",
+)
 NAME = Param("name", "string", "Name of the query.", required=True)
 
 
 @dataclass(frozen=True, slots=True)
 class KnobRequest:
     """Set a knob. expected_version: the knob's version you saw; a newer one gives 409. scope: the
-    unit or input whose knob it is, '' for the engine's; may be left out where one has the name."""
+    unit or input whose knob it is, '' for the engine's; may be left out where one has the name.
+    unless_kept_s: the engine takes the turn back so many seconds after it took effect, unless it is
+    kept by then."""
 
     knob: str
     value: Any
     reason: str = ""
     expected_version: int | None = None
     scope: str | None = None
+    unless_kept_s: int | float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +58,39 @@ def turn_knob(call: ApiCall) -> Reply:
     """Request a knob value."""
     asked: KnobRequest = call.body
     run = find_live_run(call)
-    knob = _find_knob(call.services.reader.knobs(run.id), asked)
+    knob = find_knob(call.services.reader.knobs(run.id), asked.knob, asked.scope)
     value = check_value(knob, asked.value)
     _check_version(knob, asked.expected_version)
     payload = {"knob": knob.name, "value": value, "scope": knob.scope}
+    if asked.unless_kept_s is not None:
+        if not 0 < asked.unless_kept_s <= LONGEST_TRIAL_S:
+            message = f"unless_kept_s: allowed are up to {LONGEST_TRIAL_S} s, more than 0."
+            raise ApiError(422, "bad_field", message, field="unless_kept_s")
+        payload["unless_kept_s"] = asked.unless_kept_s
     return _request(call, run, "knob", payload, asked.reason, asked.expected_version)
 
 
-def _find_knob(knobs: Sequence[Knob], asked: KnobRequest) -> Knob:
+def keep_turn(call: ApiCall) -> Reply:
+    """Request that a turn that holds for a while stands."""
+    run = find_live_run(call)
+    number = read_number(call.path["number"], "command")
+    found = call.services.reader.command(run.id, number)
+    if found is None or found.payload.get("unless_kept_s") is None:
+        raise missing("turn that waits for a keep", number)
+    return _request(call, run, "keep", {"command": number}, "")
+
+
+def find_knob(knobs: Sequence[Knob], name: str, scope: str | None) -> Knob:
     """The one knob of that name (and scope). Raises ApiError (404, 422)."""
-    named = [knob for knob in knobs if knob.name == asked.knob]
-    if asked.scope is not None:
-        named = [knob for knob in named if knob.scope == asked.scope]
+    named = [knob for knob in knobs if knob.name == name]
+    if scope is not None:
+        named = [knob for knob in named if knob.scope == scope]
     if not named:
         names = ", ".join(sorted({knob.name for knob in knobs})) or "none are published yet"
-        raise missing("knob", asked.knob[:80], f"Knobs: {names}.")
+        raise missing("knob", name[:80], f"Knobs: {names}.")
     if len(named) > 1:
         scopes = [knob.scope for knob in named]
-        message = f"Several have a knob {asked.knob}; name its scope: {', '.join(scopes)}."
+        message = f"Several have a knob {name}; name its scope: {', '.join(scopes)}."
         raise ApiError(422, "bad_field", message, allowed=scopes)
     return named[0]
 
@@ -118,6 +144,25 @@ def pause_query(call: ApiCall) -> Reply:
 def resume_query(call: ApiCall) -> Reply:
     """Request that a paused query goes on."""
     return _change_query(call, "query_resume", call.path["name"])
+
+
+def hold(call: ApiCall) -> Reply:
+    """Request that no further batch begins."""
+    return _request(call, find_live_run(call), "hold", {}, call.query["reason"])
+
+
+def go_on(call: ApiCall) -> Reply:
+    """Request that a held run goes on."""
+    return _request(call, find_live_run(call), "go_on", {}, call.query["reason"])
+
+
+def step(call: ApiCall) -> Reply:
+    """Request one step of a held run."""
+    run, of = find_live_run(call), call.query["of"]
+    if of not in STEPS:
+        message = f"of = {of[:40]!r} refused: allowed {' or '.join(STEPS)}."
+        raise ApiError(422, "bad_parameter", message, allowed=list(STEPS))
+    return _request(call, run, "step", {"of": of}, call.query["reason"])
 
 
 def _change_query(call: ApiCall, kind: str, name: str) -> Reply:

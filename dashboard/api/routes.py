@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from dashboard.api import changing, reading, service
-from dashboard.api.changing import NAME, REASON, KnobRequest, QueryRequest
+from dashboard.api import asking, changing, noting, reading, service
+from dashboard.api.changing import NAME, REASON, STEP_OF, KnobRequest, QueryRequest
 from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
 from dashboard.api.params import Param
@@ -220,13 +220,84 @@ def _change(
     )
 
 
+_NOTES = f"{_RUN}/notes"
+_NOTING = (
+    Route(
+        "GET",
+        f"{_RUN}/preview",
+        asking.preview,
+        "What the newest evaluations would have decided with another value of a knob",
+        asking.Preview,
+        asking.PREVIEW_PARAMS,
+        errors=(422,),
+    ),
+    Route(
+        "GET",
+        _NOTES,
+        noting.notes,
+        "What people wrote down, newest last",
+        list[Command],
+        (noting.KIND,),
+        errors=(422,),
+    ),
+    Route(
+        "POST",
+        _NOTES,
+        noting.write_note,
+        "Write down a note, a set of knob values, an alert rule or a query",
+        Command,
+        body=noting.NoteRequest,
+        status=201,
+        change=True,
+        tag="changing",
+    ),
+    Route(
+        "DELETE",
+        f"{_NOTES}/{{number}}",
+        noting.forget_note,
+        "Withdraw it; the audit log keeps it",
+        Command,
+        status=201,
+        change=True,
+        tag="changing",
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/report.html",
+        noting.report,
+        "The post-mortem as one HTML file that opens anywhere",
+        media="text/html",
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/export",
+        noting.export,
+        "The records of the run as a store of its own",
+        media="application/vnd.sqlite3",
+    ),
+    Route(
+        "GET",
+        "/api/v1/sql",
+        asking.run_sql,
+        "The answer of one SELECT on the store, as JSON, CSV or Parquet",
+        asking.SqlRows,
+        asking.SQL_PARAMS,
+        errors=(422,),
+    ),
+)
 _QUERY = "/queries/{name}"
 _CHANGING = (
     _change("POST", "/commands", changing.turn_knob, "Request a knob value", body=KnobRequest),
+    _change("POST", "/commands/{number}/keep", changing.keep_turn, "Let a turn stand"),
     _change("POST", "/queries", changing.add_query, "Register a query", body=QueryRequest),
     _change("DELETE", "/queries", changing.remove_named_query, "Remove a query", (NAME, REASON)),
     _change("DELETE", _QUERY, changing.remove_query, "Remove a query", (REASON,)),
     _change("POST", f"{_QUERY}/pause", changing.pause_query, "Pause a query", (REASON,)),
     _change("POST", f"{_QUERY}/resume", changing.resume_query, "Resume a query", (REASON,)),
 )
-ROUTES: Final[tuple[Route, ...]] = (*_SERVICE, *_READING, *_CHANGING)
+_PACING = (
+    _change("POST", "/hold", changing.hold, "Hold the run: no further batch", (REASON,)),
+    _change("POST", "/go-on", changing.go_on, "Have a held run go on", (REASON,)),
+    _change("POST", "/step", changing.step, "One step of a held run", (STEP_OF, REASON)),
+)
+ROUTES: Final[tuple[Route, ...]] = (*_SERVICE, *_READING, *_NOTING, *_CHANGING, *_PACING)

@@ -57,3 +57,9 @@ def moved(at: int | str | None, node: str | None, unit: str | None) -> dict[str,
     if unit is not None:
         changes["unit"] = unit
     return changes
+
+
+def sql_link(context: Context, text: str) -> Component:
+    """To the SQL page with the records behind a panel."""
+    title = "The records behind this panel, on the SQL page"
+    return jump(context, "SQL", "/sql", show=text, className="pw-button pw-sql-link", title=title)

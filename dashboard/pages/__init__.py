@@ -87,6 +87,33 @@ RESULTS: Final = Page(
     nothing="This run registered no query.",
     columns="pw-results",
 )
+SQL: Final = Page(
+    path="/sql",
+    title="SQL",
+    label="SQL",
+    icon="M4 6c0-4 16-4 16 0v12c0 4-16 4-16 0zM4 6c0 4 16 4 16 0M4 12c0 4 16 4 16 0",
+    key="q",
+    missing=_START.format("its records can be asked"),
+    steady=True,
+)
+COMPARE: Final = Page(
+    path="/compare",
+    title="Compare",
+    label="Compare",
+    icon="M4 20V10h5v10M15 20V4h5v16M2 20h20",
+    key="c",
+    missing=_START.format("numbers appear"),
+    steady=True,
+)
+POSTMORTEM: Final = Page(
+    path="/postmortem",
+    title="Post-mortem",
+    label="Post-mortem",
+    icon="M5 3h10l4 4v14H5zM15 3v4h4M8 11h8M8 15h8M8 7h4",
+    key="o",
+    missing=_START.format("story appears"),
+    steady=True,
+)
 PAGES: Final[tuple[Page, ...]] = (
     RUNS,
     plan.PAGE,
@@ -97,6 +124,9 @@ PAGES: Final[tuple[Page, ...]] = (
     MEMORY,
     KNOBS,
     RESULTS,
+    COMPARE,
+    POSTMORTEM,
+    SQL,
 )
 
 __all__ = ["PAGES", "Page"]

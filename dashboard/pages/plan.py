@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
@@ -20,7 +20,12 @@ from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages.contract import Page
-from dashboard.pages.inspector import draw_inspector, inspector_key
+from dashboard.pages.inspector import (
+    PROPERTIES,
+    draw_inspector,
+    draw_properties,
+    inspector_key,
+)
 from dashboard.pages.plan_tables import draw_tables
 from dashboard.panels import frame
 from dashboard.services import Services
@@ -186,16 +191,13 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         Output(INSPECTOR, "children"),
         Output(INSPECTOR_KEY, "data"),
+        Output(PROPERTIES, "children"),
         moment,
         State(INSPECTOR_KEY, "data"),
         prevent_initial_call=True,
     )
-    def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, str]:
-        context = _shown(services, data)
-        key = inspector_key(services, context)
-        if key == shown:
-            raise PreventUpdate
-        return draw_inspector(services, context), key
+    def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, ...]:
+        return _inspected(services, _shown(services, data), shown)
 
 
 def _shown(services: Services, data: dict[str, Any] | None) -> Context:
@@ -203,6 +205,13 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
     if context.run is None:
         raise PreventUpdate
     return context
+
+
+def _inspected(services: Services, context: Context, shown: str | None) -> tuple[Any, ...]:
+    key = inspector_key(services, context)
+    if key == shown:
+        return no_update, no_update, draw_properties(services, context)
+    return draw_inspector(services, context), key, no_update
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:

@@ -120,6 +120,8 @@ class Panel(Generic[V]):
     laid out once, not drawn again. inputs: properties of the controls, told to build as
     ``PanelScope.values``. sets: properties of the controls that draw gives. knobs: names of knobs
     whose cards stand below, under the heading knobs_title. register: further callbacks, once.
+    sql: a query on the store with the records behind it, linked to the SQL page; it may name :run
+    and :at.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Panel(Generic[V]):
     knobs: tuple[str, ...] = ()
     knobs_title: str = ""
     register: Callable[[Dash, Services], None] | None = None
+    sql: str = ""
 
     def part(self, name: str) -> str:
         """Id of a part: box, body, graph, foot, note, table, key, watch, seen."""

@@ -19,6 +19,7 @@ from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.charts import NO_FIGURE, chart
 from dashboard.components.keys import clientside
+from dashboard.components.links import sql_link
 from dashboard.components.panels import panel as card
 from dashboard.components.panels import twinned
 from dashboard.components.parts import part, part_output, part_tree
@@ -68,7 +69,8 @@ def _section(
     frame: dict[str, Any] = {"id": f"pw-{panel.name}", "className": panel.className}
     if not panel.twin:
         return card(panel.title, figure, note=trees["note"], **frame)
-    return twinned(panel.title, figure, trees["table"], note=trees["note"], **frame)
+    more = [sql_link(context, panel.sql)] if panel.sql else []
+    return twinned(panel.title, figure, trees["table"], note=trees["note"], more=more, **frame)
 
 
 def _knobs(

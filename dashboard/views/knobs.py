@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import UNKNOWN
 from dashboard.views.book import SYSTEM
+from dashboard.views.effects import KnobEffect
 from storage.vocabulary.records import Command, Entity, Knob
 
 #: What operators turn most stands first; the rest follows by name.
@@ -23,6 +25,17 @@ FIRST: Final = (
 )
 
 
+#: Of names in the log.
+LONGEST_NAME: Final = 80
+_VERBS: Final = {
+    "query_add": "add query",
+    "query_pause": "pause query",
+    "query_resume": "resume query",
+    "query_remove": "remove query",
+    "sql": "save SQL",
+}
+
+
 class KnobGroup(NamedTuple):
     """Knobs of one entity of one scope. scope: title of the unit or input, '' for the engine."""
 
@@ -36,6 +49,8 @@ class AuditRow(NamedTuple):
     """One request. old, new: as text. outcome: 'applied at batch 812', 'refused: why', 'waiting'.
 
     revert: what a revert would request ({run, knob, scope, value, version, command}), or None.
+    effect: what it did; None = nothing to tell. settled: that is final. goes_back_at: Unix s of the
+    moment it is taken back unless it is kept, None = it stands.
     """
 
     id: int
@@ -50,6 +65,9 @@ class AuditRow(NamedTuple):
     batch: int | None
     revert: dict[str, Any] | None
     scope: str = ""
+    effect: KnobEffect | None = None
+    settled: bool = False
+    goes_back_at: float | None = None
 
 
 def group_knobs(
@@ -92,15 +110,41 @@ def ranked(knobs: Iterable[Knob]) -> list[Knob]:
 
 
 def audit(
-    run_id: str, commands: Sequence[Command], knobs: Sequence[Knob], until: float | None = None
+    run_id: str,
+    commands: Sequence[Command],
+    knobs: Sequence[Knob],
+    until: float | None = None,
+    effects: Mapping[int, tuple[KnobEffect, bool]] = MappingProxyType({}),
+    taken_back: Mapping[int, int] = MappingProxyType({}),
 ) -> list[AuditRow]:
-    """All requests, newest first; until: only those made by then (Unix s)."""
-    rows = [
-        _row(run_id, command, knobs)
-        for command in commands
-        if until is None or command.requested_at <= until
-    ]
+    """All requests, newest first; until: only those made by then (Unix s).
+
+    effects: number of the request -> what it did, and whether that is final. taken_back: number ->
+    batch at which the engine took the turn back.
+    """
+    kept = {one.payload.get("command") for one in commands if one.kind == "keep"}
+    rows = []
+    for command in commands:
+        if until is not None and command.requested_at > until:
+            continue
+        effect, settled = effects.get(command.id, (None, False))
+        row = _row(run_id, command, knobs)._replace(effect=effect, settled=settled)
+        if command.id in taken_back:
+            row = row._replace(outcome=f"taken back at batch {taken_back[command.id]}")
+        elif command.id not in kept:
+            row = row._replace(goes_back_at=_goes_back_at(command, knobs))
+        rows.append(row)
     return sorted(rows, key=lambda row: -row.id)
+
+
+def _goes_back_at(command: Command, knobs: Sequence[Knob]) -> float | None:
+    """When the engine takes a turn back that nobody keeps; None where it stands."""
+    seconds = command.payload.get("unless_kept_s")
+    if seconds is None or command.answered_at is None or command.state != "applied":
+        return None
+    knob = knob_of(command.payload, knobs)
+    stands = knob is None or knob.value != command.payload.get("value")
+    return None if stands else command.answered_at + float(seconds)
 
 
 def knob_of(payload: Mapping[str, Any], knobs: Sequence[Knob]) -> Knob | None:
@@ -124,15 +168,15 @@ def pending(commands: Sequence[Command], knobs: Sequence[Knob]) -> dict[tuple[st
 
 def _row(run_id: str, command: Command, knobs: Sequence[Knob]) -> AuditRow:
     is_knob = command.kind == "knob"
-    name = str(command.payload.get("knob" if is_knob else "name", ""))
+    name = str(command.payload.get("knob" if is_knob else "name", ""))[:LONGEST_NAME]
     new = command.payload.get("value") if is_knob else command.payload.get("text")
     return AuditRow(
         id=command.id,
         requested_at=command.requested_at,
         actor=command.actor,
-        what=name if is_knob else f"{command.kind.replace('_', ' ')} {name}".strip(),
-        old=_text(command.old_value),
-        new=_text(new),
+        what=name if is_knob else f"{_VERBS.get(command.kind, command.kind)} {name}".strip(),
+        old=value_words(command.old_value),
+        new=value_words(new),
         reason=command.reason,
         state=command.state,
         outcome=_outcome(command),
@@ -147,7 +191,7 @@ def _outcome(command: Command) -> str:
         return f"applied at batch {command.applied_batch}"
     if command.state == "refused":
         return f"refused: {command.answer}"
-    return "waiting for a batch boundary"
+    return "" if command.state == "recorded" else "waiting for a batch boundary"
 
 
 def _revert(run_id: str, command: Command, knob: Knob | None) -> dict[str, Any] | None:
@@ -165,7 +209,8 @@ def _revert(run_id: str, command: Command, knob: Knob | None) -> dict[str, Any] 
     }
 
 
-def _text(value: Any) -> str:
+def value_words(value: Any) -> str:
+    """A value of a knob as text."""
     if value is None or value == "":
         return UNKNOWN
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -16,11 +16,12 @@ Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 SPARK_POINTS: Final = 24
 #: Entities of these kinds have one number, or the few of :data:`SHAPES`; see :func:`sizes_of`.
 SIZED: Final = ("queue", "synopsis", "store", "cache")
-#: What is told of queues and stores that have more than a size; assets/modules/points.js has the
-#: same names.
+#: What is told of queues, stores and synopses that have more than a size, told apart by how many
+#: there are ('': nothing); assets/modules/points.js has the same names.
 SHAPES: Final = (
     ("flow_tuples", "queue_peak_tuples", "size_tuples"),
-    ("size_tuples", "saved_bytes"),
+    ("size_tuples", "state_bytes", "saved_bytes", ""),
+    ("size_tuples", "state_bytes"),
 )
 #: Properties of source and output where a run has one of each: they are those of the system.
 _WHOLE: Final[Mapping[Card, str]] = {"source": "tuples_per_s", "output": "n_matched"}
@@ -229,8 +230,8 @@ def size_of(own: Mapping[str, float | None]) -> float | None:
 def sizes_of(own: Mapping[str, float | None]) -> float | list[float | None] | None:
     """Its size, or all that :data:`SHAPES` tells of it."""
     for shape in SHAPES:
-        if all(name in own for name in shape):
-            return [own[name] for name in shape]
+        if all(name in own for name in shape if name):
+            return [own.get(name) for name in shape]
     return size_of(own)
 
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.views.standing import ALIVE, RunStanding, standing
+from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
 _ENDINGS: Final = {
@@ -17,7 +18,7 @@ _ENDINGS: Final = {
 
 class RunNumbers(NamedTuple):
     """Newest numbers of a run; None = not recorded. last_time: time of its newest record.
-    backlog: tuples waiting then. period_s: between two batches lately."""
+    backlog: tuples waiting then. period_s: between two batches lately. held: why none begins."""
 
     tuples_total: float | None = None
     matched_total: float | None = None
@@ -30,6 +31,7 @@ class RunNumbers(NamedTuple):
     last_time: float | None = None
     backlog: float | None = None
     period_s: float = 1.0
+    held: str = ""
 
 
 class RunLine(NamedTuple):
@@ -72,6 +74,7 @@ def numbers_of(
     n_switches: int | None,
     last: tuple[int, float] | None,
     period_s: float = 1.0,
+    held: str = "",
 ) -> RunNumbers:
     """The numbers from the newest values of `system`; last: (batch, time) of the newest record."""
     visits = latest.get("visits_window")
@@ -87,6 +90,7 @@ def numbers_of(
         last_time=last[1] if last else None,
         backlog=latest.get("backlog_tuples"),
         period_s=period_s,
+        held=held,
     )
 
 
@@ -115,7 +119,7 @@ def headline(view: RunsView) -> str:
 
 
 def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
-    active = run.state in ("starting", "running")
+    active = run.state in LIVE_STATES
     newest = numbers.last_time or run.heartbeat_at
     end = now if active else (run.ended_at or newest)
     age_s = max(0.0, now - newest) if active and newest is not None else None
@@ -148,7 +152,13 @@ def _standing(run: Run, numbers: RunNumbers, now: float) -> RunStanding:
     silent = now - (run.ended_at or beat)
     recorded = None if numbers.last_time is None else now - numbers.last_time
     return standing(
-        run.state, numbers.last_batch, recorded, silent, numbers.backlog, numbers.period_s
+        run.state,
+        numbers.last_batch,
+        recorded,
+        silent,
+        numbers.backlog,
+        numbers.period_s,
+        numbers.held,
     )
 
 

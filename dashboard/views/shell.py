@@ -13,6 +13,7 @@ from dashboard.context import Context
 from dashboard.views.events import names
 from dashboard.views.gaps import gaps_of
 from dashboard.views.numbers import known
+from dashboard.views.pace import PaceShown
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run
 
@@ -25,9 +26,9 @@ QUIET_KINDS: Final = ("held back",)
 class Snapshot:
     """Everything modules/header.js and strip.js draw, as JSON.
 
-    run: {id, workload, stream, state, note, heartbeat_at, backlog}. runs: {id, label, state},
-    newest first. first, now: batches. time: Unix s of the newest record. period_s: between two
-    batches lately. plans: oldest first. cost: [batch, visits per tuple]. times: [batch,
+    run: {id, workload, stream, state, note, heartbeat_at, backlog, pace}. runs: {id, label,
+    state}, newest first. first, now: batches. time: Unix s of the newest record. period_s:
+    between two batches lately. plans: oldest first. cost: [batch, visits per tuple]. times: [batch,
     Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). gaps: without
     an engine, (first batch after it, words). pages: paths with records. left_out: events the strip
     leaves out.
@@ -59,11 +60,12 @@ def build_snapshot(
     streams: str = "",
     titles: Mapping[str, str] | None = None,
     backlog: float | None = None,
+    pace: PaceShown | None = None,
 ) -> Snapshot:
     """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
 
     streams: what it reads, in words. titles: of its units, where there are several. backlog:
-    tuples that waited at the newest batch.
+    tuples that waited at the newest batch. pace: whether it goes on by itself.
     """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
     if context.run is None:
@@ -71,7 +73,7 @@ def build_snapshot(
     shown = pick_events(events)
     times = [] if cost is None else pairs(cost.batch, cost.time)
     return Snapshot(
-        run=_run_item(context.run, streams, backlog),
+        run=_run_item(context.run, streams, backlog, pace or PaceShown()),
         runs=choices,
         first=times[0][0] if times else context.now,
         now=context.now,
@@ -91,7 +93,7 @@ def build_snapshot(
     )
 
 
-def _run_item(run: Run, streams: str, backlog: float | None) -> dict[str, Any]:
+def _run_item(run: Run, streams: str, backlog: float | None, pace: PaceShown) -> dict[str, Any]:
     return {
         "id": run.id,
         "workload": run.workload,
@@ -100,6 +102,7 @@ def _run_item(run: Run, streams: str, backlog: float | None) -> dict[str, Any]:
         "note": run.note,
         "heartbeat_at": run.heartbeat_at or run.started_at,
         "backlog": backlog,
+        "pace": pace._asdict(),
     }
 
 

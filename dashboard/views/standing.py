@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dashboard.components.formats import age, show
+from storage.liveness import LIVE_STATES
 
 Word: TypeAlias = Literal[
-    "starting", "running", "working", "idle", "stopped", "ended", "interrupted", "failed"
+    "starting", "running", "working", "idle", "held", "stopped", "ended", "interrupted", "failed"
 ]
 Level: TypeAlias = Literal["quiet", "ok", "amber", "red"]
 
 #: Words of runs whose engine lives.
-ALIVE: Final = ("starting", "running", "working", "idle")
+ALIVE: Final = ("starting", "running", "working", "idle", "held")
 #: An engine that runs gives a sign of life every two seconds, one that starts need not.
 _SILENT_S: Final = 10.0
 _SLOW_START_S: Final = 60.0
@@ -40,22 +41,25 @@ def standing(
     beat_age_s: float | None,
     backlog: float | None,
     period_s: float,
+    held: str = "",
 ) -> RunStanding:
     """How the run stands now.
 
     state: as stored. batch: newest, None before the first. age_s: since it was recorded.
     beat_age_s: since the engine's last other sign of life. backlog: tuples that waited at the
-    newest batch; None = unknown. period_s: between two batches lately.
+    newest batch; None = unknown. period_s: between two batches lately. held: why no batch begins.
     """
     signs = [seconds for seconds in (age_s, beat_age_s) if seconds is not None]
     silence = min(signs, default=0.0)
-    if state not in ("starting", "running"):
+    if state not in LIVE_STATES:
         return RunStanding(state, f"{state} {age(min(signs))} ago" if signs else state, "quiet")
     period = max(0.2, period_s)
     patience = _SLOW_START_S if state == "starting" else _SILENT_S
     if silence > max(patience, _OVERDUE_PERIODS * period):
         words = f"ENGINE STOPPED · no sign of life for {age(silence)}"
         return RunStanding("stopped", words, "red")
+    if held:
+        return RunStanding("held", f"held {held}", "amber")
     if state == "starting" or batch is None or age_s is None:
         return RunStanding(state, "waits for the first batch", "quiet")
     if age_s <= max(_LATE_S, _LATE_PERIODS * period):

@@ -1,10 +1,11 @@
-"""What if μ had been another? The recorded run decided again, from what is in the store alone.
+"""What if a knob had been another? The recorded run decided again, from what is in the store alone.
 
 Every evaluation left a trial in the detail of a decision (docs/introspection.md): what was read,
 what the last orders cost on its sampled tuples and the plan a rebuild would have given. A ghost run
 starts where the record does and goes from trial to trial by the engine's own rule
 (storage/vocabulary/asc_rule.py): eq. 5 on what the ghost's plan would have shown, cool-down, sample
-size, then the contest of plans. Under the recorded μ it repeats the record.
+size, then the contest of plans. Under the recorded
+knobs it repeats the record.
 """
 
 from __future__ import annotations
@@ -159,15 +160,21 @@ def read_trials(entries: Iterable[DecisionEntry]) -> list[Trial]:
     return found
 
 
-def redecide(trials: Sequence[Trial], mu: float | None) -> list[GhostStep]:
-    """The ghost run with this μ throughout; None: with the recorded ones."""
+#: The knobs of that rule: what it would do with others can be told from the record. ``min_samples``
+#: is none of them: it also says how long a window fills, so that other tuples would be read.
+REPLAYED: Final = ("mu", "trigger", "cooldown_tuples", "min_gain")
+
+
+def redecide(trials: Sequence[Trial], knobs: Mapping[str, Any]) -> list[GhostStep]:
+    """The ghost run with these values of REPLAYED knobs throughout, the others as recorded."""
     steps: list[GhostStep] = []
     ghost: GhostState | None = None
     before = 0
-    for trial in trials:
+    for recorded in trials:
+        trial = recorded._replace(**knobs)
         if ghost is None or trial.fresh:
             ghost = _recorded(trial)
-        verdict, after = _decide(ghost, trial, trial.mu if mu is None else mu)
+        verdict, after = _decide(ghost, trial)
         real, mine = _cost_of(trial, trial.running), _cost_of(trial, ghost.plan)
         steps.append(
             GhostStep(
@@ -193,7 +200,7 @@ def _recorded(trial: Trial) -> GhostState:
     )
 
 
-def _decide(ghost: GhostState, trial: Trial, mu: float) -> tuple[str, GhostState]:
+def _decide(ghost: GhostState, trial: Trial) -> tuple[str, GhostState]:
     """The verdict on the ghost's plan, and the ghost after it."""
     if trial.kind != TRIGGERED:
         return _rebuild(ghost, trial)
@@ -203,7 +210,7 @@ def _decide(ghost: GhostState, trial: Trial, mu: float) -> tuple[str, GhostState
     change = _change(ghost.init, visits, trial)
     at = ghost.switched_at
     cools_down = at is not None and trial.at - at < trial.cooldown_tuples
-    rejected = rejection(change, mu, cools_down, trial.n_sample, trial.min_samples)
+    rejected = rejection(change, trial.mu, cools_down, trial.n_sample, trial.min_samples)
     return (rejected, ghost) if rejected else _rebuild(ghost, trial)
 
 

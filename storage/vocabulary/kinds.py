@@ -17,8 +17,9 @@ EntityKind: TypeAlias = Literal[
     "system",
 ]
 #: One meaning each: a plan was adopted; a better one was found and not taken (kept, cool-down); a
-#: knob was turned; the set of queries changed; the run began, went on or was asked to stop; tuples
-#: were kept aside; an input failed or ended; the statistics changed; another algorithm took over.
+#: knob was turned; the set of queries changed; the run began, went on, was held, stepped or asked
+#: to stop; tuples were kept aside; an input failed or ended; the statistics changed; another
+#: algorithm took over.
 EventKind: TypeAlias = Literal[
     "rearrangement",
     "held back",
@@ -36,7 +37,8 @@ Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "cooldown", 
 #: Gives tuples; came to its end; gives no more, for the reason noted.
 InputState: TypeAlias = Literal["open", "ended", "failed"]
 RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
-CommandState: TypeAlias = Literal["requested", "applied", "refused"]
+#: The last: what people wrote down, which asks nothing of the engine.
+CommandState: TypeAlias = Literal["requested", "applied", "refused", "recorded"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
 
 

@@ -255,14 +255,22 @@ class Knob:
     scope: str = ""
 
 
+#: Kinds of commands that ask nothing of the engine: a note at a batch, a set of knob values, an
+#: alert rule, a saved SQL query, and that one of them is withdrawn.
+NOTED: Final = ("note", "preset", "alert", "sql", "forget")
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A request of an operator.
 
-    kind: knob | query_add | query_pause | query_resume | query_remove | stop.
-    payload: {"knob", "value", "scope"} (no scope: the one knob of that name) or
-    {"name", "text"} / {"name"}. Written by the dashboard as
-    'requested'; state, answer and the rest come from the engine's CommandAnswer.
+    kind: knob | keep | query_add | query_pause | query_resume | query_remove | hold | go_on |
+    step | stop, or of NOTED.
+    payload: {"knob", "value", "scope"} (no scope: the one knob of that name; with "unless_kept_s"
+    the engine takes the turn back so many seconds later unless a keep {"command"} comes) or
+    {"name", "text"} / {"name"} / {"of": batch | decision}; of NOTED: {"name", "body"}, of forget
+    {"command"}. Written by the dashboard as 'requested'; state, answer and the rest come from the
+    engine's CommandAnswer.
     expected_version: knob version the requester saw, or None (no check).
     """
 

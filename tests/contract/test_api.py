@@ -207,6 +207,25 @@ def test_queries_are_listed_paused_and_removed_by_name(site: Site) -> None:
     assert browser.delete(f"{RUN}/queries", headers=BEARER).status_code == 422
 
 
+def test_a_run_is_held_stepped_and_goes_on_by_requests(site: Site) -> None:
+    browser = site.browser()
+    asked = {}
+    for path in ("hold?reason=lunch", "step", "step?of=decision", "go-on"):
+        answer = browser.post(f"{RUN}/{path}", headers=BEARER)
+        command = answer.get_json()
+        asked[path] = (answer.status_code, command["kind"], command["payload"], command["reason"])
+    assert asked == {
+        "hold?reason=lunch": (202, "hold", {}, "lunch"),
+        "step": (202, "step", {"of": "batch"}, ""),
+        "step?of=decision": (202, "step", {"of": "decision"}, ""),
+        "go-on": (202, "go_on", {}, ""),
+    }
+    refused = browser.post(f"{RUN}/step?of=year", headers=BEARER)
+    assert refused.status_code == 422
+    assert refused.get_json()["error"]["allowed"] == ["batch", "decision"]
+    assert browser.post(f"{RUN}/hold").status_code == 401
+
+
 @pytest.mark.parametrize(
     ("path", "status", "code"),
     [

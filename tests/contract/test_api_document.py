@@ -19,11 +19,15 @@ PLACES = {"run_id": "r1", "seq": "1", "number": "1", "name": "regions:dep_delay"
 QUERIES = {
     "/api/v1/runs/{run_id}/samples": "?entity=system&property=visits_per_tuple",
     "/live/poll": "?run=r1",
+    "/api/v1/runs/{run_id}/preview": "?knob=mu&value=0.3",
+    "/api/v1/runs/{run_id}/notes": "?kind=note",
+    "/api/v1/sql": "?text=SELECT%201%20AS%20one",
 }
 READING = [route for route in ROUTES if route.method == "GET" and route.media == JSON]
 CHANGING = [route for route in ROUTES if route.change]
 BODIES = {
     "/api/v1/runs/{run_id}/commands": {"knob": "mu", "value": 0.2, "reason": "a test"},
+    "/api/v1/runs/{run_id}/notes": {"kind": "note", "name": "seen", "body": {"batch": 1}},
     "/api/v1/runs/{run_id}/queries": {"name": "q_new", "text": "Select * From Flights"},
 }
 
@@ -101,28 +105,35 @@ def test_every_reading_answers_as_documented(shown: dash.Dash, route: Route) -> 
     answer = shown.server.test_client().get(address(route))
     assert answer.status_code == 200, answer.text
     assert wrong(answer.get_json(), route, 200) == []
-    assert answer.get_json() not in ([], {}) or route.path.endswith("/commands")
+    assert answer.get_json() not in ([], {}) or route.path.endswith(("/commands", "/notes"))
 
 
 @pytest.mark.parametrize("route", CHANGING, ids=lambda r: r.name)
 def test_every_change_answers_with_the_command(site: Site, route: Route) -> None:
-    path = route.path.format(run_id="r1", name="fog")
-    if route.method == "DELETE" and "{name}" not in route.path:
+    noted = site.services.commands
+    assert noted is not None
+    note = noted.append_command("r1", "note", {"name": "x", "body": {}}, "page", "", 0.0)
+    held = {"knob": "mu", "value": 0.2, "unless_kept_s": 9}
+    turn = noted.append_command("r1", "knob", held, "page", "", 0.0)
+    number = turn.id if route.path.endswith("/keep") else note.id
+    path = route.path.format(run_id="r1", name="fog", number=number)
+    if route.method == "DELETE" and len(route.places) == 1:
         path += "?name=fog"
     answer = site.browser().open(
         path, method=route.method, json=BODIES.get(route.path), headers=BEARER
     )
-    assert answer.status_code == 202, answer.text
+    assert answer.status_code == route.status, answer.text
     command = answer.get_json()
-    assert wrong(command, route, 202) == []
-    assert (command["state"], command["actor"]) == ("requested", "api 127.0.0.1")
+    assert wrong(command, route, route.status) == []
+    state = "recorded" if "/notes" in route.path else "requested"
+    assert (command["state"], command["actor"]) == (state, "api 127.0.0.1")
     followed = site.browser().get(answer.headers["Location"])
     assert followed.get_json() == command
 
 
 @pytest.mark.parametrize("route", CHANGING, ids=lambda r: r.name)
 def test_no_change_without_a_token(quiet: Site, route: Route) -> None:
-    path = route.path.format(run_id="r1", name="fog")
+    path = route.path.format(run_id="r1", name="fog", number="1")
     browser = quiet.browser()
     csrf(browser)
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"X-CSRF-Token": "wrong"}):
@@ -137,6 +148,8 @@ def test_an_unknown_run_is_a_404_as_documented(quiet: Site, route: Route) -> Non
     path = route.path.format(run_id="nowhere", name="x", number="1", seq="1")
     if route.path.endswith("/samples"):
         path += "?entity=a&property=b"
+    if route.path.endswith("/preview"):
+        path += "?knob=mu&value=1"
     if route.path.endswith("/queries") and route.method == "DELETE":
         path += "?name=x"
     answer = quiet.browser().open(

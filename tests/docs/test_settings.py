@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from backend.engine.knobs import INPUT_KNOBS
+from backend.engine.knobs import ENGINE_KNOBS, INPUT_KNOBS
 from backend.model.knobs import KnobSpec
 from backend.systems.registry import SYSTEMS
 from backend.systems.stream.capacities import CAPACITY
@@ -27,6 +27,7 @@ GROUPS = {
     **{system.title: system.knobs for system in SYSTEMS},
     "Queues": (CAPACITY,),
     "Sources": INPUT_KNOBS,
+    "Engine": ENGINE_KNOBS,
 }
 
 

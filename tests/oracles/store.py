@@ -57,7 +57,8 @@ class SlowStore:
 
     def entities(self, at: int | None) -> list[Entity]:
         """The entities alive at batch ``at``, in their versions known by then."""
-        known = {e.id: e for _, record in self.upto(at) for e in record.entities}
+        told = [e for _, record in self.upto(at) for e in record.entities]
+        known = {e.id: e for e in told if at is None or e.since_batch <= at}
         alive = []
         for name in sorted(known):
             entity = known[name]

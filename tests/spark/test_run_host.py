@@ -22,7 +22,7 @@ from backend.hosts.spark.warming import warm_workers
 from backend.model.knobs import KnobValue
 from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
-from backend.operators.network.job import NetworkJob, StreamTime
+from backend.operators.network.job import NetworkJob, Schedule, StreamTime
 from backend.operators.network.plan import (
     NetworkPlan,
     PlannedAnswer,
@@ -30,6 +30,7 @@ from backend.operators.network.plan import (
     ShardGroup,
     StreamInput,
 )
+from backend.operators.network.shard import NetworkTask
 from backend.operators.selection.operator import SelectionOperator
 from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
@@ -182,12 +183,13 @@ def test_a_killed_run_goes_on_and_loses_or_doubles_nothing(tmp_path: Path) -> No
     assert len(list((tmp_path / "run" / "spool").glob("*.parquet"))) < 5
 
 
-def test_workers_are_warmed_by_a_match(
-    spark: SparkSession, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("has_networks", [False, True])
+def test_workers_are_warmed_by_a_match_and_a_rehearsal(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, has_networks: bool
 ) -> None:
-    with caplog.at_level("INFO", logger="backend.hosts.spark.warming"):
-        thread = warm_workers(spark)
-        thread.join(timeout=60)
+    with caplog.at_level("DEBUG", logger="backend.hosts.spark.warming"):
+        thread = warm_workers(spark, has_networks)
+        thread.join(timeout=120)
     assert not thread.is_alive()
     assert caplog.messages == []
 
@@ -211,4 +213,15 @@ def test_what_is_large_is_sent_once(spark: SparkSession) -> None:
     other = sent(second)
     assert len(other.large) == 1
     assert other.large.keys() != before.large.keys()
+
+    def scheduled(load: float) -> NetworkTask:
+        job = replace(network, schedule=Schedule(load=load))
+        task = NetworkTask("u", 0, job, "v", frozenset(), "", "parquet")
+        parcel = shipping.parcel(HostJob(TaskJob(0, 1, {}, "", "parquet"), (task,)))
+        (unpacked,) = parcel.unpacked().networks
+        assert unpacked == task
+        return unpacked
+
+    network = in_time()
+    assert scheduled(0.5).job.plan is scheduled(0.75).job.plan
     shipping.close()

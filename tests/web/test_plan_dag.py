@@ -97,6 +97,19 @@ def test_every_node_and_edge_is_drawn_and_none_covers_another(
     assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
 
 
+def test_a_wide_plan_is_shown_whole_and_in_full_size(open_page: OpenPage, run: StreamRun) -> None:
+    page = shown(open_page, run, SHARING - 1, width=1280, height=720)
+    frame = page.get_by_role("region", name="Plan", exact=True)
+    fits = "(node) => node.scrollWidth <= node.clientWidth + 1"
+    assert frame.evaluate(fits)
+    assert float(page.locator(".pw-graph svg[data-scale]").get_attribute("data-scale") or 1) < 1
+    page.get_by_role("button", name="Full size").click()
+    expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(1)
+    assert not frame.evaluate(fits)
+    page.get_by_role("button", name="All in sight").click()
+    assert frame.evaluate(fits)
+
+
 def test_texts_stay_inside_their_cards(open_page: OpenPage, run: StreamRun) -> None:
     page = shown(open_page, run, SHARING - 1, width=1280, height=720)
     outside = page.evaluate(
@@ -168,7 +181,7 @@ def test_a_store_is_shared_by_stubs_that_point_at_it(open_page: OpenPage, run: S
     assert saved is not None
     assert saved > 0
     card = page.locator(f".pw-card[data-id='{store.id}']")
-    expect(card).to_contain_text("saves")
+    expect(card).to_contain_text("B · saves")
     card.click()
     inspector = page.locator("#plan-inspector")
     expect(inspector.get_by_role("row", name="Saved")).to_be_visible()

@@ -13,18 +13,18 @@ from pyspark.sql import functions as F
 
 from backend.hosts.batches import Batches, BatchFound, Timings
 from backend.hosts.contract import InputSource
+from backend.hosts.listening import Listener
 from backend.hosts.networks import HostJob, Networks
 from backend.hosts.spark.parcel import Shipping, packed
 from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.tasks import OWN, PLACE, TOLD, RowSource, work_of
+from backend.hosts.spark.tasks import PLACE, TARGET, TOLD, RowSource, work_of
 from backend.operators.contract import BatchPlan
 from backend.operators.network.shard import Places
 from backend.workloads.spec import SinkSpec
 
 log = logging.getLogger(__name__)
-#: Of a row: the partition it is given to, and the one that does the task's work on it.
+#: The partition a row is given to.
 _TASK: Final = "_task"
-_TARGET: Final = "_target"
 
 
 class BatchJobs:
@@ -47,6 +47,11 @@ class BatchJobs:
         """Of the run."""
         return self._batches.networks
 
+    @property
+    def listener(self) -> Listener:
+        """Runs the networks that read SysStream."""
+        return self._batches.listener
+
     def run(
         self, frame: DataFrame, rows: RowSource, plan: BatchPlan, timings: Timings
     ) -> BatchFound:
@@ -54,7 +59,7 @@ class BatchJobs:
         says."""
         job = self._batches.job(plan)
         work = work_of(self._shipping.parcel(job), rows)
-        told = self._given(frame, job).mapInArrow(work, f"{TOLD} binary")
+        told = self._given(frame, rows, job).mapInArrow(work, f"{TOLD} binary")
         timings.lap("plan_ms")
         found = self._batches.merge(job, [bytes(row[0]) for row in told.collect()])
         timings.lap("job_ms")
@@ -62,7 +67,7 @@ class BatchJobs:
         timings.lap("publish_ms")
         return found
 
-    def _given(self, frame: DataFrame, job: HostJob) -> DataFrame:
+    def _given(self, frame: DataFrame, rows: RowSource, job: HostJob) -> DataFrame:
         """The rows as partitions are given them: all to every shard, which are the first."""
         n_shards = job.n_shards
         if not n_shards:
@@ -73,12 +78,11 @@ class BatchJobs:
             return frame.coalesce(1)
         first, n = (n_shards, n_others) if n_others else (0, n_shards)
         target = F.lit(first) + F.pmod(F.spark_partition_id(), F.lit(n))
-        frame = frame.withColumns({PLACE: F.monotonically_increasing_id(), _TARGET: target})
         shards = F.array(*[F.lit(shard) for shard in range(n_shards)])
-        tasks = F.explode(F.array_union(shards, F.array(F.col(_TARGET))))
-        frame = frame.withColumn(_TASK, tasks)
-        frame = frame.withColumn(OWN, F.col(_TASK) == F.col(_TARGET)).drop(_TARGET)
-        return frame.repartitionById(n_shards + n_others, F.col(_TASK)).drop(_TASK)
+        tasks = F.explode(F.array_union(shards, F.array(target)))
+        places = [F.monotonically_increasing_id().alias(PLACE)] if rows.native else []
+        given = frame.select("*", *places, target.alias(TARGET), tasks.alias(_TASK))
+        return given.repartitionById(n_shards + n_others, F.col(_TASK))
 
     def close(self) -> None:
         """Leave nothing behind, in the workers and in the sink; the JVM may be gone already."""

@@ -19,12 +19,13 @@ from backend.hosts.spark.shipping import ship_module
 from backend.model.functions import Functions
 from backend.operators.filters.pipeline import PipelineOperator
 from backend.operators.network.job import NetworkJob
+from backend.operators.network.plan import NetworkPlan
 from backend.operators.selection.worker import ShippedPlan
 from backend.workloads.functions import LookupTable
 from backend.workloads.relations import SlidingRelation
 
 #: Objects that are large and do not change; operators come and go around them.
-_LARGE: Final = (ShippedPlan, SlidingRelation, LookupTable, pa.Table)
+_LARGE: Final = (ShippedPlan, NetworkPlan, SlidingRelation, LookupTable, pa.Table)
 #: What tells a large object from all others: of the run, and of it in the run.
 Number: TypeAlias = tuple[str, int]
 #: In a worker: what was unpacked.

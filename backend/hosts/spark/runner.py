@@ -80,6 +80,7 @@ class RunHost:
         self._arenas = _arenas(session, folder.name)
         places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex))
         self._jobs = BatchJobs(session, inputs, sink, places)
+        loop.listens(self._jobs.listener)
         self._taken = _Taken(self._spool / "_taken.json")
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}
@@ -168,6 +169,10 @@ class RunHost:
                 return
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        while not self._loop.may_begin():
+            if self._is_stopped:
+                raise RunFailed("the run was stopped while it was held")  # the batch is not done
+            time.sleep(POLL_S)
         timings = Timings()
         plan = self._loop.begin_batch(batch_id)
         self._read = frozenset(name for one in plan.networks.values() for name in one.streams)

@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 PATH: Final = "path"
 STREAM: Final = "_stream"
 TOLD: Final = "told"
-#: Where rows are given to several partitions: whether this is the one to do the task's work on it,
-#: and the row's place among all.
-OWN: Final = "_own"
+#: Where rows are given to several partitions: the one that does the task's work on it, and what
+#: grows from row to row of native sources.
+TARGET: Final = "_target"
 PLACE: Final = "_place"
 #: Tuples of small files that are processed together.
 TOGETHER: Final = 16_384
-#: In a worker: whether what it has loaded was put out of the collector's sight.
-_FROZEN: Final[list[bool]] = []
+#: In a worker: the networks' versions, and '' for what all tasks load, at whose first task what it
+#: had loaded was put out of the collector's sight.
+_FROZEN: Final[set[str]] = set()
 
 Batches = Iterator[pa.RecordBatch]
 #: Takes tuples of an input, with their numbers where it has any.
@@ -79,23 +80,29 @@ def run_task(
     names: list[tuple[str, bool]] = []
     for batch in batches:
         if PATH in batch.schema.names:
-            names += _names(batch)
+            names += _names(batch, partition)
         if rows.native:
             taking.tuples(batch)
     taking.files(sorted(names))
     told = taking.told()
-    if not _FROZEN:
-        # Spark has its workers collect after every task: over all that numba and pyarrow loaded
-        gc.collect()
-        gc.freeze()
-        _FROZEN.append(True)
+    _freeze({"", *(task.version for task in job.networks)})
     return told
 
 
-def _names(batch: pa.RecordBatch) -> list[tuple[str, bool]]:
+def _freeze(loaded: set[str]) -> None:
+    """Spark has its workers collect after every task: spare them what numba and pyarrow loaded."""
+    if not loaded <= _FROZEN:
+        gc.collect()
+        gc.freeze()
+        _FROZEN.update(loaded)
+
+
+def _names(batch: pa.RecordBatch, partition: int) -> list[tuple[str, bool]]:
     """Names of spool files, and whether this partition is the one to do the task's work on them."""
     paths = batch.column(PATH).to_pylist()
-    own = batch.column(OWN).to_pylist() if OWN in batch.schema.names else [True] * len(paths)
+    own = [True] * len(paths)
+    if TARGET in batch.schema.names:
+        own = pc.equal(batch.column(TARGET), partition).to_pylist()
     return [
         (path.rpartition("/")[2], is_own)
         for path, is_own in zip(paths, own, strict=True)
@@ -114,13 +121,14 @@ class _Taking:
 
     def tuples(self, batch: pa.RecordBatch) -> None:
         """Rows with tuples of native sources."""
-        if OWN not in batch.schema.names:
+        if TARGET not in batch.schema.names:
             self._each(batch, self._take)
             return
-        own = batch.filter(batch.column(OWN))
+        own = batch.filter(pc.equal(batch.column(TARGET), self._partition))
         if len(own):
             self._each(own, self._task.take)
-        self._native.append(batch)
+        if self._gathered is not None:
+            self._native.append(batch)
 
     def _each(self, batch: pa.RecordBatch, take: Take) -> None:
         rows = self._rows
@@ -135,12 +143,13 @@ class _Taking:
                 take(name, pa.RecordBatch.from_pydict(columns), None)
 
     def files(self, names: Sequence[tuple[str, bool]]) -> None:
-        """Spool files, in order of arrival. One that cannot be read ends its input."""
+        """Spool files, in order of arrival; those of others that no network reads are not opened.
+        One that cannot be read ends its input."""
         failed: set[str] = set()
         waiting: list[tuple[int, pa.Table]] = []
         for place, (name, is_own) in enumerate(names):
             input = self._rows.tags.get(tag_in(name))
-            if input is None or input in failed:
+            if input is None or input in failed or not (is_own or self._shows(input)):
                 continue
             if name.endswith(END):
                 self._end(input)
@@ -167,6 +176,10 @@ class _Taking:
     def _take(self, input: str, rows: pa.RecordBatch, arrivals: Arrivals | None) -> None:
         self._task.take(input, rows, arrivals)
         self._show(input, rows, arrivals)
+
+    def _shows(self, input: str) -> bool:
+        """Whether this is a shard of a network that reads an input."""
+        return self._gathered is not None and input in self._gathered.arrived
 
     def _show(self, input: str, rows: pa.RecordBatch, arrivals: Arrivals | None) -> None:
         if self._gathered is not None:

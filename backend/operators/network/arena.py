@@ -54,6 +54,7 @@ class Arena:
         self._file = -1
         self._map: mmap.mmap | None = None
         self._extents: dict[str, _Extent] = {}
+        self._views: dict[str, NDArray[Any]] = {}
         self._free: list[tuple[int, int]] = []
         self._end = 0
         self._is_changing = True
@@ -79,7 +80,7 @@ class Arena:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._map = None  # goes when the last array of it goes
+        self._map, self._views = None, {}  # the map goes when the last array of it goes
         if self._file >= 0:
             os.close(self._file)
         fcntl.flock(self._lock, fcntl.LOCK_UN)  # also for processes that were forked meanwhile
@@ -99,7 +100,7 @@ class Arena:
     def clear(self) -> None:
         """Forget all there is."""
         self.begin()
-        self._map, self._extents, self._free, self._end = None, {}, [], 0
+        self._map, self._extents, self._views, self._free, self._end = None, {}, {}, [], 0
         os.close(self._file)
         (self._folder / _CONTENT).unlink()
         self._file = self._opened()
@@ -134,8 +135,9 @@ class Arena:
 
     def view(self, name: str) -> NDArray[Any] | None:
         """The region called ``name``, if there is one."""
-        extent = self._extents.get(name)
-        return None if extent is None else self._view(extent)
+        if name not in self._views and name in self._extents:
+            self._views[name] = self._view(self._extents[name])
+        return self._views.get(name)
 
     def make(self, name: str, dtype: str, size: int, fill: int) -> NDArray[Any]:
         """A new region; what was called so is forgotten, and stays readable until the next one.
@@ -148,7 +150,7 @@ class Arena:
         if old is not None:
             self._free.append((old.offset, old.room))
         self._extents[name] = wanted
-        found = self._view(wanted)
+        found = self._views[name] = self._view(wanted)
         if fill or not is_new:
             found[:] = fill
         return found
@@ -157,6 +159,7 @@ class Arena:
         """Give the room of regions free."""
         for name in names:
             extent = self._extents.pop(name)
+            self._views.pop(name, None)
             self._free.append((extent.offset, extent.room))
 
     def names(self, prefix: str) -> Iterator[str]:

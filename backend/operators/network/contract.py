@@ -8,9 +8,9 @@ elements were cut into blocks, scheduled or spread over shards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from backend.model.functions import Functions
 from backend.operators.network.blocks import Block, Ints
@@ -18,6 +18,9 @@ from backend.operators.network.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.plan import NetworkPlan, PlannedOperator
 from backend.operators.network.regions import Regions
 from backend.operators.network.strings import Strings
+
+#: Told of each scheduling decision: the operator that ran, and what each queue holds then.
+Watch: TypeAlias = Callable[[str, Mapping[str, int]], None]
 
 
 @dataclass

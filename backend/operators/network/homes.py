@@ -11,16 +11,17 @@ from typing import Any, Final, Protocol, TypeAlias
 from backend.operators.network.arena import Arena
 from backend.operators.network.input_manager import InputState
 from backend.operators.network.job import NetworkJob
-from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import MemoryRegions, Regions
 
-#: Batches after which a shard's state is written out whole.
+#: Batches after which a shard's state is written out whole; as many again for every IMAGE_TUPLES
+#: that it holds.
 IMAGE_EVERY: Final = 32
 #: Or tuples: so many, or half of what the state holds where that is more.
 IMAGE_TUPLES: Final = 200_000
 
 #: Has what went into a network in a batch go through it again: state, version it is of, segment.
-Replay: TypeAlias = Callable[[Regions, str, Segment], None]
+Replay: TypeAlias = Callable[[Regions, str, RedoSegment], None]
 
 
 class StateLost(Exception):
@@ -43,7 +44,7 @@ class Done:
     """What a batch did to the state. inputs: the input manager's after it; n_tuples: held by the
     operators."""
 
-    segment: Segment
+    segment: RedoSegment
     inputs: InputState
     n_tuples: int
 
@@ -123,7 +124,8 @@ class DurableShard:
             n_bytes += self._log.write_inputs(batch, done.inputs)
         self._n_rows += _n_rows(segment)
         enough = max(IMAGE_TUPLES, done.n_tuples // 2)
-        if batch - self._image >= IMAGE_EVERY or self._n_rows >= enough:
+        often = IMAGE_EVERY * (1 + done.n_tuples // IMAGE_TUPLES)
+        if batch - self._image >= often or self._n_rows >= enough:
             n_bytes += self._write_image(batch, segment.version, arena)
         arena.commit(batch, self._facts(segment.version))
         return n_bytes
@@ -177,15 +179,19 @@ class DurableShard:
         return all(self._log.has_segment(batch) for batch in range(first, last + 1))
 
     def _replayed(self, arena: Arena, version: str, first: int, last: int, replay: Replay) -> str:
-        """Have the segments of some batches go through the network; the version of the last."""
+        """Have the segments of some batches go through the network; the version of the last. What
+        comes before one in which the network was new is of its former life."""
         arena.begin()
         for batch in range(first, last + 1):
             segment = self._log.segment(batch)
+            if segment.is_first:
+                arena.clear()
+                version = ""
             replay(arena.regions, version, segment)
             self._n_rows += _n_rows(segment)
             version = segment.version
         return version
 
 
-def _n_rows(segment: Segment) -> int:
+def _n_rows(segment: RedoSegment) -> int:
     return sum(map(len, segment.released.rows.values()))

@@ -297,9 +297,10 @@ def _turned(
     the disorder, so that nothing of it falls into the turn before.
     """
     tau, after, high = raw.copy(), before, before.high
+    is_in = (raw >= 0) & (raw < TICKS_END)
     turns = arrivals // time.n_tuples if time.n_tuples else np.zeros(len(raw), np.int64)
-    for turn in np.unique(turns).tolist():
-        own = np.flatnonzero((turns == turn) & (raw >= 0) & (raw < TICKS_END))
+    for turn in range(int(turns[0]), int(turns[-1]) + 1):
+        own = np.flatnonzero((turns == turn) & is_in)
         if not len(own):
             continue
         if turn != after.turn:
@@ -331,4 +332,6 @@ def _merged(pending: Timed | None, timed: Timed) -> Timed:
         np.concatenate([pending.tau, timed.tau]),
         np.concatenate([pending.arrivals, timed.arrivals]),
     )
+    if pending.tau[-1] <= timed.tau[0]:
+        return together
     return together.take(np.lexsort((together.arrivals, together.tau)))

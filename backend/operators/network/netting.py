@@ -33,13 +33,14 @@ def net(block: Block, fields: Sequence[Attribute], strings: Strings) -> Block:
 
 
 def ordinals(columns: Sequence[Column64], fields: Sequence[Attribute], strings: Strings) -> Ints:
-    """int64[n, k]: rows of numbers that are in the order of the tuples; equal where those are."""
+    """int64[k, n]: numbers for each tuple that are in the order of the tuples; equal where those
+    are."""
     found: list[Ints] = []
     for column, field in zip(columns, fields, strict=True):
         if column.valid is not None:
             found.append(column.valid.astype(np.int64))
         found.append(ordinal(column, field.type, strings))
-    return np.stack(found, axis=1)
+    return np.stack(found)
 
 
 def ordinal(column: Column64, type_name: str, strings: Strings) -> Ints:
@@ -55,7 +56,8 @@ def ordinal(column: Column64, type_name: str, strings: Strings) -> Ints:
 
 
 def canonical_order(tau: Ints, ranks: Ints) -> Ints:
-    """int64[n]: the places in nondecreasing τ, each τ sorted by ``ranks``. tau: nondecreasing."""
+    """int64[n]: the places in nondecreasing τ, each τ sorted by ``ranks``, int64[k, n]. tau:
+    nondecreasing."""
     order = np.arange(len(tau))
     _sort_ticks(tau, ranks, order, np.empty(len(tau), np.int64))
     return order
@@ -63,9 +65,9 @@ def canonical_order(tau: Ints, ranks: Ints) -> Ints:
 
 @inlined
 def _compare(ranks: Ints, one: int, other: int) -> int:
-    for place in range(ranks.shape[1]):
-        if ranks[one, place] != ranks[other, place]:
-            return -1 if ranks[one, place] < ranks[other, place] else 1
+    for place in range(ranks.shape[0]):
+        if ranks[place, one] != ranks[place, other]:
+            return -1 if ranks[place, one] < ranks[place, other] else 1
     return 0
 
 

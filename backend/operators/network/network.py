@@ -19,6 +19,7 @@ from backend.operators.network.contract import (
     NetworkOperator,
     ProfiledOperator,
     Surroundings,
+    Watch,
 )
 from backend.operators.network.instants import Curves, instants
 from backend.operators.network.job import NetworkJob, queue_id
@@ -63,6 +64,8 @@ class Network:
             for place, one in enumerate(own)
             if one.inputs
         ]
+        self._at = {one.place: one for one in self._running}
+        self._has_limits = any(queue.capacity is not None for queue in self._queues.values())
         slopes = job.schedule.slopes
         self._slopes = {r.place: slopes[r.id] for r in self._running if r.id in slopes}
         self._curves = Curves(self._queues)
@@ -73,14 +76,16 @@ class Network:
         return [self._queues[id] for id in ids]
 
     def step(
-        self, arrivals: Mapping[str, Block], heartbeat: int
+        self, arrivals: Mapping[str, Block], heartbeat: int, watch: Watch | None = None
     ) -> tuple[dict[str, Block], NetworkReport]:
         """Take the tuples of a batch and go on to a heartbeat: the elements of each answer.
 
-        arrivals: input -> its elements in this shard, all with τ < heartbeat.
+        arrivals: input -> its elements in this shard, all with τ < heartbeat. watch: told of every
+        scheduling decision.
         """
-        for _ in self.decisions(arrivals, heartbeat):
-            pass
+        for id in self.decisions(arrivals, heartbeat):
+            if watch is not None:
+                watch(id, {queue: len(held) for queue, held in self._queues.items()})
         return self.answers(), self._report(heartbeat)
 
     def decisions(self, arrivals: Mapping[str, Block], heartbeat: int) -> Iterator[str]:
@@ -116,14 +121,14 @@ class Network:
         beyond it counts as work of the next instant."""
         work += self._owed
         while work > 0:
-            ready = [one for one in self._running if one.has_work]
+            ready = [one for one in map(_Running.ready, self._running) if one is not None]
             if not ready:
                 self._owed = 0.0
                 return
-            free = [one for one in ready if one.exit.room] or ready[-1:]
-            places = [Ready(one.place, one.head) for one in free]
-            self._last = choose(self._schedule.policy, places, self._slopes, self._last).place
-            chosen = next(one for one in free if one.place == self._last)
+            if self._has_limits:
+                ready = [one for one in ready if self._at[one.place].exit.room] or ready[-1:]
+            self._last = choose(self._schedule.policy, ready, self._slopes, self._last).place
+            chosen = self._at[self._last]
             room = chosen.exit.room or FOREVER
             n_taken = chosen.run(min(self._schedule.block_tuples, room))
             work -= n_taken * self._schedule.costs.get(chosen.id, 1.0)
@@ -181,18 +186,16 @@ class _Running:
     @property
     def heartbeat(self) -> int:
         """No later element of any input has a smaller τ."""
-        return min(queue.heartbeat for queue in self.inputs)
+        return min([queue.heartbeat for queue in self.inputs])
 
-    @property
-    def has_work(self) -> bool:
-        """There is an element to take, or time has gone on."""
+    def ready(self) -> Ready | None:
+        """τ of the oldest element it could take, or of the time that has gone on; None: there is
+        neither."""
         heartbeat = self.heartbeat
-        return heartbeat > self.told or any(queue.head <= heartbeat for queue in self.inputs)
-
-    @property
-    def head(self) -> int:
-        """τ of the oldest element it could take, or of the time that has gone on."""
-        return min(self.heartbeat, *(queue.head for queue in self.inputs))
+        head = min([queue.head for queue in self.inputs])
+        if head > heartbeat and heartbeat <= self.told:
+            return None
+        return Ready(self.place, min(heartbeat, head))
 
     def run(self, block_tuples: int) -> int:
         """Take some elements, the oldest; how many."""

@@ -134,6 +134,13 @@ OperatorWork: TypeAlias = (
 )
 
 
+def name_read(work: OperatorWork) -> str:
+    """The stream or stored relation that an input reads; '' for other operators."""
+    if isinstance(work, StreamInput):
+        return work.stream
+    return work.relation if isinstance(work, RelationInput) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedOperator:
     """An operator of a network. id: says what it does and to what, so that it is the same operator

@@ -5,6 +5,7 @@ renamed); writing one again replaces it by the same. Which batches count is not 
 log of commits says it, by asking for a batch again or for the next one.
 
     jobs/VERSION      what ran, from the batch on that names it
+    relations/DIGEST  a stored relation of some of them
     segments/BATCH    what went into the network in a batch
     inputs/BATCH      the input manager after a batch
     images/SHARD/BATCH   all regions of a shard after a batch
@@ -12,12 +13,13 @@ log of commits says it, by asking for a batch again or for the next one.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import pickle
 import uuid
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -38,12 +40,12 @@ _ARRIVAL: Final = "_arrival"
 _INPUTS_KEPT: Final = 2
 _IPC: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 
-#: Pickles an object.
-Pack: TypeAlias = Callable[[Any], bytes]
+#: Pickles a job.
+Pack: TypeAlias = Callable[[NetworkJob], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class RedoSegment:
     """What went into a network in a batch. version: of the job that ran. is_first: the network was
     new in it."""
 
@@ -58,22 +60,42 @@ class RedoLog:
     def __init__(self, url: str) -> None:
         self._files, self._folder = file_system(url)
         self._jobs: dict[str, NetworkJob] = {}
+        self._digests: dict[int, tuple[pa.Table, str]] = {}  # by identity: tables do not change
         self._made: set[str] = set()
 
-    def keep_job(self, version: str, job: NetworkJob, pack: Pack = pickle.dumps) -> None:
-        """Keep a job, unless it is there. pack: pickles it for whoever rebuilds state."""
-        if version not in self._jobs:
-            self._jobs[version] = job
-            if not self._exists(f"jobs/{version}"):
-                self._write(f"jobs/{version}", lambda out: out.write(pack(job)))
+    def keep_job(self, job: NetworkJob, pack: Pack = pickle.dumps) -> str:
+        """Keep a job, unless it is there; its version. pack: pickles it for whoever rebuilds state,
+        its relations apart."""
+        relations = {name: self._keep_relation(one) for name, one in job.relations.items()}
+        data = _head({"relations": relations}) + pack(replace(job, relations={}))
+        version = hashlib.sha256(data).hexdigest()[:16]
+        if not self._exists(f"jobs/{version}"):
+            self._write(f"jobs/{version}", lambda out: out.write(data))
+        return version
+
+    def _keep_relation(self, table: pa.Table) -> str:
+        """Keep a relation, unless it is there; its digest."""
+        if id(table) not in self._digests:
+            told = _ipc(table)
+            digest = hashlib.sha256(told).hexdigest()[:16]
+            self._digests[id(table)] = table, digest
+            if not self._exists(f"relations/{digest}"):
+                self._write(f"relations/{digest}", lambda out: out.write(told))
+        return self._digests[id(table)][1]
 
     def job(self, version: str) -> NetworkJob:
         """A job that was kept."""
         if version not in self._jobs:
-            self._jobs[version] = pickle.loads(self._read(f"jobs/{version}"))
+            source = io.BytesIO(self._read(f"jobs/{version}"))
+            told: dict[str, str] = _facts(source)["relations"]
+            relations = {
+                name: pa.ipc.open_stream(self._read(f"relations/{digest}")).read_all()
+                for name, digest in told.items()
+            }
+            self._jobs[version] = replace(pickle.load(source), relations=relations)
         return self._jobs[version]
 
-    def write_segment(self, batch: int, segment: Segment) -> int:
+    def write_segment(self, batch: int, segment: RedoSegment) -> int:
         """Bytes written."""
         released = segment.released
         facts = {
@@ -90,11 +112,11 @@ class RedoLog:
         """Whether the segment of a batch is there."""
         return self._exists(f"segments/{_number(batch)}")
 
-    def segment(self, batch: int) -> Segment:
+    def segment(self, batch: int) -> RedoSegment:
         """Raises FileNotFoundError."""
         facts, rows = self._read_rows(f"segments/{_number(batch)}")
         version, is_first = facts.pop("version"), facts.pop("is_first")
-        return Segment(version, Released(rows=rows, **facts), is_first)
+        return RedoSegment(version, Released(rows=rows, **facts), is_first)
 
     def write_inputs(self, batch: int, state: InputState) -> int:
         """Bytes written. What is not needed any more goes."""
@@ -104,7 +126,8 @@ class RedoLog:
             "has_begun": state.has_begun,
             "streams": streams,
         }
-        n_bytes = self._write_rows(f"inputs/{_number(batch)}", facts, state.pending)
+        pending = {name: timed for name, timed in state.pending.items() if len(timed)}
+        n_bytes = self._write_rows(f"inputs/{_number(batch)}", facts, pending)
         self._delete(f"inputs/{_number(batch - _INPUTS_KEPT)}")
         return n_bytes
 
@@ -158,17 +181,38 @@ class RedoLog:
             self._delete(f"images/{shard}/{_number(batch)}")
 
     def prune_segments(self, n_shards: int) -> None:
-        """Keep those that follow an image which every shard has beside a newer one."""
-        images = [self.images(shard) for shard in range(n_shards)]
-        if any(len(found) < 2 for found in images):
+        """Keep those that follow an image which every shard has beside a newer one, and the jobs
+        that they or images name."""
+        images = {shard: self.images(shard) for shard in range(n_shards)}
+        if any(len(found) < 2 for found in images.values()):
             return
-        oldest = min(found[0] for found in images)
-        for batch in self._batches("segments"):
+        oldest = min(found[0] for found in images.values())
+        segments = self._batches("segments")
+        for batch in segments:
             if batch <= oldest:
                 self._delete(f"segments/{_number(batch)}")
+        kept = [f"segments/{_number(batch)}" for batch in segments if batch > oldest]
+        kept += [f"images/{shard}/{_number(n)}" for shard, found in images.items() for n in found]
+        self._prune_jobs(kept)
+
+    def _prune_jobs(self, kept: Sequence[str]) -> None:
+        """Keep those that some files name, and the newest, which no batch may have run yet."""
+        jobs = sorted(self._infos("jobs"), key=lambda info: info.mtime_ns)
+        if len(jobs) > 1:
+            named = {self._version_of(name) for name in kept}
+            for info in jobs[:-1]:
+                if info.base_name not in named:
+                    self._delete(f"jobs/{info.base_name}")
+
+    def _version_of(self, name: str) -> str:
+        """Of the job that a segment or an image names."""
+        with self._files.open_input_stream(f"{self._folder}/{name}") as source:
+            told = _facts(source)
+        version: str = told.get("facts", told)["version"]
+        return version
 
     def _write_rows(self, name: str, facts: Mapping[str, Any], rows: Mapping[str, Timed]) -> int:
-        tables = {stream: _ipc(timed) for stream, timed in rows.items()}
+        tables = {stream: _ipc(_with_times(timed)) for stream, timed in rows.items()}
         sizes = {stream: len(data) for stream, data in tables.items()}
         head = _head({"facts": facts, "tables": sizes})
         self._write(name, lambda out: [out.write(part) for part in (head, *tables.values())])
@@ -204,9 +248,14 @@ class RedoLog:
             self._files.delete_file(f"{self._folder}/{name}")
 
     def _batches(self, name: str) -> list[int]:
-        selector = fs.FileSelector(f"{self._folder}/{name}", allow_not_found=True)
-        names = (info.base_name for info in self._files.get_file_info(selector))
+        names = (info.base_name for info in self._infos(name))
         return sorted(int(one) for one in names if one.isdigit())
+
+    def _infos(self, name: str) -> list[fs.FileInfo]:
+        """Of the files in a folder."""
+        selector = fs.FileSelector(f"{self._folder}/{name}", allow_not_found=True)
+        found = self._files.get_file_info(selector)
+        return [info for info in found if not info.base_name.startswith(".")]
 
 
 def _number(batch: int) -> str:
@@ -224,9 +273,12 @@ def _facts(source: Any) -> dict[str, Any]:
     return found
 
 
-def _ipc(timed: Timed) -> bytes:
+def _with_times(timed: Timed) -> pa.Table:
     table = timed.tuples.append_column(_TAU, pa.array(timed.tau))
-    table = table.append_column(_ARRIVAL, pa.array(timed.arrivals))
+    return table.append_column(_ARRIVAL, pa.array(timed.arrivals))
+
+
+def _ipc(table: pa.Table) -> bytes:
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, table.schema, options=_IPC) as writer:
         writer.write_table(table)

@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 import numpy as np
 
-from backend.model.schema import Attribute
+from backend.model.schema import Attribute, Schema
 from backend.operators.contract import KeptAside
 from backend.operators.network.arrow import answer_batch, answer_schema, columns64
 from backend.operators.network.blocks import Block
-from backend.operators.network.contract import Clock, NetworkOperator, Surroundings
+from backend.operators.network.contract import Clock, NetworkOperator, Surroundings, Watch
 from backend.operators.network.homes import Attached, Done, DurableShard, ShardHome
 from backend.operators.network.input_manager import Advance, Arrived, Released, advance
 from backend.operators.network.job import NetworkJob
@@ -31,8 +31,9 @@ from backend.operators.network.plan import (
     PlannedOperator,
     RelationInput,
     StreamInput,
+    ToStreamOp,
 )
-from backend.operators.network.redo_log import RedoLog, Segment
+from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import Regions
 from backend.operators.network.reports import AnswerElement, NetworkReport
 from backend.operators.network.shard_reports import RECENT_ELEMENTS, ShardReport
@@ -105,16 +106,18 @@ def run_shard(
     home: ShardHome,
     arrived: Mapping[str, Sequence[Arrived]],
     ended: Collection[str],
+    watch: Watch | None = None,
 ) -> ShardReport:
     """One shard's part of a batch. arrived: all its tuples, by input; ended: inputs that have given
-    their last one. Raises StateLost, ReshardingRefused."""
+    their last one; watch: told of every scheduling decision. Raises StateLost, ReshardingRefused.
+    """
 
     def job_of(version: str) -> NetworkJob | None:
         if version == task.version:
             return task.job
         return home.job(version) if version else None
 
-    def replay(regions: Regions, version: str, segment: Segment) -> None:
+    def replay(regions: Regions, version: str, segment: RedoSegment) -> None:
         before, job = job_of(version), job_of(segment.version)
         assert job is not None
         _forget_gone(regions, None if before is None else before.plan, job.plan)
@@ -122,23 +125,28 @@ def run_shard(
 
     with home.attached(task.batch_id, replay) as state:
         before = job_of(state.version)
-        if before is not None and before.n_shards != task.job.n_shards:
-            raise ReshardingRefused(
-                f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
-                f"out for {before.n_shards}; begin another run for another number"
-            )
+        _check_shards(task, before)
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
         moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
-        played = player.answered(moved.released)
+        played = player.answered(moved.released, watch)
         parts = _write(task, shard, played, player.strings)
         report = _told(played, player.strings, player.plan, state, moved)
-        segment = Segment(task.version, moved.released, state.how == "new")
+        logged = _read_alone(task.job, moved.released)
+        segment = RedoSegment(task.version, logged, state.how == "new")
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
         report = replace(report, log_bytes=n_bytes)
         player.strings.keep()
         return _report(task, shard, report, parts, moved, arrived)
+
+
+def _check_shards(task: NetworkTask, before: NetworkJob | None) -> None:
+    if before is not None and before.n_shards != task.job.n_shards:
+        raise ReshardingRefused(
+            f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
+            f"out for {before.n_shards}; begin another run for another number"
+        )
 
 
 class _Played(NamedTuple):
@@ -168,17 +176,18 @@ class _Player:
         """As it is run: with the probe orders that joins have now."""
         return self._job.plan
 
-    def answered(self, released: Released) -> _Played:
-        """Have tuples go through the network; the net changes of its answers."""
-        played = self.play(released)
-        plan = self._job.plan
-        netted = {
-            query: self._net(block, answer_fields(plan, query), self.strings)
-            for query, block in played.answers.items()
-        }
+    def answered(self, released: Released, watch: Watch | None) -> _Played:
+        """Have tuples go through the network; the net changes of its answers. What i-, d- and
+        r-stream tell is that already, in canonical order."""
+        played = self.play(released, watch)
+        plan, netted = self._job.plan, {}
+        for query, block in played.answers.items():
+            last = plan.operator(plan.answers[query].operator)
+            is_net = isinstance(last.work, ToStreamOp)
+            netted[query] = block if is_net else self._net(block, last.fields, self.strings)
         return played._replace(answers=netted)
 
-    def play(self, released: Released) -> _Played:
+    def play(self, released: Released, watch: Watch | None = None) -> _Played:
         """Have tuples go through the network."""
         job = self._job
         if not released.has_begun:
@@ -203,13 +212,14 @@ class _Player:
             for one in own
             if isinstance(one.work, StreamInput)
         }
-        return _Played(*network.step(arrivals, released.heartbeat))
+        return _Played(*network.step(arrivals, released.heartbeat, watch))
 
     def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
         """What a stream's input takes in of a batch, in this shard."""
         timed = released.rows[work.stream]
         seq = released.first[work.stream] + np.arange(len(timed), dtype=np.int64)
-        table = timed.tuples.select(list(work.columns))
+        schema = self._job.schemas[work.stream]
+        table = timed.tuples.select([schema.names[place] for place in work.columns])
         tau = timed.tau
         if one.id in self._key_of and self._job.n_shards > 1:
             key = table.column(self._key_of[one.id])
@@ -253,6 +263,23 @@ def _members(plan: NetworkPlan, shard: int) -> frozenset[str]:
     """The operators that run in a shard; those of groups without keys do in shard 0."""
     own = (group.operators for group in plan.groups if group.keys or shard == 0)
     return frozenset(id for operators in own for id in operators)
+
+
+def _read_alone(job: NetworkJob, released: Released) -> Released:
+    """The same with the columns alone that the plan reads."""
+    read: dict[str, set[int]] = {name: set() for name in released.rows}
+    for one in job.plan.operators:
+        if isinstance(one.work, StreamInput):
+            read[one.work.stream].update(one.work.columns)
+    rows = {
+        name: replace(timed, tuples=timed.tuples.select(_names(job.schemas[name], read[name])))
+        for name, timed in released.rows.items()
+    }
+    return replace(released, rows=rows)
+
+
+def _names(schema: Schema, places: Collection[int]) -> list[str]:
+    return [name for place, name in enumerate(schema.names) if place in places]
 
 
 def _forget_gone(regions: Regions, before: NetworkPlan | None, now: NetworkPlan) -> None:

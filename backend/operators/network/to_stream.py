@@ -91,7 +91,7 @@ class RelationStream(OperatorFrame):
         """The tuples of each tick, in canonical order."""
         columns = self._table.columns(spans.slot)
         ranks = ordinals(columns, self.fields, self._surroundings.strings)
-        order = canonical_order(np.zeros(len(ranks), np.int64), ranks)
+        order = canonical_order(np.zeros(ranks.shape[1], np.int64), ranks)
         begin, end, times = (part[order] for part in spans[1:])
         n_told = (end - begin) * times
         place = np.repeat(np.arange(len(order)), n_told)

@@ -33,8 +33,9 @@ from backend.systems.joins.statistics import (
 )
 
 KeyT = TypeVar("KeyT")
-#: Bytes of an entry before it was measured: itself, a word of its key, a reference.
-_ENTRY_BYTES, _WORD_BYTES, _REFERENCE_BYTES = 32, 8, 8
+#: Words of 8 bytes of a cell besides a key, besides references; an entry takes a cell for itself
+#: and one for each tuple of its segment, each with a word of the directory.
+_KEY_WORDS, _REFERENCE_WORDS = 3, 1
 #: Keys that are expected at most, in blocks of look-ups.
 _MOST_BLOCKS: Final = 64
 
@@ -68,7 +69,7 @@ class JoinStatistics:
         self.pipelines = [
             PipelineStatistics(shape.n, settings.keep_elements, counted) for _ in range(shape.n)
         ]
-        self._rates = Rates(shape.n, keep)
+        self._rates = Rates(shape.n, keep * settings.block_probes)
         self._operations = OperationCosts(keep, counted, settings.w)
         self._shadows: dict[tuple[str, Segment], MissWindow] = {}
         self._observed: dict[str, MissWindow] = {}
@@ -132,8 +133,21 @@ class JoinStatistics:
         shares = self._rates.shares.tolist()
         return tuple(one.flow(*share) for one, share in zip(self.pipelines, shares, strict=True))
 
+    def begin_profiling(self) -> None:
+        """W observations of each pipeline are to be made from now on."""
+        for one in self.pipelines:
+            one.n_new = 0
+
+    def profiled(self) -> tuple[bool, ...]:
+        """By pipeline whether they were made; where nothing comes to it there is nothing to see."""
+        keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
+        return tuple(
+            one.n_new >= keep or (not share and bool(shares.any()))
+            for one, share in zip(self.pipelines, shares, strict=True)
+        )
+
     def are_full(self) -> bool:
-        """Whether W observations were made of each pipeline that something comes to."""
+        """Whether there are W observations of each pipeline that something comes to."""
         keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
         return bool(shares.any()) and all(
             one.n >= keep or not share for one, share in zip(self.pipelines, shares, strict=True)
@@ -182,6 +196,7 @@ class JoinStatistics:
         """What caches saved in a batch: what their hits bypassed, less what they did for it. The
         price of operations is that of this moment, their number that of the batch."""
         flows, units = self.flows(), self.units
+        n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
         total = 0.0
         for id, counts in profile.caches.items():
             if id not in used or id not in choice:
@@ -192,7 +207,8 @@ class JoinStatistics:
                 bypassed = sum(one.segment for one in readers) / lookups
                 per_lookup = sum(one.lookups * one.probe_cost for one in readers) / lookups
                 total += counts.hits * bypassed - counts.probes * per_lookup
-            total -= units.update * (counts.creates + counts.inserts + counts.deletes)
+            upkeep = maintenance_cost(used[id], flows, units.update)
+            total -= units.update * counts.creates + n_elements * upkeep
         return total
 
     def tiers(
@@ -241,9 +257,9 @@ class JoinStatistics:
         """Keys and bytes: as held where a cache is in use and nothing was evicted, else by the keys
         behind its look-ups and the tuples of its segment for each."""
         counts = self._counts.get(candidate.id)
-        words = _ENTRY_BYTES + _WORD_BYTES * len(candidate.key)
+        cell = max(_KEY_WORDS + len(candidate.key), _REFERENCE_WORDS + len(candidate.windows))
         refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
-        key_bytes = words + _REFERENCE_BYTES * len(candidate.windows) * refs
+        key_bytes = 8 * (cell + 1) * (1 + refs)
         block = self._settings.block_probes
         n_keys = max((keys_behind(one.miss_prob, block) for one in readers), default=0.0)
         if counts is None or not counts.n_entries:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from backend.cql.nodes import At, Column, Widened
+from backend.cql.nodes import At, Column, Node, Widened
 from backend.cql.printer import format_expression
+from backend.cql.types import rebuilt
 from backend.operators.network.plan import (
     AggregateCall,
     AggregateOp,
@@ -18,12 +19,11 @@ from backend.operators.network.plan import (
     OperatorWork,
     PlannedOperator,
     ProjectOp,
-    RelationInput,
     SelectOp,
     SetOp,
-    StreamInput,
     ToStreamOp,
     WindowOp,
+    name_read,
 )
 from storage.vocabulary.records import Json
 
@@ -87,17 +87,11 @@ def _sharded(plan: NetworkPlan) -> dict[str, dict[str, Json]]:
     by_id = {one.id: one for one in plan.operators}
     found: dict[str, dict[str, Json]] = {}
     for group in plan.groups:
-        key = {_label(by_id[id]): by_id[id].fields[at].name for id, at in group.keys.items()}
+        inputs = [(by_id[id], place) for id, place in group.keys.items()]
+        key = {name_read(one.work): one.fields[place].name for one, place in inputs}
         for id in group.operators:
             found[id] = {"shard_key": key, "shard_why": group.why}
     return found
-
-
-def _label(input: PlannedOperator) -> str:
-    work = input.work
-    if isinstance(work, StreamInput):
-        return work.stream
-    return work.relation if isinstance(work, RelationInput) else input.id
 
 
 def _unique(name: str, taken: dict[str, int]) -> str:
@@ -192,20 +186,12 @@ def _call(call: AggregateCall, names: Sequence[str]) -> str:
     return f"{call.function}({'Distinct ' if call.distinct else ''}{names[call.column]})"
 
 
-def expression_text(node: Any, names: Sequence[str]) -> str:
+def expression_text(node: Node, names: Sequence[str]) -> str:
     """An expression over columns by place as CQL, with their names as they are."""
-    return format_expression(_named(node, names)).replace("`", "")
 
+    def named(part: Node) -> Node | None:
+        if isinstance(part, At):
+            return Column(part.at, "", names[part.index], part.type)
+        return rebuilt(part.operand, named) if isinstance(part, Widened) else None
 
-def _named(node: Any, names: Sequence[str]) -> Any:
-    """The expression with a name in place of each column's number."""
-    if isinstance(node, At):
-        return Column(node.at, "", names[node.index], node.type)
-    if isinstance(node, Widened):
-        return _named(node.operand, names)
-    if isinstance(node, tuple):
-        return tuple(_named(part, names) for part in node)
-    if not is_dataclass(node) or isinstance(node, type):
-        return node
-    parts = {f.name: _named(getattr(node, f.name), names) for f in fields(node) if f.init}
-    return replace(node, **parts)
+    return format_expression(rebuilt(node, named)).replace("`", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput, name_read
 from backend.systems.stream.compiling import kind_of
 from backend.systems.stream.describing import described, readers_of
 
@@ -38,10 +38,8 @@ def _words(plan: NetworkPlan) -> dict[str, str]:
     for one in plan.operators:
         kind = kind_of(one.work, len(one.inputs))
         if isinstance(one.work, StreamInput | RelationInput):
-            work = one.work
-            name = work.stream if isinstance(work, StreamInput) else work.relation
             key = f", by {one.fields[keys[one.id]].name}" if one.id in keys else ""
-            found[one.id] = f"{kind} {name}{key}"
+            found[one.id] = f"{kind} {name_read(one.work)}{key}"
         else:
             found[one.id] = f"{kind} {told[one.id].facts['text']}"
     return found

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from lark import Token
-
-from backend.cql.nodes import At, Call, Compare, Node
+from backend.cql.nodes import NOWHERE, At, Call, Compare, Node
 from backend.cql.types import expressions_in, family
 from backend.model.schema import FLOAT_TYPES
 from backend.operators.network.blocks import dtype_of
@@ -18,7 +16,6 @@ from backend.systems.stream.trees import OperatorTree, all_hold, join, moved, pl
 Down: TypeAlias = Callable[[OperatorTree, tuple[Node, ...]], OperatorTree]
 #: Attributes with equal values, by place among all columns, ascending.
 _Class: TypeAlias = tuple[int, ...]
-_NOWHERE: Final = Token("NAME", "")
 #: Conditions that follow from others save work below a join; so many are looked for.
 _MOST_IMPLIED: Final = 1000
 #: Classes of equal attributes that a join knows by the bits of a word.
@@ -152,8 +149,8 @@ def _first_of_each(
 
 
 def _equality(left: int, right: int, columns: _Columns) -> Node:
-    sides = (At(_NOWHERE, place, columns.fields[place].type) for place in (left, right))
-    return Compare(_NOWHERE, "=", next(sides), next(sides))
+    sides = (At(NOWHERE, place, columns.fields[place].type) for place in (left, right))
+    return Compare(NOWHERE, "=", next(sides), next(sides))
 
 
 def _left_deep(
@@ -184,7 +181,7 @@ def _left_deep(
         tree = join([tree, new], tuple(equal), all_hold(known) if known else None)
     if all(place == spot for place, spot in spots.items()):
         return tree
-    found = [At(_NOWHERE, spots[place], field.type) for place, field in enumerate(columns.fields)]
+    found = [At(NOWHERE, spots[place], field.type) for place, field in enumerate(columns.fields)]
     return project(tree, found, columns.fields)
 
 

@@ -42,6 +42,16 @@ class StreamKnobs(Knobs):
         unit="tuples",
         help="Elements a queue may hold before the operator that fills it waits. 0: without limit.",
     )
+    state_limit_bytes: int = knob(
+        0,
+        low=0,
+        high=1_000_000_000_000_000,
+        scale="log",
+        unit="bytes",
+        help="What windows, joins and aggregates may keep, of all shards together. Beyond it new "
+        "queries are refused and no further batch begins, until it is raised or a query goes; "
+        "nothing is dropped. 0: without limit.",
+    )
     sharing: bool = knob(
         True,
         help="Windows and joins over the same tuples keep them once, in a store; each sees its "

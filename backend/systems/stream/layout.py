@@ -48,8 +48,8 @@ class NetworkLayout:
                 streams[work.stream] = (*streams.get(work.stream, ()), one.id)
             elif isinstance(work, RelationInput):
                 relations[work.relation] = (*relations.get(work.relation, ()), one.id)
-        words, names = described(plan), _names(described(plan), streams, relations)
-        kept = holdings(unit_id, plan, words, names)
+        words = described(plan)
+        kept = holdings(unit_id, plan, words, _names(words, streams, relations))
         return cls(unit_id, plan, words, streams, relations, kept)
 
     def node(self, id: str) -> str:
@@ -72,6 +72,14 @@ class NetworkLayout:
     def queue(self, id: str) -> str:
         """A queue, by ``queue_id``."""
         return entity_id(self.unit_id, "queue", id)
+
+    def queue_name(self, id: str) -> str:
+        """What people call a queue."""
+        for one in self.plan.operators:
+            for port, input in enumerate(one.inputs):
+                if queue_id(input, one.id, port) == id:
+                    return f"{self.names[input]} → {self.names[one.id]}"
+        raise KeyError(id)
 
     def answer(self, query: str) -> str:
         """What a query answers."""

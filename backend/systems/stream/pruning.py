@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final
 
-from lark import Token
-
-from backend.cql.nodes import At, Node
+from backend.cql.nodes import NOWHERE, At, Node
 from backend.model.schema import Attribute
 from backend.operators.network.plan import (
     AggregateOp,
@@ -30,7 +27,6 @@ from backend.systems.stream.trees import (
     project,
 )
 
-_NOWHERE: Final = Token("NAME", "")
 #: Where columns of a tree have gone: old place -> new one.
 _To = dict[int, int]
 
@@ -42,7 +38,7 @@ def named(tree: OperatorTree, fields: Sequence[Attribute]) -> OperatorTree:
         return found
     if isinstance(found.work, ProjectOp):
         return replace(found, fields=tuple(fields))
-    return project(found, [at(found, k, _NOWHERE) for k in range(len(fields))], fields)
+    return project(found, [at(found, k, NOWHERE) for k in range(len(fields))], fields)
 
 
 def exact(tree: OperatorTree, places: Sequence[int]) -> OperatorTree:
@@ -50,7 +46,7 @@ def exact(tree: OperatorTree, places: Sequence[int]) -> OperatorTree:
     found, to = _pruned(tree, places)
     if [to[place] for place in places] == list(range(len(found.fields))):
         return found
-    expressions = [At(_NOWHERE, to[place], tree.fields[place].type) for place in places]
+    expressions = [At(NOWHERE, to[place], tree.fields[place].type) for place in places]
     return _project(found, expressions, [tree.fields[place] for place in places])
 
 

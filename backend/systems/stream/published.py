@@ -101,8 +101,10 @@ def _special(layout: NetworkLayout, id: str, counts: OperatorCounts, chaining: C
         slope, number = chaining.slopes[id]
         found |= {"chain_number": (number, ""), "chain_slope": (slope, "tuples/us")}
     if isinstance(work, JoinOp):
-        found["probes"] = (counts.counters.get("probes"), "probes")
-        found["join_selectivity"] = (counts.counters.get("join_selectivity"), "")
+        counted = counts.counters
+        pairs = counted.get("pairs")
+        found["probes"] = (counted.get("probes"), "probes")
+        found["join_selectivity"] = (counted["matches"] / pairs if pairs else None, "")
     return found
 
 
@@ -221,3 +223,12 @@ def arrived(layout: NetworkLayout, report: NetworkReport) -> dict[str, int]:
 def mean_waiting(report: NetworkReport) -> float:
     """Elements in all queues, on average over the instants of a batch."""
     return float(sum(np.mean(c.tuples) for c in report.queues.values() if len(c.tuples)))
+
+
+def decision_words(
+    layout: NetworkLayout, operator: str, waiting: Mapping[str, int]
+) -> tuple[str, str]:
+    """A scheduling decision in words: what ran, and what waits in which queue then."""
+    held = {layout.queue_name(id): n for id, n in waiting.items() if n}
+    words = [f"{name}: {n}" for name, n in sorted(held.items(), key=lambda pair: -pair[1])]
+    return f"{layout.names[operator]} ran", ", ".join(words) or "nothing waits"

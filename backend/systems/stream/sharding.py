@@ -28,6 +28,7 @@ from backend.operators.network.plan import (
     StreamInput,
     ToStreamOp,
     WindowOp,
+    name_read,
 )
 from backend.systems.stream.trees import EVERYWHERE, OperatorTree, walk_trees
 
@@ -71,18 +72,13 @@ def _why(tree: OperatorTree) -> str:
     keyed, whole = [], []
     for one in inputs:
         if one.key is None or one.key == EVERYWHERE:
-            whole.append(_name(one))
+            whole.append(name_read(one.work))
         else:
-            keyed.append(f"{_name(one)}.{one.fields[one.key].name}")
+            keyed.append(f"{name_read(one.work)}.{one.fields[one.key].name}")
     said = f"Tuples with equal values of {' = '.join(dict.fromkeys(keyed))} go to one shard"
     if whole:
         said += f"; every shard has all of {', '.join(dict.fromkeys(whole))}"
     return f"{said}."
-
-
-def _name(tree: OperatorTree) -> str:
-    work = tree.work
-    return work.stream if isinstance(work, StreamInput) else getattr(work, "relation", "")
 
 
 # ---------------------------------------------------------------------- operator by operator

@@ -31,11 +31,13 @@ from backend.systems.stream.measured import NetworkProfile
 from backend.systems.stream.published import (
     arrived,
     curve_matrix,
+    decision_words,
     mean_waiting,
     progress_matrix,
     samples,
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
+from backend.systems.stream.state_limit import StateLimit
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision, Entity, Json, Matrix, PlanVersion, Sample
@@ -62,6 +64,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         super().__init__(job)
         self._knobs = StreamKnobs.of(settings)
         self._capacities = Capacities(self._knobs.queue_capacity)
+        self._state = StateLimit(self._knobs.state_limit_bytes)
         self._tick_us = tick_of(job)
         self._queries = {query.name: RegisteredQuery(query, job.batch) for query in job.queries}
         self.layout = self._laid_out(self._queries, self._knobs)
@@ -111,6 +114,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def executed(self, event: BatchRan) -> Recorded:
         self._result, report = event.result, event.result.report
+        self._state = self._state.using(report.state_bytes)
         before, self._last_ms = self._last_ms, event.ms
         self._seconds = None if before is None else (event.ms - before) / 1e3
         for start in self._sizes:
@@ -166,6 +170,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def changed(self, event: KnobsChanged | QueriesChanged) -> Recorded:
         if isinstance(event, KnobsChanged):
             return self._turned(StreamKnobs.of(event.settings), event.batch_id)
+        self._state.check_new(q.name for q in event.queries if q.name not in self._queries)
         queries = {}
         for query in event.queries:
             known = self._queries.get(query.name)
@@ -179,6 +184,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             for one in queries.values()
             if one.start in self._sizes or one.start not in known_before
         }
+        if self._queries.keys() - queries.keys():
+            self._state = self._state.using(None)
         self._queries = queries
         self._tune_joins()
         return self._recorded([self._rechained(event.batch_id, event.reason)])
@@ -190,6 +197,13 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         queue = next(id for id in queues_of(self.layout.plan) if self.layout.queue(id) == part)
         self._capacities = self._capacities.having(queue, settings.whole(CAPACITY.name))
         self._made = None
+
+    @property
+    def waits(self) -> str:
+        return self._state.excess
+
+    def decided(self, operator: str, waiting: Mapping[str, int]) -> tuple[str, str]:
+        return decision_words(self.layout, operator, waiting)
 
     def entities(self, paused: Mapping[str, ContinuousQuery]) -> Sequence[Entity]:
         key = (self._version, self._knobs, self._capacities, *paused)
@@ -219,6 +233,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             reasons.append(f"the scheduler is {knobs.scheduler}")
         self._knobs, self._made, drawn = knobs, None, self._graph()
         self._capacities = replace(self._capacities, common=knobs.queue_capacity)
+        self._state = replace(self._state, limit_bytes=knobs.state_limit_bytes)
         self._tune_joins()
         if not reasons and self._graph() != drawn:
             reasons.append("the joins are tuned otherwise")

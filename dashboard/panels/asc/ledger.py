@@ -73,6 +73,10 @@ PANEL: Final = Panel(
     name="ledger",
     page="/timeline",
     title="Regret ledger",
+    sql="SELECT p.batch_id, s.property, p.value, s.unit FROM samples p\n"
+    "JOIN series s ON s.id = p.series_id\nWHERE s.run_id = :run "
+    "AND s.property LIKE 'regret%' AND p.batch_id <= :at\n"
+    "ORDER BY p.batch_id DESC, s.property",
     build=build,
     draw=draw,
     applies=has_role("selection"),

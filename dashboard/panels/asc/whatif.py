@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dash import Dash, dcc, html
@@ -19,16 +18,16 @@ from dashboard.panels.common.timeline import clicks
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
 from dashboard.services import Services
+from dashboard.turns import MAX_DECISIONS, trials_of
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.ghost import APPEARS, COMMON, VANISHES, GhostComparison, compare, effect
-from dashboard.views.whatif import GhostStep, Trial, read_trials, redecide
+from dashboard.views.whatif import GhostStep, redecide
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
 SLIDER: Final = "pw-whatif-mu"
 CLICK: Final = "pw-whatif-click"
-#: Decisions read, newest ones, and rows of the table.
-MAX_DECISIONS: Final = 1000
+#: Rows of the table.
 MAX_ROWS: Final = 200
 KNOB: Final = "mu"
 NOTE: Final = "the recorded run decided again with another μ, from its sampled tuples"
@@ -64,35 +63,25 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> GhostRun | Non
     run = context.run_id
     until = context.batch if context.mode == "frozen" else None
     knob = knobs_of(reader, run, until, scope).get(KNOB)
-    last = reader.decision_counts(run, until, scope.only).evaluated
-    trials = _trials(reader, run, until, scope.only, last)
+    trials = trials_of(reader, run, until, scope.only)
     if knob is None or not trials:
         return None
     tried = _number(context.moment.show)
     mu = float(knob.value) if tried is None else tried
-    steps = redecide(trials, mu)
+    steps = redecide(trials, {KNOB: mu})
     return GhostRun(knob, mu, steps, compare(steps, MIN_SAMPLES))
 
 
 def draw(ghost: GhostRun, sheet: Sheet) -> Drawing:
     """Both runs over time and in numbers."""
     return Drawing(
-        body=_numbers(ghost.compared, ghost.mu, ghost.steps),
-        figure=draw_ghost(ghost.steps, ghost.mu, sheet.theme),
+        body=ghost_numbers(ghost.compared, f"μ = {ghost.mu:g}", ghost.steps),
+        figure=draw_ghost(ghost.steps, f"μ = {ghost.mu:g}", sheet.theme),
         height=HEIGHT,
-        table=_table(ghost.steps, sheet.context),
+        table=ghost_table(ghost.steps, sheet.context),
         note=[badge("estimated"), f" {NOTE}"],
         sets=(sheet.context.run_id, knob_row(ghost.knob), sheet.locked),
     )
-
-
-@lru_cache(maxsize=8)
-def _trials(
-    reader: Reader, run: str, until: int | None, unit: str | None, last: int
-) -> tuple[Trial, ...]:
-    """The trials of the newest decisions. last: seq of the newest, so that news are read."""
-    found = reader.decisions(run, until=until, limit=MAX_DECISIONS, unit=unit)
-    return tuple(read_trials(found))
 
 
 def _number(text: str | None) -> float | None:
@@ -104,9 +93,9 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def _numbers(compared: GhostComparison, mu: float, steps: list[GhostStep]) -> list[Component]:
+def ghost_numbers(compared: GhostComparison, tried: str, steps: list[GhostStep]) -> list[Component]:
     """Both runs side by side, and what that rests on."""
-    here = f"at μ = {mu:g}"
+    here = f"at {tried}"
     thin = f"not enough samples (n={show(compared.n, 'int')} < {MIN_SAMPLES})"
     real, ghost = compared.real, compared.ghost
     columns = (TableColumn("Run"), *(_COLUMNS))
@@ -158,7 +147,8 @@ def _evidence(compared: GhostComparison, thin: str, steps: list[GhostStep]) -> C
     return html.P(" · ".join(parts), className="pw-whatif-words", role="status")
 
 
-def _table(steps: list[GhostStep], context: Context) -> Component:
+def ghost_table(steps: list[GhostStep], context: Context) -> Component:
+    """Both runs evaluation by evaluation."""
     columns = (
         TableColumn("Batch", "int"),
         TableColumn("Time", "text", "UTC"),
@@ -204,6 +194,8 @@ PANEL: Final = Panel(
     name="whatif",
     page="/timeline",
     title="What if μ",
+    sql="SELECT seq, batch, verdict, lhs, relation, rhs, n, n_sample, knob_version FROM decisions\n"
+    "WHERE run_id = :run AND batch <= :at ORDER BY seq DESC",
     build=build,
     draw=draw,
     applies=has_role("selection"),

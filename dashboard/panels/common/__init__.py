@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dashboard.panels.common import (
+    compare,
     decisions,
     inputs,
     knobs,
     loops,
     monitor,
+    postmortem,
+    presets,
     results,
     runs,
+    sql,
     takes,
     timeline,
 )
@@ -25,7 +29,11 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     monitor.PANEL,
     *decisions.PANELS,
     *knobs.PANELS,
+    presets.PANEL,
     *results.PANELS,
+    compare.PANEL,
+    postmortem.PANEL,
+    sql.PANEL,
 )
 #: Below what systems show.
 LAST: Final[tuple[Panel[Any], ...]] = (takes.PANEL,)

@@ -90,6 +90,8 @@ PANEL: Final = Panel(
     name="inputs",
     page="/",
     title="Inputs and units",
+    sql="SELECT * FROM input_batches WHERE run_id = :run AND batch_id <= :at\n"
+    "ORDER BY batch_id DESC, input",
     twin=False,
     build=build,
     draw=draw,

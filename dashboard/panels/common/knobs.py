@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import state_badge
-from dashboard.components.formats import stamp
+from dashboard.components.formats import clock, stamp
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.components.states import empty
@@ -18,6 +18,7 @@ from dashboard.context import Context
 from dashboard.panels import knob_cards
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.services import Services
+from dashboard.turns import effects
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.knobs import AuditRow, KnobGroup, audit, group_knobs, on_page
 from storage.reader import Reader
@@ -68,14 +69,21 @@ def draw_notice(run: str, sheet: Sheet) -> Drawing:
 
 
 def build_audit(reader: Reader, context: Context, scope: PanelScope) -> list[AuditRow]:
-    """All requests up to the moment, newest first."""
-    run = context.run_id
+    """All requests up to the moment, newest first, with what the newest turns did."""
+    run, batch = context.run_id, context.batch
     commands = reader.commands(run, limit=_MOST_COMMANDS)
     until = None
-    if context.moment.at is not None and context.batch is not None:
-        batch = reader.batch(run, context.batch)
-        until = batch.time if batch else None
-    return audit(run, commands, reader.knobs(run, context.batch), until)
+    if context.moment.at is not None and batch is not None:
+        shown = reader.batch(run, batch)
+        until = shown.time if shown else None
+    events = reader.events(run, until=batch, kinds=("knob",))
+    taken_back = {
+        int(one.event.ref["command"]): max(0, one.batch + 1)
+        for one in events
+        if (one.event.ref or {}).get("taken_back")
+    }
+    did = effects(reader, run, commands, batch)
+    return audit(run, commands, reader.knobs(run, batch), until, did, taken_back)
 
 
 def draw_audit(rows: list[AuditRow], sheet: Sheet) -> Drawing:
@@ -98,13 +106,21 @@ _COLUMNS: Final = (
     TableColumn("To"),
     TableColumn("Why"),
     TableColumn("Outcome"),
-    TableColumn("Revert"),
+    TableColumn(
+        "What it did",
+        None,
+        "",
+        "visits per tuple against those with the value before, on the same sampled tuples",
+    ),
+    TableColumn("Keep or revert"),
 )
 
 
 def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[CellData]:
     outcome: list[Any] = [state_badge(row.state), " "]
-    if row.batch is not None:
+    if row.outcome.startswith("taken back"):
+        outcome.append(row.outcome)
+    elif row.batch is not None:
         outcome.append(jump(context, f"at batch {row.batch}", at=row.batch))
     elif row.state == "refused":
         outcome.append(row.outcome.removeprefix("refused: "))
@@ -119,8 +135,37 @@ def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[CellData]
         row.new,
         row.reason,
         drawn(html.Span(outcome), row.state),
-        "" if row.revert is None else drawn(_revert_button(row.revert, locked)),
+        "" if row.effect is None else drawn(_effect(row)),
+        drawn(html.Span([*_keep(row, context, locked), *_revert(row, locked)])),
     ]
+
+
+def _effect(row: AuditRow) -> Component:
+    assert row.effect is not None
+    so_far = "" if row.settled or row.effect.share is None else "so far: "
+    tone = {"ok": "pw-ink-ok", "warning": "pw-ink-warning"}.get(row.effect.tone, "")
+    data = attrs(data_pw_effect=row.effect.tone)
+    return html.Span(f"{so_far}{row.effect.words}", className=tone, **data)
+
+
+def _keep(row: AuditRow, context: Context, locked: str) -> list[Component]:
+    """The button that lets a turn stand, and when it is taken back otherwise."""
+    if row.goes_back_at is None or not context.running:
+        return []
+    button = html.Button(
+        "Keep",
+        type="button",
+        className="pw-button pw-primary",
+        disabled=bool(locked),
+        title=locked or "Let the turn stand",
+        **attrs(data_pw_keep=row.id),
+    )
+    when = html.Span(f" else back at {clock(row.goes_back_at)} ", className="pw-dim")
+    return [button, when]
+
+
+def _revert(row: AuditRow, locked: str) -> list[Component]:
+    return [] if row.revert is None else [_revert_button(row.revert, locked)]
 
 
 def _revert_button(revert: dict[str, Any], locked: str) -> Component:
@@ -151,6 +196,6 @@ PANELS: Final = (
         twin=False,
         build=build_audit,
         draw=draw_audit,
-        news=("run", "knobs", "commands"),
+        news=("run", "knobs", "commands", "decisions"),
     ),
 )

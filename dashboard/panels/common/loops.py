@@ -147,6 +147,8 @@ PANEL: Final = Panel(
     name="loops",
     page="/timeline",
     title="Back and forth",
+    sql='SELECT unit_id, version, batch, kind, "order", reason FROM plan_versions\n'
+    "WHERE run_id = :run AND batch <= :at ORDER BY unit_id, version",
     twin=False,
     build=build,
     draw=draw,

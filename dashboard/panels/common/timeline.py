@@ -196,6 +196,10 @@ PANEL: Final = Panel(
     name="timeline",
     page="/timeline",
     title="Timeline",
+    sql="SELECT p.batch_id, p.time, s.property, p.value, s.unit FROM samples p\n"
+    "JOIN series s ON s.id = p.series_id\nWHERE s.run_id = :run "
+    "AND s.entity_id = 'system' AND p.batch_id <= :at\n"
+    "ORDER BY p.batch_id DESC, s.property",
     build=build,
     draw=draw,
     news=HISTORY,

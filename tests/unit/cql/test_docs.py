@@ -70,7 +70,10 @@ def _answered(text: str) -> str:
     """The elements of an answer up to tick 9, as the page writes them."""
     schemas, rows = _told()
     streams = {name: schema for name, schema in schemas.items() if name != "Tolls"}
-    query = parse_query("q", text, streams, relations={"Tolls": schemas["Tolls"]})
+    relations = {"Tolls": schemas["Tolls"]}
+    named = {name: one for one, _ in EXAMPLES for name in re.findall(r"\A-- (\w+)", one)}
+    known = {n: parse_query(n, one, streams, relations=relations) for n, one in named.items()}
+    query = parse_query("q", text, streams, relations=relations, queries=known)
     plan = compile_queries([query], since={"q": 0}, tick_us=1_000_000)
     elements = sorted(
         run_plan(plan, rows, schemas, [10])["q"].elements(),
@@ -86,10 +89,17 @@ def _shown(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def test_the_page_has_examples_of_every_construct() -> None:
-    assert len(EXAMPLES) >= 11
-    for text, _ in EXAMPLES:
-        assert PAGE.count(text) == 1
+@pytest.mark.parametrize(
+    "construct",
+    [
+        *("[Rows", "[Range", "Slide", "[Now]", "[Partition By", "Istream(", "Dstream(", "Rstream("),
+        *("Join", "From Cars [Rows 3] As C, Exits", "Distinct", "Group By", "Having", "count(*)"),
+        *("Union", "Except", "Intersect", "From (Select", " in (Select", "not in (Select"),
+        *("From Slow", "% 20", " * 1.6"),
+    ],
+)
+def test_the_page_has_examples_of_every_construct(construct: str) -> None:
+    assert any(construct in text for text, _ in EXAMPLES)
 
 
 @pytest.mark.parametrize(("text", "answer"), EXAMPLES)

@@ -64,7 +64,7 @@ def test_under_the_recorded_mu_the_ghost_repeats_the_record(
         stream.turn("stop_rule", "drop")
         stream.run(tuples(3000, 3))
     entries = recorded(stream)
-    steps = redecide(read_trials(entries), None)
+    steps = redecide(read_trials(entries), {})
     assert [s.ghost for s in steps] == [s.real for s in steps]
     assert [s.ghost_plan for s in steps] == [s.real_plan for s in steps]
     stored = {e.decision.seq: e.decision for e in entries}
@@ -78,8 +78,8 @@ def test_under_the_recorded_mu_the_ghost_repeats_the_record(
 @pytest.mark.parametrize("ordering", ["macro", "hybrid"])
 def test_another_mu_gives_about_what_a_run_with_it_gives(ordering: str) -> None:
     knobs = {"ordering": ordering, "no_drop_visit_cost": 1.0}
-    steps = redecide(read_trials(recorded(drifting(mu=0.05, **knobs))), 5.0)
-    real = redecide(read_trials(recorded(drifting(mu=5.0, **knobs))), None)
+    steps = redecide(read_trials(recorded(drifting(mu=0.05, **knobs))), {"mu": 5.0})
+    real = redecide(read_trials(recorded(drifting(mu=5.0, **knobs))), {})
     found, truth = compare(steps, 30), compare(real, 30)
     assert found.ghost.switched == truth.real.switched
     assert found.ghost.switched < found.real.switched
@@ -91,7 +91,7 @@ def test_another_mu_gives_about_what_a_run_with_it_gives(ordering: str) -> None:
 
 
 def test_a_smaller_mu_adds_rearrangements() -> None:
-    steps = redecide(read_trials(recorded(drifting(mu=5.0, no_drop_visit_cost=1.0))), 0.05)
+    steps = redecide(read_trials(recorded(drifting(mu=5.0, no_drop_visit_cost=1.0))), {"mu": 0.05})
     found = compare(steps, 30)
     assert found.appear > 0
     assert found.vanish == 0
@@ -102,7 +102,7 @@ def test_a_smaller_mu_adds_rearrangements() -> None:
 
 
 def test_too_few_samples_give_no_number() -> None:
-    steps = redecide(read_trials(recorded(drifting())), 0.3)
+    steps = redecide(read_trials(recorded(drifting())), {"mu": 0.3})
     assert compare(steps, 1_000_000).ghost.visits is None
     assert compare(steps[: FEWEST - 1], 30).saved is None
     assert compare([], 30).saved is None
@@ -122,7 +122,7 @@ def test_nothing_is_recorded_where_another_mu_has_no_meaning() -> None:
 def test_an_unknown_plan_is_said_to_be_unknown() -> None:
     trials = read_trials(recorded(drifting(mu=0.05, no_drop_visit_cost=1.0)))
     forgot = [t._replace(plans=_known_only(t), contest=None) for t in trials]
-    steps = redecide(forgot, 5.0)
+    steps = redecide(forgot, {"mu": 5.0})
     assert any(s.ghost == "unknown" and s.ghost_cost is None for s in steps)
     assert compare(steps, 30).n_unknown > 0
 

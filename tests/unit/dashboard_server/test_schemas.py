@@ -12,7 +12,7 @@ def test_a_record_becomes_an_object_with_its_fields() -> None:
     book = SchemaBook()
     assert book.of(Command) == {"$ref": "#/components/schemas/Command"}
     command = book.schemas["Command"]
-    assert command["properties"]["state"]["enum"] == ["requested", "applied", "refused"]
+    assert command["properties"]["state"]["enum"] == ["requested", "applied", "refused", "recorded"]
     assert command["properties"]["applied_batch"] == {"type": ["integer", "null"]}
     assert command["properties"]["payload"] == {}
     assert set(command["required"]) == set(command["properties"])

@@ -267,7 +267,7 @@ def test_reverting_to_the_value_in_force_is_not_offered() -> None:
 def test_query_requests_are_audited_too() -> None:
     payload = {"name": "q9", "text": "Select * From Flights"}
     row = audit("r1", [command(1, kind="query_add", payload=payload)], KNOBS)[0]
-    assert (row.what, row.new, row.revert) == ("query add q9", "Select * From Flights", None)
+    assert (row.what, row.new, row.revert) == ("add query q9", "Select * From Flights", None)
 
 
 def test_the_newest_unanswered_request_of_a_knob_is_pending() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import time
 from dataclasses import replace
@@ -13,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.hosts.networks import HostJob
-from backend.hosts.spark.tasks import OWN, PLACE, RowSource, run_task, tag_in, tag_of
+from backend.hosts.spark import tasks
+from backend.hosts.spark.tasks import PLACE, TARGET, RowSource, run_task, tag_in, tag_of
 from backend.model.schema import Schema
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.network.plan import (
@@ -65,7 +67,7 @@ def paths(rows: RowSource) -> list[str]:
 def told(rows: RowSource, found: list[str]) -> TaskReport:
     batches = [pa.record_batch({"path": found[:5]}), pa.record_batch({"path": found[5:]})]
     (packed,) = run_task(job(), rows, 2, batches)
-    report = TaskReport.unpacked(packed)
+    report: TaskReport = pickle.loads(packed)
     assert report.partition == 2
     return report
 
@@ -101,6 +103,23 @@ def test_a_file_that_cannot_be_read_ends_its_stream_alone(rows: RowSource, damag
     assert report.inputs["A"].n_rows < 100
 
 
+def test_the_collector_is_spared_what_a_network_loads(
+    rows: RowSource, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "_FROZEN", set())
+    told(rows, paths(rows))
+    loaded = [[0]]
+    told(rows, paths(rows))
+    assert is_looked_at(loaded)
+    placed(rows, with_network(2), tmp_path_factory.mktemp("network"), True)
+    assert not is_looked_at(loaded)
+
+
+def is_looked_at(one: object) -> bool:
+    """By the collector."""
+    return any(other is one for other in gc.get_objects())
+
+
 def test_tuples_of_several_streams() -> None:
     a = pa.array([{"id": 1, CORRUPT: None}, None, {"id": None, CORRUPT: "torn"}, None])
     b = pa.array([None, {"name": None, CORRUPT: None}, None, None])
@@ -111,7 +130,7 @@ def test_tuples_of_several_streams() -> None:
     batch = batch.set_column(3, "B b", batch.column("B b").cast(_struct(B)))
     rows = RowSource(Path(), {}, ("A", "B b"), True)
     (packed,) = run_task(job(), rows, 0, [batch])
-    report = TaskReport.unpacked(packed)
+    report: TaskReport = pickle.loads(packed)
     assert [(one.n_rows, one.n_misfits) for one in report.inputs.values()] == [(2, 1), (1, 0)]
 
 
@@ -133,7 +152,7 @@ def with_network(n_shards: int) -> HostJob:
 def placed(rows: RowSource, job: HostJob, folder: Path, own: bool) -> list[Any]:
     """What a partition that is given all files tells."""
     found = paths(rows)
-    batch = pa.record_batch({"path": found, OWN: [own] * len(found)})
+    batch = pa.record_batch({"path": found, TARGET: [1 if own else 2] * len(found)})
     job = replace(job, places=Places(str(folder / "log"), str(folder / "arenas")))
     return [pickle.loads(one) for one in run_task(job, rows, 1, [batch])]
 
@@ -145,6 +164,12 @@ def test_a_shard_takes_what_others_count(
     assert not report.inputs
     assert isinstance(shard, ShardReport)
     assert (shard.unit, shard.shard) == ("u", 1)
+    narrow = with_network(2)
+    job = replace(narrow.networks[0].job, schemas={"A": A}, streams={"A": StreamTime(None)})
+    narrow = replace(narrow, networks=(replace(narrow.networks[0], job=job),))
+    (rows.spool / f"{tag_of('B b')}000000000010.parquet").unlink()  # nobody here reads it
+    report, _ = placed(rows, narrow, tmp_path_factory.mktemp("narrow"), False)
+    assert not report.inputs
     (alone,) = placed(rows, with_network(1), tmp_path_factory.mktemp("two"), True)
     assert alone.inputs["A"].n_rows == 100
 
@@ -199,7 +224,7 @@ def test_shards_take_tuples_of_native_sources_in_their_order(
                 "id": pa.array(ids, pa.int32()),
                 CORRUPT: pa.nulls(3, pa.string()),
                 PLACE: ids,
-                OWN: [k % 2 == 0 for k in ids],
+                TARGET: [k % 2 for k in ids],
             }
         )
         for ids in ([4, 3, 5], [1, 0, 2])

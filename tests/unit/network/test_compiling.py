@@ -11,13 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from backend.cql import parse_query
 from backend.cql.answers import Implicit
 from backend.cql.nodes import Node
 from backend.cql.parser import plan_of
 from backend.cql.runnable import unsupported_part
 from backend.model.conditions import TRUE, ContinuousQuery
-from backend.model.schema import Schema
 from backend.operators.network.expressions import compile_expression
 from backend.operators.network.job import Policy, Schedule
 from backend.operators.network.plan import (
@@ -297,17 +295,6 @@ def test_what_several_queries_do_alike_is_one_operator() -> None:
     assert len(later.groups) == 2
 
 
-@settings(deadline=None, max_examples=60)
-@given(query_texts())
-def test_operators_stay_when_the_reading_of_plain_queries_is_another(text: str) -> None:
-    plans = [
-        compile_queries([runnable(text)], implicit_istream=one, since={"q": 0}, tick_us=SECOND)
-        for one in IMPLICIT
-    ]
-    first, *others = [(plan.operators, plan.groups) for plan in plans]
-    assert all(other == first for other in others)
-
-
 def test_an_operator_stands_behind_its_inputs_and_in_one_group() -> None:
     texts = ["Select a From S", "Select a, max(b) From S [Rows 3] Group By a", "Select d From T"]
     plan = compiled(*texts)
@@ -397,14 +384,3 @@ def expressions_of(work: OperatorWork) -> list[Node]:
     if isinstance(work, JoinOp):
         return [] if work.residual is None else [work.residual]
     return list(work.expressions) if isinstance(work, ProjectOp) else []
-
-
-def test_a_join_of_more_equal_attributes_than_it_has_bits_for() -> None:
-    names = [f"x{n}" for n in range(70)]
-    schemas = {name: Schema.parse(", ".join(f"{one} int" for one in names)) for name in "VW"}
-    equal = " and ".join(f"V.{one} = W.{one}" for one in names)
-    query = parse_query("q", f"Select V.x0 From V, W Where {equal}", schemas)
-    plan = compile_queries([query], since={"q": 0}, tick_us=SECOND)
-    row = tuple(range(70))
-    inputs = {"V": [(row, 0)], "W": [(row, 1), ((*row[:-1], 0), 1)]}
-    assert run_plan(plan, inputs, schemas, [2])["q"] == {((0,), 1, 1): 1}

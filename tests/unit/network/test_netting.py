@@ -39,13 +39,13 @@ def test_order_within_ticks(pairs: list[tuple[int, int]]) -> None:
     """Also of ticks with more elements than one run; equal ones stay in order."""
     pairs = sorted(pairs, key=lambda pair: pair[0])
     tau = np.array([tau for tau, _ in pairs], np.int64)
-    ranks = np.array([[rank] for _, rank in pairs], np.int64).reshape(-1, 1)
+    ranks = np.array([[rank for _, rank in pairs]], np.int64)
     expected = sorted(range(len(pairs)), key=lambda place: (*pairs[place], place))
     assert canonical_order(tau, ranks).tolist() == expected
 
 
 def test_a_long_tick() -> None:
     """Runs are merged over several levels."""
-    values = np.random.default_rng(7).permutation(5000).reshape(-1, 1)
+    values = np.random.default_rng(7).permutation(5000).reshape(1, -1)
     order = canonical_order(np.zeros(5000, np.int64), values)
-    assert values[order, 0].tolist() == list(range(5000))
+    assert values[0, order].tolist() == list(range(5000))

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from backend.cql import CqlError
+from backend.cql import CqlError, parse_query
 from backend.model.conditions import ContinuousQuery
+from backend.model.schema import Schema
 from backend.systems.stream.compiling import compile_queries
 from tests.oracles.cql_semantics import answer
 from tests.unit.network.query_runs import run_plan
@@ -110,3 +111,14 @@ def test_attributes_of_one_name_are_told_apart(text: str, expected: set[str]) ->
         f"{'+' if sign > 0 else '-'} {' '.join(map(str, row))} at {tau}" for row, tau, sign in found
     }
     assert told == expected
+
+
+def test_a_join_of_more_equal_attributes_than_it_has_bits_for() -> None:
+    names = [f"x{n}" for n in range(70)]
+    schemas = {name: Schema.parse(", ".join(f"{one} int" for one in names)) for name in "VW"}
+    equal = " and ".join(f"V.{one} = W.{one}" for one in names)
+    query = parse_query("q", f"Select V.x0 From V, W Where {equal}", schemas)
+    plan = compile_queries([query], since={"q": 0}, tick_us=SECOND)
+    row = tuple(range(70))
+    inputs = {"V": [(row, 0)], "W": [(row, 1), ((*row[:-1], 0), 1)]}
+    assert run_plan(plan, inputs, schemas, [2])["q"] == {((0,), 1, 1): 1}

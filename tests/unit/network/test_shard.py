@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from lark import Token
+from pyspark import cloudpickle
 
 from backend.hosts.networks import rooms
+from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
 from backend.operators.network import homes
-from backend.operators.network.homes import MemoryShard, StateLost
-from backend.operators.network.input_manager import Arrived
+from backend.operators.network.homes import Done, MemoryShard, StateLost
+from backend.operators.network.input_manager import Arrived, Released
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.plan import (
     AggregateCall,
@@ -31,6 +33,7 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
+from backend.operators.network.redo_log import RedoSegment
 from backend.operators.network.reports import (
     AnswerElement,
     NetworkReport,
@@ -68,8 +71,7 @@ class Run:
 
     def step(self, batch: int) -> ShardReport:
         places = Places(str(self.folder / "state"), str(self.folder / f"a{self.incarnation}"))
-        version = f"v{self.job.n_shards}"
-        places.log_of("u").keep_job(version, self.job)
+        version = places.log_of("u").keep_job(self.job)
         task = NetworkTask("u", batch, self.job, version, frozenset(), "", "parquet", make)
         home = places.shard("u", 0, self.job.n_shards)
         return run_shard(task, 0, home, tuples(batch), frozenset())
@@ -110,6 +112,45 @@ def test_images_make_old_segments_needless(tmp_path: Path, monkeypatch: pytest.M
     assert again.network.recent["S"][-1] == told[13]
 
 
+def test_jobs_that_nothing_names_any_more_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(homes, "IMAGE_EVERY", 3)
+    jobs = [sums_job(("S", True)), sums_job(("S", True), ("S", False)), sums_job(("S", False))]
+    run = Run(tmp_path, jobs[0])
+    for batch in range(9):
+        run.job = jobs[batch // 3]
+        run.step(batch)
+        run.incarnation += batch % 2  # also from the log
+        assert len(list((run.log / "jobs").iterdir())) <= batch // 3 + 1
+    for batch in range(9, 15):
+        report = run.step(batch)
+    assert len(list((run.log / "jobs").iterdir())) == 1
+    run.incarnation += 1
+    assert run.step(14).network.recent == report.network.recent
+
+
+def test_relations_are_kept_once_and_functions_in_whatever_way_the_host_can(
+    tmp_path: Path,
+) -> None:
+    relation = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})
+    base = replace(sums_job(("S", True)), relations={"R": relation})
+    short = Function("short", (Parameter("name", "string"),), lambda name: len(name) < 2)
+    log = Places(str(tmp_path), "").log_of("u")
+    with pytest.raises(Exception, match="lambda"):
+        log.keep_job(replace(base, functions=Functions({"short": short})))
+    jobs = [base, replace(base, n_shards=2), replace(base, functions=Functions({"short": short}))]
+    versions = [log.keep_job(job, cloudpickle.dumps) for job in jobs]
+    assert len(set(versions)) == 3
+    assert log.keep_job(base, cloudpickle.dumps) == versions[0]
+    assert len(list((tmp_path / "u" / "relations").iterdir())) == 1
+    found = [Places(str(tmp_path), "").log_of("u").job(version) for version in versions]
+    assert found[:2] == jobs[:2]
+    assert found[2].functions.functions["short"].call("x")
+    other = pa.table({"id": [4]})
+    assert log.keep_job(replace(base, relations={"R": other}), cloudpickle.dumps) not in versions
+
+
 def test_a_state_that_cannot_be_rebuilt_is_said_to_be_lost(tmp_path: Path) -> None:
     run = Run(tmp_path, sums_job(("S", True)))
     for batch in range(4):
@@ -142,6 +183,42 @@ def test_a_unit_that_was_away_begins_anew(tmp_path: Path) -> None:
     for batch, expected in ((0, "new"), (1, "arena"), (3, "new")):
         found = run_shard(replace(task, batch_id=batch), 0, memory, tuples(batch), frozenset())
         assert how(found) == expected
+
+
+def test_a_unit_that_began_anew_is_rebuilt_from_there_alone(tmp_path: Path) -> None:
+    """Of its former life the log may hold a segment more than batches that count."""
+    run, alone = (Run(tmp_path / name, sums_job(("S", True))) for name in ("run", "alone"))
+    for batch in range(5):
+        run.step(batch)
+    (run.log / "inputs" / "00000004").unlink()  # killed between the two files of batch 4
+    run.incarnation = 1
+    assert how(run.step(5)) == how(alone.step(5)) == "new"
+    assert run.step(6).network.recent == alone.step(6).network.recent
+    run.incarnation = 2
+    again = run.step(7)
+    assert how(again) == "rebuilt"
+    assert again.network.recent == alone.step(7).network.recent
+
+
+def test_large_states_are_written_out_less_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(homes, "IMAGE_EVERY", 2)
+
+    def written(unit: str, n_tuples: int) -> list[int]:
+        """The batches after which the state was written out."""
+        home = Places(str(tmp_path / "state"), str(tmp_path / "arenas")).shard(unit, 0, 1)
+        found = []
+        for batch in range(13):
+            with home.attached(batch, lambda *replayed: None) as state:
+                segment = RedoSegment("v", Released(0, 0, False, {}, {}), state.how == "new")
+                home.done(batch, Done(segment, state.inputs, n_tuples))
+            image = tmp_path / "state" / unit / "images" / "0" / f"{batch:08d}"
+            found += [batch] if image.exists() else []
+        return found
+
+    assert written("small", homes.IMAGE_TUPLES - 1) == [1, 3, 5, 7, 9, 11]
+    assert written("large", 2 * homes.IMAGE_TUPLES) == [5, 11]
 
 
 def test_stored_relations_are_spread_by_key_and_read_once() -> None:

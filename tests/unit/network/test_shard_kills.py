@@ -64,8 +64,7 @@ def job_of(batch: int, n_shards: int) -> NetworkJob:
 def run_batch(batch: int, n_shards: int, places: Places, sink: Path, home_of: HomeOf) -> None:
     """As a host does."""
     job = job_of(batch, n_shards)
-    version = f"{'b' if batch >= 12 else 'a'}{'d' if batch >= 25 else 'c'}"
-    places.log_of("u").keep_job(version, job)
+    version = places.log_of("u").keep_job(job)
     ended = frozenset(STREAMS if batch == N_BATCHES - 1 else ())
     task = NetworkTask("u", batch, job, version, frozenset(), str(sink), "parquet", make)
     reports: list[ShardReport] = []
@@ -149,7 +148,7 @@ def kill_and_compare(folder: Path, seed: int, n_shards: int, wandering: bool, ki
     assert answers(own) == wanted
     hows = Counter((own / "_how").read_text().split("\n"))
     assert hows["rebuilt"] >= n_killed // 2
-    assert hows["arena"] >= 10
+    assert hows["arena"] >= 5
     assert not wandering or hows["caught up"] >= 3
     assert n_killed >= kills // 2
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
 
-from tests.unit.network.query_texts import compiled
+from backend.systems.stream.compiling import compile_queries
+from tests.unit.network.query_texts import SECOND, compiled, query_texts
+from tests.unit.network.test_compiling import IMPLICIT
+from tests.unit.network.test_queries import runnable
 
 EQUAL = "Tuples with equal values of {} go to one shard."
 
@@ -75,3 +79,14 @@ def test_what_is_spread_over_shards_and_why(text: str, why: str) -> None:
     (group,) = compiled(text).groups
     assert group.why.startswith(why)
     assert bool(group.keys) != why.startswith("One shard")
+
+
+@settings(deadline=None, max_examples=60)
+@given(query_texts())
+def test_operators_stay_when_the_reading_of_plain_queries_is_another(text: str) -> None:
+    plans = [
+        compile_queries([runnable(text)], implicit_istream=one, since={"q": 0}, tick_us=SECOND)
+        for one in IMPLICIT
+    ]
+    first, *others = [(plan.operators, plan.groups) for plan in plans]
+    assert all(other == first for other in others)

@@ -1,0 +1,62 @@
+"""Turns of knobs that hold for a while unless somebody says that they are to be kept.
+
+The engine takes them back by itself, so that a closed browser leaves nothing turned by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from backend.engine.settings import ScopedSettings
+from backend.systems.contract import Refused
+from storage.vocabulary.records import Command
+
+#: In the payload of a turn: after so many seconds it is taken back unless it is kept.
+UNLESS_KEPT = "unless_kept_s"
+#: Who takes it back.
+ENGINE = "engine"
+
+
+class ProvisionalTurns:
+    """The turns that wait for a keep, each with the value before it; one a knob."""
+
+    def __init__(self, left: Iterable[Command] = ()) -> None:
+        """left: applied turns with UNLESS_KEPT that a killed run left, oldest first."""
+        self._waiting: dict[tuple[str, str], Command] = {}
+        for command in left:
+            key = (str(command.payload.get("scope")), str(command.payload.get("knob")))
+            self._waiting[key] = command
+
+    def turned(self, command: Command, key: tuple[str, str], old: object, time: float) -> None:
+        """A knob (scope, name) was turned at ``time``: a turn of it before stands from now on."""
+        self._waiting.pop(key, None)
+        if command.payload.get(UNLESS_KEPT) is not None:
+            self._waiting[key] = replace(command, old_value=old, answered_at=time)
+
+    def keep(self, number: int) -> None:
+        """Let the turn of this command stand. Raises Refused."""
+        for key, command in self._waiting.items():
+            if command.id == number:
+                del self._waiting[key]
+                return
+        raise Refused(f"turn #{number} waits for no keep: it stands, or was taken back")
+
+    def due(self, settings: ScopedSettings, time: float) -> list[Command]:
+        """What takes back the turns whose time is over; a knob that is gone has nothing to."""
+        found = []
+        for key, command in list(self._waiting.items()):
+            seconds = float(command.payload[UNLESS_KEPT])
+            if time < (command.answered_at or 0.0) + seconds:
+                continue
+            del self._waiting[key]
+            scope, name = key
+            if scope in settings.scopes and name in settings.scopes[scope].specs:
+                payload = {"knob": name, "scope": scope, "value": command.old_value}
+                why = f"not kept within {seconds:g} s"
+                found.append(
+                    replace(
+                        command, payload=payload, actor=ENGINE, reason=why, expected_version=None
+                    )
+                )
+        return found

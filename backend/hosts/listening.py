@@ -1,0 +1,59 @@
+"""Networks that read SysStream: in this process, with state and sink as those of other networks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+import pyarrow as pa
+
+from backend.hosts.networks import Networks
+from backend.hosts.publish import FolderSink
+from backend.operators.contract import UnitResult
+from backend.operators.network.homes import MemoryShard, ShardHome
+from backend.operators.network.input_manager import Arrived
+from backend.operators.network.job import NetworkJob
+from backend.operators.network.shard import NetworkTask, run_shard
+from backend.workloads.sysstream import SYSSTREAM
+
+_NOTHING: Final[tuple[str, ...]] = ()
+
+
+class Listener:
+    """Runs them; see backend.engine.listening.RunsListening. networks: versions their jobs and
+    publishes their answers; its places say where their state is."""
+
+    def __init__(self, networks: Networks) -> None:
+        self._networks = networks
+        self._shards: dict[tuple[str, int], MemoryShard] = {}
+
+    @property
+    def sinks(self) -> Collection[FolderSink]:
+        """Of the answers that were published."""
+        return self._networks.sinks
+
+    def run(
+        self, batch_id: int, jobs: Mapping[str, NetworkJob], told: Mapping[str, pa.Table]
+    ) -> dict[str, UnitResult]:
+        """A batch: what each unit did. told: unit -> the tuples that are new to it."""
+        tasks = self._networks.tasks(batch_id, jobs)
+        reports = []
+        for task in tasks:
+            new = told.get(task.unit)
+            arrived = {SYSSTREAM: [] if new is None else [Arrived(new)]}
+            for shard in range(task.job.n_shards):
+                reports.append(run_shard(task, shard, self._home(task, shard), arrived, _NOTHING))
+        found = self._networks.merge(reports)
+        self._networks.publish(tasks, found)
+        return {unit: one.result for unit, one in found.items()}
+
+    def _home(self, task: NetworkTask, shard: int) -> ShardHome:
+        places = self._networks.places
+        if places is not None:
+            return places.shard(task.unit, shard, task.job.n_shards)
+        home = MemoryShard(self._networks.job)
+        return self._shards.setdefault((task.unit, shard), home)
+
+    def close(self) -> None:
+        """Leave no staging folders behind."""
+        self._networks.close()

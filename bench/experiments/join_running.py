@@ -1,0 +1,210 @@
+"""Runs of joins: the executor itself, without network or host, and what it counts. [B05] §5.8
+
+Cost is in index probes: probes, tuples built (those that caches forward included), 0.2 for each
+tuple looked at, and w for each operation of a cache, or of a subresult that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.model.schema import Attribute
+from backend.operators.network import join_kernel
+from backend.operators.network.blocks import Block, Column64
+from backend.operators.network.cache_rules import update_step, update_windows
+from backend.operators.network.contract import Clock, Surroundings
+from backend.operators.network.join_tuning import JoinProfile, JoinTuning
+from backend.operators.network.joins import WindowJoin
+from backend.operators.network.pipelines import with_orders
+from backend.operators.network.plan import (
+    JoinOp,
+    NetworkPlan,
+    PlannedOperator,
+    StreamInput,
+    WindowOp,
+)
+from backend.operators.network.regions import MemoryRegions
+from backend.operators.network.strings import Strings
+from backend.systems.joins.statistics import SCAN
+
+#: Of a cache operation, in index probes, for which results are told beside the measured one.
+WEIGHTS: Final = (0.1, 0.25, 1.0)
+#: Share of the tuples of a run that are not counted: windows and caches fill.
+WARM: Final = 0.3
+_JOIN: Final = "join"
+
+
+class Arrivals(NamedTuple):
+    """Tuples of several streams in the order they come. streams: int64[n]; values: int64[n, most
+    attributes]; sizes: of the row window of each stream; widths: attributes of each stream."""
+
+    streams: NDArray[np.int64]
+    values: NDArray[np.int64]
+    sizes: tuple[int, ...]
+    widths: tuple[int, ...]
+
+
+class SignedElements(NamedTuple):
+    """Elements of one input of a join. places: of the arrivals that brought them."""
+
+    places: NDArray[np.int64]
+    signs: NDArray[np.int8]
+    values: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What a run did. n_arrivals: tuples that came. pairs: by (input, step) the pairs of tuples
+    that a step without an index compares; scanned: those that were compared."""
+
+    n_arrivals: int = 0
+    probes: int = 0
+    built: int = 0
+    scans: int = 0
+    kept: int = 0
+    lookups: int = 0
+    hits: int = 0
+    results: int = 0
+    steps: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0, 4), np.int64))
+
+    def cost(self, w: float) -> float:
+        """Per tuple that came. w: of a cache operation, in index probes."""
+        total = self.probes + self.built + SCAN * self.scans + w * (self.kept + self.lookups)
+        return total / self.n_arrivals
+
+    @property
+    def hit_prob(self) -> float:
+        return self.hits / self.lookups if self.lookups else 0.0
+
+    def without_index(self, input: int, step: int) -> Operations:
+        """The same if that step had no index and looked at all tuples of its window."""
+        _, _, scanned, pairs = self.steps[input, step].tolist()
+        return Operations(**{**self.__dict__, "scans": self.scans - scanned + pairs})
+
+
+def elements(arrivals: Arrivals) -> list[SignedElements]:
+    """By input: each tuple with +, then with - the oldest where the window is full."""
+    found = []
+    for input, (size, width) in enumerate(zip(arrivals.sizes, arrivals.widths, strict=True)):
+        places = np.flatnonzero(arrivals.streams == input)
+        values, n = arrivals.values[places, :width], len(places)
+        n_out = max(0, n - size)
+        order = np.argsort(np.concatenate([2 * np.arange(n), 2 * np.arange(size, n) + 1]))
+        come = np.concatenate([places, places[size:]])[order]
+        signs = np.concatenate([np.ones(n, np.int8), -np.ones(n_out, np.int8)])[order]
+        which = np.concatenate([np.arange(n), np.arange(n_out)])[order]
+        found.append(SignedElements(come, signs, values[which]))
+    return found
+
+
+class BenchJoin:
+    """A join of row windows at work. bags: inputs whose tuples leave in any order (results of other
+    joins)."""
+
+    def __init__(self, work: JoinOp, widths: Sequence[int], bags: Sequence[int] = ()) -> None:
+        inputs = []
+        for input, width in enumerate(widths):
+            fields = tuple(Attribute(f"a{k}", "bigint") for k in range(width))
+            stream = StreamInput(f"S{input}", tuple(range(width)))
+            inputs.append(PlannedOperator(f"s{input}", stream, (), fields, fifo=True))
+            kind: WindowOp = WindowOp("partition" if input in bags else "rows", 1 << 40)
+            inputs.append(
+                PlannedOperator(f"w{input}", kind, (f"s{input}",), fields, input not in bags)
+            )
+        windows = tuple(f"w{input}" for input in range(len(widths)))
+        fields = tuple(field for one in inputs[1::2] for field in one.fields)
+        join = PlannedOperator(_JOIN, work, windows, fields)
+        self.plan = NetworkPlan((*inputs, join), sharing=False)
+        self._regions = MemoryRegions()
+        self.tune(JoinTuning())
+
+    def tune(self, tuning: JoinTuning) -> None:
+        """Executed in another way from now on; counts begin anew."""
+        self.tuning, joins = tuning, {_JOIN: tuning}
+        plan = with_orders(self.plan, joins)
+        strings = Strings(self._regions.scope("strings"))
+        around = Surroundings(plan, self._regions, strings, Clock(), joins=joins)
+        self.join = WindowJoin(plan.operator(_JOIN), around)
+        self.n_results = 0
+
+    def run(self, inputs: Sequence[SignedElements]) -> Block:
+        """Join some elements; the results."""
+        blocks = [
+            Block(
+                one.places,
+                one.signs,
+                tuple(Column64(np.ascontiguousarray(column)) for column in one.values.T),
+            )
+            for one in inputs
+        ]
+        last = max((int(one.places[-1]) for one in inputs if len(one.places)), default=0)
+        found = self.join.run(blocks, last)
+        self.n_results += len(found)
+        return found
+
+    def profile(self) -> JoinProfile:
+        """Since it was tuned last."""
+        found = self.join.profile()
+        assert found is not None
+        return found
+
+    def operations(self, n_arrivals: int) -> Operations:
+        """Since it was tuned last, over so many tuples."""
+        profile = self.profile()
+        caches = profile.caches.values()
+        return Operations(
+            n_arrivals,
+            sum(one.n_probes for one in profile.pipelines),
+            sum(one.n_built for one in profile.pipelines),
+            sum(one.n_scanned for one in profile.pipelines),
+            sum(one.creates for one in caches) + self._told_caches(),
+            sum(one.probes for one in caches),
+            sum(one.hits for one in caches),
+            self.n_results,
+            self.join.counts.copy(),
+        )
+
+    def _told_caches(self) -> int:
+        """Deltas that passed the update of a cache, those it has no entry for included."""
+        return sum(
+            int(self.join.counts[input, update_step(spec), join_kernel.MATCHES])
+            for spec in self.tuning.caches
+            for input in update_windows(spec)
+        )
+
+
+def between(inputs: Sequence[SignedElements], begin: int, end: int) -> list[SignedElements]:
+    """The elements that arrivals begin..end-1 bring."""
+    found = []
+    for one in inputs:
+        a, b = np.searchsorted(one.places, [begin, end])
+        found.append(SignedElements(one.places[a:b], one.signs[a:b], one.values[a:b]))
+    return found
+
+
+def stretches(
+    work: JoinOp, arrivals: Arrivals, tuning: JoinTuning, length: int
+) -> list[Operations]:
+    """A run under one tuning, stretch by stretch."""
+    join, inputs, found = BenchJoin(work, arrivals.widths), elements(arrivals), []
+    for begin in range(0, len(arrivals.streams), length):
+        join.tune(tuning)
+        join.run(between(inputs, begin, begin + length))
+        found.append(join.operations(length))
+    return found
+
+
+def forced(work: JoinOp, arrivals: Arrivals, tuning: JoinTuning) -> Operations:
+    """A run under one tuning; what was done after ``WARM`` of the tuples."""
+    join, inputs, n = BenchJoin(work, arrivals.widths), elements(arrivals), len(arrivals.streams)
+    warm = int(WARM * n)
+    join.tune(tuning)
+    join.run(between(inputs, 0, warm))
+    join.tune(tuning)
+    join.run(between(inputs, warm, n))
+    return join.operations(n - warm)

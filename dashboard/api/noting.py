@@ -1,0 +1,111 @@
+"""Handlers of what people write down: notes, sets of knob values, alert rules, saved queries.
+
+They ask nothing of the engine, so a run that ended takes them too; none is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from flask import Response
+
+from dashboard.api.common import find_run, read_number
+from dashboard.api.errors import ApiError, missing
+from dashboard.api.params import Param
+from dashboard.api.registry import ApiCall, Reply
+from dashboard.postmortem import records_of
+from dashboard.report import page_of
+from dashboard.views.alerts import why_no_rule
+from storage.vocabulary.records import NOTED, Command
+
+WRITABLE: Final = tuple(kind for kind in NOTED if kind != "forget")
+LONGEST_NAME: Final = 200
+LONGEST_BODY: Final = 20_000
+KIND = Param("kind", "string", f"One of {', '.join(WRITABLE)}.", default="note")
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRequest:
+    """Write something down. kind: note, preset, alert or sql. name: of a note its text. body: of a
+    note {"batch"}; of a preset {"values": [{"knob", "scope", "value"}]}; of an alert rule
+    {"entity", "property", "relation", "threshold", "webhook"}; of a saved query {"text"}."""
+
+    kind: str
+    name: str
+    body: Any = field(default_factory=dict)
+
+
+def notes(call: ApiCall) -> tuple[Command, ...]:
+    """What was written down of a kind and not withdrawn, oldest first."""
+    _check_kind(call.query["kind"])
+    return call.services.reader.noted(call.query["kind"], find_run(call).id)
+
+
+def write_note(call: ApiCall) -> Reply:
+    """Write something down."""
+    asked: NoteRequest = call.body
+    _check_kind(asked.kind)
+    name = asked.name.strip()
+    if not name or len(name) > (LONGEST_BODY if asked.kind == "note" else LONGEST_NAME):
+        raise ApiError(422, "bad_field", "name: allowed are 1 to 200 characters (a note: 20000).")
+    if not isinstance(asked.body, dict) or len(json.dumps(asked.body)) > LONGEST_BODY:
+        raise ApiError(422, "bad_field", f"body: an object of at most {LONGEST_BODY} characters.")
+    why = why_no_rule(asked.body) if asked.kind == "alert" else ""
+    if why:
+        raise ApiError(422, "bad_field", f"The rule is refused: {why}.")
+    return _write(call, asked.kind, {"name": name, "body": asked.body})
+
+
+def forget_note(call: ApiCall) -> Reply:
+    """Withdraw what was written down; it stays in the audit log."""
+    number = read_number(call.path["number"], "note")
+    found = call.services.reader.command(find_run(call).id, number)
+    if found is None or found.kind not in WRITABLE:
+        raise missing("note", number)
+    return _write(call, "forget", {"command": number, "name": found.payload.get("name", "")})
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in WRITABLE:
+        message = f"kind = {kind[:20]!r} refused: allowed {', '.join(WRITABLE)}."
+        raise ApiError(422, "bad_field", message, allowed=WRITABLE)
+
+
+def _write(call: ApiCall, kind: str, payload: dict[str, Any]) -> Reply:
+    writer = call.services.commands
+    if writer is None:
+        raise ApiError(403, "read_only", "This store was opened read-only.")
+    run = find_run(call).id
+    stored = writer.append_command(run, kind, payload, call.actor, "", time.time())
+    call.services.live.nudge()
+    return Reply(stored, 201, {"Location": f"/api/v1/runs/{run}/commands/{stored.id}"})
+
+
+def report(call: ApiCall) -> Response:
+    """The post-mortem as one HTML file."""
+    run = find_run(call)
+    text = page_of(records_of(call.services.reader, run))
+    return _attached(Response(text, mimetype="text/html"), f"{run.id}.html")
+
+
+def export(call: ApiCall) -> Response:
+    """The records of the run as a store of its own."""
+    run = find_run(call)
+    with tempfile.TemporaryDirectory(prefix="planwatch-export-") as folder:
+        path = Path(folder) / "run.planwatch"
+        call.services.reader.export_run(run.id, path)
+        content = path.read_bytes()
+    kind = Response(content, mimetype="application/vnd.sqlite3")
+    return _attached(kind, f"{run.id}.planwatch")
+
+
+def _attached(response: Response, name: str) -> Response:
+    plain = re.sub(r"[^\w.-]+", "_", name)
+    response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
+    return response

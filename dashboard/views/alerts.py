@@ -1,0 +1,82 @@
+"""Alert rules: a property beside a threshold, and which of them hold now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from operator import ge, gt, le, lt
+from typing import Any, Final, NamedTuple
+
+from dashboard.views.book import Book
+from storage.vocabulary.records import Command
+
+RELATIONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    ">": gt,
+    ">=": ge,
+    "<": lt,
+    "<=": le,
+}
+
+
+class AlertRule(NamedTuple):
+    """``property relation threshold`` of an entity. id: number of the command that wrote it.
+
+    webhook: also told to the dashboard's webhook, if it has one.
+    """
+
+    id: int
+    name: str
+    entity: str
+    property: str
+    relation: str
+    threshold: float
+    webhook: bool
+
+
+class AlertState(NamedTuple):
+    """A rule at a batch. value: None = unknown. fires: it holds."""
+
+    rule: AlertRule
+    whose: str
+    value: float | None
+    fires: bool
+
+
+def why_no_rule(body: Mapping[str, Any]) -> str:
+    """Why this is no rule, or ''."""
+    for name in ("entity", "property"):
+        if not isinstance(body.get(name), str) or not body[name]:
+            return f"it needs {name}, as text"
+    if body.get("relation") not in RELATIONS:
+        return f"relation is one of {', '.join(RELATIONS)}"
+    threshold = body.get("threshold")
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        return "threshold is a number"
+    if not math.isfinite(threshold):
+        return "threshold is a finite number"
+    return ""
+
+
+def rules_of(noted: Iterable[Command]) -> list[AlertRule]:
+    """The rules people wrote down."""
+    found = []
+    for one in noted:
+        body = one.payload.get("body", {})
+        if not why_no_rule(body):
+            told = (body["entity"], body["property"], body["relation"], float(body["threshold"]))
+            name = str(one.payload.get("name", ""))
+            found.append(AlertRule(one.id, name, *told, bool(body.get("webhook"))))
+    return found
+
+
+def states_of(
+    rules: Iterable[AlertRule], values: Mapping[str, Mapping[str, float | None]], entities: Book
+) -> list[AlertState]:
+    """Each rule at the values of a batch; what is unknown does not fire."""
+    found = []
+    for rule in rules:
+        value = values.get(rule.entity, {}).get(rule.property)
+        fires = value is not None and RELATIONS[rule.relation](value, rule.threshold)
+        whose = entities.name(rule.entity) if rule.entity in entities else rule.entity
+        found.append(AlertState(rule, whose, value, fires))
+    return found

@@ -1,0 +1,90 @@
+"""Sets of knob values under a name, and what taking one would turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from dashboard.components.names import words_of
+from dashboard.views.knobs import value_words
+from storage.vocabulary.records import Command, Json, Knob
+
+AT_START: Final = "As the run began"
+BEFORE_LAST: Final = "As before the last turn"
+
+
+class Preset(NamedTuple):
+    """values: (scope, knob) -> value. id: of the command that wrote it, None = always there."""
+
+    name: str
+    values: Mapping[tuple[str, str], Json]
+    id: int | None = None
+
+
+class PresetRow(NamedTuple):
+    """A preset beside the values in force: differences, in words, and what to request for them."""
+
+    name: str
+    differences: list[str]
+    turns: list[dict[str, Any]]
+    id: int | None
+
+
+def presets_of(
+    noted: Iterable[Command], history: Sequence[Knob], commands: Iterable[Command]
+) -> list[Preset]:
+    """Those that are always there, then those people saved. history: oldest first."""
+    found = [Preset(AT_START, _first_values(history))]
+    turned = [c for c in commands if c.kind == "knob" and c.applied_batch is not None]
+    if turned:
+        last = max(turned, key=lambda one: one.id)
+        key = (str(last.payload.get("scope") or ""), str(last.payload.get("knob")))
+        found.append(Preset(BEFORE_LAST, {key: last.old_value}))
+    for one in noted:
+        rows = one.payload.get("body", {}).get("values", ())
+        values = {
+            (str(row.get("scope") or ""), str(row.get("knob"))): row.get("value")
+            for row in rows
+            if isinstance(row, Mapping)
+        }
+        found.append(Preset(str(one.payload.get("name")), values, one.id))
+    return found
+
+
+def _first_values(history: Sequence[Knob]) -> dict[tuple[str, str], Json]:
+    found: dict[tuple[str, str], Json] = {}
+    for knob in history:
+        found.setdefault((knob.scope, knob.name), knob.value)
+    return found
+
+
+def beside(run: str, presets: Iterable[Preset], knobs: Sequence[Knob]) -> list[PresetRow]:
+    """Each preset beside the values in force; knobs that are gone are left out."""
+    rows = []
+    for preset in presets:
+        others = [
+            (knob, preset.values[knob.scope, knob.name])
+            for knob in knobs
+            if preset.values.get((knob.scope, knob.name), knob.value) != knob.value
+        ]
+        words = [
+            f"{words_of(knob.name)} {value_words(knob.value)} → {value_words(value)}"
+            for knob, value in others
+        ]
+        turns = [
+            {
+                "run": run,
+                "knob": knob.name,
+                "scope": knob.scope,
+                "value": value,
+                "version": knob.version,
+            }
+            for knob, value in others
+        ]
+        rows.append(PresetRow(preset.name, words, turns, preset.id))
+    return rows
+
+
+def saved_values(knobs: Sequence[Knob]) -> list[dict[str, Any]]:
+    """The values in force, as a preset keeps them."""
+    return [{"scope": knob.scope, "knob": knob.name, "value": knob.value} for knob in knobs]

@@ -1,0 +1,46 @@
+"""The SQL page: asked, refused, saved, reached from a panel, taken away as a file."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.conftest import OpenPage, until
+
+pytestmark = pytest.mark.web
+
+
+def test_a_query_is_asked_saved_and_forgotten(open_page: OpenPage) -> None:
+    page = open_page("/sql?run=r1&at=20")
+    box = page.locator("#pw-sql-text")
+    box.fill("SELECT id, n_tuples FROM batches WHERE run_id = :run AND id <= :at ORDER BY id")
+    box.press("Control+Enter")
+    rows = page.locator("#pw-sql-body tbody tr")
+    expect(rows).to_have_count(21)
+    assert "show=SELECT" in page.url
+    with page.expect_download() as found:
+        page.get_by_role("link", name="Save all rows as CSV").click()
+    text = found.value.path().read_text()
+    assert text.splitlines()[:2] == ["id,n_tuples", "0,200"]
+    page.get_by_role("button", name="Save as …").click()
+    page.get_by_role("textbox", name="Save this query as").fill("early batches")
+    page.get_by_role("button", name="Save", exact=True).click()
+    saved = page.get_by_role("link", name="early batches")
+    expect(saved).to_have_attribute("aria-current", "true")
+    box.fill("DELETE FROM runs")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("only SELECT is allowed")
+    saved.click()
+    expect(rows).to_have_count(21)
+    until(page, "document.querySelector('#pw-sql-text').value.startsWith('SELECT id, n_tuples')")
+    page.get_by_role("button", name="Forget the query early batches").click()
+    page.get_by_role("button", name="Forget it").click()
+    expect(saved).to_have_count(0)
+
+
+def test_a_panel_leads_to_the_records_behind_it(open_page: OpenPage) -> None:
+    page = open_page("/timeline?run=r1&at=40")
+    page.locator("#pw-timeline").get_by_role("link", name="SQL").click()
+    until(page, "location.pathname === '/sql'")
+    expect(page.locator("#pw-sql-body tbody tr").first).to_be_visible()
+    until(page, "document.querySelector('#pw-sql-text').value.includes('JOIN series')")

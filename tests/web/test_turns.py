@@ -1,0 +1,81 @@
+"""A turn is previewed, applied for a while, judged, kept or taken back; sets of values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.unit.asc.stream import a_filters, b_filters, tuples
+from tests.web.conftest import OpenPage
+from tests.web.engine_run import UNIT, SelectionRun
+from tests.web.site import Site
+
+pytestmark = pytest.mark.web
+
+
+@pytest.fixture(scope="module")
+def lively(site: Site) -> Iterator[SelectionRun]:
+    """A run whose filtering attribute moves, so that μ matters."""
+    run = SelectionRun(site.path, "e2", ordering="macro", min_samples=50).drift()
+    yield run
+    run.close()
+
+
+def asked(page: Page, site: Site, n: int) -> None:
+    """Wait until there are n requests in the store."""
+    for _ in range(400):
+        if len(site.reader.commands("e2")) >= n:
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"never {n} requests")
+
+
+def test_a_turn_is_previewed_judged_and_kept(
+    open_page: OpenPage, lively: SelectionRun, site: Site
+) -> None:
+    page = open_page("/knobs?run=e2")
+    mu = page.locator("#pw-page [data-knob='mu']")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    mu.get_by_label("mu", exact=True).fill("9")
+    expect(mu.locator(".pw-knob-preview")).to_contain_text(
+        re.compile(r"on the record: visits \+.* ± .*, switches \d+ → 0 \(estimated\)")
+    )
+    mu.get_by_label("How long mu holds").select_option("300")
+    mu.get_by_role("button", name="Apply 9").click()
+    asked(page, site, 1)
+    lively.run(a_filters(1500, 3)).run(b_filters(3500, 4)).run(tuples(500, 6))
+    row = page.locator("#pw-audit tbody tr").filter(has_text="mu").last
+    expect(row.locator("[data-pw-effect]")).to_contain_text(
+        re.compile(r"visits \+.* ± .*, switches \d+ → 0")
+    )
+    expect(row.locator("[data-pw-effect]")).to_have_attribute(
+        "data-pw-effect", re.compile("warning|quiet")
+    )
+    expect(row).to_contain_text("else back at")
+    row.get_by_role("button", name="Keep").click()
+    asked(page, site, 2)
+    lively.run(tuples(250, 8))
+    expect(row.get_by_role("button", name="Keep")).to_have_count(0)
+    assert lively.loop.settings.scopes[UNIT].number("mu") == 9
+
+
+def test_a_set_of_values_is_saved_and_taken(
+    open_page: OpenPage, lively: SelectionRun, site: Site
+) -> None:
+    page = open_page("/knobs?run=e2")
+    page.get_by_role("button", name="Save the values in force as …").click()
+    page.get_by_role("textbox", name="Save the values in force as").fill("calm")
+    page.get_by_role("button", name="Save", exact=True).click()
+    calm = page.locator("#pw-presets tbody tr", has_text="calm")
+    expect(calm).to_contain_text("nothing: these are the values in force")
+    began = page.locator("#pw-presets tbody tr", has_text="As the run began")
+    expect(began).to_contain_text("Threshold μ 9 → 0.05")
+    n = len(site.reader.commands("e2"))
+    began.get_by_role("button", name="Take (1 turn)").click()
+    asked(page, site, n + 1)
+    lively.run(tuples(250, 9))
+    expect(began).to_contain_text("nothing")
+    expect(calm).to_contain_text("Threshold μ 0.05 → 9")
