@@ -246,7 +246,7 @@ def figure_17(sizes: JoinSizes) -> FigureResult:
     for n in xs:
         work, repeats = on_one_attribute(n), [1] * (n // 2) + [5] * (n - n // 2)
         n_rounds = max(3 * WINDOW, round(sizes.tuples(30_000) / sum(repeats)))
-        arrivals = rounds(n_rounds // 10, WINDOW // 10, repeats, sizes.rng)
+        arrivals = rounds(n_rounds // 2, WINDOW // 10, repeats, sizes.rng)
         orders = nested_orders(n)
         tuning = settled(work, arrivals, adaptive(chosen_at, orders, candidates=0))
         used.append(sum(len(one.readers) for one in tuning.caches))
