@@ -144,11 +144,16 @@ class AdaptiveJoin:
         return JoinNews((*told.outcomes, *found), is_new)
 
     def _named_after(self, decision: Decision) -> Decision:
+        """A decision in words of the run: caches by name, and which join it is about."""
         detail = {**decision.detail, "join": self.name}
-        if not self.is_one_of_many:
-            return replace(decision, detail=detail)
-        explanation = f"{self.query}: {decision.explanation}"
-        return replace(decision, detail=detail, explanation=explanation)
+        names = {one["cache"]: one["name"] for one in detail.get("caches", ())}
+        old, new = (
+            {**plan, "order": [names.get(one, one) for one in plan["order"]]}
+            for plan in (decision.old, decision.new)
+        )
+        about = f"{self.query}: " if self.is_one_of_many else ""
+        explanation = about + decision.explanation
+        return replace(decision, old=old, new=new, detail=detail, explanation=explanation)
 
 
 class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
