@@ -41,12 +41,12 @@ from backend.options import (
     add_recording,
     add_resume,
     add_server,
+    add_shell,
     add_store,
 )
 from backend.ports import PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
 from bench.experiments.options import add_experiment
-from dashboard.console.command import add_shell
 
 if TYPE_CHECKING:
     from backend.doctor import Diagnosis

@@ -19,7 +19,7 @@ from bench.experiments.join_data import (
     four_way,
     on_one_attribute,
 )
-from bench.experiments.join_running import Arrivals, forced
+from bench.experiments.join_running import Arrivals, forced, stretches
 from bench.experiments.join_trees import TreeRun, run_tree, trees
 from bench.experiments.join_tuning import TunedBench, TunedStretch, settled
 from bench.experiments.results import (
@@ -65,7 +65,7 @@ def _tree_runs(arrivals: _Named) -> tuple[TreeRun, ...]:
 
 @lru_cache(maxsize=16)
 def _point(name: str, sizes: JoinSizes) -> _Named:
-    return _Named(name, four_way(POINTS[name], sizes.tuples(12_000), WINDOW, sizes.rng))
+    return _Named(name, four_way(POINTS[name], sizes.tuples(16_000), WINDOW, sizes.rng))
 
 
 def plans_at(name: str, sizes: JoinSizes, w: float) -> PlansAt:
@@ -185,25 +185,29 @@ def figure_22(sizes: JoinSizes) -> FigureResult:
     at, stretch = n // 2, max(1000, n // 60)
     arrivals = burst(n, at, 20, sizes.rng)
     settings = adaptive(
-        w, BEFORE.orders, interval_tuples=max(2000, n // 12), profile_prob=0.02, change_share=0.2
+        w,
+        BEFORE.orders,
+        interval_tuples=max(4000, n // 12),
+        profile_prob=0.005,
+        change_share=0.2,
+        block_probes=200,
     )
-    found = {"adaptive": TunedBench(THREE_WAY, arrivals, settings, "RST").stretches(stretch)}
+    tuned = TunedBench(THREE_WAY, arrivals, settings, "RST").stretches(stretch)
+    found = {"adaptive": [one.operations for one in tuned]}
     for name, tuning in (
         ("MJoin", JoinTuning(orders=BEFORE.orders)),
         ("T ⋈ (R ⋈ S)", BEFORE),
         ("(T ⋈ S) ⋉ R", AFTER),
     ):
-        found[name] = _fixed(arrivals, tuning, stretch)
-    rates = {
-        name: np.array([1 / one.operations.cost(w) for one in some]) for name, some in found.items()
-    }
-    starts = np.array([one.begin for one in found["adaptive"]])
+        found[name] = stretches(THREE_WAY, arrivals, tuning, stretch)
+    rates = {name: np.array([1 / one.cost(w) for one in some]) for name, some in found.items()}
+    starts = np.array([one.begin for one in tuned])
     early = (starts >= at // 2) & (starts < at)
     late = starts >= at + (n - at) // 2
     before, after = (
         {name: float(rate[part].mean()) for name, rate in rates.items()} for part in (early, late)
     )
-    caught = _caught_up(found["adaptive"], at)
+    caught = _caught_up(tuned, at)
     claims = (
         PaperClaim(
             "Before the burst it runs as T ⋈ (R ⋈ S), with a tiny overhead",
@@ -235,18 +239,6 @@ def figure_22(sizes: JoinSizes) -> FigureResult:
     )
     notes = ("Profiling is counted with the adaptive plan: 2 % of the elements, without caches.",)
     return FigureResult("5.22", "5.22: a burst", setup, (plot,), claims, notes)
-
-
-def _fixed(arrivals: Arrivals, tuning: JoinTuning, stretch: int) -> list[TunedStretch]:
-    settings = adaptive(
-        0.25,
-        tuning.orders,
-        pinned=frozenset(one.id for one in tuning.caches),
-        caching="exact" if tuning.caches else "off",
-        interval_tuples=1 << 40,
-        profile_prob=0.0,
-    )
-    return TunedBench(THREE_WAY, arrivals, settings, "RST").stretches(stretch)
 
 
 def _caught_up(found: list[TunedStretch], at: int) -> int | None:

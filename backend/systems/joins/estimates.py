@@ -69,7 +69,7 @@ class JoinStatistics:
         self.pipelines = [
             PipelineStatistics(shape.n, settings.keep_elements, counted) for _ in range(shape.n)
         ]
-        self._rates = Rates(shape.n, keep)
+        self._rates = Rates(shape.n, keep * settings.block_probes)
         self._operations = OperationCosts(keep, counted, settings.w)
         self._shadows: dict[tuple[str, Segment], MissWindow] = {}
         self._observed: dict[str, MissWindow] = {}
@@ -133,8 +133,21 @@ class JoinStatistics:
         shares = self._rates.shares.tolist()
         return tuple(one.flow(*share) for one, share in zip(self.pipelines, shares, strict=True))
 
+    def begin_profiling(self) -> None:
+        """W observations of each pipeline are to be made from now on."""
+        for one in self.pipelines:
+            one.n_new = 0
+
+    def profiled(self) -> tuple[bool, ...]:
+        """By pipeline whether they were made; where nothing comes to it there is nothing to see."""
+        keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
+        return tuple(
+            one.n_new >= keep or (not share and bool(shares.any()))
+            for one, share in zip(self.pipelines, shares, strict=True)
+        )
+
     def are_full(self) -> bool:
-        """Whether W observations were made of each pipeline that something comes to."""
+        """Whether there are W observations of each pipeline that something comes to."""
         keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
         return bool(shares.any()) and all(
             one.n >= keep or not share for one, share in zip(self.pipelines, shares, strict=True)
@@ -183,6 +196,7 @@ class JoinStatistics:
         """What caches saved in a batch: what their hits bypassed, less what they did for it. The
         price of operations is that of this moment, their number that of the batch."""
         flows, units = self.flows(), self.units
+        n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
         total = 0.0
         for id, counts in profile.caches.items():
             if id not in used or id not in choice:
@@ -193,7 +207,8 @@ class JoinStatistics:
                 bypassed = sum(one.segment for one in readers) / lookups
                 per_lookup = sum(one.lookups * one.probe_cost for one in readers) / lookups
                 total += counts.hits * bypassed - counts.probes * per_lookup
-            total -= units.update * (counts.creates + counts.inserts + counts.deletes)
+            upkeep = maintenance_cost(used[id], flows, units.update)
+            total -= units.update * counts.creates + n_elements * upkeep
         return total
 
     def tiers(

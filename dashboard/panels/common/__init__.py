@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dashboard.panels.common import (
+    compare,
     decisions,
     inputs,
     knobs,
     loops,
     monitor,
+    postmortem,
     presets,
     results,
     runs,
@@ -29,6 +31,8 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     *knobs.PANELS,
     presets.PANEL,
     *results.PANELS,
+    compare.PANEL,
+    postmortem.PANEL,
     sql.PANEL,
 )
 #: Below what systems show.

@@ -33,7 +33,7 @@ class JoinNews(NamedTuple):
     is_new: bool = False
 
 
-class WatchedJoin:
+class AdaptiveJoin:
     """One join with its decision core. id: of the operator; name: what people call it; attributes:
     names of those of each equality class; is_one_of_many: others have caches, too."""
 
@@ -137,14 +137,14 @@ class WatchedJoin:
         return replace(decision, detail=detail, explanation=explanation)
 
 
-class TunedJoins(Mapping[str, WatchedJoin]):
+class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
     """All tuned joins of a network, by operator."""
 
     def __init__(self, evaluations: Evaluations) -> None:
         self._evaluations = evaluations
-        self._by_id: dict[str, WatchedJoin] = {}
+        self._by_id: dict[str, AdaptiveJoin] = {}
 
-    def __getitem__(self, id: str) -> WatchedJoin:
+    def __getitem__(self, id: str) -> AdaptiveJoin:
         return self._by_id[id]
 
     def __iter__(self) -> Any:
@@ -164,7 +164,7 @@ class TunedJoins(Mapping[str, WatchedJoin]):
         for id in ids:
             join, work = before.get(id), join_in(plan, id)
             if join is None or join.work != work:
-                join = WatchedJoin(plan, id, names[id], knobs, self._evaluations, len(ids) > 1)
+                join = AdaptiveJoin(plan, id, names[id], knobs, self._evaluations, len(ids) > 1)
             join.name, join.is_one_of_many = names[id], len(ids) > 1
             self._by_id[id] = join
         self.turn(knobs)
