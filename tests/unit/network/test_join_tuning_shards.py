@@ -63,8 +63,8 @@ def answers(
     for batch, (tuning, incarnation) in enumerate(zip(tunings, incarnations, strict=True)):
         now = job if tuning is PLAIN else replace(job, joins={"j": tuning})
         places = Places(str(folder / "state"), str(folder / f"a{incarnation}"))
-        places.log_of("u").keep_job("v", _lasting(now))
-        task = NetworkTask("u", batch, now, "v", frozenset(), "", "parquet")
+        version = places.log_of("u").keep_job(_lasting(now))
+        task = NetworkTask("u", batch, now, version, frozenset(), "", "parquet")
         numbers = np.arange(30 * batch, 30 * batch + 30)
         table = pa.table({"k": numbers * 7 % 5, "v": numbers})
         arrived = {"S": [Arrived(table, numbers)]}
