@@ -129,6 +129,14 @@ def _header() -> Component:
             html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
             _pace_buttons(),
             html.Span(className="pw-spacer"),
+            html.A(
+                "",
+                id="pw-alert-count",
+                href="/monitor",
+                className="pw-alert-badge",
+                hidden=True,
+                **attrs(data_pw_path="/monitor"),
+            ),
             html.Span(
                 [
                     html.Span(id="pw-since-text"),
