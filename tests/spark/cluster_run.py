@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
         attached: Counter[str] = Counter()
         for result in loop.results:
             attached.update(result.units["stream"].report.attached)
-        store = session.sparkContext._jsc.sc().statusStore()  # type: ignore[attr-defined]
+        store = session.sparkContext._jsc.sc().statusStore()
         executors = store.executorList(True)
         tasks = {
             str(executors.apply(n).id()): int(executors.apply(n).totalTasks())
