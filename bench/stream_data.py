@@ -114,13 +114,14 @@ def aggregate(n_tuples: int, window: int = WINDOW, ticks: int = TICKS) -> Questi
 
 
 def join(n_streams: int, n_tuples: int, ticks: int = TICKS) -> Question:
-    """Tuples of two or three streams with the same key, inside one window."""
+    """Tuples of two or three streams with the same key, inside one window. The key is told with
+    them: equal changes are netted, so only where it is among them shards can do that apart."""
     streams = STREAMS[:n_streams]
     names = [f"{one.lower()}i" for one in streams]
     select = ", ".join(f"{one}.i As {name}" for one, name in zip(streams, names, strict=True))
     read = ", ".join(f"{one} [Range {WINDOW} Seconds]" for one in streams)
     same = " And ".join(f"A.k = {one}.k" for one in streams[1:])
-    text = f"Istream(Select {select} From {read} Where {same})"
+    text = f"Istream(Select A.k, {select} From {read} Where {same})"
     return Question(f"join of {n_streams}", n_streams, text, tuple(names), n_tuples, ticks)
 
 
