@@ -1,20 +1,11 @@
-"""What happens between two batches: what is to be recorded with the next, and what is refused."""
+"""What happens between two batches, to be recorded with the next."""
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
-from typing import Final
 
-from backend.engine.units import BrokeOff
-from backend.systems.contract import Recorded, Refused
-from storage.texts import storable
-from storage.vocabulary.records import Command, CommandAnswer, Event
-
-log = logging.getLogger(__name__)
-
-#: Answers to commands are cut to so many characters.
-LONGEST_ANSWER: Final = 1000
+from backend.systems.contract import Recorded
+from storage.vocabulary.records import CommandAnswer, Event
 
 
 @dataclass
@@ -26,14 +17,3 @@ class Boundary:
     answers: list[CommandAnswer] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     turned: list[tuple[str, str]] = field(default_factory=list)
-
-
-def refusal(command: Command, error: Exception) -> str:
-    """Why a command is not carried out, in words the store can keep."""
-    if isinstance(error, Refused):
-        return str(error)
-    if isinstance(error, BrokeOff) and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    log.error("command %d (%s) broke off", command.id, command.kind, exc_info=error)
-    reason = f"the engine could not carry it out: {type(error).__name__}: {error}"
-    return storable(reason)[:LONGEST_ANSWER]

@@ -7,10 +7,9 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from backend.engine import recorder
-from backend.engine.boundary import Boundary, refusal
+from backend.engine.boundary import Boundary
 from backend.engine.control import (
     Carried,
     Controlled,
@@ -28,9 +27,11 @@ from backend.engine.misfits import Aside, MisfitNews
 from backend.engine.pace import PACING
 from backend.engine.provisional import ProvisionalTurns
 from backend.engine.query_totals import QueryTotals
+from backend.engine.refusals import refusal_of
 from backend.engine.settings import ENGINE, ScopedSettings, check_scopes, frame_taken_up, of_frame
 from backend.engine.totals import Totals
 from backend.engine.units import BrokeOff, UnitSet
+from backend.engine.upkeep import Upkeep
 from backend.model.ids import source_id
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, InputResult
@@ -48,10 +49,6 @@ from storage.vocabulary.records import (
 from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
-
-HEARTBEAT_S: Final = 2.0
-#: Old samples are rolled up this often.
-TIDY_S: Final = 60.0
 
 
 class Loop:
@@ -86,13 +83,13 @@ class Loop:
         self._boundary = Boundary(first)
         self._provisional = ProvisionalTurns()
         self._ledger = EntityLedger()
-        self._frame = self._framed()
+        self._frame = recorder.framed(job, self._now.pace.held)
         self._totals = Totals.of(last)
         self._query_totals = QueryTotals(self._units.query_entity, self._totals.by_query)
         self._misfits, self._inputs, self._listening = MisfitNews(), InputNews(), Listening()
         self.aside = Aside()
         self._commit_ms: float | None = None
-        self._beat_at, self._tidied_at = 0.0, time.time()
+        self._upkeep = Upkeep(writer, run.id)
 
     def start(self, kept: str | None = None) -> None:
         """Record the run with plans, entities and knobs; or that it goes on. kept: of a run that
@@ -108,16 +105,9 @@ class Loop:
         self._boundary.turned += recorder.all_knobs(self._now.settings)
         self._flush(self._next_batch)
 
-    def _framed(self) -> tuple[Entity, ...]:
-        """The entities of the engine and its inputs. What is held says why."""
-        facts = {name: one.source for name, one in self.job.inputs.items()}
-        held = self._now.pace.held
-        engine = {"held": held, "steps": list(self.job.steps)} if held else {}
-        return recorder.frame_entities(facts, self.job.sink, engine)
-
     @property
     def in_batch(self) -> bool:
-        """A batch is between its begin and its end."""
+        """Between the begin and the end of a batch."""
         return self._in_batch
 
     @property
@@ -219,13 +209,7 @@ class Loop:
 
     def between_batches(self) -> None:
         """Give a sign of life now and then, and keep the store tidy."""
-        now = time.time()
-        if now - self._beat_at >= HEARTBEAT_S:
-            self._beat_at = now
-            self.writer.heartbeat(self.run.id, now)
-        if now - self._tidied_at >= TIDY_S:
-            self._tidied_at = now
-            self.writer.retention(self.run.id, now)
+        self._upkeep.look()
 
     def ending(self, why: str) -> None:
         """The run was stopped from outside; said before what runs it is taken down."""
@@ -257,7 +241,7 @@ class Loop:
             except Exception as error:  # one request may never end the run
                 if isinstance(error, BrokeOff):
                     self._boundary.recorded = self._boundary.recorded.then(error.recorded)
-                reason = refusal(command, error)
+                reason = refusal_of(command, error)
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
         for turn in self._provisional.due(self._now.settings, time.time()):
             self._take_back(turn, batch_id)
@@ -267,7 +251,7 @@ class Loop:
         try:
             event = self._change(turn, batch_id).event
         except Exception as error:  # as of a request
-            log.error("turn %d is not taken back: %s", turn.id, refusal(turn, error))
+            log.error("turn %d is not taken back: %s", turn.id, refusal_of(turn, error))
             return
         ref = {**event.ref, "taken_back": True}
         self._boundary.events.append(replace(event, severity="warning", ref=ref))
@@ -308,7 +292,7 @@ class Loop:
         self._now = replace(carried.after, settings=settings, registry=registry)
         if carried.query or carried.turned is not None:
             self._await(self._units.waits)
-        self._frame = self._framed()
+        self._frame = recorder.framed(self.job, self._now.pace.held)
         return carried
 
     def _await(self, why: str) -> None:
@@ -316,7 +300,7 @@ class Loop:
         before, self._now = self._now.pace, replace(self._now, pace=self._now.pace.awaiting(why))
         if self._now.pace == before:
             return
-        self._frame = self._framed()
+        self._frame = recorder.framed(self.job, self._now.pace.held)
         title = "the run is held" if why else "the run goes on"
         self._boundary.events.append(Event("run", title, why, "warning" if why else "info"))
         log.warning("%s%s", title, f" {why}" if why else "")
@@ -385,7 +369,7 @@ class Loop:
             name: n for part in result.units.values() for name, n in part.matched_by_query.items()
         }
         visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
-        values = self._totals.values(result, visits, self._commit_ms)
+        values = self._totals.values(result, visits, self._commit_ms, self.writer.n_bytes)
         return [
             *recorder.input_samples(result.inputs),
             *self._query_totals.add(matched),
@@ -397,6 +381,5 @@ class Loop:
         return {**self._ledger.known, **self._units.known_entities()}
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
-        paused = self._now.registry.paused
-        frame = self._ledger.changes(self._frame, batch)
-        return (*frame, *self._units.entity_changes(paused, batch))
+        of_units = self._units.entity_changes(self._now.registry.paused, batch)
+        return (*self._ledger.changes(self._frame, batch), *of_units)

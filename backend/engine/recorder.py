@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Final
 
+from backend.engine.job import RunJob
 from backend.engine.settings import ScopedSettings
 from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_queue
 from backend.operators.contract import BatchResult, InputResult, Match
@@ -114,6 +115,13 @@ def input_samples(inputs: Mapping[str, InputResult]) -> list[Sample]:
 def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sample]:
     """Properties of the engine: value, unit."""
     return [Sample(SYSTEM, name, value, unit) for name, (value, unit) in values.items()]
+
+
+def framed(job: RunJob, held: str) -> tuple[Entity, ...]:
+    """The entities of the engine and its inputs. held: why no batch begins, '' while they do."""
+    facts = {name: one.source for name, one in job.inputs.items()}
+    engine = {"held": held, "steps": list(job.steps)} if held else {}
+    return frame_entities(facts, job.sink, engine)
 
 
 def frame_entities(

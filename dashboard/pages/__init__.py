@@ -105,6 +105,15 @@ COMPARE: Final = Page(
     missing=_START.format("numbers appear"),
     steady=True,
 )
+POSTMORTEM: Final = Page(
+    path="/postmortem",
+    title="Post-mortem",
+    label="Post-mortem",
+    icon="M5 3h10l4 4v14H5zM15 3v4h4M8 11h8M8 15h8M8 7h4",
+    key="o",
+    missing=_START.format("story appears"),
+    steady=True,
+)
 PAGES: Final[tuple[Page, ...]] = (
     RUNS,
     plan.PAGE,
@@ -116,6 +125,7 @@ PAGES: Final[tuple[Page, ...]] = (
     KNOBS,
     RESULTS,
     COMPARE,
+    POSTMORTEM,
     SQL,
 )
 

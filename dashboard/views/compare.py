@@ -28,7 +28,7 @@ BY_BATCH, BY_TIME = "batch", "time"
 _PARTS: Final = "~"
 
 
-class Stretch(NamedTuple):
+class ComparedStretch(NamedTuple):
     """Batches first..last of a run. last None: up to its newest."""
 
     run: str
@@ -43,8 +43,8 @@ class Stretch(NamedTuple):
 class ComparedPair(NamedTuple):
     """What the address asks for. branch: ``knob=value`` of the other future, or ''."""
 
-    a: Stretch
-    b: Stretch
+    a: ComparedStretch
+    b: ComparedStretch
     align: str = BY_BATCH
     branch: str = ""
 
@@ -101,15 +101,15 @@ def parse(show: str | None, run: str, other: str, now: int | None) -> ComparedPa
         branch = parts[3] if len(parts) > 3 else ""
         return ComparedPair(_stretch(parts[0], run), _stretch(parts[1], run), align, branch)
     if other:
-        return ComparedPair(Stretch(other), Stretch(run))
+        return ComparedPair(ComparedStretch(other), ComparedStretch(run))
     half = (now or 0) // 2
-    return ComparedPair(Stretch(run, 0, half), Stretch(run, half + 1))
+    return ComparedPair(ComparedStretch(run, 0, half), ComparedStretch(run, half + 1))
 
 
-def _stretch(text: str, run: str) -> Stretch:
+def _stretch(text: str, run: str) -> ComparedStretch:
     name, _, rest = text.partition(",")
     first, _, last = rest.partition(",")
-    return Stretch(name or run, _whole(first) or 0, _whole(last))
+    return ComparedStretch(name or run, _whole(first) or 0, _whole(last))
 
 
 def _whole(text: str) -> int | None:
@@ -238,7 +238,7 @@ def _line(side: str, key: tuple[str, str], one: DecisionEntry) -> ComparedDecisi
     return ComparedDecision(side, key[0], one.decision.batch, one.decision.seq, words)
 
 
-def run_words(run: Run | None, stretch: Stretch) -> str:
+def run_words(run: Run | None, stretch: ComparedStretch) -> str:
     """``drift-01, batches 0 … 42``."""
     last = "now" if stretch.last is None else str(stretch.last)
     name = stretch.run if run is None else f"{run.workload} · {run.id}"

@@ -1,4 +1,5 @@
-"""What STREAM's operator network publishes: operators, queues, synopses, stores, time, chains."""
+"""What STREAM's operator network publishes: operators, queues, synopses, stores, time, chains; and
+its joins."""
 
 from __future__ import annotations
 
@@ -94,5 +95,4 @@ _NETWORK: Final = Vocabulary(
     },
 )
 
-#: With that of the joins it tunes.
 STREAM: Final = joined((_NETWORK, JOINS))

@@ -125,11 +125,7 @@ def run_shard(
 
     with home.attached(task.batch_id, replay) as state:
         before = job_of(state.version)
-        if before is not None and before.n_shards != task.job.n_shards:
-            raise ReshardingRefused(
-                f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
-                f"out for {before.n_shards}; begin another run for another number"
-            )
+        _check_shards(task, before)
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
         moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
@@ -143,6 +139,14 @@ def run_shard(
         report = replace(report, log_bytes=n_bytes)
         player.strings.keep()
         return _report(task, shard, report, parts, moved, arrived)
+
+
+def _check_shards(task: NetworkTask, before: NetworkJob | None) -> None:
+    if before is not None and before.n_shards != task.job.n_shards:
+        raise ReshardingRefused(
+            f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
+            f"out for {before.n_shards}; begin another run for another number"
+        )
 
 
 class _Played(NamedTuple):

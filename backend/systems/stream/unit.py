@@ -18,6 +18,7 @@ from backend.operators.network.plan import NetworkPlan
 from backend.operators.network.reports import NetworkReport
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, query_entity
+from backend.systems.stream.adaptive_joins import AdaptiveJoins
 from backend.systems.stream.calls import called_functions
 from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
 from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
@@ -37,7 +38,6 @@ from backend.systems.stream.published import (
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
 from backend.systems.stream.state_limit import StateLimit
-from backend.systems.stream.tuned_joins import TunedJoins
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision, Entity, Json, Matrix, PlanVersion, Sample
@@ -71,7 +71,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._sizes = {one.start: 0 for one in self._queries.values()}
         self._version, self._chaining = 0, Chaining()
         self._watch, self._profile = ChainWatch(), NetworkProfile()
-        self.joins = TunedJoins(self._watch.evaluations)
+        self.joins = AdaptiveJoins(self._watch.evaluations)
         self._tune_joins()
         self._costs: dict[str, float] = {}
         self._work_us = 0.0

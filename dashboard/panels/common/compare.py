@@ -23,7 +23,7 @@ from dashboard.views.compare import (
     ComparedLine,
     ComparedPair,
     ComparedPlan,
-    Stretch,
+    ComparedStretch,
     address,
     aligned,
     decision_difference,
@@ -119,7 +119,7 @@ def _plans(reader: Reader, asked: ComparedPair) -> list[ComparedPlan]:
     ]
 
 
-def _switches(reader: Reader, side: Stretch) -> list[DecisionEntry]:
+def _switches(reader: Reader, side: ComparedStretch) -> list[DecisionEntry]:
     found = reader.decisions(
         side.run, until=side.last, verdicts=("switched",), limit=MOST_DECISIONS
     )

@@ -83,7 +83,7 @@ def _numbers(reader: Reader, run: Run) -> RunNumbers:
     version = plans[-1].version if plans else None
     recent = reader.batches(run_id, limit=21) if run.state in LIVE_STATES else ()
     pace = period([(one.id or 0, one.time) for one in recent])
-    held = held_of(reader.entities(run_id)) if run.state in RUNNING else ""
+    held = held_of(reader.entities(run_id)) if run.state in LIVE_STATES else ""
     switches = counts.by_verdict.get("switched", 0)
     return numbers_of(latest, version, switches, last, pace, held)
 

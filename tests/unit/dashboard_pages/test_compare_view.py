@@ -12,7 +12,7 @@ from dashboard.views.compare import (
     BY_BATCH,
     BY_TIME,
     ComparedPair,
-    Stretch,
+    ComparedStretch,
     address,
     aligned,
     decision_difference,
@@ -39,11 +39,13 @@ def switched(seq: int, at: int, *order: str) -> DecisionEntry:
 
 
 def test_an_address_names_two_stretches_and_comes_back() -> None:
-    asked = ComparedPair(Stretch("a", 3, 9), Stretch("b", 0, None), BY_TIME)
+    asked = ComparedPair(ComparedStretch("a", 3, 9), ComparedStretch("b", 0, None), BY_TIME)
     assert parse(address(asked), "b", "", 99) == asked
-    assert parse(None, "r", "", 99) == ComparedPair(Stretch("r", 0, 49), Stretch("r", 50))
-    assert parse("", "r", "other", 99).a == Stretch("other")
-    assert parse("x,1e9,~,-3,4", "r", "", 9).b == Stretch("r", 0, 4)
+    assert parse(None, "r", "", 99) == ComparedPair(
+        ComparedStretch("r", 0, 49), ComparedStretch("r", 50)
+    )
+    assert parse("", "r", "other", 99).a == ComparedStretch("other")
+    assert parse("x,1e9,~,-3,4", "r", "", 9).b == ComparedStretch("r", 0, 4)
 
 
 def test_stretches_lie_over_each_other_by_batch_from_their_begins() -> None:

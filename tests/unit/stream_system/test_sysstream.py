@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from backend.engine.listening import Listening
+from backend.hosts.listening import Listener
+from backend.hosts.networks import Networks
 from backend.model.schema import Attribute
 from backend.operators.contract import BatchResult
 from backend.operators.network.job import NetworkJob
@@ -23,6 +25,7 @@ from backend.operators.network.plan import (
     WindowOp,
 )
 from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME, sys_tuples
+from backend.workloads.spec import SinkSpec
 from backend.workloads.sysstream import SYSSTREAM
 from storage.vocabulary.records import Entity, Sample
 
@@ -83,6 +86,7 @@ def test_all_shards_listen_and_keep_their_state_when_the_job_is_another(n_shards
     entities = {f"e{k}": replace(ENTITIES["a"], id=f"e{k}") for k in range(20)}
     samples = [Sample(id, "selectivity", 0.5) for id in entities]
     listening, job = Listening(), counting(n_shards)
+    listening.listener = Listener(Networks((), SinkSpec(), None))
     changes: list[tuple[object, ...]] = []
     for batch in range(4):
         listening.networks = {"own": job if batch < 2 else replace(job)}

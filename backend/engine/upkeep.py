@@ -1,0 +1,30 @@
+"""What is done now and then while a run lasts: signs of life, old samples rolled up."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from storage.writer import EngineWriter
+
+HEARTBEAT_S: Final = 2.0
+#: Old samples are rolled up this often.
+TIDY_S: Final = 60.0
+
+
+class Upkeep:
+    """Of one run."""
+
+    def __init__(self, writer: EngineWriter, run_id: str) -> None:
+        self._writer, self._run_id = writer, run_id
+        self._beat_at, self._tidied_at = 0.0, time.time()
+
+    def look(self) -> None:
+        """Called several times a second: does what is due."""
+        now = time.time()
+        if now - self._beat_at >= HEARTBEAT_S:
+            self._beat_at = now
+            self._writer.heartbeat(self._run_id, now)
+        if now - self._tidied_at >= TIDY_S:
+            self._tidied_at = now
+            self._writer.retention(self._run_id, now)
