@@ -139,6 +139,9 @@ def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
     words = ["--store", options.store, "--host", options.host, "--port", str(port)]
     for name in getattr(options, "allow_host", []):
         words += ["--allow-host", name]
+    if getattr(options, "webhook", ""):
+        words += ["--webhook", options.webhook]
+    words += ["--allow-webhook"] if getattr(options, "allow_webhook", False) else []
     return words + (["--read-only"] if getattr(options, "read_only", False) else [])
 
 
