@@ -12,6 +12,7 @@ from backend.counting import Counting
 from backend.engine.knobs import KNOBS
 from backend.hosts.spark.java import JavaMissing
 from backend.model.knobs import KnobRefused
+from backend.options import ONCE, OURS
 from backend.systems.contract import Refused
 from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
 from storage.errors import StoreError
@@ -29,10 +30,9 @@ def parser() -> argparse.ArgumentParser:
         "workload",
         nargs="?",
         default="flights",
-        help="a workload file, or a shipped workload: " + ", ".join(shipped_workloads()),
+        help=f"a workload file, or a shipped workload: {OURS}",
     )
-    aside = "process what is there, then exit; status 3 when every tuple was kept aside"
-    found.add_argument("--once", action="store_true", help=aside)
+    found.add_argument("--once", action="store_true", help=ONCE)
     found.add_argument(
         "--fresh",
         action="store_true",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Final
 
 from backend.ports import DEFAULT_PORT
+from backend.workloads.shipped import shipped_workloads
 
 STATE: Final = Path(__file__).resolve().parents[1] / ".planwatch"
 DEFAULT_STORE: Final = f"sqlite:///{STATE / 'planwatch.db'}"
+#: What the engine's own command line says, too.
+OURS: Final = ", ".join(shipped_workloads())
+ONCE: Final = "process what is there, then exit; status 3 when every tuple was kept aside"
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +53,12 @@ def add_access(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="answer to this host name, too (a reverse proxy's); may be given again",
     )
+    parser.add_argument(
+        "--webhook", default="", metavar="URL", help="post alerts that begin to this address"
+    )
+    parser.add_argument(
+        "--allow-webhook", action="store_true", help="let the webhook be on another machine"
+    )
 
 
 def add_pipeline(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +67,7 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         "workload",
         nargs="?",
         metavar="WORKLOAD.toml",
-        help="your streams and queries, or one of ours: flights (default), drift",
+        help=f"your streams and queries, or one of ours (default flights): {OURS}",
     )
     parser.add_argument(
         "--set",
@@ -82,7 +93,7 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
 
 def add_extent(parser: argparse.ArgumentParser) -> None:
     """Where a pipeline begins and ends."""
-    parser.add_argument("--once", action="store_true", help="process what is there, then exit")
+    parser.add_argument("--once", action="store_true", help=ONCE)
     parser.add_argument("--fresh", action="store_true", help="begin a new run, go on with none")
 
 
@@ -106,6 +117,28 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     """Which comparison."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison (default: all)")
     parser.add_argument("--full", action="store_true", help="larger ones, where there are")
+
+
+def add_shell(parser: argparse.ArgumentParser) -> None:
+    """Where the dashboard is, and what to say to it."""
+    parser.add_argument(
+        "--url",
+        default="http://127.0.0.1:8050",
+        help="address of the dashboard (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--token",
+        default=os.environ.get("PLANWATCH_TOKEN", ""),
+        help="bearer token, where the dashboard is on another machine (default: PLANWATCH_TOKEN)",
+    )
+    parser.add_argument("--run", default="", help="id of a run (default: the newest)")
+    parser.add_argument(
+        "-c",
+        "--command",
+        action="append",
+        metavar="LINE",
+        help="do this command and leave; may be given again",
+    )
 
 
 def port_number(text: str) -> int:

@@ -3,7 +3,8 @@
 An aggregate by key over a sliding window and joins of two and of three streams, about one result a
 tuple. The product runs a batch as a run does: one job, its shards' state in arenas, the redo log,
 the sink; Spark has a stream-stream join with a bound on time, and applyInPandasWithState, whose
-results it only counts. All state is in one shard, or one partition, where not said otherwise. What
+results it only counts. Beside Spark batches are small and windows ten of them long; larger batches
+are the product's alone. All state is in one shard, or one partition, where not said otherwise. What
 each has found in the end is compared with what counting alone finds.
 """
 
@@ -22,21 +23,31 @@ from pyspark.sql import SparkSession
 from backend.hosts.spark.session import build_session
 from bench.fastpath_lanes import OnStream, Took
 from bench.on_spark import spool
-from bench.stream_data import Answered, DifferentResults, Question, aggregate, join
+from bench.stream_data import WINDOW, Answered, DifferentResults, Question, aggregate, join
 from bench.stream_lanes import Product, SparksOwn
 from bench.stream_recovery import Recovered, recovered
 
-#: Tuples a batch -> timed batches.
-SIZES: Final[Mapping[int, int]] = {15_000: 5, 100_000: 4}
+#: Tuples of a batch beside Spark, the ticks that it is long, and timed batches.
+SMALL: Final = 15_000
+SMALL_TICKS: Final = WINDOW // 10
+SMALL_BATCHES: Final = 5
+#: Tuples of a batch of the product alone, which is as long as a window; timed batches.
+LARGE: Final = 400_000
+LARGE_BATCHES: Final = 4
+#: Timed batches of Spark as it comes, which take long.
+RARE_BATCHES: Final = 2
+#: Partitions of state that Spark makes unless told otherwise.
+SPARKS_PARTITIONS: Final = 200
 #: Batches of the smallest kind, of which all time is fixed cost.
 FIXED_TUPLES: Final = 1_000
 FIXED_BATCHES: Final = 10
 #: The state that is rebuilt.
 STATE_TUPLES: Final = 1_000_000
-#: Windows are full after one batch.
+RECOVERY_TUPLES: Final = 100_000
+#: Turns before those that are timed; the first fills the windows.
 WARM_UP: Final = 2
 PRODUCT, PRODUCT_2 = "the product", "the product, two shards"
-PEER, PEER_2 = "Spark's own", "Spark's own, two partitions"
+PEER, PEER_AS_IT_COMES = "Spark's own, one partition", "Spark's own, 200 partitions"
 STATEFUL, STATELESS = "an aggregate", "a selection, without state"
 
 Lanes = Mapping[str, OnStream]
@@ -47,31 +58,50 @@ def main() -> None:
     with TemporaryDirectory() as name:
         session = build_session("local[2]", "planwatch bench", Path(name))
         try:
-            for n_tuples, n_batches in SIZES.items():
-                for question in (aggregate(n_tuples), join(2, n_tuples), join(3, n_tuples)):
-                    place = Path(name) / f"{question.n_streams}-{n_tuples}"
-                    beside_spark(session, place, question, n_batches)
             fixed_cost(session, Path(name) / "fixed")
+            for question in (aggregate(LARGE), join(2, LARGE), join(3, LARGE)):
+                in_shards(session, Path(name) / f"large-{question.n_streams}", question)
+            small = {"n_tuples": SMALL, "ticks": SMALL_TICKS}
+            for question in (aggregate(**small), join(2, **small), join(3, **small)):
+                place = Path(name) / f"small-{question.n_streams}"
+                beside_spark(session, place, question, PEER, 1, SMALL_BATCHES)
+            place, partitions = Path(name) / "as-it-comes", SPARKS_PARTITIONS
+            question = join(2, **small)
+            beside_spark(session, place, question, PEER_AS_IT_COMES, partitions, RARE_BATCHES)
         finally:
             session.stop()
-        told_recovery(recovered(Path(name) / "recovery", STATE_TUPLES, max(SIZES)))
+        told_recovery(recovered(Path(name) / "recovery", STATE_TUPLES, RECOVERY_TUPLES))
 
 
-def beside_spark(session: SparkSession, folder: Path, question: Question, n_batches: int) -> None:
-    """One query: the product and Spark; of larger batches also each with its state in two parts."""
-    ours = {PRODUCT: Product(session, question, folder / "ours")}
-    own = {PEER: SparksOwn(session, question, folder / "own")}
-    if question.n_tuples == max(SIZES):
-        ours[PRODUCT_2] = Product(session, question, folder / "ours-2", n_shards=2)
-        own[PEER_2] = SparksOwn(session, question, folder / "own-2", n_partitions=2)
-    took = turns(folder, question, {**ours, **own}, n_batches)
-    n_all = WARM_UP + n_batches
-    for name, lane in ours.items():
+def beside_spark(
+    session: SparkSession,
+    folder: Path,
+    question: Question,
+    peer: str,
+    n_partitions: int,
+    n_batches: int,
+) -> None:
+    """One query: the product and Spark. peer: what it is called; n_partitions: of its state."""
+    ours = Product(session, question, folder / "ours")
+    own = SparksOwn(session, question, folder / "own", n_partitions)
+    took = turns(folder, question, {PRODUCT: ours, peer: own}, n_batches)
+    n_all = question.n_filling + WARM_UP - 1 + n_batches
+    check(f"{question.name}, {PRODUCT}", ours.answered(), question.expected(n_all, ours.heartbeat))
+    check(f"{question.name}, {peer}", own.answered(), question.expected(n_all))
+    tell(question, took, PRODUCT)
+
+
+def in_shards(session: SparkSession, folder: Path, question: Question) -> None:
+    """One query: the product with its state in one shard and in two."""
+    lanes = {
+        PRODUCT: Product(session, question, folder / "one"),
+        PRODUCT_2: Product(session, question, folder / "two", n_shards=2),
+    }
+    took = turns(folder, question, lanes, LARGE_BATCHES)
+    n_all = question.n_filling + WARM_UP - 1 + LARGE_BATCHES
+    for name, lane in lanes.items():
         check(f"{question.name}, {name}", lane.answered(), question.expected(n_all, lane.heartbeat))
-    for name, peer in own.items():
-        check(f"{question.name}, {name}", peer.answered(), question.expected(n_all))
-    print(f"\n{question.name}, {question.n_tuples:,} tuples a batch, {_load()}")
-    tell(took, question.n_tuples, PRODUCT)
+    tell(question, took, PRODUCT)
 
 
 def fixed_cost(session: SparkSession, folder: Path) -> None:
@@ -82,18 +112,20 @@ def fixed_cost(session: SparkSession, folder: Path) -> None:
         STATELESS: Product(session, question, folder / "stateless", n_shards=0),
     }
     took = turns(folder, question, lanes, FIXED_BATCHES)
-    print(f"\nfixed cost: the product, {FIXED_TUPLES:,} tuples a batch, {_load()}")
-    tell(took, FIXED_TUPLES, STATELESS)
+    print("\nfixed cost of the product", end="")
+    tell(question, took, STATELESS)
 
 
 def turns(folder: Path, question: Question, lanes: Lanes, n_batches: int) -> dict[str, list[Took]]:
     """What the batches of each lane took, without those that warmed up. Stops the lanes."""
     took: dict[str, list[Took]] = {name: [] for name in lanes}
     try:
+        first = 0
         for turn in range(WARM_UP + n_batches):
+            n = question.n_each * (1 if turn else question.n_filling)
             for stream in question.streams:
-                first = turn * question.n_each
-                spool(question.source(stream), folder / "tuples", question.n_each, first, stream)
+                spool(question.source(stream), folder / "tuples", n, first, stream)
+            first += n
             shift = turn % len(lanes)
             for name in [*lanes][shift:] + [*lanes][:shift]:
                 took[name].append(lanes[name].step(folder / "tuples"))
@@ -110,9 +142,11 @@ def check(what: str, found: Answered, expected: Answered) -> None:
         raise DifferentResults(f"{what}: found {found}, there are {expected}")
 
 
-def tell(took: Mapping[str, Sequence[Took]], n_tuples: int, base: str) -> None:
+def tell(question: Question, took: Mapping[str, Sequence[Took]], base: str) -> None:
     """Medians of the batches; ratios are medians over the turns."""
-    n = len(took[base])
+    n, n_tuples = len(took[base]), question.n_tuples
+    length = f"windows of {WINDOW // question.ticks} batches"
+    print(f"\n{question.name}, {n_tuples:,} tuples a batch, {length}, {_load()}")
     head = f"  {f'medians of {n}':30}{'wall ms':>10}{'CPU ms':>10}{'k tuples/s':>12}"
     print(f"{head}{'wall, x ' + base:>32}{'CPU':>8}")
     for name, found in took.items():

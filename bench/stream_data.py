@@ -1,8 +1,7 @@
 """Tuples for windowed queries, the queries, and what they answer by counting alone.
 
 Streams A, B and C of (i: number, k: key, v: value, t: tick). Every batch is so many ticks long,
-whatever its size, and begins with a new tick; windows reach over as many ticks again. Keys are as
-many as give about one result a tuple.
+whatever its size, and begins with a new tick. Keys are as many as give about one result a tuple.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from backend.workloads.contract import CORRUPT
 
 SCHEMA: Final = Schema.parse("i bigint, k bigint, v bigint, t bigint")
 STREAMS: Final = ("A", "B", "C")
-#: Ticks of a batch, and those a window reaches back.
+#: Ticks of a batch where not said otherwise, and those a window reaches back.
 TICKS: Final = 1_000
 WINDOW: Final = 1_000
 #: Groups of the aggregate.
-GROUPS: Final = 1_000
+GROUPS: Final = 200
 #: Values are below.
 VALUES: Final = 1_000
 _PRIMES: Final = (7_919, 104_729, 1_299_709, 15_485_863)
@@ -61,13 +60,14 @@ def answered_sql(columns: Sequence[str]) -> str:
 @dataclass(frozen=True)
 class Question:
     """A continuous query and the tuples it is asked about. n_tuples: of a batch, all streams
-    together. columns: of its results, what the checksum is of."""
+    together; ticks: that it is long. columns: of its results, what the checksum is of."""
 
     name: str
     n_streams: int
     text: str
     columns: tuple[str, ...]
     n_tuples: int
+    ticks: int = TICKS
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -81,13 +81,18 @@ class Question:
 
     @property
     def n_keys(self) -> int:
-        """Values of k. A window holds as many tuples as a batch has of a stream: with as many keys,
-        each tuple that comes finds one partner in each other stream."""
-        return GROUPS if self.n_streams == 1 else self.n_each
+        """Values of k. With as many keys as a window holds tuples of a stream, each tuple that
+        comes finds one partner in each other stream."""
+        return GROUPS if self.n_streams == 1 else self.n_each * self.n_filling
+
+    @property
+    def n_filling(self) -> int:
+        """Batches that fill a window."""
+        return max(1, WINDOW // self.ticks)
 
     def source(self, stream: str) -> DrawnTuples:
         """The tuples of a stream."""
-        return DrawnTuples(self.n_each, self.n_keys, STREAMS.index(stream))
+        return DrawnTuples(self.n_each, self.n_keys, STREAMS.index(stream), self.ticks)
 
     def expected(self, n_batches: int, until: int | None = None) -> Answered:
         """The results of some batches with a tick before ``until``; None: of joins all, of the
@@ -97,18 +102,18 @@ class Question:
             ends = np.zeros(self.n_keys, np.int64)
             np.maximum.at(ends, drawn[0]["k"], drawn[0]["t"] + 1)
             return answered(changed_groups(drawn[0], ends if until is None else until))
-        before = n_batches * TICKS if until is None else until
+        before = n_batches * self.ticks if until is None else until
         kept = [{name: own[name][own["t"] < before] for name in own} for own in drawn]
         return answered(combinations(kept))
 
 
-def aggregate(n_tuples: int, window: int = WINDOW) -> Question:
+def aggregate(n_tuples: int, window: int = WINDOW, ticks: int = TICKS) -> Question:
     """Counts and sums over a window, by key. What is expected is so of WINDOW alone."""
     text = f"Select k, Count(*) As n, Sum(v) As s From A [Range {window} Seconds] Group By k"
-    return Question("aggregate", 1, text, ("k", "tau", "n", "s"), n_tuples)
+    return Question("aggregate", 1, text, ("k", "tau", "n", "s"), n_tuples, ticks)
 
 
-def join(n_streams: int, n_tuples: int) -> Question:
+def join(n_streams: int, n_tuples: int, ticks: int = TICKS) -> Question:
     """Tuples of two or three streams with the same key, inside one window."""
     streams = STREAMS[:n_streams]
     names = [f"{one.lower()}i" for one in streams]
@@ -116,23 +121,23 @@ def join(n_streams: int, n_tuples: int) -> Question:
     read = ", ".join(f"{one} [Range {WINDOW} Seconds]" for one in streams)
     same = " And ".join(f"A.k = {one}.k" for one in streams[1:])
     text = f"Istream(Select {select} From {read} Where {same})"
-    return Question(f"join of {n_streams}", n_streams, text, tuple(names), n_tuples)
+    return Question(f"join of {n_streams}", n_streams, text, tuple(names), n_tuples, ticks)
 
 
 class DrawnTuples:
-    """A stream without end; its tuples depend on their numbers alone. n_each: of a batch; stream:
-    its number."""
+    """A stream without end; its tuples depend on their numbers alone. n_each: of a batch, which is
+    so many ticks long; stream: its number."""
 
     schema = SCHEMA
     n_tuples: int | None = None
 
-    def __init__(self, n_each: int, n_keys: int, stream: int) -> None:
-        self._n_each, self._n_keys, self._stream = n_each, n_keys, stream
+    def __init__(self, n_each: int, n_keys: int, stream: int, ticks: int) -> None:
+        self._n_each, self._n_keys, self._stream, self._ticks = n_each, n_keys, stream, ticks
 
     def columns(self, start: int, count: int) -> dict[str, Ints]:
         """By attribute."""
         i = np.arange(start, start + count, dtype=np.int64)
-        t = i // self._n_each * TICKS + i % self._n_each * TICKS // self._n_each
+        t = i // self._n_each * self._ticks + i % self._n_each * self._ticks // self._n_each
         k = _drawn(i, 2 * self._stream) % self._n_keys
         return {"i": i, "k": k, "v": _drawn(i, 2 * self._stream + 1) % VALUES, "t": t}
 

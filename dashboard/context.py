@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlencode
 
+from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
 Mode: TypeAlias = Literal["live", "frozen", "replay"]
-RUNNING = ("starting", "running")
 
 
 class RunReader(Protocol):
@@ -114,7 +114,7 @@ class Context:
     @property
     def running(self) -> bool:
         """Whether the engine of this run still works."""
-        return self.run is not None and self.run.state in RUNNING
+        return self.run is not None and self.run.state in LIVE_STATES
 
     @property
     def mode(self) -> Mode:
@@ -157,7 +157,7 @@ def resolve(reader: RunReader, moment: Moment) -> Context:
 
 def default_run(runs: Sequence[Run]) -> Run | None:
     """The newest running run, else the newest one, else None."""
-    running = [run for run in runs if run.state in RUNNING]
+    running = [run for run in runs if run.state in LIVE_STATES]
     return max(running or runs, key=lambda run: run.started_at, default=None)
 
 

@@ -35,7 +35,7 @@ export function apiError(answer) {
 const WAIT_MS = 400;
 const SOON_MS = 10000; // afterwards it looks less often: a batch may take minutes
 
-/** Follow a command until the engine answered it; onChange(command) once. */
+/** Follow a command until the engine answered it, or it is gone with its run; onChange(command) once. */
 export function followCommand(run, id, onChange) {
   const begun = Date.now();
   async function look() {
@@ -43,7 +43,7 @@ export function followCommand(run, id, onChange) {
     if (answer.ok && answer.body.state !== "requested") {
       onChange(answer.body);
       refresh(true);
-    } else window.setTimeout(look, Date.now() - begun < SOON_MS ? WAIT_MS : 5 * WAIT_MS);
+    } else if (answer.status !== 404) window.setTimeout(look, Date.now() - begun < SOON_MS ? WAIT_MS : 5 * WAIT_MS);
   }
   window.setTimeout(look, WAIT_MS / 2);
 }

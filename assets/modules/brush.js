@@ -48,7 +48,7 @@ function drag(begin) {
     return go({ span: `${low}-${Math.max(low + 1, high)}` }, true);
   };
   bar.addEventListener("pointermove", move);
-  bar.addEventListener("pointerup", end, { once: true });
+  bar.addEventListener("lostpointercapture", end, { once: true }); // let go, or taken away
 }
 
 function put(left, right) {

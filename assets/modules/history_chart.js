@@ -5,7 +5,7 @@
    goes: the moment moves by no accident. */
 import { on } from "./core.js";
 import { show } from "./format.js";
-import { currentMode, go } from "./moment.js";
+import { currentMode, go, moment } from "./moment.js";
 import { areaPoints, linePoints, nearest, scale } from "./paths.js";
 import { pointsOf, valueOf } from "./points.js";
 import { robustTop } from "./times.js";
@@ -116,8 +116,9 @@ export function HistoryChart(props) {
     again((count) => count + 1);
   };
   useEffect(() => on("moment", moved), []);
+  useEffect(() => on("shell", () => again((count) => count + 1)), []); // it may come after the page
   const { first, last } = viewRange();
-  const points = useSeries(props).filter(([batch]) => batch >= first && batch <= last);
+  const points = useSeries(props).filter(([batch]) => moment.span === null || (batch >= first && batch <= last));
   const reading = held || focus || (points.length ? points[points.length - 1] : null);
   const number = reading ? show(reading[1], form) : "—";
   const shell = (...body) =>

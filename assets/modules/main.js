@@ -15,6 +15,8 @@ import { KnobCard } from "./knob_card.js";
 import { latencies } from "./live.js";
 import { CacheMarket } from "./market.js";
 import { fromLocation, go, known, shownBatch } from "./moment.js";
+import { AlertForm } from "./page_alerts.js";
+import { BranchForm, CompareForm } from "./page_compare.js";
 import { decisionsFilter, decisionsShow } from "./page_decisions.js";
 import { panelKey } from "./page_keys.js";
 import "./page_monitor.js";
@@ -36,6 +38,7 @@ import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
+  ...{ AlertForm, BranchForm, CompareForm },
   ...{ CacheMarket, DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
   ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
 });

@@ -2,7 +2,7 @@
 import { apiError, callApi } from "./api.js";
 import { confirmed } from "./confirm.js";
 import { el, emit, toast } from "./core.js";
-import { known } from "./moment.js";
+import { known, shownBatch } from "./moment.js";
 
 const path = () => `/runs/${encodeURIComponent(known.run)}/notes`;
 
@@ -55,4 +55,15 @@ document.addEventListener("click", async (event) => {
   if (!button || button.disabled) return;
   const name = await named("Save the values in force as");
   if (name) note("preset", name, { values: JSON.parse(button.dataset.pwPresetSave) }, `Saved as ${name}`);
+});
+
+/* A note is pinned to the batch on screen. */
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (form.id !== "pw-note-form") return;
+  event.preventDefault();
+  const box = form.elements.namedItem("text");
+  const text = box.value.trim();
+  const batch = shownBatch() ?? 0;
+  if (text && (await note("note", text, { batch }, `Pinned to batch ${batch}`))) box.value = "";
 });

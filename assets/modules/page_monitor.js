@@ -1,8 +1,23 @@
 /* The Monitor page: what is picked in the field becomes a graph, by way of the address; so does a
    graph's title. A query is registered by page_results.js. */
-import { go, moment } from "./moment.js";
+import { byId } from "./core.js";
+import { go } from "./moment.js";
 
 const FIELD = "pw-monitor-add";
+
+/* The graphs that are drawn, as the server understood the address, or those nobody picked. */
+function drawn() {
+  const list = byId("pw-monitor-choices");
+  return list && list.dataset.base ? list.dataset.base.split("~") : [];
+}
+
+/** Another graph, ``entity|property``, beside those that are drawn.
+    @param {string} graph */
+export function addGraph(graph) {
+  const graphs = drawn();
+  if (!graphs.some((one) => one.split("=")[0] === graph)) graphs.push(graph);
+  go({ show: graphs.join("~") });
+}
 
 document.addEventListener("input", (event) => {
   const field = event.target;
@@ -11,7 +26,7 @@ document.addEventListener("input", (event) => {
   const picked = [...options].find((option) => option.value === field.value);
   if (!picked) return;
   field.value = "";
-  go({ show: picked.dataset.show });
+  addGraph(picked.dataset.show);
 });
 
 /* A graph in the address with another title; see dashboard/views/monitor.py. Without a title it has
@@ -43,7 +58,7 @@ document.addEventListener("click", (event) => {
     over = true;
     field.remove();
     heading.hidden = false;
-    const graphs = (moment.show || "").split("~");
+    const graphs = drawn();
     const place = Number(button.dataset.rename);
     if (kept && graphs[place]) go({ show: graphs.map((graph, at) => (at === place ? titled(graph, field.value) : graph)).join("~") });
     else button.focus();

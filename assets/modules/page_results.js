@@ -5,7 +5,8 @@
 import { apiError, callApi, followCommand } from "./api.js";
 import { confirmed } from "./confirm.js";
 import { announce, setText, toast } from "./core.js";
-import { go, known, moment, refresh } from "./moment.js";
+import { known, refresh } from "./moment.js";
+import { addGraph } from "./page_monitor.js";
 
 const WORDS = { pause: "Pause", resume: "Resume", remove: "Remove" };
 const BACK = { pause: "resume", resume: "pause" };
@@ -50,7 +51,7 @@ const FORMS = {
   "pw-query-form": (form) => form.reset(),
   "pw-monitor-query": (form, name) => {
     form.reset();
-    go({ show: [moment.show, `@${name}|answer_value`].filter(Boolean).join("~") });
+    addGraph(`@${name}|answer_value`);
   },
 };
 

@@ -65,7 +65,7 @@ function useLive(rows) {
     const follow = ({ v }) => {
       const found = keys.map(([entity, property]) => [`${entity}|${property}`, valueOf(v, entity, property)]);
       const news = Object.fromEntries(found.filter(([, value]) => value !== undefined));
-      setLive((before) => ({ rows, values: before.rows === rows ? { ...before.values, ...news } : news }));
+      if (Object.keys(news).length) setLive((before) => ({ rows, values: before.rows === rows ? { ...before.values, ...news } : news }));
     };
     return keys.length ? on("values", follow) : undefined;
   }, [rows]);

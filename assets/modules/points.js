@@ -33,7 +33,10 @@ export function sizesOf(own) {
   return typeof own === "number" ? { size: own } : {};
 }
 
-/** A value of a batch, or undefined. An entity with one property (a queue) is a bare number.
+/* What a bare number may be: the size of a queue, synopsis or store; as in dashboard/views/plan.py. */
+const SIZE = ["flow_tuples", "size_tuples"];
+
+/** A value of a batch, or undefined where it tells nothing of the property.
     @param {Object<string, any>} values
     @param {string} entity
     @param {string} property
@@ -41,5 +44,6 @@ export function sizesOf(own) {
 export function valueOf(values, entity, property) {
   const own = values[entity];
   if (Array.isArray(own)) return sizesOf(own)[property];
-  return own === null || typeof own !== "object" ? own : own[property];
+  if (own === null || typeof own === "number") return SIZE.includes(property) ? own : undefined;
+  return own === undefined ? undefined : own[property];
 }

@@ -1,6 +1,6 @@
 /* What a word stands for: the name of the record and its meaning, beside the word on hover and on
    keyboard focus; Escape puts it away. */
-import { el } from "./core.js";
+import { el, on } from "./core.js";
 
 const GAP_PX = 6;
 let tip = null;
@@ -31,4 +31,6 @@ for (const come of ["mouseover", "focusin"])
   });
 for (const leave of ["mouseout", "focusout"]) document.addEventListener(leave, (event) => wordOf(event) && hide());
 document.addEventListener("scroll", hide, true);
+on("moment", hide);
+on("painting", hide); // its word may be gone
 document.addEventListener("keydown", (event) => event.key === "Escape" && hide(), true);

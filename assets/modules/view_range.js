@@ -13,10 +13,11 @@ export function wholeRange() {
 /** The batches on screen, {first, last}. */
 export const viewRange = () => spanOf(moment.span, wholeRange(), currentShell() ? currentShell().times : []);
 
-/** When they were recorded, [Unix s, Unix s], or null for the whole run. */
+/** When they were recorded, [Unix s, Unix s], or null for the whole run and where that is one instant. */
 export function viewTimes() {
   const shell = currentShell();
   if (moment.span === null || !shell || !shell.times.length) return null;
   const { first, last } = viewRange();
-  return [timeOf(shell.times, first), timeOf(shell.times, last)];
+  const ends = [timeOf(shell.times, first), timeOf(shell.times, last)];
+  return ends[1] > ends[0] ? ends : null;
 }

@@ -34,7 +34,8 @@ MAX_BATCH: Final = KnobSpec(
     unit="tuples",
     low=0,
     high=100_000_000,
-    help="Most tuples of a replayed stream that one batch takes; 0: no limit.",
+    help="Most tuples of a replayed stream that wait, and so of one batch; 0: no limit. Not with "
+    "--once beside a stream that Spark reads.",
     entity="source",
 )
 SPEED: Final = KnobSpec(

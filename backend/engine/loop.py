@@ -6,9 +6,10 @@ import logging
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from backend.engine import recorder
+from backend.engine.boundary import Boundary
 from backend.engine.control import (
     Carried,
     Controlled,
@@ -40,7 +41,6 @@ from storage.vocabulary.records import (
     Batch,
     BatchRecord,
     Command,
-    CommandAnswer,
     Entity,
     Event,
     Run,
@@ -49,16 +49,6 @@ from storage.vocabulary.records import (
 from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class _Boundary:
-    """What a batch boundary brought, to be recorded with the batch that follows it."""
-
-    recorded: Recorded = field(default_factory=Recorded)
-    answers: list[CommandAnswer] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    turned: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Loop:
@@ -90,7 +80,7 @@ class Loop:
         first, settings = self._units.start(queries, settings, last, self._next_batch)
         check_scopes(job, settings)
         self._now = Controlled(settings, queries)
-        self._boundary = _Boundary(first)
+        self._boundary = Boundary(first)
         self._provisional = ProvisionalTurns()
         self._ledger = EntityLedger()
         self._frame = recorder.framed(job, self._now.pace.held)
@@ -117,7 +107,7 @@ class Loop:
 
     @property
     def in_batch(self) -> bool:
-        """A batch is between its begin and its end."""
+        """Between the begin and the end of a batch."""
         return self._in_batch
 
     @property
@@ -201,7 +191,7 @@ class Loop:
                 written = time.perf_counter()
                 self.writer.write_batch(record)
                 self._commit_ms = (time.perf_counter() - written) * 1e3
-                self._boundary = _Boundary()
+                self._boundary = Boundary()
                 self._recorded_batch = result.batch_id
                 self._next_batch = result.batch_id + 1
                 for line in self.aside.lines(result.inputs):
@@ -355,7 +345,7 @@ class Loop:
             inputs=tuple(recorder.input_row(n, one) for n, one in (inputs or {}).items()),
         )
         self.writer.write_batch(record)
-        self._boundary = _Boundary()
+        self._boundary = Boundary()
 
     def _record(self, row: Batch, decided: Recorded, batch: int) -> BatchRecord:
         """What every record has: what the boundary brought, and what changed."""
@@ -379,7 +369,7 @@ class Loop:
             name: n for part in result.units.values() for name, n in part.matched_by_query.items()
         }
         visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
-        values = self._totals.values(result, visits, self._commit_ms)
+        values = self._totals.values(result, visits, self._commit_ms, self.writer.n_bytes)
         return [
             *recorder.input_samples(result.inputs),
             *self._query_totals.add(matched),
@@ -391,6 +381,5 @@ class Loop:
         return {**self._ledger.known, **self._units.known_entities()}
 
     def _entity_changes(self, batch: int) -> tuple[Entity, ...]:
-        paused = self._now.registry.paused
-        frame = self._ledger.changes(self._frame, batch)
-        return (*frame, *self._units.entity_changes(paused, batch))
+        of_units = self._units.entity_changes(self._now.registry.paused, batch)
+        return (*self._ledger.changes(self._frame, batch), *of_units)

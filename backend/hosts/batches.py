@@ -91,7 +91,7 @@ class Batches:
             if job.tasks.inputs[name].operators or found.inputs[name].parts:
                 sink.publish(job.tasks.batch_id, found.inputs[name].parts)
         self.networks.publish(job.networks, found.networks)
-        sinks = (*self._sinks.values(), *self.networks.sinks)
+        sinks = (*self._sinks.values(), *self.networks.sinks, *self.listener.sinks)
         compact_one([one.compactor for one in sinks if one.compactor], job.tasks.batch_id)
 
     def close(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import pyarrow as pa
 
 from backend.hosts.networks import Networks
+from backend.hosts.publish import FolderSink
 from backend.operators.contract import UnitResult
 from backend.operators.network.homes import MemoryShard, ShardHome
 from backend.operators.network.input_manager import Arrived
@@ -25,6 +26,11 @@ class Listener:
     def __init__(self, networks: Networks) -> None:
         self._networks = networks
         self._shards: dict[tuple[str, int], MemoryShard] = {}
+
+    @property
+    def sinks(self) -> Collection[FolderSink]:
+        """Of the answers that were published."""
+        return self._networks.sinks
 
     def run(
         self, batch_id: int, jobs: Mapping[str, NetworkJob], told: Mapping[str, pa.Table]

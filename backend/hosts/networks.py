@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from backend.hosts.contract import InputSource
 from backend.hosts.publish import FolderSink
+from backend.model.schema import Attribute
 from backend.operators.contract import InputResult
 from backend.operators.network.arrow import answer_schema
 from backend.operators.network.contract import Watch
@@ -22,7 +23,6 @@ from backend.operators.network.redo_log import Pack, RedoLog
 from backend.operators.network.shard import (
     NetworkTask,
     Places,
-    answer_fields,
     query_folder,
     run_shard,
 )
@@ -109,7 +109,7 @@ class Networks:
         self._known: dict[str, tuple[NetworkJob, NetworkJob, str]] = {}
         self._jobs: dict[str, NetworkJob] = {}
         self._logs: dict[str, RedoLog] = {}
-        self._sinks: dict[str, FolderSink] = {}
+        self._sinks: dict[str, tuple[tuple[Attribute, ...], FolderSink]] = {}
         #: Inputs that have given their last tuple.
         self.ended: frozenset[str] = frozenset()
 
@@ -168,28 +168,28 @@ class Networks:
         if not self._sink.path:
             return
         for task in tasks:
-            for query in task.job.plan.answers:
-                sink = self._sink_of(task, query)
+            fields = {one.id: one.fields for one in task.job.plan.operators}
+            for query, answer in task.job.plan.answers.items():
+                sink = self._sink_of(query, fields[answer.operator])
                 sink.publish(task.batch_id, found[task.unit].parts.get(query, ()))
 
     @property
-    def sinks(self) -> Collection[FolderSink]:
+    def sinks(self) -> list[FolderSink]:
         """Of the answers that were published."""
-        return self._sinks.values()
+        return [sink for _, sink in self._sinks.values()]
 
-    def _sink_of(self, task: NetworkTask, query: str) -> FolderSink:
-        schema = answer_schema(answer_fields(task.job.plan, query))
+    def _sink_of(self, query: str, fields: tuple[Attribute, ...]) -> FolderSink:
+        """Of a query's answer with these columns."""
         known = self._sinks.get(query)
-        if known is None or known.schema != schema:
-            folder = query_folder(self._sink.path or "", query)
-            self._sinks[query] = known = FolderSink(
-                folder, self._sink.format, schema, self._sink.compact
-            )
-        return known
+        if known is None or known[0] != fields:
+            folder, format = query_folder(self._sink.path or "", query), self._sink.format
+            sink = FolderSink(folder, format, answer_schema(fields), self._sink.compact)
+            self._sinks[query] = known = fields, sink
+        return known[1]
 
     def close(self) -> None:
         """Leave no staging folders behind."""
-        for sink in self._sinks.values():
+        for sink in self.sinks:
             sink.close()
 
 

@@ -163,12 +163,6 @@ class TaskReport:
         """For the way to the driver."""
         return pickle.dumps(self, protocol=5)
 
-    @staticmethod
-    def unpacked(data: bytes) -> TaskReport:
-        """The report again."""
-        found: TaskReport = pickle.loads(data)
-        return found
-
 
 class Merged(NamedTuple):
     """What all tasks took from one input. parts: the files to publish; through: as InputReport;

@@ -22,6 +22,8 @@ from backend.workloads.parquet_files import read_parquet
 Reading: TypeAlias = Callable[[Path, Schema, Mapping[str, str | None]], Iterator[pa.Table]]
 #: A watched folder is looked into this often.
 LOOK_S: Final = 1.0
+#: Tuples of a file that is shorter than it was that are told of together.
+GONE_TOGETHER: Final = 65_536
 #: Options of Spark's reader that change nothing here.
 _WITHOUT_EFFECT: Final = frozenset(
     {"path", "mode", "inferschema", "enforceschema", "maxfilespertrigger"}
@@ -142,9 +144,11 @@ class FileSource:
             found = table if left is None else table.slice(0, left)
             left = None if left is None else left - len(found)
             yield found
-        if left:
-            why = "the file had more tuples when it was read first"
-            yield misfits(self.schema, [str(file.path)] * left, [why] * left)
+        why = "the file had more tuples when it was read first"
+        while left:
+            n_gone = min(left, GONE_TOGETHER)
+            yield misfits(self.schema, [str(file.path)] * n_gone, [why] * n_gone)
+            left -= n_gone
 
     def _whole(self, path: Path) -> Iterator[pa.Table]:
         is_begun = False

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from backend.model.schema import Schema
 from backend.workloads.contract import arrow_schema, fit_table
@@ -76,10 +75,3 @@ def _sorted(table: pa.Table, time: str) -> pa.Table:
     lines: pa.Array[Any] = pa.array(range(len(table)))
     order = [(time, "ascending"), ("line", "ascending")]
     return table.append_column("line", lines).sort_by(order)
-
-
-def count_unordered(table: pa.Table, time: str) -> int:
-    """Tuples of a table that are older than the one before."""
-    times = table.column(time).combine_chunks()
-    earlier = pc.less(times.slice(1), times.slice(0, len(times) - 1))
-    return int(pc.sum(earlier).as_py() or 0)

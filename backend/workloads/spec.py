@@ -18,6 +18,7 @@ from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
 from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
 from backend.workloads.functions import FunctionError, load_functions
 from backend.workloads.queries import read_query
+from backend.workloads.shipped import shipped_workloads
 from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.tables import (
     LONGEST_NAME,
@@ -123,11 +124,6 @@ class Workload:
     def schemas(self) -> dict[str, Schema]:
         """Stream name -> schema, as parse_query takes them."""
         return {stream.name: stream.schema for stream in self.streams}
-
-
-def shipped_workloads() -> dict[str, Path]:
-    """The workload files that come with the program, by name."""
-    return {path.stem: path for path in sorted(Path(__file__).parent.glob("*.toml"))}
 
 
 def load_workload(

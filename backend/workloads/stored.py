@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,19 +20,16 @@ from backend.workloads.tables import WorkloadError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRelation:
-    """A relation whose tuples do not change. table: its attributes, each tuple fitting."""
+    """A relation whose tuples do not change. table: its attributes, each tuple fitting. digest: 12
+    hex digits that change with any of its tuples."""
 
     name: str
     schema: Schema
     table: pa.Table
+    digest: str = field(init=False)
 
-    @property
-    def digest(self) -> str:
-        """12 hex digits that change with any of its tuples."""
-        told = pa.BufferOutputStream()
-        with pa.ipc.new_stream(told, self.table.schema) as writer:
-            writer.write_table(self.table)
-        return hashlib.sha256(told.getvalue()).hexdigest()[:12]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", _digest(self.table))
 
 
 def load_relation(spec: RelationSpec, cache: Path) -> StoredRelation:
@@ -50,6 +47,13 @@ def load_relation(spec: RelationSpec, cache: Path) -> StoredRelation:
         raise WorkloadError(where, message)
     own = table.select(list(spec.schema.names)).combine_chunks()
     return StoredRelation(spec.name, spec.schema, own)
+
+
+def _digest(table: pa.Table) -> str:
+    told = pa.BufferOutputStream()
+    with pa.ipc.new_stream(told, table.schema) as writer:
+        writer.write_table(table)
+    return hashlib.sha256(told.getvalue()).hexdigest()[:12]
 
 
 def _table(spec: RelationSpec, cache: Path) -> pa.Table:

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.model.schema import Attribute
+from backend.operators.network import join_kernel
 from backend.operators.network.blocks import Block, Column64
+from backend.operators.network.cache_rules import update_step, update_windows
 from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.joins import WindowJoin
@@ -32,6 +34,8 @@ from backend.systems.joins.statistics import SCAN
 
 #: Of a cache operation, in index probes, for which results are told beside the measured one.
 WEIGHTS: Final = (0.1, 0.25, 1.0)
+#: Share of the tuples of a run that are not counted: windows and caches fill.
+WARM: Final = 0.3
 _JOIN: Final = "join"
 
 
@@ -121,7 +125,7 @@ class BenchJoin:
 
     def tune(self, tuning: JoinTuning) -> None:
         """Executed in another way from now on; counts begin anew."""
-        joins = {_JOIN: tuning}
+        self.tuning, joins = tuning, {_JOIN: tuning}
         plan = with_orders(self.plan, joins)
         strings = Strings(self._regions.scope("strings"))
         around = Surroundings(plan, self._regions, strings, Clock(), joins=joins)
@@ -158,11 +162,19 @@ class BenchJoin:
             sum(one.n_probes for one in profile.pipelines),
             sum(one.n_built for one in profile.pipelines),
             sum(one.n_scanned for one in profile.pipelines),
-            sum(one.creates + one.inserts + one.deletes for one in caches),
+            sum(one.creates for one in caches) + self._told_caches(),
             sum(one.probes for one in caches),
             sum(one.hits for one in caches),
             self.n_results,
             self.join.counts.copy(),
+        )
+
+    def _told_caches(self) -> int:
+        """Deltas that passed the update of a cache, those it has no entry for included."""
+        return sum(
+            int(self.join.counts[input, update_step(spec), join_kernel.MATCHES])
+            for spec in self.tuning.caches
+            for input in update_windows(spec)
         )
 
 
@@ -175,13 +187,22 @@ def between(inputs: Sequence[SignedElements], begin: int, end: int) -> list[Sign
     return found
 
 
-def forced(
-    work: JoinOp, arrivals: Arrivals, tuning: JoinTuning, warm_share: float = 0.3
-) -> Operations:
-    """A run under one tuning. warm_share: of the arrivals at the beginning, which are not counted:
-    windows and caches fill."""
+def stretches(
+    work: JoinOp, arrivals: Arrivals, tuning: JoinTuning, length: int
+) -> list[Operations]:
+    """A run under one tuning, stretch by stretch."""
+    join, inputs, found = BenchJoin(work, arrivals.widths), elements(arrivals), []
+    for begin in range(0, len(arrivals.streams), length):
+        join.tune(tuning)
+        join.run(between(inputs, begin, begin + length))
+        found.append(join.operations(length))
+    return found
+
+
+def forced(work: JoinOp, arrivals: Arrivals, tuning: JoinTuning) -> Operations:
+    """A run under one tuning; what was done after ``WARM`` of the tuples."""
     join, inputs, n = BenchJoin(work, arrivals.widths), elements(arrivals), len(arrivals.streams)
-    warm = int(warm_share * n)
+    warm = int(WARM * n)
     join.tune(tuning)
     join.run(between(inputs, 0, warm))
     join.tune(tuning)

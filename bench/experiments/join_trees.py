@@ -11,6 +11,7 @@ from backend.operators.network.blocks import Block
 from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.plan import JoinOp
 from bench.experiments.join_running import (
+    WARM,
     Arrivals,
     BenchJoin,
     Operations,
@@ -90,10 +91,10 @@ class _Node:
             one.n_kept = 0
 
 
-def run_tree(tree: JoinTree, arrivals: Arrivals, warm_share: float = 0.3) -> TreeRun:
+def run_tree(tree: JoinTree, arrivals: Arrivals) -> TreeRun:
     """As ``forced`` runs a pipeline of joins."""
     root, n = _Node(tree, arrivals), len(arrivals.streams)
-    inputs, warm = elements(arrivals), int(warm_share * n)
+    inputs, warm = elements(arrivals), int(WARM * n)
     root.run(between(inputs, 0, warm))
     root.begin_counting()
     root.run(between(inputs, warm, n))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from backend.operators.network.join_tuning import JoinTuning
@@ -11,6 +12,7 @@ from backend.systems.joins.controller import JoinController
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape
 from bench.experiments.join_running import (
+    WARM,
     Arrivals,
     BenchJoin,
     Operations,
@@ -18,6 +20,7 @@ from bench.experiments.join_running import (
     between,
     elements,
 )
+from storage.vocabulary.records import Decision
 
 
 class TunedStretch(NamedTuple):
@@ -39,24 +42,37 @@ class TunedBench:
         self.join = BenchJoin(work, arrivals.widths)
         self._inputs: list[SignedElements] = elements(arrivals)
         self.n = len(arrivals.streams)
+        self.decisions: list[Decision] = []
 
-    def stretches(self, length: int, end: int | None = None) -> list[TunedStretch]:
-        """Run all, or to ``end``; the controller decides after each stretch."""
-        found = []
-        for batch_id, begin in enumerate(range(0, self.n if end is None else end, length)):
-            tuning = self.controller.tuning
-            self.join.tune(tuning)
-            self.join.run(between(self._inputs, begin, begin + length))
-            found.append(TunedStretch(begin, self.join.operations(length), tuning))
-            self.controller.observe(batch_id, length, self.join.profile())
-        return found
+    def stretches(self, length: int) -> list[TunedStretch]:
+        """Run all; the controller decides after each stretch."""
+        return [self._stretch(begin, length) for begin in range(0, self.n, length)]
+
+    def _stretch(self, begin: int, length: int) -> TunedStretch:
+        tuning = self.controller.tuning
+        self.join.tune(tuning)
+        self.join.run(between(self._inputs, begin, begin + length))
+        told = self.controller.observe(begin // length, length, self.join.profile())
+        self.decisions += told.decisions
+        return TunedStretch(begin, self.join.operations(length), tuning)
+
+    def settle(self, length: int, settings: JoinSettings) -> JoinTuning:
+        """Run to the end, from ``WARM`` of the tuples on with these settings; what is used then,
+        without watching any more."""
+        turned = False
+        for begin in range(0, self.n, length):
+            if not turned and begin >= WARM * self.n:
+                self.controller.turn(settings)
+                turned = True
+            self._stretch(begin, length)
+        tuning = self.controller.tuning
+        return JoinTuning(orders=tuning.orders, caches=tuning.caches)
 
 
 def settled(
     work: JoinOp, arrivals: Arrivals, settings: JoinSettings, names: Sequence[str] = ()
 ) -> JoinTuning:
-    """What the controller uses when it has seen all arrivals, without watching any more."""
-    bench = TunedBench(work, arrivals, settings, names)
-    bench.stretches(1000)
-    tuning = bench.controller.tuning
-    return JoinTuning(orders=tuning.orders, caches=tuning.caches)
+    """What the controller settles on: caches are selected once, when windows are full and half of
+    the tuples were seen since."""
+    bench = TunedBench(work, arrivals, replace(settings, caching="off"), names)
+    return bench.settle(max(200, bench.n // 40), replace(settings, interval_tuples=bench.n // 2))

@@ -9,9 +9,9 @@ from dashboard.api.encode import plain
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall
+from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
-RUNNING: Final = ("starting", "running")
 BEFORE_FIRST: Final = -1
 
 AT = Param("at", "integer", "Look from this batch; default: now.", low=BEFORE_FIRST)
@@ -37,7 +37,7 @@ def find_run(call: ApiCall) -> Run:
 def find_live_run(call: ApiCall) -> Run:
     """The run the path names, if it can still be changed. Raises ApiError (404, 409)."""
     run = find_run(call)
-    if run.state not in RUNNING:
+    if run.state not in LIVE_STATES:
         message = f"The run is {run.state}: it can no longer be changed."
         raise ApiError(409, "not_running", message, state=run.state)
     return run

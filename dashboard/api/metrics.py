@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.api.common import RUNNING
 from dashboard.services import Services
+from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
 MEDIA: Final = "text/plain"
@@ -52,7 +52,7 @@ _POLLS: Final = Family("polls_total", "counter", "Looks at the store since the s
 def render(services: Services) -> str:
     """The page: runs going on (else the newest one), then the dashboard. Raises StoreError."""
     runs = services.reader.runs()
-    shown = [run for run in runs if run.state in RUNNING][:_MOST_RUNS] or list(runs[:1])
+    shown = [run for run in runs if run.state in LIVE_STATES][:_MOST_RUNS] or list(runs[:1])
     lines = [line for family in _by_family(services, shown) for line in family]
     live = services.live
     lines += _single(_STREAMS, live.n_clients)

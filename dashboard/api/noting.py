@@ -6,14 +6,22 @@ They ask nothing of the engine, so a run that ended takes them too; none is ever
 from __future__ import annotations
 
 import json
+import re
+import tempfile
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
+from flask import Response
+
+from dashboard.alerts import alert_states
 from dashboard.api.common import find_run, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
+from dashboard.postmortem import records_of
+from dashboard.report import page_of
 from dashboard.views.alerts import why_no_rule
 from storage.vocabulary.records import NOTED, Command
 
@@ -78,3 +86,56 @@ def _write(call: ApiCall, kind: str, payload: dict[str, Any]) -> Reply:
     stored = writer.append_command(run, kind, payload, call.actor, "", time.time())
     call.services.live.nudge()
     return Reply(stored, 201, {"Location": f"/api/v1/runs/{run}/commands/{stored.id}"})
+
+
+def report(call: ApiCall) -> Response:
+    """The post-mortem as one HTML file."""
+    run = find_run(call)
+    text = page_of(records_of(call.services.reader, run))
+    return _attached(Response(text, mimetype="text/html"), f"{run.id}.html")
+
+
+def export(call: ApiCall) -> Response:
+    """The records of the run as a store of its own."""
+    run = find_run(call)
+    with tempfile.TemporaryDirectory(prefix="planwatch-export-") as folder:
+        path = Path(folder) / "run.planwatch"
+        call.services.reader.export_run(run.id, path)
+        content = path.read_bytes()
+    kind = Response(content, mimetype="application/vnd.sqlite3")
+    return _attached(kind, f"{run.id}.planwatch")
+
+
+def _attached(response: Response, name: str) -> Response:
+    plain = re.sub(r"[^\w.-]+", "_", name)
+    response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
+    return response
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """An alert rule: property relation threshold, of an entity."""
+
+    id: int
+    name: str
+    entity: str
+    property: str
+    relation: str
+    threshold: float
+    webhook: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AlertAnswer:
+    """A rule at a batch. whose: name of the entity. value: null = unknown. fires: it holds."""
+
+    rule: RuleAnswer
+    whose: str
+    value: float | None
+    fires: bool
+
+
+def alerts(call: ApiCall) -> list[AlertAnswer]:
+    """The alert rules of the run, and which of them hold."""
+    found = alert_states(call.services.reader, find_run(call).id, call.query["at"])
+    return [AlertAnswer(RuleAnswer(*one.rule), one.whose, one.value, one.fires) for one in found]

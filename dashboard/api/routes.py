@@ -263,6 +263,28 @@ _NOTING = (
     ),
     Route(
         "GET",
+        f"{_RUN}/report.html",
+        noting.report,
+        "The post-mortem as one HTML file that opens anywhere",
+        media="text/html",
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/export",
+        noting.export,
+        "The records of the run as a store of its own",
+        media="application/vnd.sqlite3",
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/alerts",
+        noting.alerts,
+        "Alert rules, and which of them hold",
+        list[noting.AlertAnswer],
+        (AT,),
+    ),
+    Route(
+        "GET",
         "/api/v1/sql",
         asking.run_sql,
         "The answer of one SELECT on the store, as JSON, CSV or Parquet",

@@ -114,7 +114,7 @@ NODES: Final[Mapping[str, NodeKind]] = {
     "relation to stream": NodeKind(
         "operator", "≋", "relation to stream", about="changes of a relation as a stream"
     ),
-    "cache": NodeKind("synopsis", "⬡", "cache"),
+    "cache": NodeKind("synopsis", "⬡", "cache", about="joined tuples that a look-up finds"),
     "synopsis": NodeKind("synopsis", "▤", "synopsis", _MAGNIFIER, "what an operator remembers"),
     "stub": NodeKind("synopsis", "▥", "stub", _POINTER, "an operator's view of a shared store"),
     "index": NodeKind("synopsis", "⊞", "index"),

@@ -7,10 +7,11 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TextIO
 
 from dashboard.console.client import ApiClient, Unanswered
+from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import SIGN, TAU
 
 #: A change is answered at a batch boundary; how long to wait for it.
@@ -99,20 +100,22 @@ class CommandShell(cmd.Cmd):
 
     def do_results(self, rest: str) -> None:
         """results [QUERY]: the newest results"""
-        for row in self._results(rest.strip())[-SHOWN:]:
+        for row in self._get("results", query=rest.strip() or None)[-SHOWN:]:
             self._say(result_line(row))
 
     def do_watch(self, rest: str) -> None:
         """watch [QUERY]: results as they come, until Ctrl-C"""
-        query, seen = rest.strip(), -1
-        while True:
-            for row in self._results(query):
+        run, query, seen = self._id(), rest.strip(), -1
+        lives = True
+        while lives:
+            lives = self._client.get("runs", run)["state"] in LIVE_STATES
+            rows = self._client.get("runs", run, "results", query=query or None)
+            for row in rows:
                 if row["batch"] > seen:
                     self._say(result_line(row))
-            seen = max([seen, *(row["batch"] for row in self._results(query))])
-            if self._client.get("runs", self._id())["state"] not in ("starting", "running"):
-                return
-            time.sleep(POLL_S * 5)
+            seen = max([seen, *(row["batch"] for row in rows)])
+            if lives:
+                time.sleep(POLL_S * 5)
 
     def do_events(self, rest: str) -> None:
         """events: what happened last"""
@@ -181,10 +184,6 @@ class CommandShell(cmd.Cmd):
     def _get(self, *path: str, **query: object) -> Any:
         return self._client.get("runs", self._id(), *path, **query)
 
-    def _results(self, query: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._get("results", query=query or None)
-        return found
-
     def _change(self, method: str, *path: str, body: object = None, **query: object) -> None:
         """Ask, and wait for the engine's word."""
         asked = self._client.change(method, "runs", self._id(), *path, body=body, **query)
@@ -198,7 +197,10 @@ class CommandShell(cmd.Cmd):
         self._say(asked["answer"] if asked["state"] == "applied" else waits)
 
     def _one(self, rest: str, usage: str) -> str:
-        words = shlex.split(rest)
+        try:
+            words = shlex.split(rest)
+        except ValueError as error:  # a quote that is not closed
+            raise Unanswered(f"usage: {usage}") from error
         if len(words) != 1:
             raise Unanswered(f"usage: {usage}")
         return words[0]
@@ -280,8 +282,7 @@ def run_shell(
     if lines is None:
         shell.cmdloop()
         return 0
-    steps: Callable[[str], bool] = shell.onecmd
     for line in lines:
-        if line.strip() and not line.lstrip().startswith("#") and steps(line.strip()):
+        if line.strip() and not line.lstrip().startswith("#") and shell.onecmd(line.strip()):
             break
     return 1 if shell.n_failed else 0

@@ -23,8 +23,8 @@ MARKS: Final = {
 }
 
 
-def draw_ghost(steps: Sequence[GhostStep], mu: float | None, theme: str | None = None) -> go.Figure:
-    """Both lines and the three lanes; steps: one an evaluation, oldest first."""
+def draw_ghost(steps: Sequence[GhostStep], tried: str, theme: str | None = None) -> go.Figure:
+    """Both lines and the three lanes; steps: one an evaluation, oldest first. tried: 'μ = 0.3'."""
     colours = palette(theme)
     x = stamps([step.trial.time for step in steps])
     figure = go.Figure([_line(steps, x, False, colours), _line(steps, x, True, colours)])
@@ -36,7 +36,7 @@ def draw_ghost(steps: Sequence[GhostStep], mu: float | None, theme: str | None =
         xaxis={"type": "date", "anchor": "y2", "title": {"text": "time (UTC)", "standoff": 4}},
         yaxis={"domain": [_LANES_TOP + _GAP, 1], "nticks": 4, "fixedrange": True},
         yaxis2=_lane_axis(colours),
-        annotations=[_title(mu, colours)],
+        annotations=[_title(tried, colours)],
         hovermode="closest",
         uirevision="whatif",
     )
@@ -97,12 +97,11 @@ def _lane_axis(colours: Palette) -> dict[str, Any]:
     }
 
 
-def _title(mu: float | None, colours: Palette) -> dict[str, Any]:
-    at = "" if mu is None else f" at μ = {mu:g}"
+def _title(tried: str, colours: Palette) -> dict[str, Any]:
     words = [
         "<b>Visits per tuple</b> (estimated)",
         f"<span style='color:{colours.blue}'>━</span> as recorded",
-        f"<span style='color:{colours.orange}'>╌</span> ghost{at}",
+        f"<span style='color:{colours.orange}'>╌</span> ghost at {tried}",
     ]
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1}
     anchor = {"xanchor": "left", "yanchor": "bottom", "showarrow": False}

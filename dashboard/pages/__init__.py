@@ -96,6 +96,24 @@ SQL: Final = Page(
     missing=_START.format("its records can be asked"),
     steady=True,
 )
+COMPARE: Final = Page(
+    path="/compare",
+    title="Compare",
+    label="Compare",
+    icon="M4 20V10h5v10M15 20V4h5v16M2 20h20",
+    key="c",
+    missing=_START.format("numbers appear"),
+    steady=True,
+)
+POSTMORTEM: Final = Page(
+    path="/postmortem",
+    title="Post-mortem",
+    label="Post-mortem",
+    icon="M5 3h10l4 4v14H5zM15 3v4h4M8 11h8M8 15h8M8 7h4",
+    key="o",
+    missing=_START.format("story appears"),
+    steady=True,
+)
 PAGES: Final[tuple[Page, ...]] = (
     RUNS,
     plan.PAGE,
@@ -106,6 +124,8 @@ PAGES: Final[tuple[Page, ...]] = (
     MEMORY,
     KNOBS,
     RESULTS,
+    COMPARE,
+    POSTMORTEM,
     SQL,
 )
 

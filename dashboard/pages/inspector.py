@@ -18,11 +18,19 @@ from dashboard.panels.knob_cards import draw_cards, folded, is_locked
 from dashboard.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.book import SYSTEM, Book
-from dashboard.views.inspector import STEP_WORDS, Inspector, PropertyLine, Reason, build_inspector
+from dashboard.views.inspector import (
+    STEP_WORDS,
+    Inspector,
+    PropertyLine,
+    Reason,
+    build_inspector,
+    properties_of,
+)
 from dashboard.views.knobs import ranked
 from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
+PROPERTIES: Final = "plan-inspector-properties"
 _HISTORY_BATCHES: Final = 160
 _ACCEPTED: Final = ("switched",)
 
@@ -33,7 +41,8 @@ def node_of(context: Context) -> str:
 
 
 def inspector_key(services: Services, context: Context) -> str:
-    """Changes exactly when the inspector is to be drawn anew; numbers follow by themselves."""
+    """Changes exactly when the inspector is to be drawn anew; its numbers are drawn by
+    themselves."""
     reader, run = services.reader, context.run_id
     plan = reader.plan_at(run, context.batch)
     newest = reader.decisions(run, until=context.batch, verdicts=_ACCEPTED, limit=1)
@@ -65,8 +74,7 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     parts: list[Component] = [_head(context, view)]
     if view.history is not None:
         parts.append(_history(reader, context, view))
-    if view.properties:
-        parts.append(_properties(context, view.properties))
+    parts.append(html.Div(_properties(context, view.properties), id=PROPERTIES))
     if entity == SYSTEM or book.role(entity) in STEP_WORDS:
         parts += _why(context, view.reasons)
     knobs = _knobs(reader, context)
@@ -79,12 +87,19 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     return parts
 
 
+def draw_properties(services: Services, context: Context) -> list[Component]:
+    """The table of the pinned entity's properties as of the batch of the context."""
+    reader, run, at = services.reader, context.run_id, context.batch
+    book, values = Book(reader.entities(run, at)), reader.values(run, at)
+    return _properties(context, properties_of(node_of(context), book, values))
+
+
 def _view(reader: Reader, context: Context, entity: str, book: Book) -> Inspector:
     run, at = context.run_id, context.batch
     unit = book[entity].unit_id if entity in book else ""
     values = reader.values(run, at)
     plan = reader.plan_at(run, at, unit or None)
-    rows = [] if plan is None else plans.steps(plan, values, book)
+    rows = [] if plan is None else plans.steps(plan, plans.plan_nodes(plan), values, book)
     found = reader.decisions(run, until=at, verdicts=_ACCEPTED, limit=200, unit=unit or None)
     return build_inspector(entity, book, values, rows, found)
 
@@ -140,9 +155,11 @@ def _history(reader: Reader, context: Context, view: Inspector) -> Component:
 _COLUMNS: Final = (TableColumn("Property"), TableColumn("Value", "f2"), TableColumn("Unit"))
 
 
-def _properties(context: Context, properties: list[PropertyLine]) -> Component:
+def _properties(context: Context, properties: list[PropertyLine]) -> list[Component]:
+    if not properties:
+        return []
     rows = [_row(context, item) for item in properties]
-    return RowTable("Properties at this moment", _COLUMNS, rows, className="pw-properties")
+    return [RowTable("Properties at this moment", _COLUMNS, rows, className="pw-properties")]
 
 
 def _unit(context: Context, item: PropertyLine) -> CellData:
@@ -151,7 +168,7 @@ def _unit(context: Context, item: PropertyLine) -> CellData:
         "text": "∿",
         "jump": jump_to(context, "/monitor", show=item.live),
         "parts": [[item.unit, ""]],
-        "title": f"Watch {item.name.replace('_', ' ')} on the Monitor page",
+        "title": f"Watch {words_of(item.name)} on the Monitor page",
     }
 
 

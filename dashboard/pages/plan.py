@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
@@ -20,7 +20,12 @@ from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages.contract import Page
-from dashboard.pages.inspector import draw_inspector, inspector_key
+from dashboard.pages.inspector import (
+    PROPERTIES,
+    draw_inspector,
+    draw_properties,
+    inspector_key,
+)
 from dashboard.pages.plan_tables import draw_tables
 from dashboard.panels import frame
 from dashboard.services import Services
@@ -63,9 +68,11 @@ CHARTS: Final = (
 class Facts(NamedTuple):
     """What the page reads for one moment. plan: what is shown, of all units or of one, perhaps only
     what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
-    version: of the plan of all units; outputs: to choose from; shared: node -> outputs."""
+    version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
+    the plan, in an order of its flow."""
 
     plan: PlanVersion | None
+    nodes: list[views.Node]
     units: list[tuple[str, PlanVersion]]
     titles: dict[str, str]
     version: int
@@ -88,10 +95,13 @@ def read(reader: Reader, context: Context) -> Facts:
     plan, version = views.whole(units), sum(one.version for one in plans.values())
     outputs = parts.outputs_of(plan, context.moment.show)
     shared = {} if plan is None else parts.shared_by(plan)
-    if plan is not None and context.moment.show:
-        plan = parts.leading_to(plan, context.moment.show)
-        units = [(title, parts.leading_to(one, context.moment.show)) for title, one in units]
-    keys = [] if plan is None else [(node.entity, node.spark) for node in views.plan_nodes(plan)]
+    show = context.moment.show
+    if plan is not None and show:
+        plan = parts.leading_to(plan, show)
+        own = [one for one in units if parts.has_node(one[1], show)] or units
+        units = [(title, parts.leading_to(one, show)) for title, one in own]
+    nodes = [] if plan is None else views.plan_nodes(plan)
+    keys = [(node.entity, node.spark) for node in nodes]
     keys += [(SYSTEM, chart.property) for chart in CHARTS]
     since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at)
@@ -99,7 +109,9 @@ def read(reader: Reader, context: Context) -> Facts:
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
     titles = {unit: titles.get(unit, unit) for unit in plans}
     values = reader.values(run, at)
-    return Facts(plan, units, titles, version, outputs, shared, values, series, entities, batches)
+    return Facts(
+        plan, nodes, units, titles, version, outputs, shared, values, series, entities, batches
+    )
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -186,16 +198,13 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         Output(INSPECTOR, "children"),
         Output(INSPECTOR_KEY, "data"),
+        Output(PROPERTIES, "children"),
         moment,
         State(INSPECTOR_KEY, "data"),
         prevent_initial_call=True,
     )
-    def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, str]:
-        context = _shown(services, data)
-        key = inspector_key(services, context)
-        if key == shown:
-            raise PreventUpdate
-        return draw_inspector(services, context), key
+    def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, ...]:
+        return _inspected(services, _shown(services, data), shown)
 
 
 def _shown(services: Services, data: dict[str, Any] | None) -> Context:
@@ -205,11 +214,17 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
     return context
 
 
+def _inspected(services: Services, context: Context, shown: str | None) -> tuple[Any, ...]:
+    key = inspector_key(services, context)
+    if key == shown:
+        return no_update, no_update, draw_properties(services, context)
+    return draw_inspector(services, context), key, no_update
+
+
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
-    graph = views.graph_plan(context.run_id, facts.plan, facts.version, facts.shared)
+    graph = views.graph_plan(context.run_id, facts.plan, facts.nodes, facts.version, facts.shared)
     sparks = {
-        node.id: views.spark(facts.series.get((node.entity, node.spark)))
-        for node in ([] if facts.plan is None else views.plan_nodes(facts.plan))
+        node.id: views.spark(facts.series.get((node.entity, node.spark))) for node in facts.nodes
     }
     values = views.graph_values(facts.values, facts.entities)
     return graph, values, sparks, context.batch, context.moment.node or ""

@@ -15,7 +15,6 @@ from storage.vocabulary.records import SIGN, TAU
 
 #: What a query did batch by batch: elements of an answer, or tuples that were selected.
 CHANGES: Final = ("answer_tuples", "matched_tuples")
-SIZE: Final = "relation_tuples"
 Row: TypeAlias = tuple[str | None, ...]
 
 
@@ -49,14 +48,14 @@ def build_answer(
     is_relation: bool,
     results: Sequence[StoredResult],
     series: Mapping[tuple[str, str], SeriesData],
-    values: Mapping[str, float | None],
+    size: float | None,
 ) -> AnswerView:
-    """The answer of a query. results: newest first; values: of the query at the batch shown."""
+    """The answer of a query. results: newest first; size: of the relation at the batch shown."""
     name = next((one for one in CHANGES if (entity, one) in series), CHANGES[0])
-    size = values.get(SIZE)
     relation = None
     if is_relation:
-        told = _last_in_a_row(results, series.get((entity, CHANGES[0])))
+        elements = [one for one in results if SIGN in one.values]
+        told = _last_in_a_row(elements, series.get((entity, CHANGES[0])))
         relation = build_relation(told, int(size) if size is not None and known(size) else None)
     return AnswerView(entity, name, points(series.get((entity, name))), relation)
 

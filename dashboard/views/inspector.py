@@ -79,18 +79,24 @@ def build_inspector(
     """The inspector of an entity at a moment; an unknown one says so in its summary."""
     found, role = book.get(entity), book.role(entity)
     step = next((row for row in rows if row.entity == entity), None)
-    owner, names = _measured(entity, role, values)
-    dynamic = [_measured_property(owner, name, values) for name in names]
+    _, names = _measured(entity, role, values)
     main = _HISTORY.get(role, next((name for name in _QUEUED if name in names), None))
     return Inspector(
         entity=entity,
         title=found.name if found else entity,
         kind=STEP_WORDS.get(role) or (found.kind if found else "unknown"),
         summary=summarise(entity, role, step, values, len(rows)),
-        properties=dynamic + _static(found, book),
+        properties=properties_of(entity, book, values),
         reasons=reasons(entity, book, decisions),
         history=None if main is None else (main, *_written(main)),
     )
+
+
+def properties_of(entity: str, book: Book, values: Values) -> list[PropertyLine]:
+    """What is measured of an entity at a moment, then its facts."""
+    owner, names = _measured(entity, book.role(entity), values)
+    dynamic = [_measured_property(owner, name, values) for name in names]
+    return dynamic + _static(book.get(entity), book)
 
 
 def summarise(entity: str, role: str, step: PlanStep | None, values: Values, n_steps: int) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import Format
+from dashboard.components.names import words_of
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.plan import Values, points
@@ -67,7 +68,7 @@ class Picked(NamedTuple):
     @property
     def title(self) -> str:
         """For people."""
-        return f"{self.whose} · {self.name.replace('_', ' ')}"
+        return f"{self.whose} · {words_of(self.name)}"
 
     @property
     def numbers(self) -> list[float]:
@@ -76,12 +77,13 @@ class Picked(NamedTuple):
 
 
 class MonitorView(NamedTuple):
-    """graphs: in the order they were picked. choices: name for people -> what to put into the
-    address to have it, too. chosen: somebody picked these."""
+    """graphs: in the order they were picked. choices: name for people -> the graph as an address
+    has it. chosen: somebody picked these. address: of what is drawn."""
 
     graphs: list[Picked]
     choices: dict[str, str]
     chosen: bool
+    address: str
 
 
 def picked(show: str | None, entities: Book) -> list[Asked]:
@@ -120,7 +122,7 @@ def build_monitor(
         _graph(one, place if chosen else None, asked, entities, series)
         for place, one in enumerate(asked)
     ]
-    return MonitorView(graphs, _choices(asked, entities, values), chosen)
+    return MonitorView(graphs, _choices(asked, entities, values), chosen, address(asked))
 
 
 def _graph(
@@ -160,8 +162,8 @@ def _choices(asked: Sequence[Asked], entities: Book, values: Values) -> dict[str
         whose = entities.name(entity)
         for name, value in own.items():
             if (entity, name) not in keys and value is not None and known(value):
-                words = f"{whose} · {name.replace('_', ' ')}"
+                words = f"{whose} · {words_of(name)}"
                 if words in found:
-                    words = f"{words} ({entity})"
-                found[words] = address([*asked, Asked(entity, entity, name)])
+                    words = f"{words} ({entity}, {name})"
+                found[words] = f"{entity}{_PARTS}{name}"
     return dict(sorted(found.items())[:MOST_CHOICES])

@@ -34,7 +34,7 @@ class QueryRow(NamedTuple):
     the unit that runs it, '' where a run has only one.
 
     answers: 'a stream' or 'a relation' of elements with signs, '' for a query that selects tuples;
-    output: its node in the plan, and unit_id: the unit of that.
+    size: of the relation; output: its node in the plan, and unit_id: the unit of that.
 
     pending: the request under way for it, '' when there is none.
     """
@@ -52,6 +52,7 @@ class QueryRow(NamedTuple):
     filters: tuple[tuple[str, str], ...] = ()
     unit: str = ""
     answers: str = ""
+    size: float | None = None
     output: str = ""
     unit_id: str = ""
 
@@ -165,9 +166,11 @@ def _has(row: QueryRow, words: Sequence[str]) -> bool:
 def build_tuples(
     query: str, results: Sequence[StoredResult], schema: Sequence[Sequence[str]]
 ) -> TuplesView:
-    """The query's tuples in schema order. results: newest first; other queries' drop out."""
+    """The query's tuples in schema order. results: newest first; other queries' drop out, and those
+    of another query that had its name: elements of answers beside tuples that were selected."""
     mine = [result for result in results if query in result.query_ids]
-    signed = any(SIGN in result.values for result in mine)
+    signed = bool(mine) and SIGN in mine[0].values
+    mine = [result for result in mine if (SIGN in result.values) == signed]
     types = {} if signed else {str(name): str(kind) for name, kind in schema or ()}
     known = [*types, SIGN, TAU]
     extra = {key: None for result in mine for key in result.values if key not in known}
@@ -284,6 +287,7 @@ def _query_row(
         filters=_visited(properties.get("filters"), "filter", steps),
         unit=title(entity.unit_id),
         answers=answers,
+        size=counts.get("relation_tuples"),
     )
 
 

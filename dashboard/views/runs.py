@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.views.standing import ALIVE, RunStanding, standing
+from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
 _ENDINGS: Final = {
@@ -118,7 +119,7 @@ def headline(view: RunsView) -> str:
 
 
 def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
-    active = run.state in ("starting", "running")
+    active = run.state in LIVE_STATES
     newest = numbers.last_time or run.heartbeat_at
     end = now if active else (run.ended_at or newest)
     age_s = max(0.0, now - newest) if active and newest is not None else None

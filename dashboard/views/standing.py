@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dashboard.components.formats import age, show
+from storage.liveness import LIVE_STATES
 
 Word: TypeAlias = Literal[
     "starting", "running", "working", "idle", "held", "stopped", "ended", "interrupted", "failed"
@@ -50,7 +51,7 @@ def standing(
     """
     signs = [seconds for seconds in (age_s, beat_age_s) if seconds is not None]
     silence = min(signs, default=0.0)
-    if state not in ("starting", "running"):
+    if state not in LIVE_STATES:
         return RunStanding(state, f"{state} {age(min(signs))} ago" if signs else state, "quiet")
     period = max(0.2, period_s)
     patience = _SLOW_START_S if state == "starting" else _SILENT_S

@@ -56,6 +56,9 @@ CORE: Final = Vocabulary(
         "commit_ms": Property(
             "ms", ("system",), "time the store took for the previous batch's record"
         ),
+        "store_bytes": Property(
+            "bytes", ("system",), "size of the introspection store of all runs before the batch"
+        ),
         "decisions_total": Property(
             "decisions", ("system",), "trigger evaluations since the run began, stored or not"
         ),
@@ -69,7 +72,7 @@ CORE: Final = Vocabulary(
             "prob", ("operator",), "P(dropped given reached); selectivity is 1 - it"
         ),
         "size_tuples": Property(
-            "tuples", ("queue", "synopsis", "store"), "tuples waiting in it, or kept in it"
+            "tuples", ("queue", "synopsis", "store", "cache"), "tuples waiting in it, or kept in it"
         ),
         "flow_tuples": Property("tuples", ("queue",), "tuples handed over by it in the batch"),
         "matched_tuples": Property(

@@ -25,12 +25,8 @@ JOINS: Final = Vocabulary(
         ),
         "cache_probes": Property("probes", ("cache",), "look-ups of the batch, in all pipelines"),
         "cache_entries": Property("entries", ("cache",), "keys it has an entry for"),
-        "cache_refs": Property("tuples", ("cache",), "references to tuples in its entries"),
         "cache_evictions": Property(
             "entries", ("cache",), "entries of the batch that gave way to another key"
-        ),
-        "cache_us": Property(
-            "us", ("cache",), "time the batch spent on its look-ups and its upkeep"
         ),
         "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use"),
         "granted_bytes": Property(

@@ -1,12 +1,14 @@
-"""What STREAM's operator network publishes: operators, queues, synopses, stores, time, chains."""
+"""What STREAM's operator network publishes: operators, queues, synopses, stores, time, chains; and
+its joins."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from storage.vocabulary.properties import Property, Vocabulary
+from storage.vocabulary.joins import JOINS
+from storage.vocabulary.properties import Property, Vocabulary, joined
 
-STREAM: Final = Vocabulary(
+_NETWORK: Final = Vocabulary(
     roles=("input", "select", "antijoin", "stub"),
     matrices=("queue curve", "progress chart"),
     properties={
@@ -92,3 +94,5 @@ STREAM: Final = Vocabulary(
         ),
     },
 )
+
+STREAM: Final = joined((_NETWORK, JOINS))

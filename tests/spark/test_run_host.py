@@ -200,12 +200,13 @@ def test_a_killed_run_goes_on_and_loses_or_doubles_nothing(tmp_path: Path) -> No
     assert len(list((tmp_path / "run" / "spool").glob("*.parquet"))) < 5
 
 
-def test_workers_are_warmed_by_a_match(
-    spark: SparkSession, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("has_networks", [False, True])
+def test_workers_are_warmed_by_a_match_and_a_rehearsal(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, has_networks: bool
 ) -> None:
-    with caplog.at_level("INFO", logger="backend.hosts.spark.warming"):
-        thread = warm_workers(spark)
-        thread.join(timeout=60)
+    with caplog.at_level("DEBUG", logger="backend.hosts.spark.warming"):
+        thread = warm_workers(spark, has_networks)
+        thread.join(timeout=120)
     assert not thread.is_alive()
     assert caplog.messages == []
 

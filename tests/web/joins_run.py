@@ -37,13 +37,14 @@ SKEWED: Final = ("T", "b")
 class JoinsRun(EngineRun):
     """A running run of four streams of keys; it answers commands."""
 
-    def __init__(self, path: Path, run_id: str, **knobs: object) -> None:
+    def __init__(self, path: Path, run_id: str, continues: bool = False, **knobs: object) -> None:
         super().__init__(
             path,
             SCHEMAS,
             TEXTS,
             {**KNOBS, **knobs},
             run_id=run_id,
+            continues=continues,
             timestamps=dict.fromkeys(SCHEMAS, "t"),
         )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qs
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.conftest import OpenPage, until
+from tests.web.conftest import Ask, OpenPage, until
 from tests.web.site import Site
 
 pytestmark = pytest.mark.web
@@ -43,3 +45,13 @@ def test_the_inspector_leads_to_a_graph(open_page: OpenPage, site: Site) -> None
 def test_a_graph_of_what_is_not_there_says_so(open_page: OpenPage, site: Site) -> None:
     page = open_page("/monitor?show=nobody%7Cnothing")
     expect(page.locator(".pw-monitor-graph")).to_contain_text("No value is recorded yet")
+
+
+@pytest.mark.parametrize(
+    ("graph", "shown"), [("e|f", "a|b=Title~c|d~e|f"), ("a|b", "a|b=Title~c|d")]
+)
+def test_a_graph_is_added_to_those_that_are_drawn_once(ask: Ask, graph: str, shown: str) -> None:
+    drawn = "<datalist id='pw-monitor-choices' data-base='a|b=Title~c|d'></datalist>"
+    adding = "(document.body.innerHTML = drawn, m.addGraph(graph), location.search)"
+    search = ask("page_monitor", adding, drawn=drawn, graph=graph)
+    assert parse_qs(search.removeprefix("?"))["show"] == [shown]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
 
+from dashboard.views.monitor import FIRST
 from tests.web.conftest import OpenPage, until
 from tests.web.site import Site, serve
 from tests.web.stream_run import SECONDS, UNIT, StreamRun, query_entity, trips
@@ -129,6 +131,22 @@ def test_a_small_batch_has_no_curve_and_says_so(open_page: OpenPage) -> None:
     expect(panel.get_by_role("row", name="Trips → [Rows 20]").first).to_be_visible()
 
 
+def test_numbers_that_no_delta_carries_follow_the_stream(
+    open_page: OpenPage, run: StreamRun
+) -> None:
+    names = [e for e in run.reader.entities(RUN) if e.unit_id == UNIT and e.role == "window"]
+    place = f"run={RUN}&node={quote(names[0].id)}&show={quote(names[0].id + '|processing_us')}"
+    inspector = open_page(f"/plan?{place}").locator(".pw-properties tr")
+    cost = inspector.filter(has=inspector.page.locator("[data-raw=processing_us]"))
+    expect(cost).to_have_count(1)
+    before = cost.inner_text()
+    chart = open_page(f"/monitor?{place}").locator(".pw-monitor-graph .pw-history")
+    n_points = int(str(chart.get_attribute("data-points")))
+    run.seconds(1)
+    expect(cost).not_to_have_text(before)
+    expect(chart).to_have_attribute("data-points", str(n_points + 1))
+
+
 def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: StreamRun) -> None:
     page = open_page(f"/monitor?run={RUN}")
     page.get_by_text("Draw what a query answers").click()
@@ -136,8 +154,9 @@ def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: Stream
     text = "Select max(val) From SysStream [Rows 500] Where prop = 'queue_peak_tuples'"
     page.get_by_role("textbox", name="CQL over SysStream").fill(text)
     page.get_by_role("button", name="Register and draw").click()
-    graph = page.locator(".pw-monitor-graph")
-    expect(graph).to_have_count(1)
+    graphs = page.locator(".pw-monitor-graph")
+    expect(graphs).to_have_count(1 + len(FIRST))  # beside those nobody picked
+    graph = graphs.last
     expect(graph).to_contain_text("No value is recorded yet")
     assert "longest" in page.url
     run.seconds(1)  # registered

@@ -113,7 +113,8 @@ class Launch:
         except BaseException as error:
             self._end(loop, "failed", f"Spark did not start: {error}")
             raise
-        warming = warm_workers(session)
+        has_networks = any(one.plan is not None for one in self.workload.queries)
+        warming = warm_workers(session, has_networks)
         try:
             return self._run(session, loop)
         finally:

@@ -16,13 +16,18 @@ _ARCHIVE: Final = "planwatch_backend.zip"
 _SHIPPING: Final = threading.Lock()
 
 
+def is_local(session: SparkSession) -> bool:
+    """Whether workers are processes of this machine, which have this one's files and packages."""
+    return str(session.sparkContext.master).startswith("local")
+
+
 def ship_code(session: SparkSession) -> None:
     """Make the backend importable in the workers of this session; once is enough.
 
     On this machine from where it is, so that compiled kernels are kept beside their modules.
     """
     context = session.sparkContext
-    if str(context.master).startswith("local"):
+    if is_local(session):
         context.environment["PYTHONPATH"] = str(PACKAGE.parent)
         return
     with _SHIPPING:  # the runs of a workload start side by side

@@ -1,16 +1,19 @@
-"""A Python worker of Spark started and its kernels loaded while the first batch is prepared."""
+"""Python workers of Spark started and their kernels loaded while the first batch is prepared."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from backend.hosts.networks import HostJob
+from backend.hosts.rehearsal import compiled, rehearse
 from backend.hosts.spark.parcel import Shipping
-from backend.hosts.spark.shipping import ship_code
+from backend.hosts.spark.shipping import is_local, ship_code
 from backend.hosts.spark.tasks import TOLD, RowSource, work_of
 from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import SelectionPlan
@@ -24,25 +27,45 @@ from backend.workloads.contract import CORRUPT
 log = logging.getLogger(__name__)
 
 
-def warm_workers(session: SparkSession) -> threading.Thread:
-    """Match one tuple in a worker, in the background; it stays and is used again."""
+def warm_workers(session: SparkSession, has_networks: bool) -> threading.Thread:
+    """Match one tuple in a worker, in the background; it stays and is used again. Where the run has
+    networks, workers on this machine load their kernels, too, once these are compiled."""
     ship_code(session)
-    thread = threading.Thread(target=_match_one, args=(session,), daemon=True)
+    thread = threading.Thread(target=_warm, args=(session, has_networks), daemon=True)
     thread.start()
     return thread
 
 
-def _match_one(session: SparkSession) -> None:
+def _warm(session: SparkSession, has_networks: bool) -> None:
+    compiling = compiled()
     try:
-        shipping = Shipping(session)
-        work = work_of(shipping.parcel(_small_job()), RowSource(Path(), {}, ("S",), False))
-        one = session.sql(f"SELECT 1 AS a, CAST(NULL AS string) AS {CORRUPT}").coalesce(1)
-        one.mapInArrow(work, f"{TOLD} binary").collect()
-        shipping.close()
+        _match_one(session)
+        if has_networks and is_local(session):
+            compiling.join()
+            n = session.sparkContext.defaultParallelism
+            rows = session.range(0, n, 1, n)
+            rows.mapInArrow(_rehearsed, f"{TOLD} binary").collect()
     except (
         Exception
     ) as error:  # a stop in mid-start shows itself in many ways, none of them matters
         log.debug("workers start with the first batch: %s", type(error).__name__)
+
+
+def _rehearsed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """In a worker; told nothing."""
+    rehearse()
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays([pa.nulls(len(batch), pa.binary())], names=[TOLD])
+
+
+def _match_one(session: SparkSession) -> None:
+    shipping = Shipping(session)
+    try:
+        work = work_of(shipping.parcel(_small_job()), RowSource(Path(), {}, ("S",), False))
+        one = session.sql(f"SELECT 1 AS a, CAST(NULL AS string) AS {CORRUPT}").coalesce(1)
+        one.mapInArrow(work, f"{TOLD} binary").collect()
+    finally:
+        shipping.close()
 
 
 def _small_job() -> HostJob:

@@ -80,7 +80,7 @@ def _follow(
 ) -> None:
     n_begun = 0
     for i in range(len(group)):
-        top = int(heaps.top[group[i]])
+        top = np.int64(heaps.top[group[i]])
         if number[i] == n_begun:
             before[n_begun] = top - 1
             n_begun += 1
@@ -93,7 +93,7 @@ def _follow(
 
 
 @inlined
-def _key(order: _Order, slot: int) -> int:
+def _key(order: _Order, slot: np.int64) -> int:
     word = order.words[(slot - 1) * order.width + 1]
     if order.kind == FLOAT:
         word ^= (word >> 63) & _BELOW_SIGN
@@ -103,13 +103,13 @@ def _key(order: _Order, slot: int) -> int:
 
 
 @kernel
-def _meld(heaps: _Heaps, order: _Order, one: int, other: int) -> int:
+def _meld(heaps: _Heaps, order: _Order, one: np.int64, other: np.int64) -> np.int64:
     """One heap of two, of which the first may be none; its top."""
     if one == 0:
         return other
     if _key(order, other) < _key(order, one):
         one, other = other, one
-    first = int(heaps.child[one - 1])
+    first = np.int64(heaps.child[one - 1])
     heaps.sibling[other - 1] = first
     if first != 0:
         heaps.before[first - 1] = other
@@ -119,14 +119,14 @@ def _meld(heaps: _Heaps, order: _Order, one: int, other: int) -> int:
 
 
 @kernel
-def _cut(heaps: _Heaps, order: _Order, top: int, slot: int) -> int:
+def _cut(heaps: _Heaps, order: _Order, top: np.int64, slot: np.int64) -> np.int64:
     """The heap without a value; its top, 0 for none."""
-    rest = _pair_up(heaps, order, int(heaps.child[slot - 1]))
+    rest = _pair_up(heaps, order, np.int64(heaps.child[slot - 1]))
     heaps.child[slot - 1] = 0
     if slot == top:
         return rest
-    before = int(heaps.before[slot - 1])
-    sibling = int(heaps.sibling[slot - 1])
+    before = np.int64(heaps.before[slot - 1])
+    sibling = np.int64(heaps.sibling[slot - 1])
     if heaps.child[before - 1] == slot:
         heaps.child[before - 1] = sibling
     else:
@@ -138,24 +138,24 @@ def _cut(heaps: _Heaps, order: _Order, top: int, slot: int) -> int:
 
 
 @kernel
-def _pair_up(heaps: _Heaps, order: _Order, first: int) -> int:
+def _pair_up(heaps: _Heaps, order: _Order, first: np.int64) -> np.int64:
     """One heap of a list of siblings: neighbours in pairs, then the pairs from the last on."""
-    pairs = 0
+    pairs = np.int64(0)
     while first != 0:
-        other = int(heaps.sibling[first - 1])
-        after = 0
+        other = np.int64(heaps.sibling[first - 1])
+        after = np.int64(0)
         pair = first
         heaps.sibling[first - 1] = 0
         if other != 0:
-            after = int(heaps.sibling[other - 1])
+            after = np.int64(heaps.sibling[other - 1])
             heaps.sibling[other - 1] = 0
             pair = _meld(heaps, order, first, other)
         heaps.sibling[pair - 1] = pairs
         pairs = pair
         first = after
-    found = 0
+    found = np.int64(0)
     while pairs != 0:
-        after = int(heaps.sibling[pairs - 1])
+        after = np.int64(heaps.sibling[pairs - 1])
         heaps.sibling[pairs - 1] = 0
         found = _meld(heaps, order, found, pairs)
         pairs = after

@@ -132,9 +132,8 @@ def run_shard(
         played = player.answered(moved.released, watch)
         parts = _write(task, shard, played, player.strings)
         report = _told(played, player.strings, player.plan, state, moved)
-        segment = RedoSegment(
-            task.version, _read_alone(task.job, moved.released), state.how == "new"
-        )
+        logged = _read_alone(task.job, moved.released)
+        segment = RedoSegment(task.version, logged, state.how == "new")
         n_tuples = sum(one.n_tuples for one in played.report.operators.values())
         n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
         report = replace(report, log_bytes=n_bytes)

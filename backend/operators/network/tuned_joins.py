@@ -70,7 +70,7 @@ class TunedJoin:
         self._state[words.LEVEL], self._state[words.CLOCK] = -1, self._clock.ctypes.data
         self._state[words.OVERHEAD] = clock_overhead_ns() if n_kept else 0
         self._operations = np.zeros((n, 3), np.int64)
-        self._observed = np.zeros((n, n_kept, 3 * n + 1), np.int64)
+        self._observed = np.zeros((n, n_kept, 3 * n), np.int64)
         self._n_observed = np.zeros(n, np.int64)
         values, cursor, starts, chosen = (
             np.zeros(size, np.int64) for size in (self._join.n_groups, n, n, n)

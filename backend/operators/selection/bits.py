@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 from numba import njit, types
 from numba.extending import intrinsic
+
+from backend.operators.digest import package_digest
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -18,15 +18,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: Final[Any] = {"nogil": True, "cache": True, "_nrt": False}
 
 
-@cache
-def _digest(folder: Path) -> str:
-    """Of all modules of a package: see ``kernel``."""
-    texts = (path.read_bytes() for path in sorted(folder.glob("*.py")))
-    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
-
-
 def _named(function: Function) -> Function:
-    function.__qualname__ += f"_{_digest(Path(function.__code__.co_filename).parent)}"
+    function.__qualname__ += f"_{package_digest(Path(function.__code__.co_filename).parent)}"
     return function
 
 

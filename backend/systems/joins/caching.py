@@ -77,15 +77,17 @@ class CacheKeeper:
         """Caches in use, by id."""
         return {id: self.candidates[id] for id in self.choice}
 
-    def profile_prob(self, flows: Sequence[PipelineFlow]) -> tuple[float, ...]:
-        """By pipeline. While candidates are profiled, elements of slow inputs are taken more often,
-        for W observations to be there in time."""
+    def profile_prob(self, known: JoinStatistics) -> tuple[float, ...]:
+        """By pipeline. While candidates are profiled, more elements of an input are taken until W
+        observations are made, for them to be there in half an interval."""
         base, needed = self._settings.profile_prob, self._settings.keep_elements
         if not (self.is_profiling and base and self._settings.caching != "off"):
             return (base,) * self._shape.n
         time = _PROFILING_SHARE * self._settings.interval_tuples
-        expected = (time * flow.share for flow in flows)
-        return tuple(max(base, _rounded(needed / n if n else 0.1)) for n in expected)
+        return tuple(
+            base if is_done else max(base, _rounded(needed / (time * (flow.share or 1.0))))
+            for flow, is_done in zip(known.flows(), known.profiled(), strict=True)
+        )
 
     # ------------------------------------------------------------------ changes from outside
 
@@ -175,9 +177,11 @@ class CacheKeeper:
         """W observations of everything; or as many as an interval gave."""
         if not known.are_full():
             return False
+        is_profiled = all(known.profiled())
         watched = [*self.states.which("profiled"), *self.states.which("used")]
-        return self._waited >= self._settings.interval_tuples or all(
-            known.is_watched(self.candidates[id], self.choice) for id in watched
+        return self._waited >= self._settings.interval_tuples or (
+            is_profiled
+            and all(known.is_watched(self.candidates[id], self.choice) for id in watched)
         )
 
     def _begin_profiling(self) -> None:
@@ -190,6 +194,7 @@ class CacheKeeper:
             known.forget_shadows(step.cache)
             self.choice.pop(step.cache, None)
         self.pool.keep(self.choice)
+        known.begin_profiling()
         self._begin_profiling()
 
     # ------------------------------------------------------------------ going on

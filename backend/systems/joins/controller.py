@@ -101,7 +101,7 @@ class JoinController:
         return JoinTuning(
             orders=self.orders,
             caches=caches.specs(),
-            profile_prob=caches.profile_prob(self.known.flows()),
+            profile_prob=caches.profile_prob(self.known),
             shadows=caches.shadows(),
             block_probes=settings.block_probes,
             bitmap_alpha=settings.bitmap_alpha,

@@ -69,7 +69,7 @@ class JoinStatistics:
         self.pipelines = [
             PipelineStatistics(shape.n, settings.keep_elements, counted) for _ in range(shape.n)
         ]
-        self._rates = Rates(shape.n, keep)
+        self._rates = Rates(shape.n, keep * settings.block_probes)
         self._operations = OperationCosts(keep, counted, settings.w)
         self._shadows: dict[tuple[str, Segment], MissWindow] = {}
         self._observed: dict[str, MissWindow] = {}
@@ -133,8 +133,21 @@ class JoinStatistics:
         shares = self._rates.shares.tolist()
         return tuple(one.flow(*share) for one, share in zip(self.pipelines, shares, strict=True))
 
+    def begin_profiling(self) -> None:
+        """W observations of each pipeline are to be made from now on."""
+        for one in self.pipelines:
+            one.n_new = 0
+
+    def profiled(self) -> tuple[bool, ...]:
+        """By pipeline whether they were made; where nothing comes to it there is nothing to see."""
+        keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
+        return tuple(
+            one.n_new >= keep or (not share and bool(shares.any()))
+            for one, share in zip(self.pipelines, shares, strict=True)
+        )
+
     def are_full(self) -> bool:
-        """Whether W observations were made of each pipeline that something comes to."""
+        """Whether there are W observations of each pipeline that something comes to."""
         keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
         return bool(shares.any()) and all(
             one.n >= keep or not share for one, share in zip(self.pipelines, shares, strict=True)
@@ -166,15 +179,13 @@ class JoinStatistics:
         """flows, units: of this moment. A reader nobody looked up is taken to miss always."""
         readers, errors = [], []
         for reader in candidate.readers:
-            window = self._misses(candidate.id, reader)
-            prob = 1.0 if window is None or window.prob is None else window.prob
-            n_probes = 0 if window is None else window.n_probes
             flow = flows[reader.pipeline]
-            found = reader_costs(flow, reader, units, prob, n_probes)
+            prob, n_probes = self._miss_prob(candidate, reader, flow)
+            found = reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted)
             readers.append(found)
             errors.append(self._error(reader, flow, found))
         n_keys, n_bytes = self._size(candidate, readers)
-        cost = maintenance_cost(candidate, flows, units.update)
+        cost = maintenance_cost(candidate, flows, units)
         return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
 
     def measured_saving(
@@ -183,6 +194,7 @@ class JoinStatistics:
         """What caches saved in a batch: what their hits bypassed, less what they did for it. The
         price of operations is that of this moment, their number that of the batch."""
         flows, units = self.flows(), self.units
+        n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
         total = 0.0
         for id, counts in profile.caches.items():
             if id not in used or id not in choice:
@@ -193,7 +205,8 @@ class JoinStatistics:
                 bypassed = sum(one.segment for one in readers) / lookups
                 per_lookup = sum(one.lookups * one.probe_cost for one in readers) / lookups
                 total += counts.hits * bypassed - counts.probes * per_lookup
-            total -= units.update * (counts.creates + counts.inserts + counts.deletes)
+            upkeep = maintenance_cost(used[id], flows, units)
+            total -= units.update * counts.creates + n_elements * upkeep
         return total
 
     def tiers(
@@ -220,11 +233,28 @@ class JoinStatistics:
     def _window(self, windows: dict[KeyT, MissWindow], key: KeyT) -> MissWindow:
         return windows.setdefault(key, MissWindow(self._settings.window_observations))
 
-    def _misses(self, cache: str, reader: Segment) -> MissWindow | None:
-        """As observed once there is enough of that, before as looked up in the shadow."""
-        return (
-            self._observed[cache] if self.is_observed(cache) else self._shadows.get((cache, reader))
-        )
+    def _miss_prob(
+        self, candidate: CacheCandidate, reader: Segment, flow: PipelineFlow
+    ) -> tuple[float, int]:
+        """As observed once there is enough of that, before as looked up in the shadow; and how many
+        look-ups that rests on.
+
+        Where a witness is of the input that looks up, an entry goes with its last tuple (erratum 7
+        A), so that only look-ups that find something can hit: at most as many as find a result.
+        """
+        if self.is_observed(candidate.id):
+            window = self._observed[candidate.id]
+        else:
+            window = self._shadows.get((candidate.id, reader), MissWindow(1))
+        prob = window.prob
+        if prob is None:
+            return 1.0, 0
+        lookups = flow.entering[reader.first]
+        drops_empty = candidate.n_counted and reader.pipeline in candidate.witnesses
+        if drops_empty and lookups and not self.is_observed(candidate.id):
+            found = min(1.0, flow.entering[candidate.update_step + 1] / lookups)
+            prob = 1 - (1 - prob) * found
+        return prob, window.n_probes
 
     def _error(self, reader: Segment, flow: PipelineFlow, costs: ReaderCosts) -> float:
         """Standard error of a benefit: of the segment's cost, and of the miss probability."""

@@ -22,7 +22,7 @@ from backend.operators.network.join_tuning import (
 from backend.systems.joins.costs import PipelineFlow, UnitCosts
 
 #: Profiled elements that are one observation of a pipeline.
-ELEMENTS: Final = 20
+ELEMENTS: Final = 10
 #: What looking at a stored tuple costs, in index probes, where costs are counted (card 16).
 SCAN: Final = 0.2
 
@@ -30,8 +30,8 @@ SCAN: Final = 0.2
 class PipelineStatistics:
     """The last profiled elements of one pipeline, under its present order.
 
-    keep: how many. counted: costs are operations (a probe and a built tuple each 1, a tuple looked
-    at 0.2), not nanoseconds.
+    keep: how many. n_new: those since somebody set it to 0. counted: costs are operations (a probe
+    and a built tuple each 1, a tuple looked at 0.2), not nanoseconds.
     """
 
     def __init__(self, n_inputs: int, keep: int, counted: bool) -> None:
@@ -43,6 +43,7 @@ class PipelineStatistics:
         self._entering = np.zeros((0, self._n))
         self._spent = np.zeros((0, self._n - 1))
         self._costs = np.zeros(self._n - 1)
+        self.n_new = 0
 
     @property
     def n(self) -> int:
@@ -52,6 +53,7 @@ class PipelineStatistics:
     def add(self, profile: PipelineProfile) -> None:
         """Take in the elements of a batch. c_ij stays as it was where no tuple came to the step."""
         entering = profile.entering.astype(np.float64)
+        self.n_new += len(entering)
         self._entering = np.concatenate([self._entering, entering])[-self._keep :]
         self._spent = np.concatenate([self._spent, self.spent(profile)])[-self._keep :]
         came = self._entering[:, :-1].sum(axis=0)
@@ -126,18 +128,25 @@ class MissWindow:
 
 
 class Rates:
-    """How many insertions and deletions come to each input, over the last W batches."""
+    """How many insertions and deletions come to each input, over the last batches that hold
+    ``keep`` elements."""
 
     def __init__(self, n_inputs: int, keep: int) -> None:
-        self._n = n_inputs
-        self._batches: deque[NDArray[np.int64]] = deque(maxlen=keep)
+        self._n, self._keep = n_inputs, keep
+        self._batches: deque[NDArray[np.int64]] = deque()
 
     def add(self, profile: JoinProfile) -> int:
         """Take in a batch; elements of all inputs in it. An empty one says nothing of shares."""
         came = np.array([(one.n_plus, one.n_minus) for one in profile.pipelines], dtype=np.int64)
         if came.any():
             self._batches.append(came)
+        while self._batches and self._n_elements - self._batches[0].sum() >= self._keep:
+            self._batches.popleft()
         return int(came.sum())
+
+    @property
+    def _n_elements(self) -> int:
+        return int(sum(one.sum() for one in self._batches))
 
     @property
     def shares(self) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ from backend.operators.network.reports import NetworkReport
 from backend.systems.joins.candidates import CacheCandidate, conflicts
 from backend.systems.joins.estimates import CacheEstimate
 from backend.systems.publishing import Values, samples_of
+from backend.systems.stream.adaptive_joins import AdaptiveJoin
 from backend.systems.stream.layout import NetworkLayout
-from backend.systems.stream.tuned_joins import WatchedJoin
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.joins import CACHE_STATES
 from storage.vocabulary.records import Entity, Json, Matrix, Sample
@@ -46,7 +46,7 @@ class CacheNumbers(NamedTuple):
 class PublishedJoin:
     """A tuned join of a network with the ids of what belongs to it."""
 
-    def __init__(self, layout: NetworkLayout, join: WatchedJoin) -> None:
+    def __init__(self, layout: NetworkLayout, join: AdaptiveJoin) -> None:
         self._unit, self._join = layout.unit_id, join
         self.node = layout.node(join.id)
         self.pool = entity_id(self._unit, "pool", join.id)
@@ -88,6 +88,7 @@ class PublishedJoin:
         return {
             "join": self.node,
             "pool": self.pool,
+            "short_name": self._join.short_name(one),
             "windows": [names[i] for i in one.windows],
             "witnesses": [names[i] for i in one.witnesses],
             "key": list(self._join.key_of(one)),
@@ -203,7 +204,7 @@ class PublishedJoin:
             "hit_prob": (own.hits / own.probes if own.probes else None, "prob"),
             "cache_probes": (own.probes, "probes"),
             "cache_entries": (own.n_entries, "entries"),
-            "cache_refs": (own.n_refs, "tuples"),
+            "size_tuples": (own.n_refs, "tuples"),
             "cache_evictions": (own.evictions, "entries"),
             "used_bytes": (own.n_bytes, "bytes"),
         }

@@ -18,6 +18,7 @@ from backend.operators.network.plan import NetworkPlan
 from backend.operators.network.reports import NetworkReport
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
 from backend.systems.publishing import PublishedUnit, query_entity
+from backend.systems.stream.adaptive_joins import AdaptiveJoins
 from backend.systems.stream.calls import called_functions
 from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
 from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
@@ -37,7 +38,6 @@ from backend.systems.stream.published import (
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
 from backend.systems.stream.state_limit import StateLimit
-from backend.systems.stream.tuned_joins import TunedJoins
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision, Entity, Json, Matrix, PlanVersion, Sample
@@ -71,7 +71,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self._sizes = {one.start: 0 for one in self._queries.values()}
         self._version, self._chaining = 0, Chaining()
         self._watch, self._profile = ChainWatch(), NetworkProfile()
-        self._joins = TunedJoins(self._watch.evaluations)
+        self.joins = AdaptiveJoins(self._watch.evaluations)
         self._tune_joins()
         self._costs: dict[str, float] = {}
         self._work_us = 0.0
@@ -102,7 +102,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self.layout = self._laid_out(self._queries, self._knobs)
         self._version, self._watch.evaluations.seq = state.plan.version, state.n_decisions
         self._tune_joins()
-        self._joins.restore(evidence.get("joins", {}))
+        self.joins.restore(evidence.get("joins", {}))
         if self._graph().digest == state.plan.hash:
             return self._recorded([REFILLED])
         return self._recorded([REFILLED, self._rechained(batch, "the queries are others")])
@@ -146,7 +146,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _tuned(self, batch_id: int, n_tuples: int, report: NetworkReport) -> list[Any]:
         """What the joins decided; a plan of its own where one runs otherwise from now on."""
-        news = self._joins.observe(batch_id, n_tuples, report)
+        news = self.joins.observe(batch_id, n_tuples, report)
         found: list[Any] = []
         switched = [d for d in news.found if isinstance(d, Decision) and d.verdict == "switched"]
         if news.is_new:
@@ -257,11 +257,11 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     def _tune_joins(self) -> None:
         """Have the joins of the network tuned as the knobs say."""
-        self._joins.lay_out(self.layout.plan, self.layout.names, self._knobs)
+        self.joins.lay_out(self.layout.plan, self.layout.names, self._knobs)
 
     @property
     def _published_joins(self) -> list[PublishedJoin]:
-        return [PublishedJoin(self.layout, one) for one in self._joins.values()]
+        return [PublishedJoin(self.layout, one) for one in self.joins.values()]
 
     def _graph(self) -> PlanGraph:
         """The plan with its chains, and the caches in use."""
@@ -316,7 +316,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             called_functions(plan, job.functions or Functions()),
             self._schedule(plan),
             self._knobs.shards,
-            self._joins.tunings,
+            self.joins.tunings,
         )
 
     def _schedule(self, plan: NetworkPlan) -> Schedule:
@@ -368,7 +368,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
                 "sharing": knobs.sharing,
                 "shards": knobs.shards,
                 "predicted_waiting": adopted.predicted,
-                "joins": self._joins.state(),
+                "joins": self.joins.state(),
             },
         )
 

@@ -75,10 +75,10 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> GhostRun | Non
 def draw(ghost: GhostRun, sheet: Sheet) -> Drawing:
     """Both runs over time and in numbers."""
     return Drawing(
-        body=_numbers(ghost.compared, ghost.mu, ghost.steps),
-        figure=draw_ghost(ghost.steps, ghost.mu, sheet.theme),
+        body=ghost_numbers(ghost.compared, f"μ = {ghost.mu:g}", ghost.steps),
+        figure=draw_ghost(ghost.steps, f"μ = {ghost.mu:g}", sheet.theme),
         height=HEIGHT,
-        table=_table(ghost.steps, sheet.context),
+        table=ghost_table(ghost.steps, sheet.context),
         note=[badge("estimated"), f" {NOTE}"],
         sets=(sheet.context.run_id, knob_row(ghost.knob), sheet.locked),
     )
@@ -93,9 +93,9 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def _numbers(compared: GhostComparison, mu: float, steps: list[GhostStep]) -> list[Component]:
+def ghost_numbers(compared: GhostComparison, tried: str, steps: list[GhostStep]) -> list[Component]:
     """Both runs side by side, and what that rests on."""
-    here = f"at μ = {mu:g}"
+    here = f"at {tried}"
     thin = f"not enough samples (n={show(compared.n, 'int')} < {MIN_SAMPLES})"
     real, ghost = compared.real, compared.ghost
     columns = (TableColumn("Run"), *(_COLUMNS))
@@ -147,7 +147,8 @@ def _evidence(compared: GhostComparison, thin: str, steps: list[GhostStep]) -> C
     return html.P(" · ".join(parts), className="pw-whatif-words", role="status")
 
 
-def _table(steps: list[GhostStep], context: Context) -> Component:
+def ghost_table(steps: list[GhostStep], context: Context) -> Component:
+    """Both runs evaluation by evaluation."""
     columns = (
         TableColumn("Batch", "int"),
         TableColumn("Time", "text", "UTC"),

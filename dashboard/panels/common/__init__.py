@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dashboard.panels.common import (
+    alerts,
+    compare,
     decisions,
     inputs,
     knobs,
     loops,
     monitor,
+    postmortem,
     presets,
     results,
     runs,
@@ -25,10 +28,13 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     timeline.PANEL,
     loops.PANEL,
     monitor.PANEL,
+    alerts.PANEL,
     *decisions.PANELS,
     *knobs.PANELS,
     presets.PANEL,
     *results.PANELS,
+    compare.PANEL,
+    postmortem.PANEL,
     sql.PANEL,
 )
 #: Below what systems show.

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.links import jump
+from dashboard.components.names import words_of
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
@@ -50,7 +51,7 @@ def draw(view: MonitorView, sheet: Sheet) -> Drawing:
         html.Option(value=words, **attrs(data_show=show)) for words, show in view.choices.items()
     ]
     body = [
-        html.Datalist(options, id=CHOICES),
+        html.Datalist(options, id=CHOICES, **attrs(data_base=view.address)),
         html.Div(cards, className="pw-graphs"),
     ]
     note = "" if view.chosen else "the engine's own numbers; add what you want to watch"
@@ -91,7 +92,7 @@ def _card(graph: Picked, place: int, context: Context, locked: str) -> Component
     )
     chart = HistoryChart(
         f"pw-monitor-{place}",
-        graph.name,
+        words_of(graph.name),
         graph.entity,
         graph.name,
         graph.points,
@@ -121,7 +122,8 @@ def _table(view: MonitorView) -> Component:
         TableColumn("Points", "int"),
     )
     rows = [_row(graph) for graph in view.graphs]
-    return RowTable("Graphs", columns, rows, keys=[graph.title for graph in view.graphs])
+    keys = [f"{graph.entity}|{graph.name}" for graph in view.graphs]
+    return RowTable("Graphs", columns, rows, keys=keys)
 
 
 def _row(graph: Picked) -> list[CellData]:
@@ -192,5 +194,6 @@ PANEL: Final = Panel(
     draw=draw,
     news=("run", "plans", "queries"),
     show=True,
+    beats=True,
     controls=_controls,
 )

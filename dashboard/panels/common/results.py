@@ -54,9 +54,14 @@ class ResultsShown(NamedTuple):
     words: str = ""
     answer: AnswerView | None = None
 
+    @property
+    def chosen(self) -> QueryRow | None:
+        """The query shown, among the queries."""
+        return next((row for row in self.results.queries if row.name == self.query), None)
+
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> ResultsShown | None:
-    """The page at the moment, the query shown, and its last tuples."""
+    """The queries at the moment, and which of them is shown."""
     run, batch = context.run, context.batch
     if run is None:
         return None
@@ -73,15 +78,21 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ResultsShown |
     words = str(scope.values[0] or "") if scope.values else ""
     node = context.moment.node or ""
     shown = pick(view, node, node in book or node.replace(".", "").isdigit())
-    if shown is None:
-        return ResultsShown(view, None, None, words)
-    found = reader.results(run.id, shown, N_TUPLES, batch)
+    return ResultsShown(view, shown, None, words)
+
+
+def build_chosen(reader: Reader, context: Context, scope: PanelScope) -> ResultsShown | None:
+    """The same with the last tuples of the query shown, and its answer."""
+    found, run = build(reader, context, scope), context.run
+    row = None if found is None else found.chosen
+    if found is None or run is None or row is None:
+        return found
+    last = reader.results(run.id, row.name, N_TUPLES, context.batch)
     schemas = {one.name: one.schema for one in run.inputs}
-    stream = found[0].input if found else ""
+    stream = last[0].input if last else ""
     schema = schemas.get(stream, next(iter(schemas.values()), []))
-    row = next(one for one in view.queries if one.name == shown)
-    tuples = build_tuples(shown, found, schema)
-    return ResultsShown(view, shown, tuples, words, _answer(reader, context, row, found))
+    tuples = build_tuples(row.name, last, schema)
+    return found._replace(tuples=tuples, answer=_answer(reader, context, row, last))
 
 
 def _answer(
@@ -91,8 +102,7 @@ def _answer(
     keys = [(row.entity, name) for name in CHANGES]
     since = None if batch is None else max(0, batch - N_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=batch)
-    values = reader.values(run, batch).get(row.entity, {})
-    return build_answer(row.entity, row.answers == RELATION, found, series, values)
+    return build_answer(row.entity, row.answers == RELATION, found, series, row.size)
 
 
 _OVER: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
@@ -120,8 +130,8 @@ def draw_list(shown: ResultsShown, sheet: Sheet) -> Drawing:
 
 def draw_chosen(shown: ResultsShown, sheet: Sheet) -> Drawing:
     """The chosen query: text, actions, last tuples."""
-    row = next((one for one in shown.results.queries if one.name == shown.query), None)
-    return Drawing(draw_query(row, shown.tuples, shown.answer, sheet.context, why_not(sheet)))
+    parts = shown.chosen, shown.tuples, shown.answer
+    return Drawing(draw_query(*parts, sheet.context, why_not(sheet)))
 
 
 def draw_asked(shown: ResultsShown, sheet: Sheet) -> Drawing:
@@ -154,7 +164,11 @@ def _applies(facts: RunFacts) -> bool:
 
 
 def _panel(
-    name: str, title: str, draw: Callable[[ResultsShown, Sheet], Drawing], **more: Any
+    name: str,
+    title: str,
+    draw: Callable[[ResultsShown, Sheet], Drawing],
+    build: Callable[[Reader, Context, PanelScope], ResultsShown | None] = build,
+    **more: Any,
 ) -> Any:
     return Panel(
         name=name,
@@ -179,7 +193,7 @@ PANELS: Final[tuple[Panel[ResultsShown], ...]] = (
         controls=_filter,
         inputs=(Input(FILTER, "value"),),
     ),
-    _panel("query", "", draw_chosen, side=True),
+    _panel("query", "", draw_chosen, build_chosen, side=True),
     _panel("requests", "Register a query", draw_asked, side=True, controls=_form),
     _panel("misfits", "Misfits", draw_aside, side=True),
 )

@@ -13,12 +13,13 @@ from dashboard.components.kinds import tone_of
 from dashboard.components.panels import panel
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
-from dashboard.context import RUNNING, Context
+from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
 from dashboard.views.pace import held_of
 from dashboard.views.runs import RunLine, RunNumbers, RunsView, build_runs, headline, numbers_of
 from dashboard.views.shell import period
+from storage.liveness import LIVE_STATES
 from storage.reader import Reader
 from storage.vocabulary.records import Run
 
@@ -80,9 +81,9 @@ def _numbers(reader: Reader, run: Run) -> RunNumbers:
     last = (batch, newest.time) if batch is not None and newest is not None else None
     counts = reader.decision_counts(run_id)
     version = plans[-1].version if plans else None
-    recent = reader.batches(run_id, limit=21) if run.state in RUNNING else ()
+    recent = reader.batches(run_id, limit=21) if run.state in LIVE_STATES else ()
     pace = period([(one.id or 0, one.time) for one in recent])
-    held = held_of(reader.entities(run_id)) if run.state in RUNNING else ""
+    held = held_of(reader.entities(run_id)) if run.state in LIVE_STATES else ""
     switches = counts.by_verdict.get("switched", 0)
     return numbers_of(latest, version, switches, last, pace, held)
 

@@ -9,6 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.figures.chains import draw_chains
+from dashboard.figures.queue_curves import draw_curves
 from dashboard.views.answers import build_answer, build_relation
 from dashboard.views.book import Book
 from dashboard.views.chains import build_chains
@@ -16,6 +18,7 @@ from dashboard.views.monitor import Asked, address, build_monitor, picked
 from dashboard.views.plan import graph_values, sizes_of
 from dashboard.views.plan_parts import leading_to, outputs_of, shared_by
 from dashboard.views.queue_curves import MOST_LANES, build_curves
+from dashboard.views.results import build_tuples
 from storage.rows import SeriesData, StoredResult
 from storage.vocabulary.records import SIGN, TAU, Decision, Entity, Matrix, PlanVersion
 
@@ -63,19 +66,34 @@ def series(values: list[float]) -> SeriesData:
     )  # fmt: skip
 
 
+KEY = ("query:q", "answer_tuples")
+
+
 def test_changes_end_where_one_is_not_stored() -> None:
     results = [element(9, "b", 1, 2), element(8, "a", 1, 2), element(5, "c", 1, 1)]
-    key = ("query:q", "answer_tuples")
-    whole = build_answer("query:q", True, results, {key: series([0, 1, 2])}, {})
-    cut = build_answer("query:q", True, results, {key: series([0, 1, 3])}, {"relation_tuples": 7})
+    whole = build_answer("query:q", True, results, {KEY: series([0, 1, 2])}, None)
+    cut = build_answer("query:q", True, results, {KEY: series([0, 1, 3])}, 7.0)
     assert whole.relation is not None
     assert cut.relation is not None
     assert (whole.relation.n_known, whole.relation.size, whole.relation.whole) == (3, None, False)
     assert (cut.relation.n_known, cut.relation.size, cut.relation.whole) == (2, 7, False)
-    missing = build_answer("query:q", True, results[2:], {key: series([0, 1, 2])}, {})
+    missing = build_answer("query:q", True, results[2:], {KEY: series([0, 1, 2])}, None)
     assert missing.relation is not None
     assert missing.relation.rows == []
-    assert build_answer("query:q", False, results, {}, {}).relation is None
+    assert build_answer("query:q", False, results, {}, None).relation is None
+
+
+def test_tuples_of_a_query_that_had_the_name_before_are_left_out() -> None:
+    selected = StoredResult(3, 1, {"v": "old"}, ("q",), "")
+    elements = [element(9, "b", 1, 2), element(8, "a", 1, 2)]
+    later = build_tuples("q", [*elements, selected], [])
+    assert (later.columns, later.rows) == (["v"], [["b"], ["a"]])
+    assert (later.signs, later.taus) == ([1, 1], [9, 8])
+    found = build_answer("query:q", True, [*elements, selected], {KEY: series([0, 1, 2])}, 2.0)
+    assert found.relation is not None
+    assert found.relation.rows == [(("a",), 1), (("b",), 1)]
+    before = build_tuples("q", [selected, *elements], [["v", "string"]])
+    assert (before.rows, before.signs, before.taus) == ([["old"]], [], [])
 
 
 def plan() -> PlanVersion:
@@ -134,6 +152,10 @@ def test_graphs_in_an_address_have_titles_and_name_queries() -> None:
         ("", ""),
     ]
     assert view.graphs[1].without == "@x|answer_value=the longest~@y|answer_value"
+    assert view.address == address(asked)
+    offered = {"u/query:x": {"matched_total": 1.0, "matched_tuples": 2.0, "answer_tuples": None}}
+    view = build_monitor(asked, True, book, offered, {})
+    assert view.choices == {"x · Matched": "u/query:x|matched_tuples"}
 
 
 def test_queues_that_hold_least_are_stacked_as_one() -> None:
@@ -174,3 +196,19 @@ def test_chains_before_and_now_are_marked_on_the_path() -> None:
     (path,) = view.paths
     assert (path.edges, path.edges_before) == ([0, 2, 3], [0, 1, 2, 3])
     assert path.points[2] == (2.0, 0.3)
+
+
+def test_names_of_operators_are_no_tags_in_figures() -> None:
+    name = "b < 5 and c > 1"
+    told = {"chains": [], "charts": [{"operators": [name], "points": [[0, 1], [1, 0]]}]}
+    decision = Decision(
+        4, 9, "chain", "chains", "switched", "memory_gain", 0.2, ">=", 0.05, 500, 900, 0,
+        "other chains", [], [], None, None, None, detail=told,
+    )  # fmt: skip
+    (path,) = draw_chains(build_chains(decision)).data
+    assert path.text == ("arrives", "behind b &lt; 5 and c &gt; 1")
+    assert path.name == "path to b &lt; 5 and c &gt; 1"
+    peak = {"peak": [2]}
+    matrix = Matrix("queue curve", "queue curve", (name,), ("3", "4"), [[1, 2]], row_stats=peak)
+    curves = build_curves(matrix, Book(), 7)
+    assert [line.name for line in draw_curves(curves).data] == ["b &lt; 5 and c &gt; 1"]

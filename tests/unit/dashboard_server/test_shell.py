@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_a_refusal_of_the_engine_is_told(address: str) -> None:
     assert "Nowhere" in shown
 
 
-@pytest.mark.parametrize("line", ["fly", "register x", "pause", "set mu"])
+@pytest.mark.parametrize("line", ["fly", "register x", "pause", "pause 'few", "set mu"])
 def test_what_is_no_command_is_said(address: str, line: str) -> None:
     assert said(address, line, "runs", status=1).count("\n") >= 2
 
@@ -97,6 +98,38 @@ def test_watching_ends_with_the_run(tmp_path: Path) -> None:
     with serving(Settings(run.path, TOKEN, port=0)) as server:
         assert "q: a=5" in said(f"http://127.0.0.1:{server.port}", "watch q")
     run.close()
+
+
+class FeedingClient(ApiClient):
+    """A batch comes whenever results were asked for; behind the third the run is over."""
+
+    def __init__(self, address: str, run: EngineRun) -> None:
+        super().__init__(address)
+        self._fed = run
+
+    def get(self, *path: str, **query: object) -> Any:
+        found = super().get(*path, **query)
+        if path[-1] == "results" and self._fed.batch_id < 3:
+            self._fed.batch([{"a": self._fed.batch_id}])
+            if self._fed.batch_id == 3:
+                self._fed.loop.ending("over")
+        return found
+
+
+def test_watching_shows_each_result_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.console.shell.POLL_S", 0.0)
+    run = EngineRun(tmp_path / "runs.db", {"S": Schema.parse("a int")}, {"q": "Select * From S"})
+    run.batch([{"a": 0}])
+    out = io.StringIO()
+    with serving(Settings(run.path, TOKEN, port=0)) as server:
+        client = FeedingClient(f"http://127.0.0.1:{server.port}", run)
+        assert run_shell(client, "", ["watch q"], out) == 0
+    run.close()
+    assert [line.partition("q: ")[2] for line in out.getvalue().splitlines()] == [
+        "a=0",
+        "a=1",
+        "a=2",
+    ]
 
 
 def test_a_script_may_have_remarks_and_may_leave_early(address: str) -> None:

@@ -44,6 +44,14 @@ def test_help_needs_no_package(verb: list[str], tmp_path: Path) -> None:
     assert "usage: run.py" in answer.stdout
 
 
+def test_a_start_loads_nothing_that_one_verb_alone_needs() -> None:
+    code = "import run, sys; print({'urllib.request', 'http.cookiejar', 'cmd'} & {*sys.modules})"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=LAUNCHER.parent
+    )
+    assert answer.stdout == "set()\n", answer.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "verb", "workload"),
     [

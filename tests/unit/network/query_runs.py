@@ -14,10 +14,12 @@ from backend.model.schema import Attribute, Schema
 from backend.operators.network.blocks import Block
 from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.job import NetworkJob, Schedule, StreamTime
+from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.keyed import shards_of
 from backend.operators.network.making import make
 from backend.operators.network.netting import net
 from backend.operators.network.network import Network
+from backend.operators.network.pipelines import with_orders
 from backend.operators.network.plan import At, NetworkPlan, RelationInput, StreamInput
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
@@ -36,13 +38,15 @@ def run_plan(
     n_shards: int = 1,
     schedule: Schedule | None = None,
     functions: Functions | None = None,
+    tunings: Sequence[Mapping[str, JoinTuning]] = (),
 ) -> dict[str, Answer]:
-    """Query -> its elements (row, τ, sign), of all shards. heartbeats: where batches end."""
+    """Query -> its elements (row, τ, sign), of all shards. heartbeats: where batches end; tunings:
+    of the joins in each batch."""
     found: dict[str, Answer] = {query: Counter() for query in plan.answers}
     ordered = {name: sorted(rows, key=lambda one: one[1]) for name, rows in inputs.items()}
     for shard in range(n_shards):
         own = ShardRun(plan, ordered, schemas, shard, n_shards, schedule, functions)
-        for query, answer in own.run(heartbeats).items():
+        for query, answer in own.run(heartbeats, tunings).items():
             found[query].update(answer)
     return found
 
@@ -78,16 +82,22 @@ class ShardRun:
             schedule=schedule or Schedule(),
         )
 
-    def run(self, heartbeats: Sequence[int]) -> dict[str, Answer]:
+    def run(
+        self, heartbeats: Sequence[int], tunings: Sequence[Mapping[str, JoinTuning]] = ()
+    ) -> dict[str, Answer]:
         found: dict[str, Answer] = {}
         begin = 0
-        for heartbeat in heartbeats:
-            for query, elements in self._batch(begin, heartbeat).items():
+        for k, heartbeat in enumerate(heartbeats):
+            tuned = tunings[k] if tunings else {}
+            for query, elements in self._batch(begin, heartbeat, tuned).items():
                 found.setdefault(query, Counter()).update(elements)
             begin = heartbeat
         return found
 
-    def _batch(self, begin: int, heartbeat: int) -> dict[str, Answer]:
+    def _batch(
+        self, begin: int, heartbeat: int, tuned: Mapping[str, JoinTuning]
+    ) -> dict[str, Answer]:
+        plan = with_orders(self._plan, tuned)
         strings = Strings(self._regions.scope("strings"))
         arrived = {}
         for name in self._job.streams:
@@ -98,16 +108,17 @@ class ShardRun:
         blocks = {one.id: self._read(one.id, one.work, arrived, strings) for one in reads}
         relations = {one.id: blocks.pop(one.id) for one in reads if _is_stored(one.work)}
         surroundings = Surroundings(
-            self._plan,
+            plan,
             self._regions.scope("operators"),
             strings,
             Clock(begin, arrived),
             relations,
             self._functions,
+            tuned,
         )
         operators = {
             one.id: make(one, surroundings)
-            for one in self._plan.operators
+            for one in plan.operators
             if one.inputs and one.id in self._members
         }
         network = Network(self._job, self._members, operators, surroundings)

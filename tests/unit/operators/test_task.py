@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from backend.model.schema import Schema
 from backend.operators.contract import Chunk, Emitted
 from backend.operators.draws import draws, seed_of
 from backend.operators.parts import Parts, sink_schema
-from backend.operators.reports import RECENT_TUPLES, Merged, TaskReport, merged
+from backend.operators.reports import RECENT_TUPLES, Merged, merged
 from backend.operators.task import BatchTask, TaskInput, TaskJob, stream_folder, together
 from backend.operators.values import json_lines, moment_text, python_values, shown_number
 from backend.workloads.contract import arrow_schema
@@ -72,7 +73,7 @@ def ran(partitions: int, folder: str = "", batch_id: int = 0, numbered: bool = T
         for first in range(partition * n, (partition + 1) * n, 100):
             arrivals = np.arange(first, first + 100) if numbered else None
             task.take("S", rows(first, 100), arrivals)
-        told.append(TaskReport.unpacked(task.report()))
+        told.append(pickle.loads(task.report()))
     return merged(told[::-1], "S", SCHEMA, None, own.inputs["S"].operators)
 
 

@@ -86,7 +86,7 @@ def test_all_shards_listen_and_keep_their_state_when_the_job_is_another(n_shards
     entities = {f"e{k}": replace(ENTITIES["a"], id=f"e{k}") for k in range(20)}
     samples = [Sample(id, "selectivity", 0.5) for id in entities]
     listening, job = Listening(), counting(n_shards)
-    listening.listener = Listener(Networks((), SinkSpec(None), None))
+    listening.listener = Listener(Networks((), SinkSpec(), None))
     changes: list[tuple[object, ...]] = []
     for batch in range(4):
         listening.networks = {"own": job if batch < 2 else replace(job)}

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from backend.model.schema import Schema
+from backend.workloads import file_source
 from backend.workloads.contract import CORRUPT, REASON
 from backend.workloads.file_source import FileSource, reader_of
 from backend.workloads.sources import ReplaySource, in_memory, is_replayed, open_source
@@ -92,7 +93,10 @@ def test_a_run_that_goes_on_keeps_the_order_whatever_comes_between(tmp_path: Pat
     assert opened(one, record).n_tuples == 14
 
 
-def test_files_that_changed_leave_the_others_in_their_places(tmp_path: Path) -> None:
+def test_files_that_changed_leave_the_others_in_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_source, "GONE_TOGETHER", 2)
     folder, record = tmp_path / "in", tmp_path / "run"
     for name, first in (("a.csv", 0), ("b.csv", 5), ("c.csv", 10)):
         write(folder, name, first, 5)
@@ -106,6 +110,8 @@ def test_files_that_changed_leave_the_others_in_their_places(tmp_path: Path) -> 
     why = "the file had more tuples when it was read first"
     assert found.column(REASON).to_pylist()[8:10] == [why, why]
     assert "No such file" in found.column(REASON).to_pylist()[10]
+    assert found.column(REASON).to_pylist()[11:] == [why] * 4
+    assert max(len(chunk) for chunk in found.column(REASON).chunks[-2:]) == 2
 
 
 def test_a_watched_folder_has_no_end_and_takes_what_comes(

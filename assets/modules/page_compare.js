@@ -1,0 +1,84 @@
+/* CompareForm and BranchForm: what to compare goes into the address; Dash components.
+
+   CompareForm: runs [[id, words], ...], a and b [run, first, last] as compared, align. BranchForm: the
+   knobs whose rule can be decided again (rows as of KnobCard), the knob and value tried, pair (the show of the
+   address before the branch), at (the batch it leaves the record at). */
+import { knobNumber, knobSlider } from "./knob_card.js";
+import { knobParse, knobProblem } from "./knob_scale.js";
+import { go } from "./moment.js";
+import { h, useState } from "./react.js";
+
+/** The show of an address for two stretches [run, first, last]; see dashboard/views/compare.py.
+    @param {string[]} a
+    @param {string[]} b
+    @param {string} align */
+export const pairOf = (a, b, align) => [a.join(","), b.join(","), align].join("~");
+
+const digits = (text) => text.replace(/\D/g, "");
+
+function side(name, [run, first, last], runs, change) {
+  const options = runs.map(([id, words]) => h("option", { key: id, value: id }, words));
+  const number = (value, label, hint, next) =>
+    h("input", { type: "text", inputMode: "numeric", className: "pw-input", value, placeholder: hint, "aria-label": label, onChange: (event) => change(next(digits(event.target.value))) });
+  return h(
+    "fieldset",
+    null,
+    h("legend", null, name),
+    h("select", { className: "pw-input", value: run, "aria-label": `Run of ${name}`, onChange: (event) => change([event.target.value, "0", ""]) }, options),
+    number(first, `First batch of ${name}`, "from", (text) => [run, text, last]),
+    number(last, `Last batch of ${name}`, "newest", (text) => [run, first, text])
+  );
+}
+
+function Body({ runs, a, b, align }) {
+  const [left, setLeft] = useState(a);
+  const [right, setRight] = useState(b);
+  const submit = (event) => {
+    event.preventDefault();
+    go({ show: pairOf(left, right, align) });
+  };
+  return h(
+    "form",
+    { className: "pw-compare-form", onSubmit: submit, onKeyDown: (event) => event.stopPropagation() },
+    side("A", left, runs, setLeft),
+    side("B", right, runs, setRight),
+    h("button", { type: "submit", className: "pw-button pw-primary" }, "Compare")
+  );
+}
+
+export const CompareForm = (props) => h(Body, { ...props, key: pairOf(props.a, props.b, "") });
+
+function field(knob, text, change) {
+  if (knob.kind === "choice")
+    return h(
+      "select",
+      { className: "pw-input", value: text, "aria-label": "Value in the branch", onChange: (event) => change(event.target.value) },
+      knob.choices.map((choice) => h("option", { key: choice, value: choice }, choice))
+    );
+  const value = knobParse(knob, text);
+  const looks = { label: "Value in the branch, slider", words: text, mark: knob.value, title: `in force: ${knob.value}` };
+  return h("span", { className: "pw-branch-value" }, knobSlider(knob, value, (next) => change(String(next)), looks), knobNumber(knob, text, value, (next) => change(String(next)), "Value in the branch", false));
+}
+
+function Branch({ knobs, knob: name, value, pair, at }) {
+  const [tried, setTried] = useState({ name, text: String(value) });
+  const knob = knobs.find((one) => one.name === tried.name) || knobs[0];
+  const problem = knobProblem(knob, tried.text);
+  const submit = (event) => {
+    event.preventDefault();
+    if (!problem) go({ show: `${pair}~${knob.name}=${tried.text}` });
+  };
+  const pick = (next) => setTried({ name: next, text: String(knobs.find((one) => one.name === next).value) });
+  const options = knobs.map((one) => h("option", { key: one.name, value: one.name }, one.title));
+  return h(
+    "form",
+    { className: "pw-compare-form pw-branch", onSubmit: submit, onKeyDown: (event) => event.stopPropagation() },
+    h("span", null, `From batch ${at} on, with`),
+    h("select", { className: "pw-input", value: knob.name, "aria-label": "Knob of the branch", onChange: (event) => pick(event.target.value) }, options),
+    field(knob, tried.text, (text) => setTried({ ...tried, text })),
+    h("button", { type: "submit", className: "pw-button pw-primary", disabled: Boolean(problem) }, "Branch from here"),
+    problem && h("span", { className: "pw-knob-note pw-ink-warning" }, problem)
+  );
+}
+
+export const BranchForm = (props) => h(Branch, { ...props, key: `${props.knob}=${props.value}` });

@@ -1,0 +1,136 @@
+"""Every kernel of operator networks compiled before a query needs it.
+
+numba compiles a kernel at its first call and keeps the machine code beside the module. All of them
+take half a minute and more, once a machine: a process of its own does that from the first start on.
+Afterwards a process loads them in a second, which workers do before the first batch.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from backend.cql import parse_query
+from backend.model.schema import Schema
+from backend.operators.digest import package_digest
+from backend.operators.network.homes import MemoryShard
+from backend.operators.network.input_manager import Arrived
+from backend.operators.network.job import NetworkJob, StreamTime
+from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
+from backend.operators.network.plan import JoinOp
+from backend.operators.network.shard import NetworkTask, run_shard
+from backend.systems.stream.compiling import compile_queries
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_NETWORK: Final = ROOT / "backend" / "operators" / "network"
+_SCHEMA: Final = Schema.parse("k bigint, x double, s string, t bigint")
+_STREAMS: Final = ("A", "B", "C")
+_TICK_US: Final = 1_000_000
+#: Together they use every operator, and every kernel of each.
+_QUERIES: Final = {
+    "groups": "Select k, Count(*) As n, Sum(k) As i, Avg(x) As f, Min(s) As l, Max(x) As h, "
+    "Count(Distinct s) As d From A [Range 3 Seconds] Group By k",
+    "groups by parts": "Select s, Count(*) As n, Max(k) As m From A [Partition By k Rows 2] "
+    "Group By s",
+    "all": "Select Rstream(k) From A [Now]",
+    "two": "Select Istream(A.k, B.x) From A [Rows 9], B [Range 5 Seconds Slide 2 Seconds] "
+    "Where A.k = B.k",
+    "three": "Select Dstream(A.k) From A [Range 2 Seconds], B [Range 2 Seconds], C [Rows 3] "
+    "Where A.k = B.k And B.k = C.k",
+    "bags": "Select P.k, Q.x From (Select k From A [Partition By s Rows 1]) As P, "
+    "(Select Distinct k, x From B [Range 2 Seconds]) As Q Where P.k = Q.k",
+    "sets": "(Select k From A [Range 2 Seconds] Except Select k From B [Range 2 Seconds]) "
+    "Intersect Select k From C [Rows 5]",
+    "others": "Select k From A [Range 1 Second] Where k not in (Select k From B [Rows 2])",
+}
+#: Of each job.
+_BATCHES: Final = 2
+_TUPLES: Final = 600
+
+
+def rehearse() -> None:
+    """Call every kernel, compiled or found compiled."""
+    jobs = _jobs()
+    home = MemoryShard(lambda version: jobs[int(version)])
+    for batch in range(_BATCHES * len(jobs)):
+        version, first = batch // _BATCHES, batch * _TUPLES
+        job = jobs[version]
+        arrived = {name: [Arrived(_tuples(first + n))] for n, name in enumerate(job.streams)}
+        task = NetworkTask("rehearsal", batch, job, str(version), frozenset(), "", "parquet")
+        run_shard(task, 0, home, arrived, ())
+
+
+def _jobs() -> list[NetworkJob]:
+    """The queries as planned, then with a join that is tuned, then tuned otherwise."""
+    schemas = dict.fromkeys(_STREAMS, _SCHEMA)
+    queries = [parse_query(name, text, schemas) for name, text in _QUERIES.items()]
+    plan = compile_queries(queries, since=dict.fromkeys(_QUERIES, 0), tick_us=_TICK_US)
+    times = dict.fromkeys(_STREAMS, StreamTime("t"))
+    job = NetworkJob(plan, schemas, times)
+    wide = [one for one in plan.operators if isinstance(one.work, JoinOp) and len(one.inputs) == 3]
+    return [
+        job,
+        *(replace(job, joins={one.id: _tuned(n) for one in wide}) for n in (PAGE_BYTES, 65_536)),
+    ]
+
+
+def _tuned(n_bytes: int) -> JoinTuning:
+    cache = CacheSpec("1,2|0", (1, 2), (0,), (Segment(0, 0, 1),), n_bytes)
+    orders = ((1, 2), (2, 0), (1, 0))
+    return JoinTuning(orders=orders, profile_prob=(1.0, 1.0, 1.0), caches=(cache,))
+
+
+def _tuples(first: int) -> pa.Table:
+    """Some, of keys most of which come again soon, in order of time, NULL among them."""
+    numbers = range(first, first + _TUPLES)
+    return pa.table(
+        {
+            "k": pa.array([n * 7 % 100 if n % 50 else n for n in numbers], pa.int64()),
+            "x": pa.array([n % 13 / 4 if n % 11 else None for n in numbers], pa.float64()),
+            "s": pa.array([f"s{n % 17}" if n % 19 else None for n in numbers], pa.string()),
+            "t": pa.array([n // 40 for n in numbers], pa.int64()),
+        }
+    )
+
+
+def _mark() -> Path:
+    """Stands beside the machine code when all kernels of this version are compiled."""
+    told = f"{package_digest(_NETWORK)}-numba-{version('numba')}"
+    return _NETWORK / "__pycache__" / f"rehearsed-{told}"
+
+
+def compiled() -> threading.Thread:
+    """Compile all kernels in a process of its own, unless they are: a thread that waits for it."""
+    thread = threading.Thread(target=_compile, daemon=True)
+    thread.start()
+    return thread
+
+
+def _compile() -> None:
+    if _mark().exists():
+        return
+    command = [sys.executable, "-m", "backend.hosts.rehearsal"]
+    with suppress(OSError):
+        quiet = subprocess.DEVNULL
+        subprocess.run(command, cwd=ROOT, stdin=quiet, stdout=quiet, stderr=quiet, check=False)
+
+
+def main() -> None:
+    """What the process does; it gives way to others."""
+    os.nice(10)
+    rehearse()
+    with suppress(OSError):
+        _mark().touch()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Branch from here: the rest of the record decided again with another knob, beside the record."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NamedTuple
+
+from dash import html
+
+from dashboard.components.badges import badge
+from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
+from dashboard.components.names import words_of
+from dashboard.context import Context
+from dashboard.figures.whatif import HEIGHT, draw_ghost
+from dashboard.panels.asc.whatif import ghost_numbers, ghost_table
+from dashboard.panels.common.compare import asked_for
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
+from dashboard.panels.facts import knobs_of
+from dashboard.turns import trials_of
+from dashboard.views.compare import address
+from dashboard.views.decisions import MIN_SAMPLES
+from dashboard.views.ghost import GhostComparison, compare
+from dashboard.views.knobs import value_words
+from dashboard.views.whatif import REPLAYED, GhostStep, redecide
+from storage.reader import Reader
+from storage.vocabulary.records import Knob
+
+
+class BranchView(NamedTuple):
+    """Two futures of the batch ``at``. knobs: those that can be tried; knob, value: tried.
+
+    steps: of the evaluations from there on, none before something was tried.
+    """
+
+    at: int
+    knobs: list[Knob]
+    knob: Knob
+    value: Any
+    pair: str
+    steps: list[GhostStep]
+    compared: GhostComparison | None
+
+
+class BranchForm(Drawn):
+    """The choice of knob and value (modules/page_compare.js)."""
+
+    _namespace = NAMESPACE
+    _type = "BranchForm"
+    _names = ("knobs", "knob", "value", "pair", "at")
+
+    def __init__(self, view: BranchView) -> None:
+        super().__init__(
+            knobs=[knob_row(knob) for knob in view.knobs],
+            knob=view.knob.name,
+            value=view.value,
+            pair=view.pair,
+            at=view.at,
+        )
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> BranchView | None:
+    """The record from the moment on, and what the rule makes of it with the knob tried."""
+    run, at = context.run_id, context.batch or 0
+    found = knobs_of(reader, run, context.batch, scope)
+    knobs = [found[name] for name in REPLAYED if name in found]
+    trials = trials_of(reader, run, None, scope.only)
+    if not knobs or not trials:
+        return None
+    asked = asked_for(reader, context)
+    name, _, text = asked.branch.partition("=")
+    knob = next((one for one in knobs if one.name == name), knobs[0])
+    value = _value(knob, text)
+    pair = address(asked._replace(branch=""))
+    if value is None:
+        return BranchView(at, knobs, knob, knob.value, pair, [], None)
+    rest = [trial for trial in trials if trial.batch >= at]
+    steps = redecide(rest, {knob.name: value})
+    compared = compare(steps, MIN_SAMPLES) if steps else None
+    return BranchView(at, knobs, knob, value, pair, steps, compared)
+
+
+def _value(knob: Knob, text: str) -> Any:
+    """The value of an address in the knob's own type; None for what it cannot have."""
+    if knob.kind == "choice":
+        return text if text in knob.choices else None
+    try:
+        number = json.loads(text)
+    except ValueError:
+        return None
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return None
+    low = number if knob.low is None else knob.low
+    high = number if knob.high is None else knob.high
+    return number if low <= number <= high else None
+
+
+def draw(view: BranchView, sheet: Sheet) -> Drawing:
+    """The form, and both futures."""
+    form = BranchForm(view)
+    note = [badge("estimated"), " the record decided again by the engine's own rule"]
+    if view.compared is None:
+        words = (
+            f"Nothing was evaluated from batch {view.at} on: go back to an earlier moment."
+            if view.value != view.knob.value
+            else "Go to a moment, take a knob and a value: the evaluations recorded from there on "
+            "are decided again, and both futures stand side by side."
+        )
+        return Drawing([form, html.P(words, className="pw-dim")], note=note)
+    tried = f"{words_of(view.knob.name)} = {value_words(view.value)}"
+    return Drawing(
+        body=[form, *ghost_numbers(view.compared, tried, view.steps)],
+        figure=draw_ghost(view.steps, tried, sheet.theme),
+        height=HEIGHT,
+        table=ghost_table(view.steps, sheet.context),
+        note=note,
+    )
+
+
+PANEL: Final = Panel(
+    name="branch",
+    page="/compare",
+    title="Branch from here",
+    build=build,
+    draw=draw,
+    applies=has_role("selection"),
+    news=("run", "knobs", "decisions"),
+    unit=True,
+    show=True,
+    chart="Visits per tuple as recorded and in the branch, and rearrangements of both",
+)

@@ -1,0 +1,278 @@
+"""Compare: two runs, or two stretches of one, side by side."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.drawn import NAMESPACE, Drawn
+from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.context import Context
+from dashboard.figures.compare import ROW, draw_compared
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.views.book import SYSTEM
+from dashboard.views.compare import (
+    BY_BATCH,
+    BY_TIME,
+    NUMBERS,
+    ComparedDecision,
+    ComparedLine,
+    ComparedPair,
+    ComparedPlan,
+    ComparedStretch,
+    address,
+    aligned,
+    decision_difference,
+    parse,
+    places_of,
+    plan_difference,
+    run_words,
+)
+from storage.reader import Reader
+from storage.rows import DecisionEntry
+from storage.vocabulary.records import Run
+
+MOST_BATCHES: Final = 5000
+MOST_POINTS: Final = 1000
+MOST_DECISIONS: Final = 1000
+
+
+class ComparedView(NamedTuple):
+    """Both stretches, by what they are made of. runs: id -> words, for the form."""
+
+    asked: ComparedPair
+    words: tuple[str, str]
+    runs: dict[str, str]
+    lines: list[ComparedLine]
+    plans: list[ComparedPlan]
+    decisions: list[ComparedDecision]
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> ComparedView:
+    """The stretches the address names."""
+    runs = {run.id: run for run in reader.runs()}
+    asked = asked_for(reader, context)
+    words = (run_words(runs.get(asked.a.run), asked.a), run_words(runs.get(asked.b.run), asked.b))
+    names = {run.id: f"{run.workload} · {run.id}" for run in runs.values()}
+    return ComparedView(
+        asked,
+        words,
+        names,
+        _lines(reader, asked),
+        _plans(reader, asked),
+        decision_difference(
+            _switches(reader, asked.a), _switches(reader, asked.b), (asked.a.first, asked.b.first)
+        ),
+    )
+
+
+def asked_for(reader: Reader, context: Context) -> ComparedPair:
+    """What the address asks for, or what stands to reason."""
+    other = "" if context.moment.show else _other(context.run, list(reader.runs()))
+    return parse(context.moment.show, context.run_id, other, context.now)
+
+
+def _other(here: Run | None, runs: list[Run]) -> str:
+    """The newest other run of the same workload."""
+    same = [r for r in runs if here and r.id != here.id and r.workload == here.workload]
+    return max(same, key=lambda run: run.started_at).id if same else ""
+
+
+def _lines(reader: Reader, asked: ComparedPair) -> list[ComparedLine]:
+    sides = (asked.a, asked.b)
+    keys = [(SYSTEM, name) for name in NUMBERS]
+    places, series = [], []
+    for side in sides:
+        found = reader.batches(side.run, side.first, side.last, MOST_BATCHES)
+        places.append(places_of(found, asked.align))
+        series.append(
+            reader.many_series(
+                side.run,
+                keys,
+                since_batch=side.first,
+                until_batch=side.last,
+                max_points=MOST_POINTS,
+            )
+        )
+    lines = [
+        aligned(name, (series[0].get(key), series[1].get(key)), (places[0], places[1]))
+        for name, key in zip(NUMBERS, keys, strict=True)
+    ]
+    return [line for line in lines if line is not None]
+
+
+def _plans(reader: Reader, asked: ComparedPair) -> list[ComparedPlan]:
+    found = [reader.plans_at(side.run, side.last) for side in (asked.a, asked.b)]
+    names: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    for side in (asked.a, asked.b):
+        names |= {one.id: one.name for one in reader.entities(side.run, side.last)}
+        titles |= {one.id: one.title for one in reader.units(side.run, side.last)}
+    units = dict.fromkeys((*found[0], *found[1]))
+    return [
+        plan_difference(titles.get(unit, unit), found[0].get(unit), found[1].get(unit), names)
+        for unit in units
+    ]
+
+
+def _switches(reader: Reader, side: ComparedStretch) -> list[DecisionEntry]:
+    found = reader.decisions(
+        side.run, until=side.last, verdicts=("switched",), limit=MOST_DECISIONS
+    )
+    return [one for one in found if side.holds(one.decision.batch)]
+
+
+def draw(view: ComparedView, sheet: Sheet) -> Drawing:
+    """Form, numbers, charts, plans and decisions."""
+    figure = draw_compared(view.lines, view.asked.align, sheet.theme) if view.lines else None
+    return Drawing(
+        body=html.Div([CompareForm(view), _alignment(view, sheet.context), _numbers(view)]),
+        figure=figure,
+        height=ROW * len(view.lines) + 46,
+        foot=html.Div([_plan_table(view), _decision_table(view, sheet.context)]),
+        table=_points(view),
+        note="means differ by chance, too: the interval says how much",
+    )
+
+
+class CompareForm(Drawn):
+    """Two choices of a stretch that go into the address (modules/page_compare.js).
+
+    runs: [[id, words], ...]. a, b: [run, first, last], last '' = up to now.
+    """
+
+    _namespace = NAMESPACE
+    _type = "CompareForm"
+    _names = ("runs", "a", "b", "align")
+
+    def __init__(self, view: ComparedView) -> None:
+        sides = [
+            [side.run, str(side.first), "" if side.last is None else str(side.last)]
+            for side in (view.asked.a, view.asked.b)
+        ]
+        runs = [list(pair) for pair in view.runs.items()]
+        align = "~".join(filter(None, [view.asked.align, view.asked.branch]))
+        super().__init__(runs=runs, a=sides[0], b=sides[1], align=align)
+
+
+def _alignment(view: ComparedView, context: Context) -> Component:
+    links = []
+    for align, words in ((BY_BATCH, "by batch"), (BY_TIME, "by time of the stream")):
+        show = address(view.asked._replace(align=align))
+        current = attrs(aria_current="true" if align == view.asked.align else None)
+        links.append(jump(context, words, show=show, className="pw-chip-link", **current))
+    return html.Nav(links, className="pw-chips", **attrs(aria_label="How they are laid over"))
+
+
+def _numbers(view: ComparedView) -> Component:
+    columns = (
+        TableColumn("Number"),
+        TableColumn("A", "f3"),
+        TableColumn("B", "f3"),
+        TableColumn("Unit"),
+        TableColumn("From A to B", None, "", "means of all batches, with a 95 % interval"),
+    )
+    rows: list[list[CellData]] = [
+        [line.words, *_means(line), line.unit, _change(line)] for line in view.lines
+    ]
+    switches = [sum(one.side in (side, "both") for one in view.decisions) for side in "AB"]
+    rows.append(
+        [
+            "Rearrangements",
+            {"text": switches[0], "form": "int"},
+            {"text": switches[1], "form": "int"},
+            "",
+            f"{switches[1] - switches[0]:+d}",
+        ]
+    )
+    caption = f"A: {view.words[0]} · B: {view.words[1]}"
+    return RowTable(caption, columns, rows, className="pw-compare-numbers")
+
+
+def _means(line: ComparedLine) -> list[CellData]:
+    form = "si" if line.property == "tuples_per_s" else "f3"
+    return [{"text": mean, "form": form} for mean in (line.mean_a, line.mean_b)]
+
+
+def _change(line: ComparedLine) -> CellData:
+    share = line.change.share
+    if share is None:
+        return "not enough batches"
+    half = 100 * (share.high - share.low) / 2
+    words = f"{100 * share.mean:+.1f} % ± {half:.1f}".replace("-", "−")
+    mark = {"ok": "pw-ink-ok", "warning": "pw-ink-warning"}.get(line.tone, "")
+    return {"text": words, "sort": share.mean, "mark": mark}
+
+
+def _plan_table(view: ComparedView) -> Component:
+    columns = (TableColumn("Plan at the end"), TableColumn("A"), TableColumn("B"))
+    rows: list[list[CellData]] = [
+        [
+            plan.unit,
+            {"parts": _parts(plan.kinds[0], plan.a, plan.moved | plan.only_a)},
+            {"parts": _parts(plan.kinds[1], plan.b, plan.moved | plan.only_b)},
+        ]
+        for plan in view.plans
+    ]
+    same = all(plan.a == plan.b and plan.kinds[0] == plan.kinds[1] for plan in view.plans)
+    words = "Plans: the same" if same else "Plans; what stands elsewhere is marked"
+    return RowTable(words, columns, rows)
+
+
+def _parts(kind: str, order: list[str], marked: frozenset[str]) -> list[list[str]]:
+    steps = [[name, "pw-compare-moved" if name in marked else ""] for name in order]
+    return [[f"{kind}:", "pw-dim"], *steps]
+
+
+def _decision_table(view: ComparedView, context: Context) -> Component:
+    columns = (
+        TableColumn("In"),
+        TableColumn("Batch", "int"),
+        TableColumn("New order"),
+        TableColumn("Decision"),
+    )
+    rows = []
+    for one in view.decisions:
+        side = view.asked.b if one.side == "B" else view.asked.a
+        link = jump_to(
+            context, "/decisions", at=one.batch, node=str(one.seq), run=side.run, unit=one.unit
+        )
+        words = {"A": "only in A", "B": "only in B"}.get(one.side, "in both")
+        row: list[CellData] = [words, one.batch, one.words, {"text": f"#{one.seq}", "jump": link}]
+        rows.append(row)
+    n = [sum(one.side == side for one in view.decisions) for side in ("A", "B", "both")]
+    caption = f"Rearrangements: {n[0]} only in A, {n[1]} only in B, {n[2]} in both"
+    return RowTable(caption, columns, rows)
+
+
+def _points(view: ComparedView) -> Component:
+    columns = (
+        TableColumn("Number"),
+        TableColumn("Place"),
+        TableColumn("A", "f3"),
+        TableColumn("B", "f3"),
+    )
+    rows: list[list[CellData]] = [
+        [line.words, x, a, b]
+        for line in view.lines
+        for x, a, b in list(zip(line.x, line.a, line.b, strict=True))[-100:]
+    ]
+    total = sum(len(line.x) for line in view.lines)
+    return RowTable("Both stretches, the newest hundred of each", columns, rows, total=total)
+
+
+PANEL: Final = Panel(
+    name="compare",
+    page="/compare",
+    title="Compare",
+    build=build,
+    draw=draw,
+    news=("run", "plans", "decisions"),
+    show=True,
+    whole=True,
+    chart="Numbers of both stretches over each other",
+)

@@ -1,0 +1,152 @@
+"""Post-mortem: the story of the run, what people pinned to it, and both ways to hand it out."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import clock
+from dashboard.components.links import jump
+from dashboard.components.states import empty
+from dashboard.context import Context
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.postmortem import story_of
+from dashboard.services import Services
+from dashboard.views.postmortem import Sentence, Story
+from storage.reader import Reader
+
+FORM: Final = "pw-note-form"
+#: Sentences on the page, newest ones; the file has all.
+SHOWN: Final = 400
+_SIGNS: Final = {
+    "rearrangement": "▲",
+    "knob": "◆",
+    "algorithm": "◆",
+    "query": "⚑",
+    "misfit": "✖",
+    "input": "⇥",
+    "gap": "⧗",
+    "note": "✎",
+    "run": "●",
+    "change": "≈",
+}
+
+
+class ToldRun(NamedTuple):
+    """The story up to the moment. at: batch a note is pinned to."""
+
+    run: str
+    at: int
+    story: Story
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> ToldRun | None:
+    """The story of the run up to the moment."""
+    if context.run is None:
+        return None
+    story = story_of(reader, context.run, context.batch)
+    return ToldRun(context.run_id, context.batch or 0, story)
+
+
+def draw(told: ToldRun, sheet: Sheet) -> Drawing:
+    """Opening, files, sentences."""
+    found = told.story.sentences
+    rows = [_line(one, sheet.context, sheet.read_only) for one in found[-SHOWN:]]
+    words = "Plan changes, turns of knobs and what else happens appear here."
+    sentences = (
+        html.Ol(rows, className="pw-story") if rows else empty("Nothing happened yet", words)
+    )
+    cut = f"the newest {SHOWN} of {len(found)}; the file has all" if len(found) > SHOWN else ""
+    body = [
+        html.P(told.story.opening, className="pw-story-opening"),
+        html.Div(_files(told.run), className="pw-chips"),
+        html.P(cut, className="pw-dim") if cut else "",
+        sentences,
+    ]
+    return Drawing(body, note="every sentence is from a record; what only follows is called so")
+
+
+def _files(run: str) -> list[Component]:
+    base = f"/api/v1/runs/{quote(run, safe='')}"
+    page = html.A(
+        "Save as one HTML file",
+        href=f"{base}/report.html",
+        className="pw-button pw-primary",
+        download=f"{run}.html",
+        title="Opens anywhere, without Planwatch and without a network",
+    )
+    store = html.A(
+        "Save the records (.planwatch)",
+        href=f"{base}/export",
+        className="pw-button",
+        download=f"{run}.planwatch",
+        title="Opens with python3 run.py replay FILE",
+    )
+    return [page, store]
+
+
+def _line(one: Sentence, context: Context, locked: str) -> Component:
+    path, node, unit = one.link
+    when = jump(context, f"batch {one.batch}", at=one.batch, className="pw-link pw-story-when")
+    sign = html.Span(
+        _SIGNS.get(one.kind, "·"), className="pw-story-sign", **attrs(aria_hidden=True)
+    )
+    parts: list[Any] = [
+        html.Span(one.text),
+        html.Small(one.aside, className="pw-story-aside") if one.aside else "",
+    ]
+    marks = attrs(data_kind=one.kind, data_tone=one.tone)
+    time = html.Span(clock(one.time), className="pw-dim")
+    end = _forget(one, locked) if one.kind == "note" else _record(context, one, path, node, unit)
+    return html.Li([sign, when, time, html.Div(parts), end], **marks)
+
+
+def _record(context: Context, one: Sentence, path: str, node: str, unit: str) -> Component:
+    return jump(context, "record", path, at=one.batch, node=node, unit=unit or None)
+
+
+def _forget(one: Sentence, locked: str) -> Component:
+    return html.Button(
+        "×",
+        type="button",
+        className="pw-link",
+        disabled=bool(locked),
+        title=locked or "Withdraw the note; the audit log keeps it",
+        **attrs(data_pw_forget=one.link[1], aria_label="Withdraw the note"),
+    )
+
+
+def _controls(context: Context, services: Services) -> list[Component]:
+    locked = services.settings.why_no_control
+    box = html.Textarea(
+        id="pw-note-text",
+        name="text",
+        className="pw-input",
+        placeholder="What should others know about this moment?",
+        rows=2,
+    )
+    pin = html.Button(
+        "Pin a note to this moment",
+        type="submit",
+        className="pw-button",
+        disabled=bool(locked),
+        title=locked or None,
+    )
+    label = html.Label("A note", htmlFor="pw-note-text", className="pw-sr")
+    return [html.Form([label, box, pin], id=FORM, className="pw-note-form")]
+
+
+PANEL: Final = Panel(
+    name="story",
+    page="/postmortem",
+    title="What happened",
+    twin=False,
+    build=build,
+    draw=draw,
+    news=("run", "plans", "decisions", "events", "commands"),
+    controls=_controls,
+)

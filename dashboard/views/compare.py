@@ -1,0 +1,245 @@
+"""Two stretches of runs side by side: numbers, plans, and decisions that only one of them took.
+
+A stretch is (run, first batch, last batch). Two of them are laid over each other batch by batch
+from their beginnings, or by the time of the stream they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.views.effects import KnobEffect, before_and_after
+from dashboard.views.numbers import known
+from storage.rows import DecisionEntry, SeriesData
+from storage.vocabulary.records import Batch, PlanVersion, Run
+
+#: property of the engine -> (words, unit, smaller is better; None = neither)
+NUMBERS: Final[Mapping[str, tuple[str, str, bool | None]]] = {
+    "visits_per_tuple": ("Visits per tuple", "visits/tuple", True),
+    "dropping_ratio": ("Dropping ratio d", "share of tuples", None),
+    "tuples_per_s": ("Throughput", "tuples/s", False),
+    "batch_ms": ("Batch time", "ms", True),
+}
+BY_BATCH, BY_TIME = "batch", "time"
+_PARTS: Final = "~"
+
+
+class ComparedStretch(NamedTuple):
+    """Batches first..last of a run. last None: up to its newest."""
+
+    run: str
+    first: int = 0
+    last: int | None = None
+
+    def holds(self, batch: int) -> bool:
+        """Whether the batch is in it."""
+        return self.first <= batch and (self.last is None or batch <= self.last)
+
+
+class ComparedPair(NamedTuple):
+    """What the address asks for. branch: ``knob=value`` of the other future, or ''."""
+
+    a: ComparedStretch
+    b: ComparedStretch
+    align: str = BY_BATCH
+    branch: str = ""
+
+
+class ComparedLine(NamedTuple):
+    """A property of both stretches over batches since their begin (or the stream's time).
+
+    x: places; a, b: values there, None = unknown. change: of the mean from A to B.
+    """
+
+    property: str
+    words: str
+    unit: str
+    x: list[float | str]
+    a: list[float | None]
+    b: list[float | None]
+    mean_a: float | None
+    mean_b: float | None
+    change: KnobEffect
+    tone: str
+
+
+class ComparedPlan(NamedTuple):
+    """The plans at the end of both stretches of one unit, as the names in their orders.
+
+    moved: names at another place; only_a, only_b: names the other does not have.
+    """
+
+    unit: str
+    kinds: tuple[str, str]
+    a: list[str]
+    b: list[str]
+    moved: frozenset[str]
+    only_a: frozenset[str]
+    only_b: frozenset[str]
+
+
+class ComparedDecision(NamedTuple):
+    """A switch. side: 'A', 'B' or 'both'; batch: in its run, of A where both have it."""
+
+    side: str
+    unit: str
+    batch: int
+    seq: int
+    words: str
+
+
+def parse(show: str | None, run: str, other: str, now: int | None) -> ComparedPair:
+    """What ``show`` asks for: ``run,first,last~run,first,last~time``; without one the run beside
+    another one, or its first half beside its second."""
+    parts = (show or "").split(_PARTS)
+    if len(parts) >= 2:
+        align = parts[2] if len(parts) > 2 and parts[2] == BY_TIME else BY_BATCH
+        branch = parts[3] if len(parts) > 3 else ""
+        return ComparedPair(_stretch(parts[0], run), _stretch(parts[1], run), align, branch)
+    if other:
+        return ComparedPair(ComparedStretch(other), ComparedStretch(run))
+    half = (now or 0) // 2
+    return ComparedPair(ComparedStretch(run, 0, half), ComparedStretch(run, half + 1))
+
+
+def _stretch(text: str, run: str) -> ComparedStretch:
+    name, _, rest = text.partition(",")
+    first, _, last = rest.partition(",")
+    return ComparedStretch(name or run, _whole(first) or 0, _whole(last))
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None
+
+
+def address(asked: ComparedPair) -> str:
+    """The ``show`` of what is asked for."""
+    sides = (f"{s.run},{s.first},{'' if s.last is None else s.last}" for s in (asked.a, asked.b))
+    return _PARTS.join((*sides, asked.align, *filter(None, [asked.branch])))
+
+
+def aligned(
+    name: str,
+    series: tuple[SeriesData | None, SeriesData | None],
+    places: tuple[Mapping[int, float | str], Mapping[int, float | str]],
+) -> ComparedLine | None:
+    """Both series over common places; None when neither has a value. places: batch -> place."""
+    words, unit, smaller = NUMBERS[name]
+    sides = [_by_place(one, place) for one, place in zip(series, places, strict=True)]
+    if not any(sides):
+        return None
+    x = sorted({*sides[0], *sides[1]}, key=lambda place: (isinstance(place, str), place))
+    values = [[v for v in side.values() if v is not None] for side in sides]
+    means = [float(np.mean(side)) if side else None for side in values]
+    change = before_and_after(values[0], values[1])
+    return ComparedLine(
+        name,
+        words,
+        unit,
+        x,
+        [sides[0].get(place) for place in x],
+        [sides[1].get(place) for place in x],
+        means[0],
+        means[1],
+        change,
+        _tone(change, smaller),
+    )
+
+
+def _tone(change: KnobEffect, smaller: bool | None) -> str:
+    share = change.share
+    if share is None or smaller is None or share.low <= 0 <= share.high:
+        return "quiet"
+    return "ok" if (share.mean < 0) == smaller else "warning"
+
+
+def _by_place(
+    series: SeriesData | None, places: Mapping[int, float | str]
+) -> dict[float | str, float | None]:
+    if series is None:
+        return {}
+    found: dict[float | str, float | None] = {}
+    batches: NDArray[np.int64] = series.batch
+    for batch, value in zip(batches.tolist(), series.value.tolist(), strict=True):
+        if batch in places:
+            found[places[batch]] = float(value) if known(value) else None
+    return found
+
+
+def places_of(batches: Sequence[Batch], align: str) -> dict[int, float | str]:
+    """Batch -> where it is laid: its number since the first one, or the time of the stream."""
+    numbered = [batch for batch in batches if batch.id is not None]
+    if align == BY_TIME:
+        return {int(b.id or 0): b.stream_time for b in numbered if b.stream_time}
+    first = int(numbered[0].id or 0) if numbered else 0
+    return {int(b.id or 0): int(b.id or 0) - first for b in numbered}
+
+
+def plan_difference(
+    unit: str, a: PlanVersion | None, b: PlanVersion | None, names: Mapping[str, str]
+) -> ComparedPlan:
+    """Both plans by the names in their orders. names: entity -> name."""
+    orders = [[names.get(one, one) for one in plan.order] if plan else [] for plan in (a, b)]
+    left, right = orders
+    common = set(left) & set(right)
+    moved = {
+        name
+        for name in common
+        if [n for n in left if n in common].index(name)
+        != [n for n in right if n in common].index(name)
+    }
+    kinds = (a.kind if a else "none", b.kind if b else "none")
+    only = frozenset(left) - common, frozenset(right) - common
+    return ComparedPlan(unit, kinds, left, right, frozenset(moved), *only)
+
+
+def decision_difference(
+    a: Sequence[DecisionEntry], b: Sequence[DecisionEntry], firsts: tuple[int, int]
+) -> list[ComparedDecision]:
+    """Switches of both stretches by place. Two are the same when unit and new order are, the n-th
+    of its kind in A being the n-th in B. firsts: first batches of the stretches."""
+    left = [(_key(one), one) for one in _oldest_first(a)]
+    right = [(_key(one), one) for one in _oldest_first(b)]
+    waiting: dict[tuple[str, str], int] = {}
+    for key, _ in right:
+        waiting[key] = waiting.get(key, 0) + 1
+    found = []
+    shared: dict[tuple[str, str], int] = {}
+    for key, one in left:
+        both = waiting.get(key, 0) > shared.get(key, 0)
+        shared[key] = shared.get(key, 0) + both
+        found.append((one.decision.batch - firsts[0], _line("both" if both else "A", key, one)))
+    for key, one in right:
+        if shared.get(key, 0) > 0:
+            shared[key] -= 1
+        else:
+            found.append((one.decision.batch - firsts[1], _line("B", key, one)))
+    return [line for _, line in sorted(found, key=lambda pair: pair[0])]
+
+
+def _oldest_first(entries: Sequence[DecisionEntry]) -> list[DecisionEntry]:
+    switched = [one for one in entries if one.decision.verdict == "switched"]
+    return sorted(switched, key=lambda one: (one.decision.batch, one.decision.seq))
+
+
+def _key(one: DecisionEntry) -> tuple[str, str]:
+    new = one.decision.new
+    order = new.get("order", new) if isinstance(new, Mapping) else new
+    words = " → ".join(str(name) for name in order) if isinstance(order, list | tuple) else ""
+    return one.decision.unit_id, words
+
+
+def _line(side: str, key: tuple[str, str], one: DecisionEntry) -> ComparedDecision:
+    words = key[1] or one.decision.explanation
+    return ComparedDecision(side, key[0], one.decision.batch, one.decision.seq, words)
+
+
+def run_words(run: Run | None, stretch: ComparedStretch) -> str:
+    """``drift-01, batches 0 … 42``."""
+    last = "now" if stretch.last is None else str(stretch.last)
+    name = stretch.run if run is None else f"{run.workload} · {run.id}"
+    return f"{name}, batches {stretch.first} … {last}"

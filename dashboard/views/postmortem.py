@@ -1,0 +1,172 @@
+"""The story of a run, written from its records: what changed when, what it cost, who said what.
+
+Every sentence names the batch and the record it comes from. Two things that follow each other are
+said to follow each other: only what the record itself names as a reason is called one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from dashboard.components.formats import duration, show, stamp
+from dashboard.views.gaps import gaps_of
+from storage.rows import DecisionEntry, StoredEvent
+from storage.vocabulary.records import Batch, Command, Run
+
+#: What comes so many batches after another thing is told beside it.
+NEAR_BATCHES: Final = 5
+#: Fewer sampled tuples give no number.
+FEWEST: Final = 30
+#: What may be followed by something, and what may follow.
+_TRIGGERS: Final = ("knob", "query", "input", "change")
+_FOLLOWERS: Final = ("rearrangement", "misfit")
+_STATES: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
+_PATHS: Final[Mapping[str, str]] = {
+    "rearrangement": "/decisions",
+    "held back": "/decisions",
+    "knob": "/knobs",
+    "algorithm": "/knobs",
+    "query": "/results",
+    "input": "/results",
+    "misfit": "/results",
+}
+
+
+class Sentence(NamedTuple):
+    """One thing that happened. kind: of the event, or note. link: (path, node, unit) of its record.
+
+    aside: what came shortly before, in words that claim no cause, or ''.
+    """
+
+    batch: int
+    time: float
+    kind: str
+    text: str
+    aside: str = ""
+    link: tuple[str, str, str] = ("/timeline", "", "")
+    tone: str = ""
+
+
+class Story(NamedTuple):
+    """opening: the run as a whole. sentences: oldest first."""
+
+    opening: str
+    sentences: list[Sentence]
+
+
+def tell(
+    run: Run,
+    ends: tuple[Batch, Batch] | None,
+    events: Sequence[StoredEvent],
+    decisions: Iterable[DecisionEntry],
+    notes: Iterable[Command],
+    saved: str,
+    totals: Mapping[str, float | None],
+) -> Story:
+    """The story. ends: first and last batch. events: titled, oldest first. saved: the verdict of
+    the regret ledger, or ''. totals: of the engine."""
+    outcomes = {(one.decision.unit_id, one.decision.seq): one for one in decisions}
+    told = [_of_event(event, outcomes) for event in events if event.event.kind != "held back"]
+    told = [one._replace(aside=_aside(one, told)) for one in told]
+    held = sum(event.event.kind == "held back" for event in events)
+    gaps = [Sentence(g.batch, g.until, "gap", f"There was {g.words}.") for g in gaps_of(events)]
+    said = [_of_note(note) for note in notes]
+    ordered = sorted([*told, *gaps, *said], key=lambda one: (one.batch, one.time))
+    return Story(_opening(run, ends, told, held, saved, totals), ordered)
+
+
+def _opening(
+    run: Run,
+    ends: tuple[Batch, Batch] | None,
+    told: Sequence[Sentence],
+    held: int,
+    saved: str,
+    totals: Mapping[str, float | None],
+) -> str:
+    if ends is None:
+        return f"Run {run.id} of {run.workload} recorded no batch."
+    first, last = ends
+    lasted = duration(max(0.0, last.time - run.started_at))
+    state = _STATES.get(run.state, f"is {run.state}")
+    parts = [
+        f"Run {run.id} of {run.workload} began at {stamp(run.started_at)} UTC and {state}"
+        f"{f' ({run.note})' if run.note else ''}: batches {first.id} to {last.id} in {lasted}, "
+        f"{show(totals.get('tuples_total'), 'int')} tuples, "
+        f"{show(totals.get('matched_total'), 'int')} matched."
+    ]
+    n = {kind: sum(one.kind == kind for one in told) for kind in ("rearrangement", "knob", "query")}
+    parts.append(
+        f"The plan changed {_times(n['rearrangement'])}, a better one was found and not taken "
+        f"{_times(held)}; people turned knobs {_times(n['knob'])} and changed queries "
+        f"{_times(n['query'])}."
+    )
+    if saved:
+        parts.append(f"Adapting {saved} (estimated on sampled tuples).")
+    return " ".join(parts)
+
+
+def _times(n: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(n, f"{n} times")
+
+
+def _of_event(stored: StoredEvent, outcomes: Mapping[tuple[str, int], DecisionEntry]) -> Sentence:
+    event, ref = stored.event, stored.event.ref or {}
+    seq = ref.get("decision")
+    entry = outcomes.get((event.unit_id, seq)) if isinstance(seq, int) else None
+    text = event.title if not event.detail else f"{event.title}: {event.detail}"
+    if entry is not None:
+        text = f"{event.title}, because {entry.decision.explanation}{_cost(entry)}"
+    return Sentence(
+        max(0, stored.batch),
+        stored.time,
+        event.kind,
+        f"{text}.",
+        "",
+        (_PATHS.get(event.kind, "/timeline"), "" if seq is None else str(seq), event.unit_id),
+        "" if event.severity == "info" else event.severity,
+    )
+
+
+def _cost(entry: DecisionEntry) -> str:
+    """What the switch brought, from the same sampled tuples under both plans."""
+    found = entry.outcome
+    if found is None or found.sample_new is None or found.counterfactual_old is None:
+        return "; what it brought was not measured"
+    if found.n_sample < FEWEST:
+        return f"; not enough samples to say what it brought (n = {found.n_sample})"
+    new, old = found.sample_new, found.counterfactual_old
+    detail = entry.decision.detail or {}
+    unit = str(detail.get("cost_unit", "visits per tuple")).replace("us ", "µs ")
+    word = "saved" if new <= old else "cost"
+    n = show(found.n_sample, "int")
+    return (
+        f"; it {word} {abs(old - new):.2f} {unit} ({new:.2f} against {old:.2f} of the plan before, "
+        f"on the same {n} sampled tuples)"
+    )
+
+
+def _aside(one: Sentence, told: Sequence[Sentence]) -> str:
+    """The last thing people or inputs did shortly before, without a claim."""
+    if one.kind not in _FOLLOWERS:
+        return ""
+    before = [
+        other
+        for other in told
+        if other.kind in _TRIGGERS and 0 <= one.batch - other.batch <= NEAR_BATCHES
+    ]
+    if not before:
+        return ""
+    last = max(before, key=lambda other: (other.batch, other.time))
+    n = one.batch - last.batch
+    when = "in the same batch as" if n == 0 else f"{n} batch{'' if n == 1 else 'es'} after"
+    what = last.text.rstrip(".")
+    return f"It came {when} “{what}”: a correlation, the record names no cause."
+
+
+def _of_note(note: Command) -> Sentence:
+    body = note.payload.get("body", {})
+    batch = body.get("batch") if isinstance(body, Mapping) else None
+    at = batch if isinstance(batch, int) and not isinstance(batch, bool) else 0
+    text = f"{note.actor} noted: {note.payload.get('name', '')}"
+    return Sentence(at, note.requested_at, "note", text, "", ("/postmortem", str(note.id), ""))

@@ -1,0 +1,99 @@
+"""The story of a run: what it says, what it does not claim, and the file that tells it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from dashboard.postmortem import records_of, story_of
+from dashboard.report import page_of
+from dashboard.views.postmortem import tell
+from storage.rows import DecisionEntry, StoredEvent
+from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
+from storage.vocabulary.records import Command, DecisionOutcome, Event
+from tests.contract.store_builders import START, batch, decision, new_run
+from tests.web.recorded import record
+
+
+def event(at: int, kind: str, title: str, **ref: int) -> StoredEvent:
+    return StoredEvent(at, at, START + at, Event(kind, title, ref=ref))
+
+
+def switch(seq: int, at: int, new: float, old: float, n: int) -> DecisionEntry:
+    found = decision(seq, at, "switched")
+    return DecisionEntry(found, 0.0, DecisionOutcome(seq, at + 5, new, 900, new, old, n))
+
+
+def told(events: list[StoredEvent], *switches: DecisionEntry) -> list[tuple[str, str]]:
+    story = tell(new_run(), (batch(0), batch(99)), events, switches, (), "", {})
+    return [(one.text, one.aside) for one in story.sentences]
+
+
+def test_a_switch_tells_what_it_brought_on_the_same_tuples() -> None:
+    events = [event(20, "rearrangement", "Plan 2: b before a", decision=4)]
+    ((text, aside),) = told(events, switch(4, 20, 3.0, 4.0, 240))
+    assert text.startswith("Plan 2: b before a, because because; it saved 1.00 visits per tuple")
+    assert "3.00 against 4.00 of the plan before, on the same 240 sampled tuples" in text
+    assert aside == ""
+    ((text, _),) = told(events, switch(4, 20, 4.5, 4.0, 240))
+    assert "it cost 0.50" in text
+    ((text, _),) = told(events, switch(4, 20, 3.0, 4.0, 7))
+    assert "not enough samples to say what it brought (n = 7)" in text
+
+
+@pytest.mark.parametrize(("gap", "said"), [(0, True), (3, True), (6, False)])
+def test_what_only_follows_is_called_a_correlation(gap: int, said: bool) -> None:
+    events = [event(10, "knob", "mu 0.1 → 0.3"), event(10 + gap, "rearrangement", "Plan 2")]
+    (_, (_, aside)) = told(events)
+    assert ("a correlation, the record names no cause" in aside) == said
+    assert ("“mu 0.1 → 0.3”" in aside) == said
+
+
+def test_notes_stand_where_they_were_pinned() -> None:
+    body = {"name": "the feed was changed", "body": {"batch": 30}}
+    note = Command(9, "r1", "note", body, "page 127.0.0.1", "", START + 500)
+    events = [event(10, "query", "q registered"), event(40, "query", "q removed")]
+    story = tell(new_run(), (batch(0), batch(99)), events, (), [note], "saved 3 visits", {})
+    assert [one.kind for one in story.sentences] == ["query", "note", "query"]
+    assert story.sentences[1].text == "page 127.0.0.1 noted: the feed was changed"
+    assert "Adapting saved 3 visits" in story.opening
+    empty = tell(replace(new_run(), state="failed"), None, (), (), (), "", {})
+    assert "recorded no batch" in empty.opening
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    path = str(tmp_path_factory.mktemp("told") / "run.db")
+    with open_engine_writer(path) as writer:
+        record(writer, "r1", 120, START)
+    with open_command_writer(path) as commands:
+        body = {"name": "</script><b>odd</b>", "body": {"batch": 3}}
+        commands.append_command("r1", "note", body, "page", "", START)
+    with open_reader(path) as opened:
+        yield opened
+
+
+def test_the_story_up_to_a_moment_knows_nothing_later(reader: Reader) -> None:
+    run = reader.run("r1")
+    assert run is not None
+    early = story_of(reader, run, 50)
+    assert max(one.batch for one in early.sentences) <= 50
+    assert len(story_of(reader, run).sentences) > len(early.sentences)
+
+
+def test_the_file_holds_everything_and_asks_for_nothing(reader: Reader) -> None:
+    run = reader.run("r1")
+    assert run is not None
+    page = page_of(records_of(reader, run))
+    assert not re.search(r"(src|href)=|url\(|@import|fetch\(|import\(", page)
+    assert page.count("</script>") == 2, "no text of a person ends the data"
+    data = re.search(r'id="records">(.*?)</script>', page, re.DOTALL)
+    assert data is not None
+    found = json.loads(data[1])
+    assert {plan["version"] for plan in found["plans"]} == {1, 2, 3}
+    assert any("odd" in one["text"] for one in found["sentences"])
+    assert len(found["lines"]) == 4

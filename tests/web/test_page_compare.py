@@ -1,0 +1,68 @@
+"""The Compare page: two runs, two stretches, and a branch of the recorded run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.conftest import OpenPage, until
+from tests.web.engine_run import SelectionRun
+from tests.web.site import Site
+
+pytestmark = pytest.mark.web
+
+PLOT = "document.querySelector('#pw-compare-graph .js-plotly-plot')"
+
+
+def test_two_stretches_of_a_run_are_laid_over_each_other(open_page: OpenPage) -> None:
+    page = open_page("/compare?run=r1&show=r1,0,59~r1,100,159~batch")
+    until(page, f"!!({PLOT} && {PLOT}.data && {PLOT}.data.length >= 8)")
+    sides = page.evaluate(
+        f"{PLOT}.data.slice(0, 2).map(trace => [trace.meta.side, trace.x.length])"
+    )
+    assert sides == [["A", 60], ["B", 60]]
+    expect(page.locator("#pw-compare-body tbody tr").first).to_contain_text(
+        re.compile(r"Visits per tuple.*[+−]\d")
+    )
+    expect(page.locator("#pw-compare-foot")).to_contain_text("0 only in A, 2 only in B, 0 in both")
+    page.get_by_label("Run of B").select_option("r2")
+    page.get_by_label("Last batch of B").fill("59")
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.locator("#pw-compare-body caption")).to_contain_text("flights · r2, batches 0 … 59")
+    until(page, "location.search.includes('r2%2C0%2C59')")
+    page.get_by_role("link", name="by time of the stream").click()
+    until(page, f"{PLOT}.layout.xaxis.type === 'category'")
+    link = page.locator("#pw-compare-foot tbody tr a").first
+    if link.count():
+        link.click()
+        until(page, "location.pathname === '/decisions'")
+
+
+@pytest.fixture(scope="module")
+def lively(site: Site) -> Iterator[SelectionRun]:
+    """A run whose filtering attribute moves."""
+    run = SelectionRun(site.path, "e2", ordering="macro", min_samples=50).drift()
+    yield run
+    run.close()
+
+
+def test_a_branch_leaves_the_record_at_the_moment(
+    open_page: OpenPage, lively: SelectionRun
+) -> None:
+    page = open_page("/compare?run=e2&at=6")
+    form = page.locator(".pw-branch")
+    expect(form).to_contain_text("From batch 6 on, with")
+    form.get_by_label("Value in the branch", exact=True).fill("9")
+    form.get_by_role("button", name="Branch from here").click()
+    rows = page.locator("#pw-branch .pw-whatif-runs tbody tr")
+    expect(rows.nth(1)).to_contain_text("at Threshold μ = 9")
+    until(page, "location.search.includes('mu%3D9')")
+    words = page.locator("#pw-branch .pw-whatif-words")
+    expect(words).to_contain_text(re.compile(r"[1-9]\d* would vanish, 0 would appear"))
+    page.reload()
+    expect(rows.nth(1)).to_contain_text("at Threshold μ = 9")
+    plot = "document.querySelector('#pw-branch-graph .js-plotly-plot')"
+    until(page, f"!!({plot} && {plot}.data && {plot}.data.length === 5)")
