@@ -139,6 +139,9 @@ def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
     words = ["--store", options.store, "--host", options.host, "--port", str(port)]
     for name in getattr(options, "allow_host", []):
         words += ["--allow-host", name]
+    if getattr(options, "webhook", ""):
+        words += ["--webhook", options.webhook]
+    words += ["--allow-webhook"] if getattr(options, "allow_webhook", False) else []
     return words + (["--read-only"] if getattr(options, "read_only", False) else [])
 
 
@@ -244,9 +247,14 @@ def bench(options: argparse.Namespace, rest: list[str]) -> int:
 
 def experiment(options: argparse.Namespace, rest: list[str]) -> int:
     """A paper's figures again."""
-    from bench.experiments import asc, filters, scheduling
+    from bench.experiments import asc, filters, joins, scheduling
 
-    chosen = {"asc": asc.main, "filters": filters.main, "scheduling": scheduling.main}
+    chosen = {
+        "asc": asc.main,
+        "filters": filters.main,
+        "joins": joins.main,
+        "scheduling": scheduling.main,
+    }
     return chosen[options.name](options, STATE)
 
 

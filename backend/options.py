@@ -53,6 +53,12 @@ def add_access(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="answer to this host name, too (a reverse proxy's); may be given again",
     )
+    parser.add_argument(
+        "--webhook", default="", metavar="URL", help="post alerts that begin to this address"
+    )
+    parser.add_argument(
+        "--allow-webhook", action="store_true", help="let the webhook be on another machine"
+    )
 
 
 def add_pipeline(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from dashboard.alerts import WebhookRefused, check_webhook
 from dashboard.server import Server
 from dashboard.settings import Settings
 from dashboard.tokens import VARIABLE, TokenRefused, find_token
@@ -39,11 +40,23 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="answer to this host name, too (a reverse proxy's); may be given again",
     )
+    parser.add_argument(
+        "--webhook",
+        default="",
+        metavar="URL",
+        help="post alerts that begin to this address; off by default, on this machine only",
+    )
+    parser.add_argument(
+        "--allow-webhook", action="store_true", help="let the webhook be on another machine"
+    )
     return parser
 
 
 def read_settings(arguments: Sequence[str]) -> Settings:
-    """The settings a command line asks for. Raises TokenRefused, StoreError."""
+    """The settings a command line asks for.
+
+    Raises TokenRefused, WebhookRefused, StoreError.
+    """
     options = build_parser().parse_args(arguments)
     if options.replay:
         open_reader(options.store).close()  # nothing is left beside a file that is no recording
@@ -54,6 +67,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         port=options.port,
         allow_control=not (options.read_only or options.replay),
         replay=options.replay,
+        webhook=check_webhook(options.webhook, options.allow_webhook),
         allowed_hosts=tuple(name.lower() for name in options.allow_host),
     )
 
@@ -64,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     try:
         server = Server(read_settings(arguments))
-    except (StoreError, TokenRefused) as error:
+    except (StoreError, TokenRefused, WebhookRefused) as error:
         print(error, file=sys.stderr, flush=True)
         return BAD_REQUEST
     except OSError as error:

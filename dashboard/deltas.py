@@ -5,8 +5,9 @@ A delta is a JSON object (at most 2000 bytes):
 ``run`` run id · ``c`` cursor, grows with every change of the store · ``b`` newest batch (null
 before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` plan
 version · ``kv`` knob version · ``st_time`` stream time, text · ``v`` values by entity: of the
-system and of operators ``{property: value}``, of queries ``{"matched_total": n}``, of what has a
-size only (queues, synopses, stores) that number, with four significant digits, whole numbers
+system and of operators ``{property: value}``, of queries
+``{"matched_total": n, "answer_value": x}``, of queues, synopses, stores and caches their size, or
+the sizes that ``dashboard.views.plan.SHAPES`` names, with four significant digits, whole numbers
 exactly (the system always, operators always while they fit, by turns else, the others when they
 changed and fit) · ``pts``
 one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch

@@ -51,13 +51,13 @@ class Guard:
         self.cookie = "planwatch_" + self._sign("cookie name")[:8]
 
     def check(self, request: Request) -> None:
-        """Raise Refused unless host and origin are right and reading is allowed (see module)."""
+        """Raise RequestRefused unless host and origin are right and reading is allowed."""
         self.check_host(request)
         self.check_origin(request)
         self.check_reading(request)
 
     def check_host(self, request: Request) -> None:
-        """Raise Refused (400) when the Host header names a machine this server is not.
+        """Raise RequestRefused (400) when the Host header names a machine this server is not.
 
         On loopback this stops DNS rebinding: a foreign name that resolves to 127.0.0.1.
         """
@@ -69,7 +69,7 @@ class Guard:
             )
 
     def check_origin(self, request: Request) -> None:
-        """Raise Refused (403) for requests that another site's page sends through a browser."""
+        """Raise RequestRefused (403) for what another site's page sends through a browser."""
         if self.has_bearer(request):
             return
         site = request.headers.get("Sec-Fetch-Site", "none")
@@ -81,7 +81,7 @@ class Guard:
             raise RequestRefused(403, "cross_site", "Requests from other sites are refused.")
 
     def check_reading(self, request: Request) -> None:
-        """Raise Refused (401) when reading needs a token and there is none."""
+        """Raise RequestRefused (401) when reading needs a token and there is none."""
         if not self.may_read(request):
             raise RequestRefused(401, "token_needed", "Reading needs the bearer token or a login.")
 
@@ -95,7 +95,8 @@ class Guard:
     def check_change(self, request: Request) -> str:
         """Who asks for a change: 'api <address>' or 'page <address>'.
 
-        Raises Refused: 401 without bearer token or CSRF token, 403 when the server is read-only.
+        Raises RequestRefused: 401 without bearer token or CSRF token, 403 when the server is
+        read-only.
         """
         if self.has_bearer(request):
             actor = f"api {request.remote_addr}"

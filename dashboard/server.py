@@ -9,6 +9,7 @@ from typing import Any, Final
 from waitress import create_server, wasyncore
 from waitress.trigger import trigger
 
+from dashboard.alerts import AlertWatch
 from dashboard.app import LONGEST_BODY_BYTES, create_app
 from dashboard.live import Hub
 from dashboard.services import Services
@@ -42,6 +43,7 @@ class Server:
         self.services = open_services(settings)
         self._sockets: dict[int, Any] = {}
         self._stopping = threading.Event()
+        self._alerts = AlertWatch(self.services.reader, settings.webhook)
         try:
             self._server: Any = create_server(
                 create_app(self.services).server,
@@ -72,6 +74,7 @@ class Server:
     def run(self) -> None:
         """Serve until stop() or a signal; then everything is closed."""
         self.services.live.start()
+        self._alerts.start()
         try:
             while not self._stopping.is_set():
                 wasyncore.loop(_STOP_WITHIN_S, use_poll=True, map=self._sockets, count=1)
@@ -91,6 +94,7 @@ class Server:
             signal.signal(number, lambda _number, _frame: self.stop())
 
     def _close(self) -> None:
+        self._alerts.stop()
         self.services.live.stop()
         self._server.task_dispatcher.shutdown(timeout=_STOP_WITHIN_S)
         wasyncore.close_all(self._sockets)

@@ -26,7 +26,8 @@ class Settings:
     store_url: SQLAlchemy URL of the store. token: the bearer token (never shown by repr).
     allow_control: whether knobs and queries may be changed at all. replay: the store is a finished
     recording, opened read-only. allowed_hosts: further Host header names accepted on loopback
-    (a reverse proxy's). max_streams: cap of live streams, the rest polls. threads: of waitress.
+    (a reverse proxy's). webhook: address that alert rules are posted to, '' = none.
+    max_streams: cap of live streams, the rest polls. threads: of waitress.
     """
 
     store_url: str
@@ -36,6 +37,7 @@ class Settings:
     allow_control: bool = True
     replay: bool = False
     allowed_hosts: tuple[str, ...] = ()
+    webhook: str = ""
     max_streams: int = 24
     threads: int = 32
 

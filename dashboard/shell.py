@@ -129,6 +129,7 @@ def _header() -> Component:
             html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
             _pace_buttons(),
             html.Span(className="pw-spacer"),
+            _alert_badge(),
             html.Span(
                 [
                     html.Span(id="pw-since-text"),
@@ -141,6 +142,18 @@ def _header() -> Component:
             *_buttons(),
         ],
         className="pw-header",
+    )
+
+
+def _alert_badge() -> Component:
+    """How many alerts there are; hidden while there are none."""
+    return html.A(
+        "",
+        id="pw-alert-count",
+        href="/monitor",
+        className="pw-alert-badge",
+        hidden=True,
+        **attrs(data_pw_path="/monitor"),
     )
 
 

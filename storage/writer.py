@@ -95,6 +95,14 @@ class EngineWriter:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    @property
+    def n_bytes(self) -> int | None:
+        """Size of the store's files, what is not folded in yet included; None on a server."""
+        if self._engine.dialect.name != "sqlite":
+            return None
+        files = (Path(f"{self._engine.url.database}{end}") for end in ("", "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         mine = begun(self._engine, self.where, PATIENCE_S)

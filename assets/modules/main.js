@@ -15,6 +15,7 @@ import { KnobCard } from "./knob_card.js";
 import { latencies } from "./live.js";
 import { CacheMarket } from "./market.js";
 import { fromLocation, go, known, shownBatch } from "./moment.js";
+import { AlertForm } from "./page_alerts.js";
 import { BranchForm, CompareForm } from "./page_compare.js";
 import { decisionsFilter, decisionsShow } from "./page_decisions.js";
 import { panelKey } from "./page_keys.js";
@@ -37,7 +38,8 @@ import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
-  ...{ BranchForm, CompareForm, CacheMarket, DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
+  ...{ AlertForm, BranchForm, CompareForm },
+  ...{ CacheMarket, DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
   ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
 });
 window.dash_clientside.planwatch = {

@@ -4,13 +4,13 @@
    The edge of a pool is a draft of the knob behind it: what it would do is shown before it is applied,
    and applying is a request like any other turn of a knob. */
 import { answerChip, useTurns } from "./knob_card.js";
-import { show } from "./format.js";
+import { shortNumber, show } from "./format.js";
 import { send } from "./knob_turns.js";
 import { bytesText, chosen, keyed, moved, poolAt, price, served, inLine, widest, worked } from "./market_rule.js";
 import { h, useRef, useState } from "./react.js";
 
 const SIGNS = { used: "◆", profiled: "◇", unused: "◌" };
-const costs = (value, unit) => `${show(value, "f3")}\u2009${unit}`;
+const costs = (value, unit) => `${value === null ? "—" : shortNumber(value)}\u2009${unit}`;
 
 /** A market with its turns: the knob as last made, the draft, and what both come to. */
 function useMarket(market, run) {
@@ -30,7 +30,7 @@ function Market({ market, run, disabled }) {
   };
   return h(
     "section",
-    { className: "pw-market", "data-join": market.join, "data-pool": String(now), "aria-label": `Memory of the join ${market.name}` },
+    { className: "pw-market", "data-join": market.join, "data-pool": String(now), "aria-label": `Memory of the join of ${market.name}` },
     headline(market, now),
     h(Pool, { market, pool, now, off: Boolean(disabled), change: setDraft }),
     draft !== null && preview({ market, now, draft, apply, disabled, drop: () => setDraft(null) }),
@@ -43,7 +43,7 @@ function Market({ market, run, disabled }) {
 function headline({ plain, cached, cost, granted, name }, now) {
   const times = plain && cached ? plain / cached : null;
   const lead = times === null ? "Not measured yet" : times > 1.005 ? `Caches save ${show(times, "f2")}\u2009×` : "No cache pays here now";
-  const words = `${bytesText(granted)} of ${bytesText(now)} given · join ${name}`;
+  const words = `${bytesText(granted)} of ${bytesText(now)} given · query ${name}`;
   const each = plain ? ` · ${costs(cached, cost)} for each element, ${costs(plain, cost)} without caches` : "";
   return h("header", { className: "pw-market-head" }, h("h3", null, lead), h("p", null, words + each));
 }
@@ -75,7 +75,7 @@ function Pool({ market, pool, now, off, change }) {
     className: "pw-pool-edge",
     role: "slider",
     tabIndex: 0,
-    "aria-label": `Pool of the join ${market.name}`,
+    "aria-label": `Pool of the join of ${market.name}`,
     "aria-valuemin": market.knobs.pool.low,
     "aria-valuemax": Math.round(whole),
     "aria-valuenow": pool,
@@ -99,15 +99,15 @@ function Pool({ market, pool, now, off, change }) {
 
 function pieces(bids, given, part) {
   let at = 0;
-  return inLine(bids).map(({ id, name, granted, wanted }, place) => {
+  return inLine(bids).map(({ id, short, granted, wanted }, place) => {
     const size = given.get(id);
     const going = size < (granted || 0);
     const left = at;
     at += wanted || 0;
     const looks = ["pw-pool-piece", `pw-pool-${place % 3}`, size ? "" : "pw-pool-none", going ? "pw-pool-going" : ""];
-    const title = `${name}: ${bytesText(size)} of ${bytesText(wanted)} it could use`;
+    const title = `${short}: ${bytesText(size)} of ${bytesText(wanted)} it could use`;
     const style = { left: part(left), width: `calc(${part(left + (wanted || 0))} - ${part(left)} - 2px)`, "--given": `${wanted ? (100 * size) / wanted : 0}%` };
-    return h("div", { key: id, className: looks.filter(Boolean).join(" "), "data-cache": id, "data-given": size, title, style }, h("b", null, name), h("span", null, bytesText(size)));
+    return h("div", { key: id, className: looks.filter(Boolean).join(" "), "data-cache": id, "data-given": size, title, style }, h("b", null, short), h("span", null, bytesText(size)));
   });
 }
 
@@ -116,10 +116,10 @@ function preview({ market, now, draft, apply, drop, disabled }) {
   const moves = moved(market.bids, now, draft);
   const [before, after] = [worked(market, now), worked(market, draft)];
   const change = before && after ? `estimated work ${signed(after / before - 1)}` : "its effect is not known yet";
-  const words = moves.map(({ name, from, to }, place) => {
+  const words = moves.map(({ short, from, to }, place) => {
     const diff = to - from;
     const verb = diff < 0 ? (to ? "gives" : "goes, with") : from ? "gets" : "comes, with";
-    return `${place ? "then " : ""}${name} ${verb} ${bytesText(Math.abs(diff))}`;
+    return `${place ? "then " : ""}${short} ${verb} ${bytesText(Math.abs(diff))}`;
   });
   const told = words.length ? words.join(", ") : draft < now ? "no cache has to give way" : "no cache in use wants more";
   return h(
@@ -147,23 +147,23 @@ function bidList(market, pool, run, disabled) {
   return h(
     "div",
     { className: "pw-bids" },
-    market.bids.length ? h("ul", { "aria-label": `Caches of the join ${market.name}` }, rows) : h("p", { className: "pw-dim" }, "This order of the pipelines leaves nothing that could be cached."),
+    market.bids.length ? h("ul", { "aria-label": `Caches of the join of ${market.name}` }, rows) : h("p", { className: "pw-dim" }, "This order of the pipelines leaves nothing that could be cached."),
     h("p", { className: "pw-bids-words" }, words)
   );
 }
 
 function Bid({ one, market, most, last, run, disabled }) {
-  const { name, key, places, state, choice, bid, hit, miss, entries, used, granted, wanted, benefit, upkeep } = one;
+  const { name, short, key, places, state, choice, bid, hit, miss, entries, used, granted, wanted, benefit, upkeep } = one;
   const rate = hit === null ? (miss === null ? "" : `misses ${show(miss, "pct")} · `) : `hits ${show(hit, "pct")} · `;
   const held = state !== "used" || entries === null ? "" : `${show(entries, "int")} entries · `;
-  const by = key && !name.endsWith(` by ${key}`) ? `by ${key} · ` : "";
+  const by = key && !short.endsWith(` by ${key}`) ? `by ${key} · ` : "";
   const wish = wanted === null ? "not looked up yet" : `wants ${bytesText(wanted)}`;
   const sizes = state === "used" ? `${bytesText(used)} of ${bytesText(granted)}` : wish;
   return h(
     "li",
     { className: `pw-bid pw-bid-${state || "unknown"}`, "data-cache": one.id, "data-state": state, "data-granted": granted },
     h("span", { className: "pw-bid-sign", "aria-hidden": true }, SIGNS[state] || "·"),
-    h("span", { className: "pw-bid-name" }, h("b", null, name), h("span", null, by + places.join(", "))),
+    h("span", { className: "pw-bid-name" }, h("b", { title: name }, short), h("span", null, by + places.join(", "))),
     h("span", { className: "pw-bid-bar" }, bid > 0 && h("i", { style: { width: `${(100 * bid) / most}%` } }), last !== null && h("b", { className: "pw-bid-line", style: { left: `${(100 * last) / most}%` }, "aria-hidden": true })),
     h("span", { className: "pw-bid-price", title: `benefit ${costs(benefit, market.cost)}, upkeep ${costs(upkeep, market.cost)} for each element` }, bid === null ? "—" : `${bid < 0 ? "−" : "+"}${costs(Math.abs(bid), market.cost)} per KB`),
     h("span", { className: "pw-bid-facts" }, rate + held + sizes),
@@ -177,8 +177,8 @@ function Bid({ one, market, most, last, run, disabled }) {
 function Choice({ role, word, is, one, market, run, disabled }) {
   const { request, row: knob, wanted } = useTurns(run, market.knobs[role], null);
   const open = request !== null && request.phase === "pending";
-  const turn = () => send(run, knob, chosen(wanted, one.name, market.separator), `${word.toLowerCase()} ${one.name}`, knob.version);
-  const label = `${word} ${one.name}`;
+  const turn = () => send(run, knob, chosen(wanted, [one.name, one.short], market.separator), `${word.toLowerCase()} ${one.name}`, knob.version);
+  const label = `${word} ${one.short}`;
   return h("button", { type: "button", className: "pw-button pw-bid-choice", "aria-pressed": one.choice === is, "aria-label": label, disabled: Boolean(disabled) || open, title: disabled || null, onClick: turn }, word);
 }
 

@@ -22,13 +22,13 @@ export const inLine = (bids) =>
     .filter((one) => one.state === "used")
     .sort((a, b) => Number(b.choice === "pinned") - Number(a.choice === "pinned") || (b.bid || 0) - (a.bid || 0));
 
-/** What another pool would do: [{id, name, from, to}] of the caches that would have other bytes, those
+/** What another pool would do: [{id, short, from, to}] of the caches that would have other bytes, those
     that lose in the order they give way, those that gain in the order they are served. */
 export function moved(bids, now, next) {
   const before = served(bids, now);
   const after = served(bids, next);
   const found = inLine(bids)
-    .map(({ id, name }) => ({ id, name, from: before.get(id), to: after.get(id) }))
+    .map(({ id, short }) => ({ id, short, from: before.get(id), to: after.get(id) }))
     .filter(({ from, to }) => from !== to);
   return next < now ? found.reverse() : found;
 }
@@ -80,11 +80,11 @@ export function keyed(market, key, value) {
   return STEPS[key] ? poolAt(market, value + STEPS[key] * PAGE) : null;
 }
 
-/** Names in the value of a knob, with one more or one less of them. */
-export function chosen(value, name, separator) {
+/** Names in the value of a knob without those of a cache; where there was none, with the first of them. */
+export function chosen(value, own, separator) {
   const names = String(value || "").split(separator.trim()).map((one) => one.trim()).filter(Boolean);
-  const kept = names.filter((one) => one !== name);
-  return (kept.length < names.length ? kept : [...names, name]).join(separator);
+  const kept = names.filter((one) => !own.includes(one));
+  return (kept.length < names.length ? kept : [...names, own[0]]).join(separator);
 }
 
 /** Bytes to read: '512 B', '64 KB', '2.5 MB'. */

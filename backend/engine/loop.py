@@ -369,7 +369,7 @@ class Loop:
             name: n for part in result.units.values() for name, n in part.matched_by_query.items()
         }
         visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
-        values = self._totals.values(result, visits, self._commit_ms)
+        values = self._totals.values(result, visits, self._commit_ms, self.writer.n_bytes)
         return [
             *recorder.input_samples(result.inputs),
             *self._query_totals.add(matched),

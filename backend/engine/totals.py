@@ -70,9 +70,15 @@ class Totals:
             for id, n in self.evaluations.items()
         ]
 
-    def values(self, result: BatchResult, visits: float, commit_ms: float | None) -> Values:
+    def values(
+        self,
+        result: BatchResult,
+        visits: float,
+        commit_ms: float | None,
+        store_bytes: int | None,
+    ) -> Values:
         """The engine's properties at a batch: value, unit. visits: tuples that came to an operator,
-        over all operators; commit_ms: of the record before."""
+        over all operators; commit_ms: of the record before; store_bytes: of the store then."""
         n = result.n_tuples
         now, before = time.monotonic(), self.last_end
         self.last_end = now
@@ -92,4 +98,5 @@ class Totals:
             "decisions_total": (self.decisions, "decisions"),
             "backlog_tuples": (sum(known) if known else None, "tuples"),
             "commit_ms": (commit_ms, "ms"),
+            "store_bytes": (store_bytes, "bytes"),
         }

@@ -241,3 +241,12 @@ class Feeder:
         os.utime(hidden, ns=(self._last_ms * 1_000_000,) * 2)
         hidden.rename(path)
         return path
+
+
+def mark_end(spool: Path, tag: str) -> None:
+    """Say in the spool that an input which no feeder feeds has ended; another time than before."""
+    number = sum(1 for _ in spool.glob(f"{tag}{_NUMBER}{END}"))
+    path = spool / f"{tag}{number:0{NUMBER_DIGITS}d}{END}"
+    hidden = path.with_name(f".{path.name}")
+    hidden.write_text("end")
+    hidden.replace(path)

@@ -11,9 +11,9 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
         metavar="NAME",
-        choices=["asc", "filters", "scheduling"],
-        help="asc: the papers of 2007, 2012; filters: the thesis of 2005, chapter 4; scheduling: "
-        "its section 2.3.3",
+        choices=["asc", "filters", "joins", "scheduling"],
+        help="asc: the papers of 2007, 2012; filters: the thesis of 2005, chapter 4; joins: its "
+        "chapter 5; scheduling: its section 2.3.3",
     )
     parser.add_argument(
         "--figure", metavar="N", help="one figure: 2012-6, or 6 of both; 4.11, table-4.2 (all)"

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from flask import Response
 
+from dashboard.alerts import alert_states
 from dashboard.api.common import find_run, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.params import Param
@@ -109,3 +110,32 @@ def _attached(response: Response, name: str) -> Response:
     plain = re.sub(r"[^\w.-]+", "_", name)
     response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
     return response
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """An alert rule: property relation threshold, of an entity."""
+
+    id: int
+    name: str
+    entity: str
+    property: str
+    relation: str
+    threshold: float
+    webhook: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AlertAnswer:
+    """A rule at a batch. whose: name of the entity. value: null = unknown. fires: it holds."""
+
+    rule: RuleAnswer
+    whose: str
+    value: float | None
+    fires: bool
+
+
+def alerts(call: ApiCall) -> list[AlertAnswer]:
+    """The alert rules of the run, and which of them hold."""
+    found = alert_states(call.services.reader, find_run(call).id, call.query["at"])
+    return [AlertAnswer(RuleAnswer(*one.rule), one.whose, one.value, one.fires) for one in found]

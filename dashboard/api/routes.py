@@ -277,6 +277,14 @@ _NOTING = (
     ),
     Route(
         "GET",
+        f"{_RUN}/alerts",
+        noting.alerts,
+        "Alert rules, and which of them hold",
+        list[noting.AlertAnswer],
+        (AT,),
+    ),
+    Route(
+        "GET",
         "/api/v1/sql",
         asking.run_sql,
         "The answer of one SELECT on the store, as JSON, CSV or Parquet",

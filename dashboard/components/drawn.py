@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dash.development.base_component import Component
 
-from dashboard.components.formats import Format
+from dashboard.components.formats import Format, with_mu
 from dashboard.components.names import words_of
 from storage.vocabulary.records import Command, Knob
 
@@ -153,7 +153,7 @@ def knob_row(knob: Knob) -> dict[str, Any]:
         "kind": knob.kind,
         "value": knob.value,
         "default": knob.default,
-        "unit": knob.unit.replace("us/", "µs/"),
+        "unit": with_mu(knob.unit),
         "help": knob.help,
         "low": knob.low,
         "high": knob.high,

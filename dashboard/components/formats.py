@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
@@ -10,6 +11,11 @@ Format: TypeAlias = Literal["int", "si", "pct", "f2", "f3", "ms", "text"]
 UNKNOWN: Final = "—"
 THIN: Final = "\u2009"
 _STEPS: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def with_mu(unit: str) -> str:
+    """A unit with its microseconds written as people do."""
+    return re.sub(r"\bus\b", "µs", unit)
 
 
 def show(value: object, form: Format = "text") -> str:

@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from dashboard.figures.theme import palette, template
+from dashboard.figures.theme import ink, palette, safe, short, template
 from dashboard.views.chains import ChainsView, PathChart
 
 HEIGHT: Final = 300
-_COLOURS: Final = ("blue", "teal", "violet", "orange", "cyan", "muted")
 _SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 
@@ -19,8 +18,7 @@ def draw_chains(view: ChainsView, theme: str | None = None) -> go.Figure:
     colours = palette(theme)
     figure = go.Figure()
     for place, path in enumerate(view.paths):
-        ink = getattr(colours, _COLOURS[place % len(_COLOURS)])
-        figure.add_traces(_traces(path, place, ink))
+        figure.add_traces(_traces(path, place, ink(colours, place)))
     figure.update_layout(
         template=template(theme),
         height=HEIGHT,
@@ -37,16 +35,16 @@ def draw_chains(view: ChainsView, theme: str | None = None) -> go.Figure:
     return figure
 
 
-def _traces(path: PathChart, place: int, ink: str) -> list[go.Scatter]:
+def _traces(path: PathChart, place: int, colour: str) -> list[go.Scatter]:
     group: dict[str, Any] = {"legendgroup": str(place)}
     found = [
         go.Scatter(
             x=[time for time, _ in path.points],
             y=[size for _, size in path.points],
-            text=["arrives", *(f"behind {name}" for name in path.operators)],
-            name=_short(f"path to {path.operators[-1]}"),
+            text=["arrives", *(f"behind {safe(name)}" for name in path.operators)],
+            name=short(f"path to {path.operators[-1]}", 30),
             mode="lines+markers",
-            line={"color": ink, "width": 1.6},
+            line={"color": colour, "width": 1.6},
             marker={"symbol": _SYMBOLS[place % len(_SYMBOLS)], "size": 8},
             hovertemplate="%{text}: %{y:.3~g} left after %{x:.3~g} µs<extra></extra>",
             **group,
@@ -60,14 +58,10 @@ def _traces(path: PathChart, place: int, ink: str) -> list[go.Scatter]:
                     y=[path.points[edge][1] for edge in edges],
                     name=f"its chains {words}",
                     mode="lines",
-                    line={"color": ink, "dash": dash, "width": 2.4},
+                    line={"color": colour, "dash": dash, "width": 2.4},
                     hoverinfo="skip",
                     showlegend=False,
                     **group,
                 )
             )
     return found
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 30 else f"{name[:29]}…"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from dashboard.components.formats import show
-from dashboard.figures.theme import Palette, palette, template
+from dashboard.figures.theme import Palette, palette, safe, short, template
 from dashboard.views.matrix import QueryColumn, RegionsView, SelectivityView
 
 ROW_PX: Final = 20
@@ -183,7 +183,7 @@ def _query_axis(queries: Sequence[QueryColumn]) -> dict[str, Any]:
         "side": "top",
         "tickmode": "array",
         "tickvals": list(range(len(queries))),
-        "ticktext": [_short(query.name) for query in queries],
+        "ticktext": [short(query.name, MAX_LABEL) for query in queries],
         "tickangle": _angle(queries),
         "showgrid": False,
         "range": [-0.5, len(queries) - 0.5],
@@ -197,7 +197,7 @@ def _row_axis(labels: Sequence[str]) -> dict[str, Any]:
     return {
         "tickmode": "array",
         "tickvals": list(range(len(labels))),
-        "ticktext": [_short(label, 34) for label in labels],
+        "ticktext": [short(label, 34) for label in labels],
         "tickfont": {"size": 10 if dense else 12},
         "showgrid": False,
         "range": [len(labels) - 0.5, -0.5],
@@ -232,7 +232,7 @@ def _bit_hovers(view: RegionsView) -> list[list[str]]:
 
 def _region_hover(view: RegionsView, row: int) -> str:
     share = show(view.hit_prob[row], "pct")
-    region = f"{_safe(view.attribute)} {_safe(view.regions[row])}"
+    region = f"{safe(view.attribute)} {safe(view.regions[row])}"
     return f"{region} · hit by {share} of n = {show(view.n, 'int')} sampled tuples"
 
 
@@ -245,7 +245,7 @@ def _bit_word(bit: int | None) -> str:
 def _selectivity_hovers(view: SelectivityView) -> list[list[str]]:
     return [
         [
-            f"<b>{_safe(name)} for {_safe(query.name)}: {show(value, 'f3')}</b><br>"
+            f"<b>{safe(name)} for {safe(query.name)}: {show(value, 'f3')}</b><br>"
             f"{_query_hover(query)}<br>P(not refuted here | not refuted by the constructs before)"
             f" · n = {show(view.n, 'int')} sampled tuples"
             for query, value in zip(view.queries, values, strict=True)
@@ -263,13 +263,13 @@ def _absent_hovers(view: SelectivityView) -> list[list[str]]:
 
 def _why_absent(attribute: str, query: QueryColumn) -> str:
     if attribute in query.attributes:
-        return f"{_safe(query.name)} at {_safe(attribute)}: no sampled tuple got that far"
-    return f"{_safe(query.name)} does not use {_safe(attribute)}"
+        return f"{safe(query.name)} at {safe(attribute)}: no sampled tuple got that far"
+    return f"{safe(query.name)} does not use {safe(attribute)}"
 
 
 def _drop_hovers(view: SelectivityView) -> list[str]:
     return [
-        f"{_safe(name)} drops {show(share, 'pct')} of the sampled tuples that reach it"
+        f"{safe(name)} drops {show(share, 'pct')} of the sampled tuples that reach it"
         f" · n = {show(view.n, 'int')}"
         for name, share in zip(view.attributes, view.drop_prob, strict=True)
     ]
@@ -278,7 +278,7 @@ def _drop_hovers(view: SelectivityView) -> list[str]:
 def _query_hover(query: QueryColumn) -> str:
     text = query.text or query.name
     text = text if len(text) <= HOVER_TEXT else text[: HOVER_TEXT - 1] + "…"
-    return f"{_safe(query.name)}: {_safe(text)}" if query.text else _safe(query.name)
+    return f"{safe(query.name)}: {safe(text)}" if query.text else safe(query.name)
 
 
 def _short_number(value: float, tight: bool) -> str:
@@ -318,12 +318,3 @@ def _left(labels: Sequence[str]) -> int:
 def _height(n_rows: int, top: int, row_px: int = ROW_PX) -> int:
     pitch = row_px if n_rows <= DENSE_ROWS else ROW_PX_DENSE
     return max(120, top + 12 + n_rows * pitch)
-
-
-def _short(label: str, longest: int = MAX_LABEL) -> str:
-    return _safe(label if len(label) <= longest else label[: longest - 1] + "…")
-
-
-def _safe(text: str) -> str:
-    """Text for plotly, which reads a little HTML: '<' must not start a tag."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

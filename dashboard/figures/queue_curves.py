@@ -6,11 +6,10 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from dashboard.figures.theme import palette, template
+from dashboard.figures.theme import ink, palette, safe, template
 from dashboard.views.queue_curves import CurvesView
 
 HEIGHT: Final = 300
-_COLOURS: Final = ("blue", "teal", "violet", "orange", "cyan", "muted")
 #: Patterns tell apart what colours do not.
 _PATTERNS: Final = ("", "/", "x", ".", "\\", "-", "|", "+")
 
@@ -21,15 +20,14 @@ def draw_curves(view: CurvesView, theme: str | None = None) -> go.Figure:
     colours = palette(theme)
     figure = go.Figure()
     for place, lane in enumerate(view.lanes):
-        ink = getattr(colours, _COLOURS[place % len(_COLOURS)])
         figure.add_trace(
             go.Scatter(
                 x=view.times,
                 y=lane.held,
-                name=lane.name,
+                name=safe(lane.name),
                 stackgroup="queues",
                 mode="lines",
-                line={"shape": "hv", "width": 1.2, "color": ink},
+                line={"shape": "hv", "width": 1.2, "color": ink(colours, place)},
                 fillpattern={"shape": _PATTERNS[place % len(_PATTERNS)], "size": 6},
                 hovertemplate="%{y:,.0f}",
             )

@@ -74,9 +74,29 @@ PALETTES: Final[dict[str, Palette]] = {
 }
 
 
+#: Lines of a figure, one after the other; ``ink`` has them.
+_LINES: Final = ("blue", "teal", "violet", "orange", "cyan", "muted")
+
+
 def palette(theme: str | None) -> Palette:
     """The palette of a theme; anything but 'dark' is light."""
     return PALETTES["dark" if theme == "dark" else "light"]
+
+
+def ink(colours: Palette, place: int) -> str:
+    """The colour of a figure's line by its place; they come again."""
+    found: str = getattr(colours, _LINES[place % len(_LINES)])
+    return found
+
+
+def safe(text: str) -> str:
+    """Text for plotly, which reads a little HTML: '<' must not start a tag."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def short(text: str, longest: int) -> str:
+    """At most so many characters of a label, safe."""
+    return safe(text if len(text) <= longest else f"{text[: longest - 1]}…")
 
 
 def template(theme: str | None) -> go.layout.Template:

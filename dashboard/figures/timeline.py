@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from dashboard.components.kinds import EVENTS, event_kind
 from dashboard.figures.boxes import gap_boxes, gap_words, loop_boxes, loop_numbers, stamp, stamps
-from dashboard.figures.theme import Palette, palette, template
+from dashboard.figures.theme import Palette, palette, safe, template
 from dashboard.views.gaps import Gap, parted
 from dashboard.views.thrash import FlipLoop
 from dashboard.views.timeline import LANES, Band, Marker, TimelinePanel, TimelineTrace, TimelineView
@@ -228,8 +228,8 @@ def _lane_traces(markers: Sequence[Marker], axis: str, colours: Palette) -> list
 
 
 def _marker_words(marker: Marker) -> str:
-    detail = f" · {_safe(marker.detail)}" if marker.detail else ""
-    words = f"batch {marker.batch}: {_safe(marker.title)}{detail}"
+    detail = f" · {safe(marker.detail)}" if marker.detail else ""
+    words = f"batch {marker.batch}: {safe(marker.title)}{detail}"
     return words if len(words) <= MARKER_WORDS else words[: MARKER_WORDS - 1] + "…"
 
 
@@ -339,7 +339,3 @@ def _hover(panel: TimelinePanel) -> str:
 def _faint(colour: str) -> str:
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, 0.18)"
-
-
-def _safe(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -99,7 +99,7 @@ def _view(reader: Reader, context: Context, entity: str, book: Book) -> Inspecto
     unit = book[entity].unit_id if entity in book else ""
     values = reader.values(run, at)
     plan = reader.plan_at(run, at, unit or None)
-    rows = [] if plan is None else plans.steps(plan, values, book)
+    rows = [] if plan is None else plans.steps(plan, plans.plan_nodes(plan), values, book)
     found = reader.decisions(run, until=at, verdicts=_ACCEPTED, limit=200, unit=unit or None)
     return build_inspector(entity, book, values, rows, found)
 

@@ -68,9 +68,11 @@ CHARTS: Final = (
 class Facts(NamedTuple):
     """What the page reads for one moment. plan: what is shown, of all units or of one, perhaps only
     what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
-    version: of the plan of all units; outputs: to choose from; shared: node -> outputs."""
+    version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
+    the plan, in an order of its flow."""
 
     plan: PlanVersion | None
+    nodes: list[views.Node]
     units: list[tuple[str, PlanVersion]]
     titles: dict[str, str]
     version: int
@@ -93,10 +95,13 @@ def read(reader: Reader, context: Context) -> Facts:
     plan, version = views.whole(units), sum(one.version for one in plans.values())
     outputs = parts.outputs_of(plan, context.moment.show)
     shared = {} if plan is None else parts.shared_by(plan)
-    if plan is not None and context.moment.show:
-        plan = parts.leading_to(plan, context.moment.show)
-        units = [(title, parts.leading_to(one, context.moment.show)) for title, one in units]
-    keys = [] if plan is None else [(node.entity, node.spark) for node in views.plan_nodes(plan)]
+    show = context.moment.show
+    if plan is not None and show:
+        plan = parts.leading_to(plan, show)
+        own = [one for one in units if parts.has_node(one[1], show)] or units
+        units = [(title, parts.leading_to(one, show)) for title, one in own]
+    nodes = [] if plan is None else views.plan_nodes(plan)
+    keys = [(node.entity, node.spark) for node in nodes]
     keys += [(SYSTEM, chart.property) for chart in CHARTS]
     since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
     series = reader.many_series(run, keys, since_batch=since, until_batch=at)
@@ -104,7 +109,9 @@ def read(reader: Reader, context: Context) -> Facts:
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
     titles = {unit: titles.get(unit, unit) for unit in plans}
     values = reader.values(run, at)
-    return Facts(plan, units, titles, version, outputs, shared, values, series, entities, batches)
+    return Facts(
+        plan, nodes, units, titles, version, outputs, shared, values, series, entities, batches
+    )
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -215,10 +222,9 @@ def _inspected(services: Services, context: Context, shown: str | None) -> tuple
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
-    graph = views.graph_plan(context.run_id, facts.plan, facts.version, facts.shared)
+    graph = views.graph_plan(context.run_id, facts.plan, facts.nodes, facts.version, facts.shared)
     sparks = {
-        node.id: views.spark(facts.series.get((node.entity, node.spark)))
-        for node in ([] if facts.plan is None else views.plan_nodes(facts.plan))
+        node.id: views.spark(facts.series.get((node.entity, node.spark))) for node in facts.nodes
     }
     values = views.graph_values(facts.values, facts.entities)
     return graph, values, sparks, context.batch, context.moment.node or ""

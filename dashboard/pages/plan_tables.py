@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.rows import CellData, RowTable, TableColumn, live
 from dashboard.views import plan as views
-from dashboard.views.plan import PlanStep, Values
-from storage.vocabulary.records import Entity, PlanVersion
+from dashboard.views.plan import PlanStep
 
-
-class PlanFacts(Protocol):
-    """What the tables are made of; see dashboard.pages.plan."""
-
-    @property
-    def plan(self) -> PlanVersion | None: ...
-
-    @property
-    def units(self) -> list[tuple[str, PlanVersion]]: ...
-
-    @property
-    def shared(self) -> Mapping[str, list[str]]: ...
-
-    @property
-    def values(self) -> Values: ...
-
-    @property
-    def entities(self) -> Mapping[str, Entity]: ...
+if TYPE_CHECKING:
+    from dashboard.pages.plan import Facts
 
 
 _STEP_COLUMNS: Final = (
@@ -59,21 +41,22 @@ _FILTER_COLUMNS: Final = (
 )
 
 
-def draw_tables(facts: PlanFacts) -> list[Component]:
+def draw_tables(facts: Facts) -> list[Component]:
     return [*_steps_tables(facts), *_parts_table(facts), *_queues_table(facts)]
 
 
-def _steps_tables(facts: PlanFacts) -> list[Component]:
+def _steps_tables(facts: Facts) -> list[Component]:
     """A table for each unit, named after it where there are several."""
-    several = len(facts.units) > 1
-    with_steps = [
-        one for one in facts.units if any(n.role == "step" for n in views.plan_nodes(one[1]))
-    ]
-    return [_steps_table(facts, plan, title if several else "") for title, plan in with_steps]
+    several, found = len(facts.units) > 1, list[Component]()
+    for title, plan in facts.units:
+        nodes = views.plan_nodes(plan)
+        if any(node.role == "step" for node in nodes):
+            rows = views.steps(plan, nodes, facts.values, facts.entities)
+            found.append(_steps_table(rows, title if several else ""))
+    return found
 
 
-def _steps_table(facts: PlanFacts, plan: PlanVersion, unit: str) -> Component:
-    rows = views.steps(plan, facts.values, facts.entities)
+def _steps_table(rows: list[PlanStep], unit: str) -> Component:
     filters = bool(rows) and rows[0].word == "filter"
     cells = [[*_step_cells(row), *(_filter_cells(row) if filters else _sizes(row))] for row in rows]
     marks = [attrs(data_pw_node=row.entity) for row in rows]
@@ -94,9 +77,9 @@ _PART_COLUMNS: Final = (
 )
 
 
-def _parts_table(facts: PlanFacts) -> list[Component]:
+def _parts_table(facts: Facts) -> list[Component]:
     """The second table of a plan that is more than a chain."""
-    parts = [] if facts.plan is None else views.other_parts(facts.plan)
+    parts = [] if facts.plan is None else views.other_parts(facts.plan, facts.nodes)
     if not parts:
         return []
     rows: list[list[CellData]] = [
@@ -137,7 +120,7 @@ _QUEUE_VALUES: Final = (
 )
 
 
-def _queues_table(facts: PlanFacts) -> list[Component]:
+def _queues_table(facts: Facts) -> list[Component]:
     """The queues whose occupancy is known."""
     edges = [] if facts.plan is None else facts.plan.graph.get("edges", [])
     queues = [edge["queue"] for edge in edges if edge.get("queue")]

@@ -168,10 +168,15 @@ def count_words(view: DecisionList) -> str:
     return f"{kept}; {show(view.evaluated, 'int')} evaluated, rejected ones are sampled"
 
 
+#: First word of a unit of costs -> what is saved.
+_UNITS: Final = {"us": "µs", "ns": "ns", "probes": "probes", "elements": "elements in queues"}
+
+
 def cost_unit(decision: Decision) -> str:
-    """What costs are counted in: 'visits', or 'µs' for filters."""
+    """What costs are counted in: 'visits' where nothing else is said."""
     detail = decision.detail if isinstance(decision.detail, Mapping) else {}
-    return "µs" if str(detail.get("cost_unit", "")).startswith("us") else "visits"
+    unit = str(detail.get("cost_unit") or "").partition(" ")[0]
+    return _UNITS.get(unit, "visits")
 
 
 def saved_per_1000(entry: DecisionEntry) -> Measured:

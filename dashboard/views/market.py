@@ -36,12 +36,14 @@ Values = Mapping[str, Mapping[str, float | None]]
 
 
 class CacheBid(NamedTuple):
-    """A cache or a candidate for one. places: where it is looked up, 'before R in T'. state: of
-    CACHE_STATES, else empty. choice: pinned, forbidden or empty. bid: cost a tuple and
-    KB; benefit, upkeep: cost a tuple; used, granted, wanted: bytes."""
+    """A cache or a candidate for one. name: as knobs have it; short: beside its join. places: where
+    it is looked up, 'in U, step 2'. state: of CACHE_STATES, else empty. choice: pinned, forbidden
+    or empty. bid: cost a tuple and KB; benefit, upkeep: cost a tuple; used, granted, wanted:
+    bytes."""
 
     id: str
     name: str
+    short: str
     key: str
     places: tuple[str, ...]
     state: str
@@ -72,9 +74,9 @@ class TurnEffect(NamedTuple):
 
 
 class MarketView(NamedTuple):
-    """The market of one join. bytes: of the pool; price: cost a tuple and KB, None while memory
-    is left; plain, cached: cost a tuple without caches and with them, in ``cost``. bids: the
-    highest first; knobs: by name."""
+    """The market of one join. name: of its queries. bytes: of the pool; price: cost a tuple and KB,
+    None while memory is left; plain, cached: cost a tuple without caches and with them, in
+    ``cost``. bids: the highest first; knobs: by name."""
 
     pool: str
     join: str
@@ -111,7 +113,7 @@ def build_markets(
                 pool.id,
                 join,
                 pool.unit_id,
-                book.name(join),
+                _title(book, join),
                 own.get("pool_bytes"),
                 own.get("granted_bytes"),
                 own.get("used_bytes"),
@@ -145,14 +147,21 @@ def state_of(value: float | None) -> str:
     return CACHE_STATES[place] if 0 <= place < len(CACHE_STATES) else ""
 
 
+def _title(book: Book, join: str) -> str:
+    """The queries that a join is for; the join itself where nobody says."""
+    facts = book[join].properties if join in book else {}
+    return ", ".join(map(str, facts.get("queries") or ())) or book.name(join)
+
+
 def _bids(book: Book, values: Values, pool: str, knobs: Mapping[str, Knob]) -> tuple[CacheBid, ...]:
     pinned, forbidden = (named_caches(knobs.get(name)) for name in (PIN_KNOB, FORBID_KNOB))
     found = []
     for cache in book.of(CACHE):
         if cache.properties["pool"] != pool:
             continue
-        choice = "pinned" if cache.name in pinned else ""
-        choice = "forbidden" if cache.name in forbidden else choice
+        names = {cache.name, str(cache.properties["short_name"])}
+        choice = "pinned" if names & set(pinned) else ""
+        choice = "forbidden" if names & set(forbidden) else choice
         found.append(_bid(cache, values.get(cache.id, {}), choice))
     return tuple(sorted(found, key=_rank))
 
@@ -167,6 +176,7 @@ def _bid(cache: Entity, own: Mapping[str, float | None], choice: str) -> CacheBi
     return CacheBid(
         cache.id,
         cache.name,
+        str(facts["short_name"]),
         ", ".join(facts["key"]),
         tuple(_place(reader) for reader in facts["readers"]),
         state_of(own.get("cache_state")),

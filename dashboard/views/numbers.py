@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 
-from dashboard.components.formats import Format
+from dashboard.components.formats import Format, with_mu
 
 #: How values of a unit are written.
 FORMS: dict[str, Format] = {
@@ -36,4 +35,4 @@ def form_of(unit: str) -> Format:
 
 def shown_unit(unit: str) -> str:
     """The unit to print beside the written value: '' where the form carries it."""
-    return "" if unit in ("prob", "ms", "number") else re.sub(r"\bus\b", "µs", unit)
+    return "" if unit in ("prob", "ms", "number") else with_mu(unit)

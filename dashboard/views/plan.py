@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from dashboard.components.kinds import LADDER, NATIVE, Card, node_kind
@@ -84,23 +85,21 @@ class Node(NamedTuple):
 def graph_plan(
     run_id: str,
     plan: PlanVersion | None,
+    nodes: Sequence[Node],
     version: int | None = None,
     shared: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """The plan as the graph draws it: any graph without a circle, nodes in an order of its flow.
 
-    version: of the plan of the whole run, when this is a part of it. shared: node -> the outputs
-    that have it in common. band: its steps all look at every tuple. Filters that compare are of
-    kind NATIVE, the others call functions or look into windows.
+    nodes: its ``plan_nodes``. version: of the plan of the whole run, when this is a part of it.
+    shared: node -> the outputs that have it in common. band: its steps all look at every tuple.
+    Filters that compare are of kind NATIVE, the others call functions or look into windows.
     """
     if plan is None:
         empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": [], "kinds": {}}
         return {"run": run_id, "version": 0, "hash": "", "kind": "", "band": False, **empty}
-    nodes = [
-        node._replace(shared=tuple((shared or {}).get(node.id, ())) or None)
-        for node in plan_nodes(plan)
-    ]
-    kinds = _kinds(nodes)
+    drawn = [node._replace(shared=tuple((shared or {}).get(node.id, ())) or None) for node in nodes]
+    kinds = _kinds(drawn)
     return {
         "run": run_id,
         "version": plan.version if version is None else version,
@@ -108,9 +107,9 @@ def graph_plan(
         "kind": plan.kind,
         "band": plan.kind == "no early drop",
         "kinds": kinds,
-        "nodes": [_sent(node, kinds[node.kind]) for node in nodes],
+        "nodes": [_sent(node, kinds[node.kind]) for node in drawn],
         "edges": list(plan.graph.get("edges", [])),
-        "signs": _signs(nodes),
+        "signs": _signs(drawn),
     }
 
 
@@ -159,13 +158,24 @@ def flow_order(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[s
 
     Nodes on a circle, which no plan has, come last.
     """
-    left, ordered = dict.fromkeys(nodes), list[str]()
-    while left:
-        waiting = {target for source, target in edges if source in left}
-        free = next((node for node in left if node not in waiting), next(iter(left)))
-        ordered.append(free)
-        del left[free]
-    return ordered
+    names = list(dict.fromkeys(nodes))
+    places = {node: place for place, node in enumerate(names)}
+    after: dict[str, list[str]] = {node: [] for node in names}
+    n_before = dict.fromkeys(names, 0)
+    for source, target in edges:
+        if source in places and target in places:
+            after[source].append(target)
+            n_before[target] += 1
+    free = [place for place, node in enumerate(names) if not n_before[node]]
+    ordered, rest = dict[str, None](), iter(names)
+    while len(ordered) < len(names):
+        node = names[heappop(free)] if free else next(one for one in rest if one not in ordered)
+        ordered[node] = None
+        for target in after[node]:
+            n_before[target] -= 1
+            if not n_before[target] and target not in ordered:
+                heappush(free, places[target])
+    return list(ordered)
 
 
 def _node(record: Mapping[str, Any], position: int | None, single: set[Card]) -> Node:
@@ -264,17 +274,21 @@ def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
     ]
 
 
-def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> list[PlanStep]:
-    """The steps of a plan in order, with their numbers at the batch of ``values``."""
-    nodes = sorted(
-        (node for node in plan_nodes(plan) if node.position), key=lambda node: node.position or 0
-    )
-    paid = [_paid(values.get(node.id, {})) for node in nodes]
+def steps(
+    plan: PlanVersion,
+    nodes: Sequence[Node],
+    values: Values,
+    entities: Mapping[str, Entity],
+) -> list[PlanStep]:
+    """The steps of a plan in order, with their numbers at the batch of ``values``. nodes: its
+    ``plan_nodes``."""
+    placed = sorted((n for n in nodes if n.position), key=lambda node: node.position or 0)
+    paid = [_paid(values.get(node.id, {})) for node in placed]
     total = sum(number for number in paid if number is not None)
     queues = {edge["target"]: edge.get("queue") for edge in plan.graph.get("edges", [])}
     rows: list[PlanStep] = []
     alive: float | None = 1.0
-    for node, visits in zip(nodes, paid, strict=True):
+    for node, visits in zip(placed, paid, strict=True):
         own = values.get(node.id, {})
         after = own.get("survival_prob")
         facts = entities[node.id].properties if node.id in entities else {}
@@ -300,23 +314,22 @@ def steps(plan: PlanVersion, values: Values, entities: Mapping[str, Entity]) -> 
     return rows
 
 
-def other_parts(plan: PlanVersion) -> list[tuple[Node, list[str], list[str]]]:
+def other_parts(
+    plan: PlanVersion, nodes: Sequence[Node]
+) -> list[tuple[Node, list[str], list[str]]]:
     """What is no step, with the names of what it reads and of what reads it; [] for a chain of
-    steps between one source and one output."""
-    nodes = plan_nodes(plan)
+    steps between one source and one output. nodes: its ``plan_nodes``."""
     others = [node for node in nodes if node.role != "step"]
     if {node.role for node in others} <= set(_WHOLE) and len(others) <= len(_WHOLE):
         return []
     names = {node.id: node.name for node in nodes}
-    edges = [(edge["source"], edge["target"]) for edge in plan.graph.get("edges", [])]
-    return [
-        (
-            node,
-            [names[source] for source, target in edges if target == node.id],
-            [names[target] for source, target in edges if source == node.id],
-        )
-        for node in others
-    ]
+    before: dict[str, list[str]] = {node.id: [] for node in nodes}
+    after: dict[str, list[str]] = {node.id: [] for node in nodes}
+    for edge in plan.graph.get("edges", []):
+        if edge["source"] in names and edge["target"] in names:
+            before[edge["target"]].append(names[edge["source"]])
+            after[edge["source"]].append(names[edge["target"]])
+    return [(node, before[node.id], after[node.id]) for node in others]
 
 
 def _paid(own: Mapping[str, float | None]) -> float | None:

@@ -26,12 +26,17 @@ def outputs_of(plan: PlanVersion | None, chosen: str | None) -> list[OutputChoic
     return sorted(choices, key=lambda one: one.name) if len(choices) > 1 else []
 
 
+def has_node(plan: PlanVersion, id: str) -> bool:
+    """Whether a node is in a plan."""
+    return any(node["id"] == id for node in plan.graph.get("nodes", []))
+
+
 def leading_to(plan: PlanVersion, output: str) -> PlanVersion:
     """The part of a plan that an output's tuples pass, with the state that is read there; all of it
     where it has no such node."""
-    if output not in {node["id"] for node in plan.graph.get("nodes", [])}:
+    if not has_node(plan, output):
         return plan
-    kept = {output} | _behind(plan, output)
+    kept = {output} | _behind(_feeding(plan), output)
     nodes = [node for node in plan.graph["nodes"] if node["id"] in kept]
     edges = [e for e in plan.graph["edges"] if e["source"] in kept and e["target"] in kept]
     order = tuple(entity for entity in plan.order if entity in kept)
@@ -44,24 +49,29 @@ def shared_by(plan: PlanVersion) -> dict[str, list[str]]:
     nodes: Sequence[Mapping[str, Any]] = plan.graph.get("nodes", [])
     cards = {str(node["id"]): node_kind(str(node["role"])).card for node in nodes}
     names = {str(node["id"]): str(node["name"]) for node in nodes}
-    found: dict[str, list[str]] = {}
+    feeding, found = _feeding(plan), dict[str, list[str]]()
     for output in sorted(
         (id for id, card in cards.items() if card == "output"), key=names.__getitem__
     ):
-        for id in _behind(plan, output):
+        for id in _behind(feeding, output):
             found.setdefault(id, []).append(names[output])
     return {id: to for id, to in found.items() if len(to) > 1 and cards.get(id) != "source"}
 
 
-def _behind(plan: PlanVersion, node: str) -> set[str]:
-    """All that a node takes from or looks into, however far away."""
-    before: dict[str, list[str]] = {}
+def _feeding(plan: PlanVersion) -> dict[str, list[str]]:
+    """Node -> those it takes from or looks into."""
+    found: dict[str, list[str]] = {}
     for edge in plan.graph.get("edges", []):
-        before.setdefault(edge["target"], []).append(edge["source"])
+        found.setdefault(edge["target"], []).append(edge["source"])
+    return found
+
+
+def _behind(feeding: Mapping[str, Sequence[str]], node: str) -> set[str]:
+    """All that a node takes from or looks into, however far away."""
     found: set[str] = set()
     open_ends = [node]
     while open_ends:
-        for other in before.get(open_ends.pop(), ()):
+        for other in feeding.get(open_ends.pop(), ()):
             if other not in found:
                 found.add(other)
                 open_ends.append(other)

@@ -21,6 +21,7 @@ FEWEST: Final = 30
 #: What may be followed by something, and what may follow.
 _TRIGGERS: Final = ("knob", "query", "input", "change")
 _FOLLOWERS: Final = ("rearrangement", "misfit")
+_STATES: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
 _PATHS: Final[Mapping[str, str]] = {
     "rearrangement": "/decisions",
     "held back": "/decisions",
@@ -87,8 +88,9 @@ def _opening(
         return f"Run {run.id} of {run.workload} recorded no batch."
     first, last = ends
     lasted = duration(max(0.0, last.time - run.started_at))
+    state = _STATES.get(run.state, f"is {run.state}")
     parts = [
-        f"Run {run.id} of {run.workload} began at {stamp(run.started_at)} UTC and is {run.state}"
+        f"Run {run.id} of {run.workload} began at {stamp(run.started_at)} UTC and {state}"
         f"{f' ({run.note})' if run.note else ''}: batches {first.id} to {last.id} in {lasted}, "
         f"{show(totals.get('tuples_total'), 'int')} tuples, "
         f"{show(totals.get('matched_total'), 'int')} matched."

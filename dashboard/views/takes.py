@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from dashboard.views.book import Book
+from dashboard.views.book import SYSTEM, Book
 from storage.vocabulary.records import Entity, Knob
 
 Values = Mapping[str, Mapping[str, float | None]]
@@ -57,18 +57,20 @@ def build_takes(book: Book, values: Values, knobs: Sequence[Knob]) -> TakesView:
 
 
 def _states(book: Book, values: Values) -> list[TakenLine]:
-    """All arrays of a unit with state, and what its log of tuples took for the batch."""
+    """All arrays of a unit with state and its log of tuples; the engine's store, and its spool."""
     found = []
     for unit in book.of("system"):
         own = values.get(unit.id, {})
         for name, words, note in (
             ("state_bytes", "State", "all arrays of its operators, mapped into memory"),
             ("log_bytes", "Log of tuples", "written for this batch, to recover from"),
+            ("store_bytes", "Introspection store", "its file, of all runs"),
+            ("backlog_tuples", "Spool", "tuples that came and wait for a batch"),
         ):
-            size = own.get(name)
+            size, measure = own.get(name), name.rpartition("_")[2]
             if size is not None:
-                title = f"{words} · {unit.name}"
-                found.append(TakenLine(unit.id, title, note, size, None, "bytes", ""))
+                title = words if unit.id == SYSTEM else f"{words} · {unit.name}"
+                found.append(TakenLine(unit.id, title, note, size, None, measure, ""))
     return found
 
 

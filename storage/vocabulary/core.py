@@ -56,6 +56,9 @@ CORE: Final = Vocabulary(
         "commit_ms": Property(
             "ms", ("system",), "time the store took for the previous batch's record"
         ),
+        "store_bytes": Property(
+            "bytes", ("system",), "size of the introspection store of all runs before the batch"
+        ),
         "decisions_total": Property(
             "decisions", ("system",), "trigger evaluations since the run began, stored or not"
         ),

@@ -109,6 +109,23 @@ def test_one_native_source(spark: SparkSession, tmp_path: Path) -> None:
         RunHost(spark, loop, absent, sink, tmp_path / "other", True).run()
 
 
+def test_time_goes_on_to_the_end_of_native_sources_taken_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder, sink = tmp_path / "csv", SinkSpec(str(tmp_path / "out"))
+    folder.mkdir()
+    inputs = [native("Cars", CARS, "csv", folder, header="true")]
+    header = ",".join(CARS.names)
+    answered: list[int] = []
+    for first, last in ((0, 7), (7, 20)):
+        rows = "".join(f"{id}{',' * (len(CARS.names) - 1)}\n" for id in range(first, last))
+        (folder / f"{first}.csv").write_text(f"{header}\n{rows}")
+        loop = FixedLoop({}, networks=lambda batch_id: {"n": in_time()})
+        RunHost(spark, loop, inputs, sink, tmp_path / "run", True).run()
+        answered.append(loop.matched_by_query("n").get("ids", 0))
+    assert answered == [7, 13]  # no tick waits for a later one, and later ones are not late
+
+
 class Raising:
     """An operator that cannot do its work."""
 

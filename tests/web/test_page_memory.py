@@ -70,7 +70,7 @@ def test_the_market_shows_what_caches_bid_and_have(
     expect(row).to_contain_text(f"{int(cache['cache_entries'])} entries")
     bids = [b for b in page.evaluate(BIDS) if b is not None]
     assert bids == sorted(bids, reverse=True)
-    edge = page.get_by_role("slider", name="Pool of the join")
+    edge = page.get_by_role("slider", name="Pool of the join of four")
     expect(edge).to_have_attribute("aria-valuenow", str(64 * KB))
     takes = page.locator("#pw-takes")
     expect(takes).to_contain_text("Pool of caches")
@@ -90,7 +90,7 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     open_page: OpenPage, run: JoinsRun
 ) -> None:
     page = open_page(f"/memory?run={RUN}")
-    edge = page.get_by_role("slider", name="Pool of the join")
+    edge = page.get_by_role("slider", name="Pool of the join of four")
     expect(edge).to_have_attribute("aria-valuenow", str(64 * KB))
     box = edge.bounding_box()
     bar = page.locator(".pw-pool").bounding_box()
@@ -129,7 +129,7 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
 
 def test_escape_leaves_and_discard_forgets_a_draft(open_page: OpenPage, run: JoinsRun) -> None:
     page = open_page(f"/memory?run={RUN}")
-    edge = page.get_by_role("slider", name="Pool of the join")
+    edge = page.get_by_role("slider", name="Pool of the join of four")
     edge.focus()
     page.keyboard.press("PageUp")
     draft = page.locator(".pw-market-draft")
@@ -164,7 +164,7 @@ def test_replay_shows_the_market_of_its_moment(open_page: OpenPage, run: JoinsRu
     cache = values_of(run, "cache", "R ⋈ S", 2)
     row = bid_of(page, "R ⋈ S")
     expect(row).to_have_attribute("data-granted", str(int(cache["granted_bytes"])))
-    edge = page.get_by_role("slider", name="Pool of the join")
+    edge = page.get_by_role("slider", name="Pool of the join of four")
     expect(edge).to_have_attribute("aria-disabled", "true")
     edge.focus()
     page.keyboard.press("Home")
@@ -200,9 +200,9 @@ def test_a_run_without_caches_shows_what_takes_memory(open_page: OpenPage, site:
 
 
 CACHES = [
-    {"id": "a", "name": "A", "state": "used", "choice": "", "wanted": 8192, "bid": 2.0},
-    {"id": "b", "name": "B", "state": "used", "choice": "", "wanted": 8192, "bid": 1.0},
-    {"id": "c", "name": "C", "state": "profiled", "choice": "", "wanted": 4096, "bid": 5.0},
+    {"id": "a", "short": "A", "state": "used", "choice": "", "wanted": 8192, "bid": 2.0},
+    {"id": "b", "short": "B", "state": "used", "choice": "", "wanted": 8192, "bid": 1.0},
+    {"id": "c", "short": "C", "state": "profiled", "choice": "", "wanted": 4096, "bid": 5.0},
 ]
 for one in CACHES:
     one |= {"benefit": one["bid"], "upkeep": 0.0}
@@ -212,9 +212,9 @@ def test_a_pool_is_served_from_the_highest_bid_down(ask: Ask) -> None:
     given = "Object.fromEntries(m.served(bids, pool))"
     assert ask("market_rule", given, bids=CACHES, pool=12_288) == {"a": 8192, "b": 4096}
     moves = ask("market_rule", "m.moved(bids, 16384, 4096)", bids=CACHES)
-    assert [(one["name"], one["to"]) for one in moves] == [("B", 0), ("A", 4096)]
+    assert [(one["short"], one["to"]) for one in moves] == [("B", 0), ("A", 4096)]
     moves = ask("market_rule", "m.moved(bids, 0, 16384)", bids=CACHES)
-    assert [one["name"] for one in moves] == ["A", "B"]
+    assert [one["short"] for one in moves] == ["A", "B"]
     pinned = [CACHES[0], {**CACHES[1], "choice": "pinned"}]
     assert ask("market_rule", given, bids=pinned, pool=8192) == {"b": 8192, "a": 0}
 
@@ -231,7 +231,7 @@ def test_the_price_is_the_last_bid_served_and_work_falls_with_memory(ask: Ask) -
 
 
 def test_names_in_a_knob_come_and_go(ask: Ask) -> None:
-    told = 'm.chosen(value, name, "; ")'
-    assert ask("market_rule", told, value="A; B", name="C") == "A; B; C"
-    assert ask("market_rule", told, value="A; B", name="A") == "B"
-    assert ask("market_rule", told, value="", name="A") == "A"
+    told = 'm.chosen(value, names, "; ")'
+    assert ask("market_rule", told, value="A; B", names=["C of q", "C"]) == "A; B; C of q"
+    assert ask("market_rule", told, value="A; B", names=["A of q", "A"]) == "B"
+    assert ask("market_rule", told, value="", names=["A", "A"]) == "A"

@@ -46,7 +46,6 @@ def test_the_file_opens_from_a_folder_without_a_server(
     alone = context.new_page()
     troubles: list[str] = []
     alone.on("pageerror", lambda error: troubles.append(str(error)))
-    alone.on("console", lambda one: one.type == "error" and troubles.append(one.text))
     asked: list[str] = []
     alone.on("request", lambda request: asked.append(request.url))
     alone.goto(path.as_uri())

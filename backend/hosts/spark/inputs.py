@@ -42,10 +42,12 @@ class Inputs:
                 except Exception as error:
                     self.failures[one.name] = cause(error)
         n_files = AHEAD_TUPLES // SLICE_TUPLES if once and opened else FILES_TOGETHER
-        frames = [_paths(session, spool, n_files)] if replayed else []
+        # native sources that end with what is there say so in the spool, as feeders do
+        frames = [_paths(session, spool, n_files)] if replayed or (once and opened) else []
         is_tagged = len(opened) + len(frames) > 1
         frames += [_tagged(name, f) if is_tagged else f for name, f in opened.items()]
-        self.rows = RowSource(spool, {tag_of(n): n for n in replayed}, tuple(opened), is_tagged)
+        tags = {tag_of(name): name for name in (*replayed, *opened)}
+        self.rows = RowSource(spool, tags, tuple(opened), is_tagged)
         self.frame: DataFrame | None = None
         if frames:
             self.frame = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), frames)

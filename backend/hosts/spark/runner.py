@@ -18,6 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from backend.hosts.batches import BatchFound, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
@@ -28,7 +29,7 @@ from backend.hosts.spark.session import hush
 from backend.hosts.spark.tasks import tag_of
 from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
-from backend.workloads.replay import Feeder
+from backend.workloads.replay import Feeder, mark_end
 from backend.workloads.spec import SinkSpec
 
 __all__ = ["RunFailed", "RunHost"]
@@ -102,10 +103,10 @@ class RunHost:
             raise InputsFailed("; ".join(self._reasons()))
         query = self._start(self._inputs.frame)
         try:
-            while query.isActive and not self._is_over():
-                self._loop.idle()
-                self._loop.between_batches()
-                time.sleep(POLL_S)
+            self._attend(query)
+            if self._mark_ends(query):
+                query = self._writer(self._inputs.frame).trigger(availableNow=True).start()
+                self._attend(query)
         finally:
             self._stop(query)
         failure = self._error or (None if self._is_stopped else query.exception())
@@ -119,6 +120,25 @@ class RunHost:
         if len(self._failures) == len(self._sources):
             raise InputsFailed("; ".join(self._reasons()))
         return "; ".join(["the stream reached its end", *self._reasons()])
+
+    def _attend(self, query: StreamingQuery) -> None:
+        """Until the query or the run is over."""
+        while query.isActive and not self._is_over():
+            self._loop.idle()
+            self._loop.between_batches()
+            time.sleep(POLL_S)
+
+    def _mark_ends(self, query: StreamingQuery) -> bool:
+        """Tell networks that native sources, all of whose tuples were taken, have ended; whether
+        there was one to tell of. The marks are taken by one batch more."""
+        is_done = self._takes_what_is_there and not self._is_stopped and self._error is None
+        if not is_done or query.exception() is not None:
+            return False
+        waiting = self._read - self._jobs.networks.ended
+        names = [name for name in self._inputs.rows.native if name in waiting]
+        for name in names:
+            mark_end(self._spool, tag_of(name))
+        return bool(names)
 
     def _feeder(self, source: InputSource) -> Feeder:
         loop, name = self._loop, source.name
@@ -148,12 +168,15 @@ class RunHost:
             feeder.start()
         for key, value in LOCAL_CHECKPOINTS.items():
             self._session.conf.set(key, value)
-        writer = frame.writeStream.foreachBatch(self._batch).queryName(self._folder.name)
-        writer = writer.option("checkpointLocation", str(self._folder / "checkpoint"))
+        writer = self._writer(frame)
         if self._takes_what_is_there:
             self._spool_all()
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=TRIGGER).start()
+
+    def _writer(self, frame: DataFrame) -> DataStreamWriter:
+        writer = frame.writeStream.foreachBatch(self._batch).queryName(self._folder.name)
+        return writer.option("checkpointLocation", str(self._folder / "checkpoint"))
 
     @property
     def _takes_what_is_there(self) -> bool:
@@ -194,7 +217,7 @@ class RunHost:
         """Which streams are ahead of others that a network reads, and which have ended."""
         self._rooms = rooms(found.networks)
         inputs = found.inputs.items()
-        again = {name for name, one in inputs if one.through}
+        again = {name for name, one in inputs if one.through or one.result.n_tuples}
         ended = {name for name, one in inputs if one.ended or one.result.failure}
         before = self._jobs.networks.ended - again
         self._jobs.networks.ended = before | ended | self._failures.keys()

@@ -17,8 +17,8 @@ _SHIPPING: Final = threading.Lock()
 
 
 def is_local(session: SparkSession) -> bool:
-    """Whether workers are processes that have this one's files and packages."""
-    return str(session.sparkContext.master).partition("[")[0] == "local"
+    """Whether workers are processes of this machine, which have this one's files and packages."""
+    return str(session.sparkContext.master).startswith("local")
 
 
 def ship_code(session: SparkSession) -> None:

@@ -52,6 +52,11 @@ class CacheCandidate:
         """The inputs whose pipelines update it; a keyed one is not changed by its witness."""
         return frozenset(self.windows) if self.keyed else self.closure
 
+    @property
+    def n_counted(self) -> int:
+        """Inputs whose witnesses are counted for each of its tuples."""
+        return 0 if self.keyed else len(self.witnesses)
+
     def hides(self, reader: Segment, other: CacheCandidate) -> bool:
         """Whether a hit of ``reader`` keeps deltas from another cache, so that both at once would
         be wrong. §5.7, erratum 7 D
@@ -62,9 +67,10 @@ class CacheCandidate:
         if reader.pipeline not in other.told_by:
             return False
         step = other.update_step
-        is_counted = bool(self.witnesses) and not self.keyed
         return reader.first <= step < reader.last or (
-            step >= reader.last and is_counted and not other.closure.issuperset(self.witnesses)
+            step >= reader.last
+            and self.n_counted > 0
+            and not other.closure.issuperset(self.witnesses)
         )
 
     def spec(self, readers: Sequence[Segment], n_bytes: int, ways: int = 1) -> CacheSpec:

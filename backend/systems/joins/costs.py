@@ -31,8 +31,8 @@ class PipelineFlow(NamedTuple):
 
 
 class UnitCosts(NamedTuple):
-    """What operations of a cache cost: a look-up, forwarding one tuple of a hit, an insert, delete
-    or create."""
+    """What operations of a cache cost: a look-up, forwarding one tuple of a hit (as much as a probe
+    of an index), an insert, delete or create."""
 
     lookup: float
     forward: float
@@ -43,22 +43,22 @@ class ReaderCosts(NamedTuple):
     """A cache at one segment, per element of the join; all as in the cost model.
 
     lookups: d_ij. segment: what the segment costs without it. leaving: tuples that leave the
-    segment. probe_cost: of a look-up, hits forwarded included. n_probes: look-ups that miss_prob
-    rests on.
+    segment. probe_cost: of a look-up, hits forwarded included. creates: what is taken
+    in if all look-ups miss. n_probes: look-ups that miss_prob rests on.
     """
 
     segment: float
     lookups: float
     leaving: float
     probe_cost: float
-    update_cost: float
+    creates: float
     miss_prob: float
     n_probes: int
 
     @property
     def on_miss(self) -> float:
         """What happens if all look-ups miss, less the look-ups: the segment and the creates."""
-        return self.segment + self.leaving * self.update_cost
+        return self.segment + self.creates
 
     @property
     def proc(self) -> float:
@@ -72,9 +72,19 @@ class ReaderCosts(NamedTuple):
 
 
 def reader_costs(
-    flow: PipelineFlow, reader: Segment, units: UnitCosts, miss_prob: float, n_probes: int
+    flow: PipelineFlow,
+    reader: Segment,
+    units: UnitCosts,
+    miss_prob: float,
+    n_probes: int,
+    n_counted: int = 0,
 ) -> ReaderCosts:
-    """A cache looked up before step ``reader.first`` of a pipeline. miss_prob: [0, 1]."""
+    """A cache looked up before step ``reader.first`` of a pipeline. miss_prob: [0, 1].
+
+    A miss costs an update for each tuple of the segment, and one where there is none, as that is
+    noted as well. n_counted: inputs whose witnesses are looked for, by a probe and a match each,
+    for every such tuple.
+    """
     lookups, leaving = flow.entering[reader.first], flow.entering[reader.last + 1]
     forwarded = leaving / lookups if lookups else 0.0
     return ReaderCosts(
@@ -82,25 +92,25 @@ def reader_costs(
         lookups=lookups,
         leaving=leaving,
         probe_cost=units.lookup + units.forward * forwarded,
-        update_cost=units.update,
+        creates=units.update * max(lookups, leaving) + 2 * n_counted * units.forward * leaving,
         miss_prob=miss_prob,
         n_probes=n_probes,
     )
 
 
 def maintenance_cost(
-    candidate: CacheCandidate, flows: Sequence[PipelineFlow], update_cost: float
+    candidate: CacheCandidate, flows: Sequence[PipelineFlow], units: UnitCosts
 ) -> float:
     """cost(C): an update for each tuple that leaves the prefix of a pipeline of X ∪ Y.
 
-    A keyed cache is told of results by the pipelines of X alone, and of each deletion of its
-    witness (card 11).
+    A keyed cache is told of results by the pipelines of X alone; each deletion of its witness is
+    one probe for another one with that key (card 11).
     """
     step = candidate.update_step + 1
-    updates = sum(flows[i].entering[step] for i in candidate.told_by)
+    found = units.update * sum(flows[i].entering[step] for i in candidate.told_by)
     if candidate.keyed:
-        updates += sum(flows[i].minus_share for i in candidate.witnesses)
-    return update_cost * updates
+        found += units.forward * sum(flows[i].minus_share for i in candidate.witnesses)
+    return found
 
 
 def bare_costs(flows: Sequence[PipelineFlow]) -> tuple[tuple[float, ...], ...]:

@@ -179,15 +179,13 @@ class JoinStatistics:
         """flows, units: of this moment. A reader nobody looked up is taken to miss always."""
         readers, errors = [], []
         for reader in candidate.readers:
-            window = self._misses(candidate.id, reader)
-            prob = 1.0 if window is None or window.prob is None else window.prob
-            n_probes = 0 if window is None else window.n_probes
             flow = flows[reader.pipeline]
-            found = reader_costs(flow, reader, units, prob, n_probes)
+            prob, n_probes = self._miss_prob(candidate, reader, flow)
+            found = reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted)
             readers.append(found)
             errors.append(self._error(reader, flow, found))
         n_keys, n_bytes = self._size(candidate, readers)
-        cost = maintenance_cost(candidate, flows, units.update)
+        cost = maintenance_cost(candidate, flows, units)
         return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
 
     def measured_saving(
@@ -207,7 +205,7 @@ class JoinStatistics:
                 bypassed = sum(one.segment for one in readers) / lookups
                 per_lookup = sum(one.lookups * one.probe_cost for one in readers) / lookups
                 total += counts.hits * bypassed - counts.probes * per_lookup
-            upkeep = maintenance_cost(used[id], flows, units.update)
+            upkeep = maintenance_cost(used[id], flows, units)
             total -= units.update * counts.creates + n_elements * upkeep
         return total
 
@@ -235,11 +233,28 @@ class JoinStatistics:
     def _window(self, windows: dict[KeyT, MissWindow], key: KeyT) -> MissWindow:
         return windows.setdefault(key, MissWindow(self._settings.window_observations))
 
-    def _misses(self, cache: str, reader: Segment) -> MissWindow | None:
-        """As observed once there is enough of that, before as looked up in the shadow."""
-        return (
-            self._observed[cache] if self.is_observed(cache) else self._shadows.get((cache, reader))
-        )
+    def _miss_prob(
+        self, candidate: CacheCandidate, reader: Segment, flow: PipelineFlow
+    ) -> tuple[float, int]:
+        """As observed once there is enough of that, before as looked up in the shadow; and how many
+        look-ups that rests on.
+
+        Where a witness is of the input that looks up, an entry goes with its last tuple (erratum 7
+        A), so that only look-ups that find something can hit: at most as many as find a result.
+        """
+        if self.is_observed(candidate.id):
+            window = self._observed[candidate.id]
+        else:
+            window = self._shadows.get((candidate.id, reader), MissWindow(1))
+        prob = window.prob
+        if prob is None:
+            return 1.0, 0
+        lookups = flow.entering[reader.first]
+        drops_empty = candidate.n_counted and reader.pipeline in candidate.witnesses
+        if drops_empty and lookups and not self.is_observed(candidate.id):
+            found = min(1.0, flow.entering[candidate.update_step + 1] / lookups)
+            prob = 1 - (1 - prob) * found
+        return prob, window.n_probes
 
     def _error(self, reader: Segment, flow: PipelineFlow, costs: ReaderCosts) -> float:
         """Standard error of a benefit: of the segment's cost, and of the miss probability."""

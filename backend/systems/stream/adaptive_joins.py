@@ -19,6 +19,7 @@ from backend.systems.joins.candidates import CacheCandidate, candidates
 from backend.systems.joins.controller import JoinController
 from backend.systems.joins.settings import Caching, CostsBy, JoinOrder, JoinSettings
 from backend.systems.joins.shape import JoinShape
+from backend.systems.stream.describing import readers_of
 from backend.systems.stream.knobs import StreamKnobs
 from storage.vocabulary.records import Decision, DecisionOutcome
 
@@ -34,8 +35,9 @@ class JoinNews(NamedTuple):
 
 
 class AdaptiveJoin:
-    """One join with its decision core. id: of the operator; name: what people call it; attributes:
-    names of those of each equality class; is_one_of_many: others have caches, too."""
+    """One join with its decision core. id: of the operator; name: what people call it; query: the
+    first that reads it; attributes: names of those of each equality class; is_one_of_many: others
+    have caches, too."""
 
     def __init__(
         self,
@@ -47,6 +49,7 @@ class AdaptiveJoin:
         is_one_of_many: bool,
     ) -> None:
         self.id, self.name, self.work = id, name, join_in(plan, id)
+        self.query = ""
         self.is_one_of_many, self._knobs = is_one_of_many, knobs
         inputs = input_names(plan, id)
         shape = JoinShape.of(self.work, len(inputs), inputs)
@@ -69,11 +72,17 @@ class AdaptiveJoin:
         return candidates(self.shape, self.core.orders, knobs.candidates)
 
     def cache_name(self, candidate: CacheCandidate) -> str:
-        """What people call a cache, and knobs name it by: the same whatever the orders."""
+        """What people call a cache: the same whatever the orders. Where several joins have some it
+        ends with the query."""
+        said = self.short_name(candidate)
+        return f"{said} of {self.query}" if self.is_one_of_many else said
+
+    def short_name(self, candidate: CacheCandidate) -> str:
+        """Its inputs; its key, too, where they may be cached by several."""
         said = candidate.said(self.shape)
-        if self._is_ambiguous(candidate):
-            said += " by " + ", ".join(self.key_of(candidate))
-        return f"{said} of {self.name}" if self.is_one_of_many else said
+        if not self._is_ambiguous(candidate):
+            return said
+        return f"{said} by {', '.join(self.key_of(candidate))}"
 
     def key_of(self, candidate: CacheCandidate) -> tuple[str, ...]:
         """The attributes of its key."""
@@ -113,9 +122,14 @@ class AdaptiveJoin:
         )
 
     def _named(self, names: str) -> frozenset[str]:
-        """Ids of the candidates that a knob names; other names wait for theirs."""
+        """Ids of the candidates that a knob names, with their query or without; other names wait
+        for theirs."""
         wanted = named_caches(names)
-        return frozenset(one.id for one in self.candidates if self.cache_name(one) in wanted)
+        return frozenset(
+            one.id
+            for one in self.candidates
+            if {self.short_name(one), f"{self.short_name(one)} of {self.query}"} & wanted
+        )
 
     def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> JoinNews:
         """A batch is over."""
@@ -130,11 +144,16 @@ class AdaptiveJoin:
         return JoinNews((*told.outcomes, *found), is_new)
 
     def _named_after(self, decision: Decision) -> Decision:
+        """A decision in words of the run: caches by name, and which join it is about."""
         detail = {**decision.detail, "join": self.name}
-        if not self.is_one_of_many:
-            return replace(decision, detail=detail)
-        explanation = f"{self.name}: {decision.explanation}"
-        return replace(decision, detail=detail, explanation=explanation)
+        names = {one["cache"]: one["name"] for one in detail.get("caches", ())}
+        old, new = (
+            {**plan, "order": [names.get(one, one) for one in plan["order"]]}
+            for plan in (decision.old, decision.new)
+        )
+        about = f"{self.query}: " if self.is_one_of_many else ""
+        explanation = about + decision.explanation
+        return replace(decision, old=old, new=new, detail=detail, explanation=explanation)
 
 
 class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
@@ -156,6 +175,7 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
     def lay_out(self, plan: NetworkPlan, names: Mapping[str, str], knobs: StreamKnobs) -> None:
         """Another plan: joins that are in it still go on as they are. names: of operators."""
         before, self._by_id = self._by_id, {}
+        readers = readers_of(plan)
         ids = [
             one.id
             for one in plan.operators
@@ -166,6 +186,7 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
             if join is None or join.work != work:
                 join = AdaptiveJoin(plan, id, names[id], knobs, self._evaluations, len(ids) > 1)
             join.name, join.is_one_of_many = names[id], len(ids) > 1
+            join.query = next(iter(readers[id]), "")
             self._by_id[id] = join
         self.turn(knobs)
 

@@ -88,6 +88,7 @@ class PublishedJoin:
         return {
             "join": self.node,
             "pool": self.pool,
+            "short_name": self._join.short_name(one),
             "windows": [names[i] for i in one.windows],
             "witnesses": [names[i] for i in one.witnesses],
             "key": list(self._join.key_of(one)),

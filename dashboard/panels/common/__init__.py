@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dashboard.panels.common import (
+    alerts,
     compare,
     decisions,
     inputs,
@@ -27,6 +28,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     timeline.PANEL,
     loops.PANEL,
     monitor.PANEL,
+    alerts.PANEL,
     *decisions.PANELS,
     *knobs.PANELS,
     presets.PANEL,

@@ -101,7 +101,7 @@ def _sent(market: MarketView, context: Context) -> dict[str, Any]:
 
 _COLUMNS: Final = (
     TableColumn("Cache"),
-    TableColumn("Join"),
+    TableColumn("Query"),
     TableColumn("Looked up"),
     TableColumn("State"),
     TableColumn(
@@ -126,7 +126,7 @@ def _table(markets: list[MarketView], context: Context) -> Component:
 def _row(one: CacheBid, market: MarketView, context: Context) -> list[CellData]:
     state = f"{one.state}, {one.choice}" if one.choice else one.state
     return [
-        {"text": one.name, "sub": f"by {one.key}, costs in {market.cost}" if one.key else ""},
+        {"text": one.short, "sub": f"by {one.key}, costs in {market.cost}" if one.key else ""},
         {"text": market.name, "jump": jump_to(context, "/plan", node=market.join)},
         "; ".join(one.places),
         state,

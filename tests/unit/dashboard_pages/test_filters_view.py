@@ -27,7 +27,7 @@ from dashboard.views.filters import (
     window_batches,
 )
 from dashboard.views.overhead import build_overhead, place, verdict
-from dashboard.views.plan import graph_plan, steps
+from dashboard.views.plan import graph_plan, plan_nodes, steps
 from dashboard.views.race import PROPERTIES, RaceView, build_race
 from dashboard.views.thrash import find_loops
 from storage.rows import SeriesData
@@ -229,14 +229,14 @@ def test_the_plan_page_weighs_filters_with_their_cost(reader: Reader) -> None:
     plan = reader.plan_at(RUN, RACE)
     assert plan is not None
     entities = {entity.id: entity for entity in reader.entities(RUN, RACE)}
-    rows = steps(plan, reader.values(RUN, RACE), entities)
+    rows = steps(plan, plan_nodes(plan), reader.values(RUN, RACE), entities)
     assert [row.native for row in rows] == [True, False, False, False, False, False]
     assert sum(row.visits or 0 for row in rows) == pytest.approx(1)
     slow = next(row for row in rows if row.attribute == "slow")
     reached = sum(row.reached or 0 for row in rows)
     assert slow.visits is not None
     assert slow.visits > (slow.reached or 0) / reached
-    kinds = [node["kind"] for node in graph_plan(RUN, plan)["nodes"]]
+    kinds = [node["kind"] for node in graph_plan(RUN, plan, plan_nodes(plan))["nodes"]]
     assert kinds[:3] == ["source", NATIVE, "filter"]
 
 

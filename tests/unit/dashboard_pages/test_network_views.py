@@ -9,6 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.figures.chains import draw_chains
+from dashboard.figures.queue_curves import draw_curves
 from dashboard.views.answers import build_answer, build_relation
 from dashboard.views.book import Book
 from dashboard.views.chains import build_chains
@@ -194,3 +196,19 @@ def test_chains_before_and_now_are_marked_on_the_path() -> None:
     (path,) = view.paths
     assert (path.edges, path.edges_before) == ([0, 2, 3], [0, 1, 2, 3])
     assert path.points[2] == (2.0, 0.3)
+
+
+def test_names_of_operators_are_no_tags_in_figures() -> None:
+    name = "b < 5 and c > 1"
+    told = {"chains": [], "charts": [{"operators": [name], "points": [[0, 1], [1, 0]]}]}
+    decision = Decision(
+        4, 9, "chain", "chains", "switched", "memory_gain", 0.2, ">=", 0.05, 500, 900, 0,
+        "other chains", [], [], None, None, None, detail=told,
+    )  # fmt: skip
+    (path,) = draw_chains(build_chains(decision)).data
+    assert path.text == ("arrives", "behind b &lt; 5 and c &gt; 1")
+    assert path.name == "path to b &lt; 5 and c &gt; 1"
+    peak = {"peak": [2]}
+    matrix = Matrix("queue curve", "queue curve", (name,), ("3", "4"), [[1, 2]], row_stats=peak)
+    curves = build_curves(matrix, Book(), 7)
+    assert [line.name for line in draw_curves(curves).data] == ["b &lt; 5 and c &gt; 1"]

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dashboard.views import plan as plans
 from dashboard.views.book import Book
@@ -19,6 +21,7 @@ from dashboard.views.shell import MOST_EVENTS, MOST_QUIET, build_snapshot, perio
 from storage.rows import StoredEvent
 from storage.vocabulary.kinds import EntityKind
 from storage.vocabulary.records import Command, Entity, Event, Knob
+from tests.oracles import plan_graphs as oracle
 from tests.unit.dashboard_shell.samples import context, decision, event, plan, run, series
 
 VALUES: dict[str, dict[str, float | None]] = {
@@ -97,16 +100,17 @@ def test_the_period_is_the_median_of_the_newest_batches() -> None:
 
 
 def test_the_graph_shows_bare_names_in_the_order_of_the_flow() -> None:
-    graph = plans.graph_plan("r1", plan(order=("origin", "delay")))
+    found = plan(order=("origin", "delay"))
+    graph = plans.graph_plan("r1", found, plans.plan_nodes(found))
     assert [node["name"] for node in graph["nodes"]] == ["Flights", "origin", "delay", "Output"]
-    found = {"id": "asc:origin", "kind": "selection", "name": "origin", "position": 1}
-    assert graph["nodes"][1] == found
+    step = {"id": "asc:origin", "kind": "selection", "name": "origin", "position": 1}
+    assert graph["nodes"][1] == step
     assert graph["kinds"]["selection"] == {
         "role": "step", "sign": "σ", "word": "construct", "spark": "drop_prob",
     }  # fmt: skip
     assert [node["entity"] for node in graph["nodes"][::3]] == ["system", "system"]
     assert graph["hash"] == "h1"
-    assert plans.graph_plan("r1", None)["nodes"] == []
+    assert plans.graph_plan("r1", None, [])["nodes"] == []
 
 
 def test_nodes_of_any_graph_come_in_an_order_of_its_flow() -> None:
@@ -115,6 +119,16 @@ def test_nodes_of_any_graph_come_in_an_order_of_its_flow() -> None:
         *("a", "b", "store", "join", "out", "out2"),
     ]
     assert plans.flow_order(["x", "y", "z"], [("y", "z"), ("z", "y")]) == ["x", "y", "z"]
+
+
+NAMES = st.integers(0, 7).map(str)
+
+
+@given(st.lists(NAMES, unique=True), st.lists(st.tuples(NAMES, NAMES), max_size=16))
+def test_the_order_of_a_flow_is_what_the_oracle_finds(
+    nodes: list[str], edges: list[tuple[str, str]]
+) -> None:
+    assert plans.flow_order(nodes, edges) == oracle.flow_order(nodes, edges)
 
 
 def test_several_sources_show_their_own_numbers() -> None:
@@ -138,7 +152,7 @@ def test_graph_values_have_the_shape_of_the_live_delta() -> None:
 
 
 def test_steps_share_out_drops_and_visits() -> None:
-    first, second = plans.steps(plan(), VALUES, ENTITIES)
+    first, second = plans.steps(plan(), plans.plan_nodes(plan()), VALUES, ENTITIES)
     assert (first.position, first.dropped, first.queue, first.n_regions) == (1, 0.6, 3, 7)
     assert second.dropped == pytest.approx(0.3)
     assert first.visits is not None
@@ -150,7 +164,7 @@ def test_steps_share_out_drops_and_visits() -> None:
 def test_steps_of_a_construct_nothing_reached_are_unknown_not_zero() -> None:
     nothing: dict[str, float | None] = {"reached_tuples": None, "drop_prob": None}
     values = {**VALUES, "asc:origin": nothing}
-    second = plans.steps(plan(), values, ENTITIES)[1]
+    second = plans.steps(plan(), plans.plan_nodes(plan()), values, ENTITIES)[1]
     assert (second.reached, second.drop, second.dropped, second.visits) == (None,) * 4
 
 
@@ -173,7 +187,7 @@ def test_the_headline_names_what_is_unusual() -> None:
 
 def test_the_inspector_of_a_construct() -> None:
     moved = [decision(3, 20, ["origin", "delay"], ["delay", "origin"])]
-    rows = plans.steps(plan(), VALUES, ENTITIES)
+    rows = plans.steps(plan(), plans.plan_nodes(plan()), VALUES, ENTITIES)
     view = build_inspector("asc:delay", ENTITIES, VALUES, rows, moved)
     assert view.summary.startswith("Construct 1 of 2: drops 60.0")
     assert view.history == ("drop_prob", "pct", "")

@@ -107,9 +107,8 @@ def unit_of(run: JoinsRun) -> NetworkUnit:
     return found
 
 
-def join_of(run: JoinsRun) -> AdaptiveJoin:
-    (found,) = unit_of(run).joins.values()
-    return found
+def join_of(run: JoinsRun, query: str = "four") -> AdaptiveJoin:
+    return next(one for one in unit_of(run).joins.values() if one.query == query)
 
 
 def used(run: JoinsRun) -> set[str]:
@@ -141,7 +140,7 @@ def test_caches_pipelines_and_the_pool_are_entities_with_numbers(run: JoinsRun) 
     assert caches["R ⋈ S"]["windows"] == ["R", "S"]
     assert caches["R ⋈ S"]["key"] == ["b"]
     values = run.reader.values("r")
-    own = values[pool.id]
+    own = {name: value or 0.0 for name, value in values[pool.id].items()}
     assert own["pool_bytes"] == KNOBS["pool_bytes"]
     assert 0 < own["used_bytes"] <= own["granted_bytes"] <= own["pool_bytes"]
     assert own["cached_cost"] < own["plain_cost"]
@@ -193,7 +192,7 @@ def test_a_pinned_cache_is_used_whatever_it_brings(run: JoinsRun) -> None:
 
 def test_grants_stay_within_a_pool_that_shrinks(run: JoinsRun) -> None:
     turn(run, pool_bytes=4096)
-    (tuning,) = unit_of(run).operator(9).joins.values()  # type: ignore[attr-defined]  # a NetworkJob
+    (tuning,) = unit_of(run).operator(9).joins.values()
     assert sum(one.n_bytes for one in tuning.caches) <= 4096
     turn(run, caching="off")
     assert not used(run)
@@ -239,4 +238,7 @@ def test_inputs_of_one_stream_are_numbered(run: JoinsRun) -> None:
     }
     names = [e.name for e in run.reader.entities("r") if e.role == "cache"]
     assert len(names) == len(set(names))
-    assert all(" of " in name for name in names if "R 1" in name)
+    assert all(name.endswith(" of own") for name in names if "R 1" in name)
+    assert "R ⋈ S of four" in names
+    turn(run, forbidden_caches="R ⋈ S")  # the name it had while it was the only join
+    assert join_of(run, "four").core.settings.forbidden == {"0,1|1"}

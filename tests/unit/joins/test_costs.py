@@ -28,6 +28,11 @@ def test_benefit_and_proc_of_a_cache_by_hand() -> None:
     assert costs.probe_cost == 0.5 + 1.0 * 3 / 2
     assert costs.proc == 2 * 2.0 + 0.25 * (14 + 3 * 2.0)
     assert costs.benefit == 14 - 9.0
+    counted = reader_costs(flow, Segment(0, 0, 1), UNITS, 0.25, 100, n_counted=2)
+    assert counted.proc == 2 * 2.0 + 0.25 * (14 + 3 * (2.0 + 2 * 2 * 1.0))
+    empty = PipelineFlow(0.5, 0.2, (2.0, 0.5, 0.5, 0.5), (4.0, 1.0, 5.0), n=10)
+    found = reader_costs(empty, Segment(0, 0, 1), UNITS, 1.0, 100)
+    assert found.proc == 2 * (0.5 + 0.5 / 2) + 8.5 + 2 * 2.0, "what is not there is noted, too"
     last = reader_costs(flow, Segment(0, 1, 2), UNITS, 0.0, 1)
     assert (last.lookups, last.leaving, last.segment) == (6.0, 9.0, 21.0)
 
@@ -39,11 +44,11 @@ def test_upkeep_of_plain_counted_and_keyed_caches_by_hand() -> None:
         PipelineFlow(0.4, 0.2, (1.0, 11.0, 13.0), (1.0, 1.0), 5),
     ]
     segment = (Segment(2, 0, 1),)
-    assert maintenance_cost(CacheCandidate((0, 1), (0,), segment), flows, 2.0) == 2 * (2 + 5)
+    assert maintenance_cost(CacheCandidate((0, 1), (0,), segment), flows, UNITS) == 2 * (2 + 5)
     counted = CacheCandidate((0, 1), (0,), segment, witnesses=(2,))
-    assert maintenance_cost(counted, flows, 2.0) == 2 * (3 + 7 + 13)
+    assert maintenance_cost(counted, flows, UNITS) == 2 * (3 + 7 + 13)
     keyed = CacheCandidate((0, 1), (0,), segment, witnesses=(2,), keyed=True)
-    assert maintenance_cost(keyed, flows, 2.0) == pytest.approx(2 * (3 + 7 + 0.2))
+    assert maintenance_cost(keyed, flows, UNITS) == pytest.approx(2 * (3 + 7) + 0.2)
 
 
 def profile(entering: list[list[int]]) -> PipelineProfile:

@@ -1,0 +1,111 @@
+"""Alert rules: a property beside a threshold; those that hold stand in the header of every page."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.alerts import alert_states
+from dashboard.components.attributes import attrs
+from dashboard.components.badges import badge
+from dashboard.components.drawn import NAMESPACE, Drawn
+from dashboard.components.names import words_of
+from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
+from dashboard.context import Context
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.views.alerts import AlertState
+from dashboard.views.book import SYSTEM, Book
+from dashboard.views.numbers import known
+from storage.reader import Reader
+
+#: Properties to choose from.
+MOST_CHOICES: Final = 2000
+
+
+class AlertsView(NamedTuple):
+    """The rules at the moment. choices: [words, entity, property] to make one of."""
+
+    states: list[AlertState]
+    choices: list[list[str]]
+
+
+class AlertForm(Drawn):
+    """A new rule (modules/page_alerts.js). disabled: why none can be made, or ''."""
+
+    _namespace = NAMESPACE
+    _type = "AlertForm"
+    _names = ("choices", "disabled")
+
+    def __init__(self, choices: list[list[str]], disabled: str) -> None:
+        super().__init__(choices=choices, disabled=disabled)
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> AlertsView:
+    """The rules of the run and what they could be about."""
+    run, at = context.run_id, context.batch
+    entities = Book(reader.entities(run, at))
+    found = [
+        [f"{entities.name(entity)} · {words_of(name)} ({name})", entity, name]
+        for entity, own in reader.values(run, at).items()
+        if entity in entities
+        for name, value in own.items()
+        if value is not None and known(value)
+    ]
+    found.sort(key=lambda one: (one[1] != SYSTEM, one[0]))
+    return AlertsView(alert_states(reader, run, at), found[:MOST_CHOICES])
+
+
+def draw(view: AlertsView, sheet: Sheet) -> Drawing:
+    """A line a rule, and the form."""
+    columns = (
+        TableColumn("Rule"),
+        TableColumn("What"),
+        TableColumn("Now", "f3"),
+        TableColumn("When"),
+        TableColumn("State"),
+        TableColumn("Told"),
+        TableColumn("Forget"),
+    )
+    rows = [_row(one, sheet.read_only) for one in view.states]
+    table = RowTable("Alert rules", columns, rows) if rows else html.P(_NONE, className="pw-dim")
+    form = AlertForm(view.choices, sheet.read_only)
+    note = "those that hold stand in the header of every page"
+    return Drawing([table, form], note=note)
+
+
+_NONE: Final = "No rule yet: choose a number and a threshold below."
+
+
+def _row(one: AlertState, locked: str) -> list[CellData]:
+    rule = one.rule
+    state = badge("holds", "warning") if one.fires else badge("quiet", "quiet")
+    forget: Component = html.Button(
+        "×",
+        type="button",
+        className="pw-link",
+        disabled=bool(locked),
+        **attrs(data_pw_forget=rule.id, aria_label=f"Forget the rule {rule.name}"),
+    )
+    return [
+        rule.name,
+        f"{one.whose} · {words_of(rule.property)}",
+        {"text": one.value, "sort": one.value},
+        f"{rule.relation} {rule.threshold:g}",
+        drawn(state, "holds" if one.fires else "quiet"),
+        "webhook" if rule.webhook else "pages",
+        drawn(forget),
+    ]
+
+
+PANEL: Final = Panel(
+    name="alerts",
+    page="/monitor",
+    title="Alert rules",
+    twin=False,
+    build=build,
+    draw=draw,
+    news=("run", "commands", "queries"),
+    beats=True,
+)

@@ -1,0 +1,187 @@
+"""The market of caches, pipelines, lanes of states, and what takes memory: records to views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dashboard.views.book import Book
+from dashboard.views.cache_lanes import build_lanes
+from dashboard.views.join_matrices import build_candidates, build_join_view
+from dashboard.views.market import EFFECT_BATCHES, build_markets, named_caches, state_of
+from dashboard.views.pipelines import build_pipelines
+from dashboard.views.takes import build_takes
+from storage.rows import SeriesData, StoredMatrix
+from storage.vocabulary.records import Entity, Knob, Matrix
+
+UNIT = "u"
+
+
+def cache(id: str, name: str, **facts: Any) -> Entity:
+    readers = [{"pipeline": "p:T", "name": "T", "first": 0, "last": 1}]
+    told = {
+        "join": "j",
+        "pool": "pool",
+        "short_name": name,
+        "key": ["b"],
+        "readers": readers,
+        **facts,
+    }
+    return Entity(id, "cache", name, told, unit_id=UNIT, role="cache")
+
+
+BOOK = Book(
+    [
+        Entity("j", "operator", "a and b", {"queries": ["q1", "q2"]}, unit_id=UNIT, role="join"),
+        Entity("pool", "pool", "Pool", {"join": "j"}, unit_id=UNIT, role="pool"),
+        Entity(
+            "p:T",
+            "operator",
+            "Pipeline of T",
+            {"join": "j", "input": "T", "order": ["S", "R", "U"]},
+            unit_id=UNIT,
+            role="pipeline",
+        ),
+        cache("c1", "R ⋈ S"),
+        cache("c2", "S ⋈ T"),
+        cache("c3", "T ⋈ U"),
+        Entity("s", "store", "tuples of R", unit_id=UNIT, role="store"),
+        Entity("w", "monitor", "Profile window", unit_id=UNIT, role="profile"),
+        Entity(
+            "asc", "operator", "dest", {"bitmap_bytes": 1 << 20}, unit_id=UNIT, role="selection"
+        ),
+    ]
+)
+VALUES: dict[str, dict[str, float | None]] = {
+    "pool": {"pool_bytes": 8192, "used_bytes": 5000, "plain_cost": 3.0, "cached_cost": 2.0},
+    "c1": {"cache_state": 1, "cache_bid": 0.5, "used_bytes": 5000, "granted_bytes": 8192},
+    "c2": {"cache_state": 0, "cache_bid": 2.0, "used_bytes": 0},
+    "c3": {"cache_state": 1, "cache_bid": 0.9},
+    "p:T": {"arrival_share": 0.5, "pipeline_cost": 1.5},
+    "s": {"state_bytes": 70_000},
+    "w": {"window_tuples": 250},
+}
+
+
+def knob(name: str, value: Any, batch: int = 0, version: int = 0) -> Knob:
+    return Knob(name, "int", value, value, "", "", scope=UNIT, batch=batch, version=version)
+
+
+def series(entity: str, values: list[float], first: int = 0) -> SeriesData:
+    numbers = np.array(values, np.float64)
+    batches = np.arange(first, first + len(values))
+    times = batches.astype(np.float64)
+    n = np.ones(len(values), np.int64)
+    return SeriesData(entity, "x", "", batches, times, numbers, numbers, numbers, n, False)
+
+
+def test_caches_in_use_come_first_and_each_as_it_bids() -> None:
+    (market,) = build_markets(BOOK, VALUES, [knob("pool_bytes", 8192)], {}, {})
+    assert [one.id for one in market.bids] == ["c3", "c1", "c2"]
+    assert market.name == "q1, q2"
+    assert (market.bytes, market.plain, market.cached, market.cost) == (8192, 3.0, 2.0, "µs")
+    assert set(market.knobs) == {"pool_bytes"}
+    assert market.bids[2].places == ("in T",)
+
+
+def test_costs_are_probes_where_they_are_counted_and_choices_are_read_from_knobs() -> None:
+    knobs = [
+        knob("join_costs", "counted"),
+        knob("pinned_caches", "R ⋈ S;  S ⋈ T"),
+        knob("forbidden_caches", "T ⋈ U"),
+    ]
+    (market,) = build_markets(BOOK, VALUES, knobs, {}, {})
+    assert market.cost == "probes"
+    assert {one.id: one.choice for one in market.bids} == {
+        "c1": "pinned",
+        "c2": "pinned",
+        "c3": "forbidden",
+    }
+    assert named_caches(None) == ()
+
+
+def test_the_effect_of_a_turn_is_measured_on_batches_around_it() -> None:
+    turns = {UNIT: [knob("pool_bytes", 8192), knob("pool_bytes", 4096, 20, 1)]}
+    measured = {"j": series("j", [1.0] * 20 + [np.nan, 3.0, 5.0])}
+    (market,) = build_markets(BOOK, VALUES, [], turns, measured)
+    effect = market.effect
+    assert effect is not None
+    assert (effect.batch, effect.old, effect.new) == (20, 8192, 4096)
+    assert (effect.before, effect.n_before) == (1.0, EFFECT_BATCHES)
+    assert (effect.after, effect.n_after) == (4.0, 2)
+    (market,) = build_markets(BOOK, VALUES, [], {UNIT: turns[UNIT][:1]}, measured)
+    assert market.effect is None
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(0, "profiled"), (1, "used"), (2, "unused"), (9, ""), (None, "")]
+)
+def test_states_are_words(value: float | None, word: str) -> None:
+    assert state_of(value) == word
+
+
+def test_a_pipeline_has_its_steps_and_the_caches_over_them() -> None:
+    (join,) = build_pipelines(BOOK, VALUES, [])
+    (row,) = join.rows
+    assert (row.input, row.order, row.arrival, row.cost) == ("T", ("S", "R", "U"), 0.5, 1.5)
+    assert [(one.name, one.state, one.first, one.last) for one in row.spans][-1] == (
+        "S ⋈ T",
+        "profiled",
+        0,
+        1,
+    )
+
+
+def test_lanes_join_batches_in_one_state() -> None:
+    used = series("c1", [0, 0, 1, 1, 1, 2])
+    never, strange = series("c2", [0, 0]), series("nobody", [1])
+    lanes = build_lanes(BOOK, [never, used, strange])
+    assert [lane.cache for lane in lanes] == ["c1", "c2"]  # longest in use on top
+    told = [(one.state, one.first, one.last, one.until) for one in lanes[0].stretches]
+    assert told == [("profiled", 0, 1, 2.0), ("used", 2, 4, 5.0), ("unused", 5, 5, 5.0)]
+
+
+def test_matrices_of_a_join() -> None:
+    view = Matrix(
+        "join view of T: a and b", "join view", ("S", "R"), ("S", "R"), [[1, 2], [None, 3]], n=9
+    )
+    shown = build_join_view(StoredMatrix(7, 0.0, view))
+    assert (shown.title, shown.values, shown.n, shown.batch) == (
+        "T: a and b",
+        ((1, 2), (None, 3)),
+        9,
+        7,
+    )
+    columns = (
+        "cache_benefit",
+        "cache_upkeep",
+        "cache_bid",
+        "wanted_bytes",
+        "granted_bytes",
+        "chosen",
+    )
+    values = [[3.0, 1.0, 0.5, 4096, 4096, 1], [None, 1.0, None, None, 0, 0]]
+    bids = Matrix(
+        "cache bids of a",
+        "cache bids",
+        ("c1", "c2"),
+        columns,
+        values,
+        row_stats={"conflicts": [[1], [0]]},
+    )
+    first, second = build_candidates(StoredMatrix(7, 0.0, bids), BOOK).rows
+    assert (first.name, first.net, first.chosen, first.conflicts) == ("R ⋈ S", 2.0, True, (2,))
+    assert (second.net, second.chosen, second.conflicts) == (None, False, (1,))
+
+
+def test_parts_stand_against_their_limits_and_the_largest_come_first() -> None:
+    knobs = [knob("bitmap_memory", 4), knob("window_tuples", 1000)]
+    view = build_takes(BOOK, VALUES, knobs)
+    limits = {one.name: (one.value, one.limit, one.unit) for one in view.kinds}
+    assert limits["Bitmaps of constructs"] == (1 << 20, 4 << 20, "bytes")
+    assert limits["Profile window"] == (250, 1000, "tuples")
+    assert limits["Pool of caches · a and b"] == (5000, 8192, "bytes")
+    assert [one.name for one in view.holders] == ["tuples of R", "R ⋈ S"]
+    assert build_takes(Book(), {}, []).kinds == ()

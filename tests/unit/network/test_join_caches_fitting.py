@@ -1,0 +1,85 @@
+"""Caches that do not fit the probe orders, or each other, are refused (cards 9, 11)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from backend.operators.network.cache_rules import check_caches
+from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.operators.network.plan import JoinOp
+from tests.unit.network.test_join_caches_rules import COUNTED, OF_R1, PATH
+
+
+def test_a_witness_that_says_more_than_the_key_is_refused() -> None:
+    """Card 11 C: R1(A, C), R2(A, B), R3(B, D), R4(C, D); R4 joins R1, and bounds R3."""
+    work = JoinOp(
+        (((0, 0), (1, 0)), ((1, 1), (2, 0)), ((0, 1), (3, 0)), ((2, 1), (3, 1))),
+        None,
+        ((1, 2, 3), (2, 0, 3), (1, 0, 3), (0, 1, 2)),
+    )
+    spec = CacheSpec("c", (1, 2), (0,), (Segment(0, 0, 1),), PAGE_BYTES, (0, 3))
+    with pytest.raises(ValueError, match="cache c: what input 0 joins as a witness says more"):
+        check_caches((spec,), (), work, 4)
+    check_caches((replace(spec, witnesses=(0,)),), (), work, 4)
+
+
+STAR = JoinOp(
+    (((0, 0), (1, 0), (2, 0), (3, 0)),), None, ((1, 2, 3), (2, 0, 3), (1, 0, 3), (0, 1, 2))
+)
+
+
+def test_a_segment_that_leaps_over_an_update_is_refused() -> None:
+    """Card 11 D: the pipeline of input 0 joins 1, and updates {0, 1}, within the segment."""
+    orders = ((1, 2, 3), (0, 2, 3), (1, 0, 3), (0, 1, 2))
+    work = replace(STAR, orders=orders)
+    inner = CacheSpec("in", (0, 1), (0,), (Segment(3, 0, 1),), PAGE_BYTES)
+    outer = CacheSpec("out", (1, 2), (0,), (Segment(0, 0, 1),), PAGE_BYTES, (0, 3))
+    check_caches((inner,), (), work, 4)
+    check_caches((outer,), (), work, 4)
+    with pytest.raises(ValueError, match="cache out hides from in what pipeline 0 brings"):
+        check_caches((inner, outer), (), work, 4)
+
+
+def test_a_hit_must_not_keep_back_what_another_cache_is_to_be_told() -> None:
+    """{1, 2} with witnesses in 0 and 3 is read before the update of {0, 1, 2}."""
+    plain = CacheSpec("plain", (0, 1, 2), (0,), (Segment(3, 0, 2),), PAGE_BYTES)
+    counted = CacheSpec("counted", (1, 2), (0,), (Segment(0, 0, 1),), PAGE_BYTES, (0, 3))
+    for one in (plain, counted):
+        check_caches((one,), (), STAR, 4)
+    with pytest.raises(ValueError, match="cache counted hides from plain"):
+        check_caches((plain, counted), (), STAR, 4)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (replace(OF_R1, readers=()), "no pipeline reads it"),
+        (replace(OF_R1, readers=(Segment(0, 0, 2),)), "no part of a pipeline of 2 steps"),
+        (replace(OF_R1, readers=(Segment(0, 0, 0),)), r"joins inputs \(1,\), not \(1, 2\)"),
+        (replace(OF_R1, key=(0, 1)), r"are classes \(0,\), not \(0, 1\)"),
+        (replace(OF_R1, n_bytes=100), "100 bytes are not whole pages of 4096"),
+        (replace(OF_R1, ways=0), "0 ways; at least 1"),
+        (replace(OF_R1, windows=(1,), readers=(Segment(0, 0, 0),)), "are not two or more inputs"),
+        (replace(OF_R1, witnesses=(1,)), "are not two or more inputs"),
+        (
+            CacheSpec("c", (1,), (0,), (Segment(0, 0, 0),), 0, (2,), keyed=True),
+            "one with keys has one witness",
+        ),
+        (
+            CacheSpec("c", (0, 1), (1,), (Segment(2, 0, 1),), 0),
+            "the pipeline of input 1 does not begin with",
+        ),
+    ],
+)
+def test_caches_that_do_not_fit_are_refused(spec: CacheSpec, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check_caches((spec,), (), PATH, 3)
+
+
+def test_caches_that_overlap_or_have_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="overlap in pipeline 0"):
+        check_caches((OF_R1, COUNTED), (), PATH, 3)
+    with pytest.raises(ValueError, match="ids of caches are not unique"):
+        check_caches((OF_R1, OF_R1), (), PATH, 3)
