@@ -129,14 +129,7 @@ def _header() -> Component:
             html.Span(id="pw-age", className="pw-head-item pw-age", **attrs(data_level="quiet")),
             _pace_buttons(),
             html.Span(className="pw-spacer"),
-            html.A(
-                "",
-                id="pw-alert-count",
-                href="/monitor",
-                className="pw-alert-badge",
-                hidden=True,
-                **attrs(data_pw_path="/monitor"),
-            ),
+            _alert_badge(),
             html.Span(
                 [
                     html.Span(id="pw-since-text"),
@@ -150,6 +143,12 @@ def _header() -> Component:
         ],
         className="pw-header",
     )
+
+
+def _alert_badge() -> Component:
+    """How many alert rules hold, see modules/page_alerts.js."""
+    link = {"href": "/monitor", **attrs(data_pw_path="/monitor")}
+    return html.A("", id="pw-alert-count", className="pw-alert-badge", hidden=True, **link)
 
 
 def _run_items() -> list[Component]:
