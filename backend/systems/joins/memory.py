@@ -39,6 +39,8 @@ class PagePool:
 
     def __init__(self, n_pages: int) -> None:
         self._n_pages = n_pages
+        #: What caches want, as they said last.
+        self.wants: dict[str, tuple[Tier, ...]] = {}
         self._claims: dict[str, list[_Claim]] = {}
         self._held: dict[str, list[int]] = {}
         self.n_granted = self.n_reclaimed = 0
@@ -66,6 +68,7 @@ class PagePool:
     def want(self, wants: Mapping[str, Sequence[Tier]]) -> None:
         """What caches want from now on; the pages of others, and those that are no longer wanted,
         are free. Tiers of a cache come in the order it fills them; equal priorities: by id."""
+        self.wants = {cache: tuple(tiers) for cache, tiers in wants.items()}
         ranked = sorted(
             (-tier.priority, cache, place)
             for cache, tiers in wants.items()
@@ -86,6 +89,7 @@ class PagePool:
 
     def keep(self, caches: Container[str]) -> None:
         """The pages of other caches are free."""
+        self.wants = {one: tiers for one, tiers in self.wants.items() if one in caches}
         self._claims = {one: claims for one, claims in self._claims.items() if one in caches}
         self._held = {one: tiers for one, tiers in self._held.items() if one in caches}
 
@@ -170,7 +174,7 @@ class MissRatioCurve(NamedTuple):
 
 def share_pool(n_pages: int, wants: Mapping[str, Mapping[str, Sequence[Tier]]]) -> dict[str, int]:
     """A pool for several joins: join -> pages, as the caches of all of them are served in order of
-    priority."""
+    priority. wants: join -> what its caches want (``PagePool.wants``)."""
     pool = PagePool(n_pages)
     names = {f"{join}\0{cache}": join for join, caches in wants.items() for cache in caches}
     pool.want({f"{j}\0{c}": tiers for j, caches in wants.items() for c, tiers in caches.items()})

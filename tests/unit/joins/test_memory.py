@@ -125,4 +125,9 @@ def test_a_pool_of_a_unit_goes_to_the_joins_whose_caches_need_it_most() -> None:
         "two": {"a": single_tier(6.0, 6)},
     }
     assert share_pool(12, wants) == {"one": 6, "two": 6}
+    pools = {join: PagePool(3) for join in wants}
+    for join, pool in pools.items():
+        pool.want(wants[join])
+    pools["one"].keep({"a"})
+    assert share_pool(6, {join: pool.wants for join, pool in pools.items()}) == {"one": 5, "two": 1}
     assert share_pool(0, wants) == {"one": 0, "two": 0}
