@@ -214,14 +214,18 @@ def test_a_smaller_budget_frees_at_once_and_a_larger_keeps_all() -> None:
 def test_tuples_of_a_bag_keep_their_places_in_caches_when_they_move() -> None:
     run = path(OF_R1, fifo=False)
     run.one(2, (2,))
-    run.one(1, (1, 2))
+    for row in ((7, 7), (8, 8), (1, 2)):
+        run.one(1, row)
     run.one(0, (1,))
-    for k in range(200):
+    assert run.entries(OF_R1) == {(1,): {(2, 0): 1}}
+    run.one(1, (8, 8), sign=-1)
+    for k in range(50):
         run.one(1, (5, k))
         run.one(1, (5, k), sign=-1)
         run.one(2, (9,))
         run.one(2, (9,), sign=-1)
     run.check()
+    assert run.entries(OF_R1) == {(1,): {(1, 0): 1}}
     assert run.one(0, (1,)) == [((1, 1, 2, 2), 0, 1)]
     assert counts(run, OF_R1) == (2, 1, 1)
 
