@@ -37,8 +37,8 @@ SMALL_BATCHES: Final = 5
 LARGE: Final = 400_000
 LARGE_TICKS: Final = 10 * WINDOW
 LARGE_BATCHES: Final = 4
-#: Timed batches of Spark as it comes, which take long.
-RARE_BATCHES: Final = 2
+#: Timed batches of Spark as it comes; they take long.
+RARE_BATCHES: Final = 1
 #: Partitions of state that Spark makes unless told otherwise.
 SPARKS_PARTITIONS: Final = 200
 #: Batches of the smallest kind, of which all time is fixed cost.
