@@ -107,7 +107,8 @@ def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
 
 
 def _execute(workload: Workload, options: argparse.Namespace) -> int:
-    from backend.hosts.spark.launch import Begin, Launch, LaunchSettings
+    from backend.hosts.spark.in_process import InProcessLaunch
+    from backend.hosts.spark.launch import NO_MASTER, Begin, Launch, LaunchSettings
 
     folder, conf = _folder_of(options.store), _conf(options.conf, options.packages)
     with open_engine_writer(options.store) as writer:
@@ -119,7 +120,8 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
         settings = LaunchSettings(
             options.master, folder, options.once, begin, conf, asked, registered
         )
-        launch = Launch(workload, writer, settings)
+        make = InProcessLaunch if options.master == NO_MASTER else Launch
+        launch = make(workload, writer, settings)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
                 signal.signal(number, lambda *_: launch.stop())

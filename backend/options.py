@@ -76,7 +76,11 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         metavar="KNOB=VALUE",
         help="start with this value of a knob; may be given again",
     )
-    parser.add_argument("--master", metavar="URL", help="Spark master (default: local[2])")
+    parser.add_argument(
+        "--master",
+        metavar="URL",
+        help="Spark master (default: local[2]); none: in this process, without Spark",
+    )
     parser.add_argument(
         "--conf",
         action="append",

@@ -70,10 +70,15 @@ class LocalHost:
         if self.stopping.is_set():
             self._loop.ending("stopped")
             return "stopped"
-        failures = [f"{name}: {c.failure}" for name, c in self._cursors.items() if c.failure]
+        failures = [f"{name}: {why}" for name, why in self.failures.items()]
         if failures and len(failures) == len(self._cursors):
             raise InputsFailed("; ".join(failures))
         return "; ".join(["the stream reached its end", *failures])
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Inputs that have failed, and why."""
+        return {name: one.failure for name, one in self._cursors.items() if one.failure}
 
     def step(self) -> bool:
         """Run one batch; False: there was none to run, and will be none."""

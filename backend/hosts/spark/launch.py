@@ -21,6 +21,7 @@ from backend.engine.job import InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, RELATIONS, goes_on, obstacle
 from backend.hosts.contract import InputSource
+from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import java_of, why_failed
 from backend.hosts.spark.once import nothing_decided, taken_once
 from backend.hosts.spark.runner import RunHost
@@ -50,6 +51,8 @@ from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
 VERSION: Final = "0.1.0"
+#: In place of Spark's master: everything in this process.
+NO_MASTER: Final = "none"
 #: So long the end of a run waits for workers that are still being warmed.
 WARMED_WITHIN_S: Final = 3.0
 
@@ -80,7 +83,7 @@ class Launch:
         self.workload, self.writer, self.settings = workload, writer, settings
         self._streams = {stream.name: stream for stream in workload.streams}
         self._stopping = threading.Event()
-        self._host: RunHost | None = None
+        self._host: RunHost | LocalHost | None = None
         self._loop: Loop | None = None
         self._held: dict[str, ReplaySource] = {}
         self._spark: SparkSession | None = None
@@ -229,14 +232,16 @@ class Launch:
             where = f"process {run.pid} on {run.host}"
             message = f"run {run.id} of this workload is at work in {where}"
             raise Refused(f"{message}; stop it, or begin another one with --fresh")
-        why = obstacle(last, self._input_records(), self._relation_digests) or self._lost(run.id)
+        why = obstacle(last, self._input_records(), self._relation_digests) or self._lost(run)
         if why is not None:
             log.info("run %s cannot go on, a new one begins: %s", run.id, why)
             return self._fresh()
         return self._continued(last)
 
-    def _lost(self, run_id: str) -> str | None:
-        folder = self._folder(run_id)
+    def _lost(self, run: Run) -> str | None:
+        if run.settings.get("master") == NO_MASTER:
+            return "it ran without Spark and kept no state"
+        folder = self._folder(run.id)
         return None if folder.is_dir() else f"its folder {folder} is gone"
 
     def _continued(self, last: LastState) -> Loop:

@@ -1,0 +1,46 @@
+"""The run of a workload in this process, without Spark: to look at it step by step."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from backend.engine.job import RunJob
+from backend.hosts.contract import InputsFailed, InputSource, cause
+from backend.hosts.local import LocalHost
+from backend.hosts.spark.launch import Launch
+from storage.vocabulary.kinds import RunState
+
+log = logging.getLogger(__name__)
+
+
+class InProcessLaunch(Launch):
+    """Replayed streams alone, as fast as they can or as they are stepped. Such a run begins anew
+    each time, and keeps its state in memory."""
+
+    def execute(self) -> bool:
+        """Run everything to its end; False when the run, or one of its inputs, failed."""
+        self._loop = loop = self._fresh()
+        for stream in self._read:
+            self._hold(stream, self._folder(loop.run.id))
+        sink, once = self._sink(loop.run.id), self.settings.once
+        self._host = host = LocalHost(loop, self._inputs_held(), sink, once=once)
+        if self._stopping.is_set():
+            host.stopping.set()
+        state: RunState = "ended"
+        try:
+            note = host.run()
+        except InputsFailed as error:
+            note, state = str(error), "failed"
+        except Exception as error:
+            log.exception("run %s broke off", loop.run.id)
+            note, state = cause(error), "failed"
+        loop.finish(host.failures)
+        self._end(loop, state, note)
+        return state == "ended" and not loop.failed_inputs
+
+    def _inputs_held(self) -> list[InputSource]:
+        return [InputSource(self._streams[name], self._held.get(name)) for name in self._inputs]
+
+    def _job(self, run_id: str) -> RunJob:
+        return replace(super()._job(run_id), in_process=True)
