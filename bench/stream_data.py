@@ -83,7 +83,7 @@ class Question:
     def n_keys(self) -> int:
         """Values of k. With as many keys as a window holds tuples of a stream, each tuple that
         comes finds one partner in each other stream."""
-        return GROUPS if self.n_streams == 1 else self.n_each * self.n_filling
+        return GROUPS if self.n_streams == 1 else max(1, self.n_each * WINDOW // self.ticks)
 
     @property
     def n_filling(self) -> int:

@@ -146,15 +146,9 @@ def _header() -> Component:
 
 
 def _alert_badge() -> Component:
-    """How many alerts there are; hidden while there are none."""
-    return html.A(
-        "",
-        id="pw-alert-count",
-        href="/monitor",
-        className="pw-alert-badge",
-        hidden=True,
-        **attrs(data_pw_path="/monitor"),
-    )
+    """How many alert rules hold, see modules/page_alerts.js."""
+    link = {"href": "/monitor", **attrs(data_pw_path="/monitor")}
+    return html.A("", id="pw-alert-count", className="pw-alert-badge", hidden=True, **link)
 
 
 def _run_items() -> list[Component]:

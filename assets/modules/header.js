@@ -153,6 +153,17 @@ function drawNav() {
     link.hidden = !here && !shell.pages.includes(path);
     setAttr(link, "href", path + window.location.search);
   }
+  if (pageMarked !== moment.path) markPage();
+}
+
+/* On a phone the pages are a row that is wider than the screen: the one shown is in sight. */
+let pageMarked = "";
+function markPage() {
+  const link = document.querySelector(".pw-nav-link[aria-current]");
+  const row = link && link.closest(".pw-side");
+  if (!row) return;
+  pageMarked = moment.path;
+  row.scrollLeft = link.offsetLeft + link.offsetWidth / 2 - row.clientWidth / 2;
 }
 
 const since = (time) => (typeof time === "number" ? Date.now() / 1000 - time : null);

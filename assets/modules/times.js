@@ -64,3 +64,11 @@ export function robustTop(numbers) {
   if (!cut || limit <= 0 || cut > 0.1 * ordered.length || numbers[numbers.length - 1] > limit) return { top: most, cut: 0 };
   return { top: 1.1 * kept[kept.length - 1], cut };
 }
+
+/** When the batches of a range were recorded, [Unix s, Unix s]; null where that is one instant.
+    @param {Times} times
+    @param {{first: number, last: number}} range */
+export function timesOf(times, { first, last }) {
+  const ends = [timeOf(times, first), timeOf(times, last)];
+  return ends[1] > ends[0] ? ends : null;
+}

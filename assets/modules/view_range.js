@@ -1,7 +1,7 @@
 /* The range of batches on screen, everywhere the same: the address's span over what is recorded. */
 import { currentShell } from "./header.js";
 import { known, moment } from "./moment.js";
-import { spanOf, timeOf } from "./times.js";
+import { spanOf, timesOf } from "./times.js";
 
 /** All batches recorded, {first, last}. */
 export function wholeRange() {
@@ -17,7 +17,5 @@ export const viewRange = () => spanOf(moment.span, wholeRange(), currentShell() 
 export function viewTimes() {
   const shell = currentShell();
   if (moment.span === null || !shell || !shell.times.length) return null;
-  const { first, last } = viewRange();
-  const ends = [timeOf(shell.times, first), timeOf(shell.times, last)];
-  return ends[1] > ends[0] ? ends : null;
+  return timesOf(shell.times, viewRange());
 }

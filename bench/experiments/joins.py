@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from bench.experiments import join_caching, join_plans
+from bench.experiments import join_caching, join_changing, join_points
 from bench.experiments.command import write
 from bench.experiments.join_caching import JoinSizes
 from bench.experiments.results import FigureResult
@@ -18,9 +18,9 @@ FIGURES: Final[Mapping[str, Callable[[JoinSizes], FigureResult]]] = {
     "5.15": join_caching.figure_15,
     "5.17": join_caching.figure_17,
     "5.19": join_caching.figure_19,
-    "5.21": join_plans.figure_21,
-    "5.22": join_plans.figure_22,
-    "5.23": join_plans.figure_23,
+    "5.21": join_points.figure_21,
+    "5.22": join_changing.figure_22,
+    "5.23": join_changing.figure_23,
 }
 TITLE: Final = "Adaptive joins: the thesis's experiments again"
 

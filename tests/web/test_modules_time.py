@@ -79,6 +79,14 @@ def test_batches_and_times_go_there_and_back(ask: Ask) -> None:
     assert ask("times", "[m.timeOf([], 3), m.batchOf([], 3)]") == [None, None]
 
 
+def test_a_range_of_one_instant_is_none(ask: Ask) -> None:
+    times = [[0, 10.0], [4, 14.0], [8, 14.0]]
+    ranges = [{"first": a, "last": b} for a, b in ((1, 3), (4, 8), (0, 8))]
+    told = ask("times", "all.map((one) => m.timesOf(times, one))", times=times, all=ranges)
+    assert told == [[11, 13], None, [10, 14]]
+    assert ask("times", "m.timesOf([], all[0])", all=ranges) is None
+
+
 @pytest.mark.parametrize(
     ("numbers", "top", "cut"),
     [

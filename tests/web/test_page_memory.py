@@ -231,7 +231,7 @@ def test_the_price_is_the_last_bid_served_and_work_falls_with_memory(ask: Ask) -
 
 
 def test_names_in_a_knob_come_and_go(ask: Ask) -> None:
-    told = 'm.chosen(value, names, "; ")'
-    assert ask("market_rule", told, value="A; B", names=["C of q", "C"]) == "A; B; C of q"
-    assert ask("market_rule", told, value="A; B", names=["A of q", "A"]) == "B"
-    assert ask("market_rule", told, value="", names=["A", "A"]) == "A"
+    told = 'm.chosen(value, own, "; ")'
+    assert ask("market_rule", told, value="A; B", own=["C of q", "C"]) == "A; B; C of q"
+    assert ask("market_rule", told, value="A; B", own=["A of q", "A"]) == "B"
+    assert ask("market_rule", told, value="", own=["A", "A"]) == "A"

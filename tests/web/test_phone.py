@@ -40,6 +40,10 @@ _OVERLAPS = """() => {
         ("/decisions?run=r1&at=110", "light"),
         ("/knobs?run=r2", "dark"),
         ("/results?run=r1", "light"),
+        ("/monitor?run=r1", "dark"),
+        ("/compare?run=r1", "dark"),
+        ("/postmortem?run=r1", "light"),
+        ("/sql?run=r1&show=SELECT%20*%20FROM%20batches", "dark"),
     ],
 )
 def test_a_page_fits_a_phone(open_page: OpenPage, path: str, scheme: str) -> None:

@@ -13,8 +13,8 @@ from backend.operators.network.queues import Queue
 from backend.operators.network.reports import QueueCurve
 
 #: Instants of a batch, at most, and tuples of one, on average and at least.
-MOST_INSTANTS: Final = 64
-INSTANT_TUPLES: Final = 1024
+MOST_INSTANTS: Final = 32
+INSTANT_TUPLES: Final = 2048
 
 
 class Instant(NamedTuple):

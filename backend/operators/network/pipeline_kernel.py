@@ -69,13 +69,13 @@ from backend.operators.selection.bits import called, inlined
 
 
 @called
-def charge(at: Pointer, account: int) -> None:
-    """The time since the last charge was for an account."""
+def charge(at: Pointer, account: int, n: int) -> None:
+    """The time since the last charge was for an account, and n operations of it."""
     state = line(at, A.state)
     if state[WATCH] != UNWATCHED:
         busy, now = row(at, A.busy, account), nanoseconds(state[CLOCK])
         busy[0] += now - state[MARK] - state[OVERHEAD]
-        busy[1] += 1
+        busy[1] += n
         state[MARK] = now
 
 
@@ -181,7 +181,7 @@ def enter(at: Pointer, port: int, level: int) -> None:
     here[MODE] = PLAIN
     if point[READER] >= 0 and line(at, A.state)[WATCH] != WATCH_ALL:
         look_up(at, point[READER], level)
-        charge(at, of_look_ups(at, point[READER]))
+        charge(at, of_look_ups(at, point[READER]), 1)
         if here[MODE] == HIT:
             return
     row(at, A.tally, level)[PROBES] += 1
@@ -265,12 +265,12 @@ def passed(at: Pointer, port: int, step: int, sign: int) -> None:
         c = lists[k]
         cache, counts = row(at, A.caches, c), row(at, A.cache_counts, c)
         caching.update(cache, lists, sign, line(at, A.values), line(at, A.chosen), counts)
-        charge(at, of_look_ups(at, c) + 1)
+        charge(at, of_look_ups(at, c) + 1, 1)
     first = point[ENDS]
     if first >= 0 and row(at, A.levels, first)[MODE] == MISS:
         c = row_in(at, A.points, port, first)[READER]
         collect(at, c, first)
-        charge(at, of_look_ups(at, c) + 1)
+        charge(at, of_look_ups(at, c) + 1, 1)
 
 
 @inlined
@@ -282,16 +282,16 @@ def advance(at: Pointer, port: int, sign: int, level: int) -> Any:
         if line(at, A.cursor)[level] < 0:
             return np.int64(-1)
         forward(at, port, level)
-        charge(at, of_look_ups(at, point[READER]))
+        charge(at, of_look_ups(at, point[READER]), 0)
         arrived = point[LAST]
     else:
         step, tally = row_in(at, A.steps, port, level), table(at, A.tally)
         found = match(at, step, tally, level)
-        charge(at, level)
+        charge(at, level, 1)
         if found < 0:
             if mode == MISS:
                 create(at, point[READER], level)
-                charge(at, of_look_ups(at, point[READER]) + 1)
+                charge(at, of_look_ups(at, point[READER]) + 1, 1)
             return np.int64(-1)
         tally[level, MATCHES] += 1
         line(at, A.chosen)[step[TARGET]] = found

@@ -46,13 +46,16 @@ def changes_pipelines(tuning: JoinTuning) -> bool:
 
 class TunedJoin:
     """Of a join of n inputs. regions: the join's. Raises ValueError: a cache does not fit the
-    probe orders."""
+    probe orders, or profile probabilities are of another number of pipelines."""
 
     def __init__(
         self, work: JoinOp, tables: JoinTables, tuning: JoinTuning, regions: Regions
     ) -> None:
         n = tables.n_inputs
         check_caches(tuning.caches, tuning.shadows, work, n)
+        if len(tuning.profile_prob) not in (0, n):
+            told = f"{len(tuning.profile_prob)} profile probabilities"
+            raise ValueError(f"{told} for a join of {n} inputs")
         lists: list[int] = []
         self._join, self._n = tables, n
         self._caches = JoinCaches(regions.scope(_CACHES), tuning.caches, lists)

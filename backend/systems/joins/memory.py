@@ -168,18 +168,6 @@ class MissRatioCurve(NamedTuple):
         return found
 
 
-def share_pool(n_pages: int, wants: Mapping[str, Mapping[str, Sequence[Tier]]]) -> dict[str, int]:
-    """A pool for several joins: join -> pages, as the caches of all of them are served in order of
-    priority."""
-    pool = PagePool(n_pages)
-    names = {f"{join}\0{cache}": join for join, caches in wants.items() for cache in caches}
-    pool.want({f"{j}\0{c}": tiers for j, caches in wants.items() for c, tiers in caches.items()})
-    found = dict.fromkeys(wants, 0)
-    for name, held in pool.settle().items():
-        found[names[name]] += held
-    return found
-
-
 def _hull(points: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
     """The upper concave hull of points of rising x; points that add nothing are left out."""
     found: list[tuple[int, float]] = []

@@ -19,6 +19,7 @@ from bench.experiments.join_caching import (
     adaptive,
     nested_orders,
 )
+from bench.experiments.join_changing import AFTER, BEFORE
 from bench.experiments.join_data import (
     POINTS,
     THREE_WAY,
@@ -30,7 +31,6 @@ from bench.experiments.join_data import (
     on_one_attribute,
     rounds,
 )
-from bench.experiments.join_plans import AFTER, BEFORE
 from bench.experiments.join_running import Arrivals, elements, forced
 from bench.experiments.join_trees import run_tree, trees
 from bench.experiments.join_tuning import settled

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from backend.systems.joins.memory import MissRatioCurve, PagePool, Tier, share_pool, single_tier
+from backend.systems.joins.memory import MissRatioCurve, PagePool, Tier, single_tier
 from tests.oracles.cache_choices import served
 
 _tiers = st.builds(Tier, st.integers(1, 9), st.integers(-3, 6).map(float))
@@ -117,12 +117,3 @@ def test_tiers_of_a_curve_are_concave_and_add_up(counts: list[int], key_bytes: f
     total = sum(tier.n_pages * tier.priority for tier in tiers)
     assert total <= curve.hit_probs[-1] + 1e-9
     assert np.isclose(total, curve.hit_probs[-1])
-
-
-def test_a_pool_of_a_unit_goes_to_the_joins_whose_caches_need_it_most() -> None:
-    wants = {
-        "one": {"a": single_tier(10.0, 5), "b": single_tier(1.0, 5)},
-        "two": {"a": single_tier(6.0, 6)},
-    }
-    assert share_pool(12, wants) == {"one": 6, "two": 6}
-    assert share_pool(0, wants) == {"one": 0, "two": 0}

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from backend.operators.network import cache_rules
 from backend.operators.network.cache_rules import check_caches
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
 from backend.operators.network.plan import JoinOp
-from tests.unit.network.test_join_caches_rules import COUNTED, OF_R1, PATH
+from tests.unit.network.test_join_caches_rules import COUNTED, OF_R1, ONE, PATH, TWO, joined
+from tests.unit.network.tuned_joins import TunedRun
 
 
 def test_a_witness_that_says_more_than_the_key_is_refused() -> None:
@@ -83,3 +85,29 @@ def test_caches_that_overlap_or_have_one_name_are_refused() -> None:
         check_caches((OF_R1, COUNTED), (), PATH, 3)
     with pytest.raises(ValueError, match="ids of caches are not unique"):
         check_caches((OF_R1, OF_R1), (), PATH, 3)
+
+
+def test_what_is_lost_where_a_hit_keeps_back_what_another_cache_is_to_be_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """R1(A), R2(A), R3(A, C), R4(C): R1 reads {R2, R3} with witnesses in R1 and R4, R4 reads {R1,
+    R2, R3}. A tuple of R1 comes while C = 8 has no witness in R4; then R4 comes with 8."""
+    classes = (((0, 0), (1, 0), (2, 0)), ((2, 1), (3, 0)))
+    work = JoinOp(classes, None, ((1, 2, 3), (2, 0, 3), (1, 0, 3), (2, 1, 0)))
+    plain = CacheSpec("plain", (0, 1, 2), (1,), (Segment(3, 0, 2),), PAGE_BYTES)
+    counted = CacheSpec("counted", (1, 2), (0,), (Segment(0, 0, 1),), PAGE_BYTES, (0, 3))
+    before = [(1, (1,)), (2, (1, 7)), (2, (1, 8)), (3, (7,)), (0, (1,)), (3, (8,))]
+
+    def found(*caches: CacheSpec) -> int:
+        run = TunedRun(joined(work, ONE, ONE, TWO, ONE, fifo=False), JoinTuning(caches=caches))
+        for port, row in before:
+            run.one(port, row)
+        run.one(3, (8,), sign=-1)
+        run.one(0, (1,))
+        return len(run.one(3, (8,)))
+
+    assert [found(), found(plain), found(counted)] == [2, 2, 2]
+    with pytest.raises(ValueError, match="hides"):
+        found(plain, counted)
+    monkeypatch.setattr(cache_rules, "_common_faults", lambda caches: ())
+    assert found(plain, counted) == 1

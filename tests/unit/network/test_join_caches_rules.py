@@ -214,14 +214,18 @@ def test_a_smaller_budget_frees_at_once_and_a_larger_keeps_all() -> None:
 def test_tuples_of_a_bag_keep_their_places_in_caches_when_they_move() -> None:
     run = path(OF_R1, fifo=False)
     run.one(2, (2,))
-    run.one(1, (1, 2))
+    for row in ((7, 7), (8, 8), (1, 2)):
+        run.one(1, row)
     run.one(0, (1,))
-    for k in range(200):
+    assert run.entries(OF_R1) == {(1,): {(2, 0): 1}}
+    run.one(1, (8, 8), sign=-1)
+    for k in range(50):
         run.one(1, (5, k))
         run.one(1, (5, k), sign=-1)
         run.one(2, (9,))
         run.one(2, (9,), sign=-1)
     run.check()
+    assert run.entries(OF_R1) == {(1,): {(1, 0): 1}}
     assert run.one(0, (1,)) == [((1, 1, 2, 2), 0, 1)]
     assert counts(run, OF_R1) == (2, 1, 1)
 
@@ -340,6 +344,26 @@ def test_tuples_without_a_witness_are_not_made_part_of_an_entry() -> None:
     assert run.entries(spec) == {(1,): {(1,): 1, (0,): 1}}
     assert len(run.one(0, (1,))) == 2
     run.check()
+
+
+def test_an_entry_is_not_changed_by_the_element_that_makes_it() -> None:
+    """R1(A) leaves, joined with three tuples of R2(A), then with R3(A, C), then R4(C). The first
+    makes an entry whose witnesses are not counted yet; the second must not take any away, or the
+    third finds less."""
+    work = JoinOp(
+        (((0, 0), (1, 0), (2, 0)), ((2, 1), (3, 0))),
+        None,
+        ((1, 2, 3), (0, 2, 3), (0, 1, 3), (2, 1, 0)),
+    )
+    spec = CacheSpec("c", (2,), (0,), (Segment(0, 1, 1),), PAGE_BYTES, (0, 1, 3))
+    run = TunedRun(joined(work, ONE, ONE, TWO, ONE))
+    for port, row in ((1, (1,)), (1, (1,)), (1, (1,)), (2, (1, 7)), (2, (1, 8)), (3, (7,))):
+        run.one(port, row)
+    run.one(0, (1,))
+    run.one(0, (1,))
+    run.retune(JoinTuning(caches=(spec,)))
+    assert len(run.one(0, (1,), sign=-1)) == 3
+    assert run.entries(spec) == {(1,): {(0,): 3}}
 
 
 def test_a_keyed_entry_counts_each_tuple_once() -> None:

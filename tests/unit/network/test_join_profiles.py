@@ -96,6 +96,11 @@ def test_no_more_elements_are_watched_than_are_told() -> None:
     assert run.profile.pipelines[0].tau.tolist() == list(range(MOST_OBSERVATIONS))
 
 
+def test_probabilities_are_those_of_all_pipelines() -> None:
+    with pytest.raises(ValueError, match="2 profile probabilities for a join of 3 inputs"):
+        watched(JoinTuning(profile_prob=(0.5, 0.5)))
+
+
 def test_operations_are_counted_with_and_without_caches() -> None:
     """Two elements of R1: probes 1 + 4 each, tuples built 4 + 3; a hit builds what it forwards."""
     plain, cached = watched(JoinTuning()), watched(JoinTuning(caches=(OF_R1,)))

@@ -36,6 +36,7 @@ TUNINGS = (
     JoinTuning(ORDERS, (CACHE,), (0.2,) * 3, (CACHE,)),
     JoinTuning(ORDERS, (replace(CACHE, n_bytes=PAGE_BYTES),), two_phase=True),
     JoinTuning(((2, 1), (0, 2), (0, 1))),
+    JoinTuning(ORDERS, (replace(CACHE, n_bytes=0),)),
     JoinTuning(ORDERS, (CACHE,)),
 )
 
@@ -77,7 +78,7 @@ def test_shards_answer_the_same_under_tunings_and_after_kills(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(homes, "IMAGE_EVERY", 3)
-    tunings = [TUNINGS[k // 2 % 4] for k in range(10)]
+    tunings = [TUNINGS[k // 2] for k in range(10)]
     plain = answers(tmp_path / "plain", [PLAIN] * 10, [0] * 10)
     tuned = answers(tmp_path / "tuned", tunings, [0] * 10)
     killed = answers(tmp_path / "killed", tunings, [0, 0, 0, 1, 1, 2, 0, 0, 3, 3])
@@ -91,7 +92,7 @@ def test_shards_answer_the_same_under_tunings_and_after_kills(
 
 
 def test_a_batch_tells_of_its_tuned_joins(tmp_path: Path) -> None:
-    reports = answers(tmp_path, [TUNINGS[0], TUNINGS[0], PLAIN, TUNINGS[3]], [0] * 4)
+    reports = answers(tmp_path, [TUNINGS[0], TUNINGS[0], PLAIN, TUNINGS[4]], [0] * 4)
     joins = [[one.network.operators["j"].join for one in batch] for batch in reports]
     assert joins[2] == [None, None]
     for one in joins[1]:

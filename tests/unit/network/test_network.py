@@ -137,7 +137,7 @@ def test_too_much_work_makes_queues_grow_and_the_end_of_the_batch_empties_them()
     found, report = network(schedule).step(arrivals, n)
     assert len(found["odd"]) == n
     held = np.sum([curve.tuples for curve in report.queues.values()], axis=0)
-    assert len(held) == 8
+    assert len(held) == 4
     assert held[-1] > held[0] > 0
     idle = network(replace(schedule, load=0.5)).step(arrivals, n)[1]
     assert sum(int(curve.tuples.sum()) for curve in idle.queues.values()) == 0
@@ -159,19 +159,19 @@ def test_a_full_queue_holds_up_who_fills_it() -> None:
 
 def test_work_beyond_the_time_of_an_instant_is_owed() -> None:
     """Blocks larger than what comes in at an instant do not make the processor faster."""
-    n = 16_384
+    n = 65_536
     arrivals = {"S": block(range(n), [1] * n), "T": block([], [])}
     schedule = Schedule(work=3.0, load=2.0)
     report = network(schedule).step(arrivals, n)[1]
     held = np.sum([curve.tuples for curve in report.queues.values()], axis=0)
-    assert len(held) == 16
+    assert len(held) == 32
     assert held[-1] >= n // 2
 
 
 @pytest.mark.parametrize("first", [2**53, 1_700_000_000_000_000_001, 2**61 - 2_000_000])
 def test_instants_are_exact_for_large_times(first: int) -> None:
     """Every integer counts, also where no float64 holds it."""
-    n = 6_000
+    n = 12_000
     taus = [first + 300 * k for k in range(n)]
     arrivals = {"S": block(taus, [1] * n), "T": block([], [])}
     found, report = network(Schedule()).step(arrivals, taus[-1] + 1)
