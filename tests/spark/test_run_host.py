@@ -179,6 +179,43 @@ def test_a_live_run_is_stopped_from_outside_and_by_command(
         assert loop.results[-1].inputs["Cars"].backlog_tuples is not None
 
 
+class HeldLoop(FixedLoop):
+    """Held after its first batches until ``held`` is cleared."""
+
+    def __init__(self, n_batches: int) -> None:
+        super().__init__({}, {("Cars", "max_batch_tuples"): 100})
+        self.n_batches, self.held = n_batches, threading.Event()
+        self.held.set()
+
+    def may_begin(self) -> bool:
+        return not self.held.is_set() or len(self.begun) < self.n_batches
+
+
+def test_a_held_run_takes_nothing_and_loses_nothing_when_it_is_stopped(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    seen: dict[int, int] = {}
+    for n_batches in (2, 0):
+        loop, inputs = HeldLoop(n_batches), [source(CARS, cars(), "Cars", None)]
+        host = RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / "run", False)
+        thread = threading.Thread(target=host.run)
+        thread.start()
+        deadline = time.monotonic() + 60
+        while len(loop.begun) < n_batches or loop.n_idle < 20:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert len(loop.begun) == n_batches
+        if n_batches:
+            host.stopping.set()
+        else:
+            loop.held.clear()
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+        # the batch that runs at the stop may come again, with its tuples
+        seen |= {one.batch_id: one.inputs["Cars"].n_tuples for one in loop.results}
+    assert sum(seen.values()) == 500
+
+
 def test_a_killed_run_goes_on_and_loses_or_doubles_nothing(tmp_path: Path) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "tests.spark.killed_run", str(tmp_path), *arguments]
