@@ -134,6 +134,7 @@ class StreamKnobs(Knobs):
         0.02,
         low=0,
         high=1,
+        scale="log",
         unit="prob",
         help="Share of the elements of a join that are profiled: joined without caches, with the "
         "time of each step. While candidates are profiled slow inputs are taken more often.",
