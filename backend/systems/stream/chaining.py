@@ -18,6 +18,8 @@ from storage.vocabulary.records import Decision, DecisionOutcome
 
 #: Other chains must keep less in queues by this share.
 MIN_GAIN: Final = 0.05
+#: So many batches in a row: what a few operators cost in one may be the machine's doing.
+IN_A_ROW: Final = 3
 #: Tuples of a batch that a decision takes.
 MIN_TUPLES: Final = 100
 #: Policies that schedule by chains.
@@ -54,10 +56,11 @@ class ChainWatch:
     def __init__(self) -> None:
         self.evaluations = Evaluations()
         self._followed: tuple[int, Chaining, Chaining] | None = None
+        self._in_a_row = 0  # batches in which other chains kept less
 
     def forget(self) -> None:
         """The operators or the policy are others: what became of the last switch cannot be told."""
-        self._followed = None
+        self._followed, self._in_a_row = None, 0
 
     def check(
         self,
@@ -74,7 +77,7 @@ class ChainWatch:
         profile; names: of operators."""
         seq = self.evaluations.count()
         found = _Comparison.of(steps, profile, policy, running)
-        verdict = found.verdict(policy, n_tuples)
+        verdict = self._lasting(found.verdict(policy, n_tuples), running)
         adopted = found.fresh if verdict == "switched" else None
         if adopted is not None:
             self._followed = seq, running, adopted
@@ -92,7 +95,7 @@ class ChainWatch:
             n=n_tuples,
             n_sample=round(sum(profile.n_in.values())),
             knob_version=knob_version,
-            explanation=found.explained(verdict, policy, n_tuples),
+            explanation=found.explained(verdict, policy, n_tuples, self._in_a_row),
             old=found.listed(running, names),
             new=found.listed(found.fresh, names),
             predicted_old=found.before,
@@ -100,6 +103,16 @@ class ChainWatch:
             detail=found.detail(running, names, policy),
         )
         return ChainCheck(decision, verdict, adopted)
+
+    def _lasting(self, verdict: Verdict, running: Chaining) -> Verdict:
+        """The verdict on a batch, with those before it: a gain has to last."""
+        if verdict != "thin":
+            self._in_a_row = self._in_a_row + 1 if verdict == "switched" else 0
+        if verdict == "switched" and running.slopes and self._in_a_row < IN_A_ROW:
+            return "kept"
+        if verdict == "switched":
+            self._in_a_row = 0
+        return verdict
 
     def outcomes(
         self,
@@ -157,7 +170,7 @@ class _Comparison(NamedTuple):
             return "switched"
         return "switched" if self.gain >= MIN_GAIN else "kept"
 
-    def explained(self, verdict: Verdict, policy: Policy, n_tuples: int) -> str:
+    def explained(self, verdict: Verdict, policy: Policy, n_tuples: int, in_a_row: int) -> str:
         n, before, after = len(self.fresh.chains), *numbers(self.before, self.after)
         chains = f"{n} chain{'' if n == 1 else 's'}"
         if verdict == "thin":
@@ -169,8 +182,10 @@ class _Comparison(NamedTuple):
         if not self.running.slopes:
             return f"the operators were measured: {chains}, {number(self.after)} of a burst waits"
         told = f"other chains: {after} of a burst waits, {before} under those in force"
-        gain = percent(self.gain, signed=True)
-        return f"{told}; {gain}, {percent(MIN_GAIN)} are needed"
+        gain, needed = percent(self.gain, signed=True), percent(MIN_GAIN)
+        if verdict == "kept" and in_a_row:
+            return f"{told}; {gain}, in {in_a_row} of the {IN_A_ROW} batches in a row it takes"
+        return f"{told}; {gain}, {needed} are needed"
 
     @staticmethod
     def listed(chaining: Chaining, names: Mapping[str, str]) -> list[str]:

@@ -10,7 +10,7 @@ from backend.operators.network.job import Policy
 from backend.operators.network.plan import NetworkPlan, PlannedAnswer
 from backend.operators.network.reports import OperatorCounts
 from backend.systems.stream.bursts import waiting
-from backend.systems.stream.chaining import MIN_GAIN, Chaining, ChainWatch
+from backend.systems.stream.chaining import IN_A_ROW, MIN_GAIN, Chaining, ChainWatch
 from backend.systems.stream.chains import Paths, slopes_of, steps_of
 from backend.systems.stream.measured import FADING, LEAST_US, NetworkProfile
 from storage.vocabulary.records import Decision, DecisionOutcome
@@ -70,7 +70,7 @@ def test_chains_are_adopted_when_they_are_known_and_again_when_others_keep_less(
     assert (first.verdict, first.metric, first.lhs, first.rhs) == ("switched", "n_chains", 2, 0)
     assert first.new == ["A → B", "C → D"]
     assert watched.batch(counts(100, 900)).verdict == "below_threshold"
-    found = [watched.batch(counts(900, 100)) for _ in range(4)]
+    found = [watched.batch(counts(900, 100)) for _ in range(6)]
     switched = [d for d in found if d.verdict == "switched"]
     assert switched
     last = switched[-1]
@@ -84,6 +84,21 @@ def test_chains_are_adopted_when_they_are_known_and_again_when_others_keep_less(
     charts = {tuple(chart["operators"]): chart["points"] for chart in last.detail["charts"]}
     assert charts["A", "B"][0] == [0.0, 1.0]
     assert charts["A", "B"][-1][1] == 0.0
+
+
+def test_a_gain_has_to_last() -> None:
+    watched = Watched()
+    watched.batch(counts(100, 900))
+    before, unlike = watched.running, counts(1000, 0)
+    for n in range(1, IN_A_ROW):
+        decision = watched.batch(unlike)
+        assert (decision.verdict, watched.running) == ("kept", before)
+        assert decision.lhs is not None
+        assert decision.lhs >= MIN_GAIN
+        assert f"in {n} of the {IN_A_ROW} batches in a row" in decision.explanation
+    assert watched.batch(unlike, n=99).verdict == "thin"
+    assert watched.batch(unlike).verdict == "switched"
+    assert watched.running != before
 
 
 def test_predictions_are_those_of_a_burst_under_each_side() -> None:
