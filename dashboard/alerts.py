@@ -37,7 +37,7 @@ def check_webhook(address: str, elsewhere: bool) -> str:
         return ""
     try:
         parts = urlsplit(address)
-        host = parts.hostname
+        host = parts.hostname if parts.port != 0 and address.isascii() else None
     except ValueError:
         parts, host = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not host:
@@ -114,16 +114,20 @@ class AlertWatch:
         for run in self._reader.runs():
             if run.state in LIVE_STATES:
                 found = [one for one in alert_states(self._reader, run.id) if one.fires]
-                firing |= {(run.id, one.rule.id) for one in found}
-                self._tell(run, found)
+                firing |= {(run.id, one.rule.id) for one in found} - self._untold(run, found)
         self._firing = firing
 
-    def _tell(self, run: Run, found: Iterable[AlertState]) -> None:
-        for state in found:
-            if state.rule.webhook and (run.id, state.rule.id) not in self._firing:
-                self._post(told(run, state))
+    def _untold(self, run: Run, found: Iterable[AlertState]) -> set[tuple[str, int]]:
+        """Tell of rules that began to hold; those that nobody could be told of."""
+        began = [one for one in found if (run.id, one.rule.id) not in self._firing]
+        return {
+            (run.id, one.rule.id)
+            for one in began
+            if one.rule.webhook and not self._post(told(run, one))
+        }
 
-    def _post(self, data: dict[str, Any]) -> None:
+    def _post(self, data: dict[str, Any]) -> bool:
+        """Whether it was told."""
         request = urllib.request.Request(
             self._webhook,
             json.dumps(data).encode(),
@@ -131,5 +135,7 @@ class AlertWatch:
         )
         try:
             self._opener.open(request, timeout=PATIENCE_S).close()
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:
             log.warning("the webhook was not told of %s: %s", data["rule"], error)
+            return False
+        return True

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import psycopg
@@ -20,12 +21,26 @@ TIME_S: Final = 2.0
 #: Rows and bytes of an answer; what is beyond is left out, and said to be.
 MOST_ROWS: Final = 10_000
 MOST_BYTES: Final = 16 * 2**20
-_LONGEST_VALUE_BYTES: Final = 8 * 2**20
+#: One step of SQLite is not broken off: what it may work on is small.
+_LIMITS: Final = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 2**19,
+    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
+}
 _STEPS: Final = 2000
 _ALLOWED: Final = frozenset(
     (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 )
-_FORBIDDEN_FUNCTIONS: Final = frozenset(("load_extension", "readfile", "writefile", "edit"))
+#: Those that act, and those that take the square of the length of their text.
+_FORBIDDEN_FUNCTIONS: Final = frozenset(
+    ("load_extension", "readfile", "writefile", "edit", "trim", "ltrim", "rtrim")
+)
+#: Of PostgreSQL: functions that act, or read files, also in a transaction that reads.
+_ACTING: Final = re.compile(
+    r"pg_(terminate|cancel)_backend|pg_(read|ls|stat)_\w*(file|dir)|pg_reload_conf|pg_advisory"
+    r"|pg_sleep|lo_(im|ex)port|dblink|query_to_|ts_stat|U&\"",
+    re.IGNORECASE,
+)
 _PARAMETER: Final = re.compile(r"(?<!:):(\w+)")
 Value: TypeAlias = str | int | float | bytes | None
 
@@ -72,7 +87,8 @@ _Found: TypeAlias = tuple[tuple[str, ...], list[tuple[Value, ...]], bool]
 def _ask_sqlite(
     connection: sqlite3.Connection, text: str, given: Mapping[str, Value], end: float
 ) -> _Found:
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE_BYTES)
+    for limit, most in _LIMITS.items():
+        connection.setlimit(limit, most)
     connection.set_authorizer(_authorize)
     connection.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
     try:
@@ -91,6 +107,9 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
 
 def _ask_postgres(connection: Any, text: str, given: Mapping[str, Value], time_s: float) -> _Found:
     """As a subquery, prepared: then it can be nothing but one statement that reads."""
+    acting = _ACTING.search(text)
+    if acting is not None:
+        raise SqlRefused(f"only SELECT is allowed here, without {acting[0]}")
     bare = text.strip().rstrip(";").replace("%", "%%")
     asked = _PARAMETER.sub(lambda m: f"%({m[1]})s" if m[1] in given else m[0], bare)
     connection.rollback()
@@ -98,8 +117,9 @@ def _ask_postgres(connection: Any, text: str, given: Mapping[str, Value], time_s
         cursor.execute("SET TRANSACTION READ ONLY")
         cursor.execute(f"SET LOCAL statement_timeout = {round(1000 * time_s)}")
         wrapped = f"SELECT * FROM (\n{asked}\n) AS asked LIMIT {MOST_ROWS + 1}"
-        cursor.execute(wrapped, dict(given), prepare=True)
-        return _bounded([one.name for one in cursor.description or ()], cursor)
+        rows = cursor.stream(wrapped, dict(given))
+        first = list(islice(rows, 1))
+        return _bounded([one.name for one in cursor.description or ()], chain(first, rows))
 
 
 def _bounded(columns: Iterable[str], rows: Iterable[tuple[Value, ...]]) -> _Found:

@@ -232,29 +232,35 @@ class Loop:
             self._in_batch = False
 
     def _take_commands(self, batch_id: int, kinds: Collection[str] | None = None) -> None:
-        """Carry out what was asked. kinds: of commands, None: all."""
+        """Carry out what was asked. kinds: of commands, and nothing else; None: all there is."""
         for command in self.writer.pending_commands(self.run.id):
             if kinds is not None and command.kind not in kinds:
                 continue
             try:
                 self._carry_out(command, batch_id)
             except Exception as error:  # one request may never end the run
-                if isinstance(error, BrokeOff):
-                    self._boundary.recorded = self._boundary.recorded.then(error.recorded)
+                self._keep_undone(error)
                 reason = refusal_of(command, error)
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
-        for turn in self._provisional.due(self._now.settings, time.time()):
-            self._take_back(turn, batch_id)
+        if kinds is None:
+            for turn in self._provisional.due(self._now.settings, time.time()):
+                self._take_back(turn, batch_id)
 
     def _take_back(self, turn: Command, batch_id: int) -> None:
         """Undo a turn that nobody kept; one that cannot be undone stands, and the log says why."""
         try:
             event = self._change(turn, batch_id).event
         except Exception as error:  # as of a request
+            self._keep_undone(error)
             log.error("turn %d is not taken back: %s", turn.id, refusal_of(turn, error))
             return
         ref = {**event.ref, "taken_back": True}
         self._boundary.events.append(replace(event, severity="warning", ref=ref))
+
+    def _keep_undone(self, error: Exception) -> None:
+        """A change broke off and was undone: that is recorded, too."""
+        if isinstance(error, BrokeOff):
+            self._boundary.recorded = self._boundary.recorded.then(error.recorded)
 
     def _carry_out(self, command: Command, batch_id: int) -> None:
         """Carry out a command and answer it. Raises what refuses it; nothing is changed then."""

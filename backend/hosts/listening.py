@@ -36,6 +36,7 @@ class Listener:
         self, batch_id: int, jobs: Mapping[str, NetworkJob], told: Mapping[str, pa.Table]
     ) -> dict[str, UnitResult]:
         """A batch: what each unit did. told: unit -> the tuples that are new to it."""
+        self._shards = {key: one for key, one in self._shards.items() if key[0] in jobs}
         tasks = self._networks.tasks(batch_id, jobs)
         reports = []
         for task in tasks:

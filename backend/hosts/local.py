@@ -196,6 +196,8 @@ class _Cursor:
     def feed(self, take: Callable[[str, pa.RecordBatch, Arrivals], None], n_tuples: int) -> None:
         """Have the next tuples taken. A batch in which the end of a turn is first seen ends there:
         how long the stream is its job does not know."""
+        if self.ended:
+            return
         most = int(self._loop.input_knob(self._name, "max_batch_tuples"))
         left = min(n_tuples, most) if most > 0 else n_tuples
         while left > 0 and not self.ended:

@@ -7,6 +7,7 @@ Afterwards a process loads them in a second, which workers do before the first b
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -30,6 +31,9 @@ from backend.operators.network.plan import JoinOp
 from backend.operators.network.shard import NetworkTask, run_shard
 from backend.systems.stream.compiling import compile_queries
 
+log = logging.getLogger(__name__)
+#: A process that takes longer is ended.
+WITHIN_S: Final = 600
 ROOT: Final = Path(__file__).resolve().parents[2]
 _NETWORK: Final = ROOT / "backend" / "operators" / "network"
 _SCHEMA: Final = Schema.parse("k bigint, x double, s string, t bigint")
@@ -119,9 +123,13 @@ def _compile() -> None:
     if _mark().exists():
         return
     command = [sys.executable, "-m", "backend.hosts.rehearsal"]
-    with suppress(OSError):
-        quiet = subprocess.DEVNULL
-        subprocess.run(command, cwd=ROOT, stdin=quiet, stdout=quiet, stderr=quiet, check=False)
+    quiet = subprocess.DEVNULL
+    try:
+        subprocess.run(
+            command, cwd=ROOT, stdin=quiet, stdout=quiet, stderr=quiet, check=True, timeout=WITHIN_S
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        log.warning("kernels are compiled in the first batches: %s", error)
 
 
 def main() -> None:

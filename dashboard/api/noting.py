@@ -9,11 +9,12 @@ import json
 import re
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from flask import Response
+from flask import Response, send_file
 
 from dashboard.alerts import alert_states
 from dashboard.api.common import find_run, read_number
@@ -57,19 +58,23 @@ def write_note(call: ApiCall) -> Reply:
         raise ApiError(422, "bad_field", "name: allowed are 1 to 200 characters (a note: 20000).")
     if not isinstance(asked.body, dict) or len(json.dumps(asked.body)) > LONGEST_BODY:
         raise ApiError(422, "bad_field", f"body: an object of at most {LONGEST_BODY} characters.")
-    why = why_no_rule(asked.body) if asked.kind == "alert" else ""
+    why_unfit = _UNFIT.get(asked.kind)
+    why = why_unfit(asked.body) if why_unfit is not None else ""
     if why:
-        raise ApiError(422, "bad_field", f"The rule is refused: {why}.")
-    return _write(call, asked.kind, {"name": name, "body": asked.body})
+        raise ApiError(422, "bad_field", f"body: {why}.")
+    payload = {"name": name, "body": asked.body}
+    return _write(call, find_run(call).id, asked.kind, payload)
 
 
 def forget_note(call: ApiCall) -> Reply:
     """Withdraw what was written down; it stays in the audit log."""
-    number = read_number(call.path["number"], "note")
-    found = call.services.reader.command(find_run(call).id, number)
+    number, reader = read_number(call.path["number"], "note"), call.services.reader
+    saved = (one for one in reader.noted("sql") if one.id == number)  # shown with every run
+    found = reader.command(find_run(call).id, number) or next(saved, None)
     if found is None or found.kind not in WRITABLE:
         raise missing("note", number)
-    return _write(call, "forget", {"command": number, "name": found.payload.get("name", "")})
+    payload = {"command": number, "name": found.payload.get("name", "")}
+    return _write(call, found.run_id, "forget", payload)
 
 
 def _check_kind(kind: str) -> None:
@@ -78,11 +83,29 @@ def _check_kind(kind: str) -> None:
         raise ApiError(422, "bad_field", message, allowed=WRITABLE)
 
 
-def _write(call: ApiCall, kind: str, payload: dict[str, Any]) -> Reply:
+def _why_no_preset(body: Mapping[str, Any]) -> str:
+    values = body.get("values")
+    if isinstance(values, list) and all(isinstance(row, dict) for row in values):
+        return ""
+    return "a preset needs values, a list of objects"
+
+
+def _why_no_query(body: Mapping[str, Any]) -> str:
+    return "" if isinstance(body.get("text"), str) else "a saved query needs text"
+
+
+#: Why a body does not fit its kind, or ''.
+_UNFIT: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "alert": why_no_rule,
+    "preset": _why_no_preset,
+    "sql": _why_no_query,
+}
+
+
+def _write(call: ApiCall, run: str, kind: str, payload: dict[str, Any]) -> Reply:
     writer = call.services.commands
     if writer is None:
         raise ApiError(403, "read_only", "This store was opened read-only.")
-    run = find_run(call).id
     stored = writer.append_command(run, kind, payload, call.actor, "", time.time())
     call.services.live.nudge()
     return Reply(stored, 201, {"Location": f"/api/v1/runs/{run}/commands/{stored.id}"})
@@ -101,9 +124,9 @@ def export(call: ApiCall) -> Response:
     with tempfile.TemporaryDirectory(prefix="planwatch-export-") as folder:
         path = Path(folder) / "run.planwatch"
         call.services.reader.export_run(run.id, path)
-        content = path.read_bytes()
-    kind = Response(content, mimetype="application/vnd.sqlite3")
-    return _attached(kind, f"{run.id}.planwatch")
+        content = path.open("rb")  # sent in pieces; it outlives its name
+    sent = send_file(content, mimetype="application/vnd.sqlite3")
+    return _attached(sent, f"{run.id}.planwatch")
 
 
 def _attached(response: Response, name: str) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from operator import ge, gt, le, lt
 from typing import Any, Final, NamedTuple
@@ -52,7 +53,7 @@ def why_no_rule(body: Mapping[str, Any]) -> str:
     threshold = body.get("threshold")
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
         return "threshold is a number"
-    if not math.isfinite(threshold):
+    if abs(threshold) > sys.float_info.max or math.isnan(threshold):
         return "threshold is a finite number"
     return ""
 

@@ -6,8 +6,8 @@ from their beginnings, or by the time of the stream they read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ NUMBERS: Final[Mapping[str, tuple[str, str, bool | None]]] = {
 }
 BY_BATCH, BY_TIME = "batch", "time"
 _PARTS: Final = "~"
+
+
+#: Where a batch is laid, None: nowhere.
+Places: TypeAlias = Callable[[int], float | str | None]
 
 
 class ComparedStretch(NamedTuple):
@@ -125,7 +129,7 @@ def address(asked: ComparedPair) -> str:
 def aligned(
     name: str,
     series: tuple[SeriesData | None, SeriesData | None],
-    places: tuple[Mapping[int, float | str], Mapping[int, float | str]],
+    places: tuple[Places, Places],
 ) -> ComparedLine | None:
     """Both series over common places; None when neither has a value. places: batch -> place."""
     words, unit, smaller = NUMBERS[name]
@@ -134,8 +138,10 @@ def aligned(
         return None
     x = sorted({*sides[0], *sides[1]}, key=lambda place: (isinstance(place, str), place))
     values = [[v for v in side.values() if v is not None] for side in sides]
-    means = [float(np.mean(side)) if side else None for side in values]
-    change = before_and_after(values[0], values[1])
+    means = [_mean(one, place) for one, place in zip(series, places, strict=True)]
+    change = KnobEffect(None, None, min(map(len, values)), paired=False)
+    if not any(one is not None and one.thinned for one in series):
+        change = before_and_after(values[0], values[1])
     return ComparedLine(
         name,
         words,
@@ -157,26 +163,38 @@ def _tone(change: KnobEffect, smaller: bool | None) -> str:
     return "ok" if (share.mean < 0) == smaller else "warning"
 
 
-def _by_place(
-    series: SeriesData | None, places: Mapping[int, float | str]
-) -> dict[float | str, float | None]:
+def _mean(series: SeriesData | None, places: Places) -> float | None:
+    """Over all batches that are laid, however many lie behind a point."""
+    if series is None:
+        return None
+    laid = np.array([places(batch) is not None for batch in series.batch.tolist()], bool)
+    counted = laid & ~np.isnan(series.value)
+    if not counted.any():
+        return None
+    return float(np.average(series.value[counted], weights=series.n[counted]))
+
+
+def _by_place(series: SeriesData | None, places: Places) -> dict[float | str, float | None]:
     if series is None:
         return {}
     found: dict[float | str, float | None] = {}
     batches: NDArray[np.int64] = series.batch
     for batch, value in zip(batches.tolist(), series.value.tolist(), strict=True):
-        if batch in places:
-            found[places[batch]] = float(value) if known(value) else None
+        place = places(batch)
+        if place is not None:
+            found[place] = float(value) if known(value) else None
     return found
 
 
-def places_of(batches: Sequence[Batch], align: str) -> dict[int, float | str]:
-    """Batch -> where it is laid: its number since the first one, or the time of the stream."""
-    numbered = [batch for batch in batches if batch.id is not None]
-    if align == BY_TIME:
-        return {int(b.id or 0): b.stream_time for b in numbered if b.stream_time}
-    first = int(numbered[0].id or 0) if numbered else 0
-    return {int(b.id or 0): int(b.id or 0) - first for b in numbered}
+def by_batch(first: int) -> Places:
+    """Batches are laid by their number since the first one of their stretch."""
+    return lambda batch: batch - first
+
+
+def by_time(batches: Iterable[Batch]) -> Places:
+    """Batches are laid by the time of the stream; those that have none are left out."""
+    times = {one.id: one.stream_time for one in batches if one.stream_time}
+    return times.get
 
 
 def plan_difference(

@@ -35,7 +35,9 @@ JOINS: Final = Vocabulary(
         "wanted_bytes": Property(
             "bytes", ("cache",), "bytes of all the entries that it is expected to have"
         ),
-        "pool_bytes": Property("bytes", ("pool",), "bytes caches of the join may take together"),
+        "pool_bytes": Property(
+            "bytes", ("pool",), "bytes caches of the join may take together in each shard"
+        ),
         "cache_benefit": Property(
             "cost/tuple",
             ("cache",),

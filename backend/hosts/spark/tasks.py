@@ -83,6 +83,7 @@ def run_task(
             names += _names(batch, partition)
         if rows.native:
             taking.tuples(batch)
+    taking.shown()
     taking.files(sorted(names))
     told = taking.told()
     _freeze({"", *(task.version for task in job.networks)})
@@ -193,15 +194,18 @@ class _Taking:
         self._task.fail(input, why)
         self._end(input)
 
+    def shown(self) -> None:
+        """Native tuples of all partitions in their order, before marks of their ends."""
+        if self._gathered is not None and self._native:
+            together = pa.Table.from_batches(self._native).sort_by(PLACE).combine_chunks()
+            for batch in together.to_batches():
+                self._each(batch, self._gathered.take)
+
     def told(self) -> list[bytes]:
         """The reports."""
         reports = [self._task.report()]
         if self._gathered is None:
             return reports
-        if self._native:
-            together = pa.Table.from_batches(self._native).sort_by(PLACE).combine_chunks()
-            for batch in together.to_batches():
-                self._each(batch, self._gathered.take)
         places = self._job.places
         assert places is not None
         for one in self._job.networks:

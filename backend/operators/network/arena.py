@@ -148,7 +148,7 @@ class Arena:
         wanted, is_new = self._placed(wanted)
         old = self._extents.pop(name, None)
         if old is not None:
-            self._free.append((old.offset, old.room))
+            self._give_back(old)
         self._extents[name] = wanted
         found = self._views[name] = self._view(wanted)
         if fill or not is_new:
@@ -160,7 +160,17 @@ class Arena:
         for name in names:
             extent = self._extents.pop(name)
             self._views.pop(name, None)
-            self._free.append((extent.offset, extent.room))
+            self._give_back(extent)
+
+    def _give_back(self, extent: _Extent) -> None:
+        """Its room is free; what lies side by side becomes one piece."""
+        free: list[tuple[int, int]] = []
+        for offset, room in sorted([*self._free, (extent.offset, extent.room)]):
+            if free and sum(free[-1]) == offset:
+                free[-1] = free[-1][0], free[-1][1] + room
+            else:
+                free.append((offset, room))
+        self._free = free
 
     def names(self, prefix: str) -> Iterator[str]:
         """Of the regions whose names begin so."""

@@ -321,7 +321,7 @@ def carry(caches: Ints, listed: Ints, of_classes: Ints, of_inputs: Ints, counted
             continue
         word = directory[slot] * old[CELL_WORDS]
         n, left = cells[word + N_TUPLES], new[N_CELLS] - facts[FRESH] + facts[N_FREE]
-        if n > new[MOST] or n + 1 > left:
+        if new[N_SETS] == 0 or n > new[MOST] or n + 1 > left:
             continue
         for k in range(old[KEY], old[KEY_END]):
             values[lists[k]] = cells[word + KEY_WORDS + k - old[KEY]]

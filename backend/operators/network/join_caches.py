@@ -150,8 +150,9 @@ class JoinCaches:
         old = CacheArrays(scopes.scope(spec.id), spec, before["n_bytes"], before["ways"], *places)
         kept = [array.copy() for array in old.take_up()]
         scopes.drop(spec.id)
-        new.take_up()
+        sampled = new.take_up()[-1]
         if before["holds"] == now["holds"]:
+            sampled[:] = kept[-1]
             for column, array in zip(range(kernel.DIRECTORY, kernel.OPENED), kept, strict=True):
                 old.row[column] = array.ctypes.data
             self._carry(old, new)

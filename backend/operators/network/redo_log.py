@@ -205,9 +205,12 @@ class RedoLog:
                     self._delete(f"jobs/{info.base_name}")
 
     def _version_of(self, name: str) -> str:
-        """Of the job that a segment or an image names."""
-        with self._files.open_input_stream(f"{self._folder}/{name}") as source:
-            told = _facts(source)
+        """Of the job that a segment or an image names; '' when its shard has newer images."""
+        try:
+            with self._files.open_input_stream(f"{self._folder}/{name}") as source:
+                told = _facts(source)
+        except FileNotFoundError:
+            return ""
         version: str = told.get("facts", told)["version"]
         return version
 

@@ -274,6 +274,8 @@ def probe_tuned(
     """join_kernel.probe for a join that is tuned. arrays: see ``addressed``."""
     n_out, at = 0, caching.words_of(arrays)
     state = line(at, A.state)
+    if state[LEVEL] >= 0 and state[WATCH] != UNWATCHED:  # goes on after a stop, which is no work
+        state[MARK] = nanoseconds(state[CLOCK])
     for i in range(begin, len(ports)):
         port, seq, before = ports[i], seqs[i], n_out
         does = GOES if state[LEVEL] >= 0 else begin_element(at, port, seq)

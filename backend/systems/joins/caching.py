@@ -99,6 +99,8 @@ class CacheKeeper:
 
     def turn(self, settings: JoinSettings) -> list[Transition]:
         """Other settings. What is pinned is looked at with the next batch."""
+        if settings.cost_by != self._settings.cost_by:
+            self._compared = {}
         self._settings = settings
         found = self._offer()
         self._asked = not settings.pinned <= self.choice.keys()

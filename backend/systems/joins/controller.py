@@ -7,7 +7,7 @@ same decisions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from backend.systems.joins.regret import CachingRegret, CachingTotals
 from backend.systems.joins.selection import CacheSelection, Choice
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
+from backend.systems.joins.states import Transition
 from backend.systems.joins.telling import JoinLook, cache_decision, order_decision
 from storage.vocabulary.records import Decision, DecisionOutcome
 
@@ -124,8 +125,11 @@ class JoinController:
             before.ways,
         ):
             self.known = JoinStatistics(self.shape, settings)
-        self.caches.turn(settings)
-        self.caches.reordered(self.orders)
+        if settings.cost_by != before.cost_by:  # what was added up is in another unit
+            self._order_follow_ups = [FollowUp() for _ in range(self.shape.n)]
+            self._cache_follow_up, self._regret = FollowUp(), CachingRegret()
+        self._forget(self.caches.turn(settings))
+        self._forget(self.caches.reordered(self.orders))
         self.tuning = self._tuning()
 
     def observe(self, batch_id: int, n_tuples: int, profile: JoinProfile) -> Told:
@@ -180,19 +184,26 @@ class JoinController:
                 )
                 if pipeline.adopt(check.filters):
                     changed.append(i)
-            every = settings.reject_sample_every
-            if check.verdict == "switched" or self._evaluations.is_stored(check.verdict, every):
-                decisions.append(decision)
+            decisions.append(decision)
         if changed:
+            outcomes += self._cache_follow_up.end(batch_id)  # readers may be in other places
             self.known.reordered(changed)
-            self.caches.reordered(self.orders)
+            self._forget(self.caches.reordered(self.orders))
 
     def _costs(self, pipeline: PipelineOrder, flow: PipelineFlow) -> list[float]:
-        """By input: what joining a tuple with it costs in this pipeline."""
+        """By input: what joining a tuple with it costs in this pipeline; of one that no tuple came
+        to, a probe."""
         found = [0.0] * self.shape.n
         for step, input in enumerate(pipeline.operators):
-            found[input] = flow.step_costs[step]
+            found[input] = flow.step_costs[step] or self.known.probe_cost
         return found
+
+    def _forget(self, steps: Iterable[Transition]) -> None:
+        """Candidates that are gone may come again elsewhere: begin to watch them anew."""
+        for one in steps:
+            if one.after is None:
+                self.known.forget(one.cache)
+                self.known.forget_shadows(one.cache)
 
     def _follow_order(
         self,

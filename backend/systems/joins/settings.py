@@ -26,8 +26,7 @@ class JoinSettings:
 
     join_order: what keeps the orders of the pipelines; ``orders`` are those to begin with (with
     'fixed', to keep); (): as planned. alpha, confidence, order_samples, cooldown_tuples,
-    profile_tuples: of the checks of the Greedy Invariant, of which every reject_sample_every-th
-    without consequence is told. caching: how caches are chosen.
+    profile_tuples: of the checks of the Greedy Invariant. caching: how caches are chosen.
     pool_bytes: of all caches of the join. interval_tuples: I, from a selection to the next
     profiling. window_observations: W. change_share: by how much a benefit or cost has to move for a
     new selection. candidates: m, how many caches are considered where fewer have the prefix
@@ -44,7 +43,6 @@ class JoinSettings:
     order_samples: int = 100
     profile_tuples: int = 1000
     cooldown_tuples: int = 0
-    reject_sample_every: int = 20
     caching: Caching = "exact"
     pool_bytes: int = 1 << 22
     interval_tuples: int = 10_000

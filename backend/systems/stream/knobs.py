@@ -100,8 +100,8 @@ class StreamKnobs(Knobs):
         high=1 << 40,
         unit="bytes",
         scale="log",
-        help="Memory of the caches of each join, handed out in pages of 4096 bytes to those that "
-        "make most of it.",
+        help="Memory of the caches of each join, in each shard, handed out in pages of 4096 bytes "
+        "to those that make most of it.",
     )
     pinned_caches: str = knob(
         "",
@@ -127,7 +127,7 @@ class StreamKnobs(Knobs):
         high=1000,
         unit="observations",
         scale="log",
-        help="Observations that a statistic of a join is the mean of, W; of a pipeline one is 20 "
+        help="Observations that a statistic of a join is the mean of, W; of a pipeline one is 10 "
         "profiled elements.",
     )
     join_profile_prob: float = knob(

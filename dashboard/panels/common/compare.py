@@ -26,9 +26,10 @@ from dashboard.views.compare import (
     ComparedStretch,
     address,
     aligned,
+    by_batch,
+    by_time,
     decision_difference,
     parse,
-    places_of,
     plan_difference,
     run_words,
 )
@@ -87,8 +88,9 @@ def _lines(reader: Reader, asked: ComparedPair) -> list[ComparedLine]:
     keys = [(SYSTEM, name) for name in NUMBERS]
     places, series = [], []
     for side in sides:
-        found = reader.batches(side.run, side.first, side.last, MOST_BATCHES)
-        places.append(places_of(found, asked.align))
+        is_timed = asked.align == BY_TIME
+        found = reader.batches(side.run, side.first, side.last, MOST_BATCHES) if is_timed else ()
+        places.append(by_time(found) if is_timed else by_batch(side.first))
         series.append(
             reader.many_series(
                 side.run,

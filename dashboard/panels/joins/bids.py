@@ -14,7 +14,7 @@ from dashboard.views.book import Book
 from dashboard.views.join_matrices import BIDS, CandidateLine, CandidatesView, build_candidates
 from storage.reader import Reader
 
-NOTE: Final = "as the last selection saw them; a row cannot be used beside those it excludes"
+NOTE: Final = "as estimated at that batch; a row cannot be used beside those it excludes"
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[CandidatesView] | None:

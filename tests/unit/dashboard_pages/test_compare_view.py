@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from dashboard.views.compare import (
-    BY_BATCH,
     BY_TIME,
     ComparedPair,
     ComparedStretch,
     address,
     aligned,
+    by_batch,
+    by_time,
     decision_difference,
     parse,
-    places_of,
     plan_difference,
 )
 from storage.rows import DecisionEntry, SeriesData
@@ -28,9 +28,8 @@ from tests.contract.store_builders import batch, decision
 def series(first: int, values: list[float]) -> SeriesData:
     n = np.arange(first, first + len(values))
     found: NDArray[np.float64] = np.array(values, dtype=np.float64)
-    return SeriesData(
-        "system", "visits_per_tuple", "", n, n.astype(np.float64), found, found, found, n, False
-    )
+    times, ones = n.astype(np.float64), np.ones_like(n)
+    return SeriesData("system", "visits_per_tuple", "", n, times, found, found, found, ones, False)
 
 
 def switched(seq: int, at: int, *order: str) -> DecisionEntry:
@@ -49,8 +48,7 @@ def test_an_address_names_two_stretches_and_comes_back() -> None:
 
 
 def test_stretches_lie_over_each_other_by_batch_from_their_begins() -> None:
-    left, right = [batch(n) for n in (10, 11, 12)], [batch(n) for n in (40, 41)]
-    places = (places_of(left, BY_BATCH), places_of(right, BY_BATCH))
+    places = by_batch(10), by_batch(40)
     both = (series(10, [4.0, 5.0, 6.0]), series(40, [2.0, 2.5]))
     line = aligned("visits_per_tuple", both, places)
     assert line is not None
@@ -62,7 +60,21 @@ def test_stretches_lie_over_each_other_by_batch_from_their_begins() -> None:
 
 def test_by_time_what_the_stream_said_is_the_place() -> None:
     left = [replace(batch(n), stream_time=f"12:0{n}") for n in range(3)]
-    assert places_of([*left, batch(3)], BY_TIME) == {0: "12:00", 1: "12:01", 2: "12:02"}
+    places = by_time([*left, batch(3)])
+    assert [places(n) for n in range(4)] == ["12:00", "12:01", "12:02", None]
+
+
+def test_points_of_many_batches_count_as_many_and_have_no_interval() -> None:
+    rolled = series(0, [4.0, *[4.5] * 39])
+    plain = series(0, [1.0, *[2.0] * 39])
+    line = aligned("visits_per_tuple", (rolled, plain), (by_batch(0), by_batch(0)))
+    assert line is not None
+    assert line.change.share is not None
+    heavy = plain._replace(n=np.array([41, *[1] * 39]), thinned=True)
+    line = aligned("visits_per_tuple", (rolled, heavy), (by_batch(0), by_batch(0)))
+    assert line is not None
+    assert line.mean_b == (41 + 2 * 39) / 80
+    assert line.change.share is None
 
 
 @pytest.mark.parametrize(
