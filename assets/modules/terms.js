@@ -3,15 +3,22 @@
 import { el, on } from "./core.js";
 
 const GAP_PX = 6;
+/* Until a page that is drawn anew stands, ms. */
+const DRAWN_MS = 300;
 let tip = null;
+let shown = null;
 
 function hide() {
   if (tip) tip.remove();
   tip = null;
 }
 
+/* A word may be gone when what is shown is another moment; one that stays keeps its tip. */
+const look = () => tip && !shown.isConnected && hide();
+
 function show(word) {
   hide();
+  shown = word;
   const { raw, meaning } = word.dataset;
   tip = el("div", { class: "pw-term-tip", role: "tooltip", id: "pw-term-tip" }, el("code", {}, raw), meaning ? el("span", {}, meaning) : null);
   document.body.append(tip);
@@ -31,6 +38,5 @@ for (const come of ["mouseover", "focusin"])
   });
 for (const leave of ["mouseout", "focusout"]) document.addEventListener(leave, (event) => wordOf(event) && hide());
 document.addEventListener("scroll", hide, true);
-on("moment", hide);
-on("painting", hide); // its word may be gone
+for (const event of ["moment", "painting"]) on(event, () => setTimeout(look, DRAWN_MS));
 document.addEventListener("keydown", (event) => event.key === "Escape" && hide(), true);

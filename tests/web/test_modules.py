@@ -149,12 +149,12 @@ class TestPoints:
         assert ask("points", "m.valueOf({}, 'x', 'y') === undefined") is True
 
     def test_a_size_is_no_other_property(self, ask: Ask) -> None:
-        values = {"window": 4, "store": [5, 80], "unknown": None}
+        values = {"window": 4, "store": [5, 900, 80, 1], "synopsis": [5, 900], "unknown": None}
         asked = ["size_tuples", "saved_bytes", "state_bytes"]
         one = "((value) => value === undefined ? '-' : value)(m.valueOf(v, id, name))"
         every = f"Object.keys(v).map((id) => asked.map((name) => {one}))"
         told = ask("points", every, v=values, asked=asked)
-        assert told == [[4, "-", "-"], [5, 80, "-"], [None, "-", "-"]]
+        assert told == [[4, "-", "-"], [5, 80, 900], [5, "-", 900], [None, "-", "-"]]
 
 
 class TestCards:

@@ -150,7 +150,7 @@ def test_numbers_that_no_delta_carries_follow_the_stream(
 def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: StreamRun) -> None:
     page = open_page(f"/monitor?run={RUN}")
     page.get_by_text("Draw what a query answers").click()
-    page.get_by_role("textbox", name="Name").fill("longest")
+    page.get_by_role("textbox", name="Name", exact=True).fill("longest")
     text = "Select max(val) From SysStream [Rows 500] Where prop = 'queue_peak_tuples'"
     page.get_by_role("textbox", name="CQL over SysStream").fill(text)
     page.get_by_role("button", name="Register and draw").click()

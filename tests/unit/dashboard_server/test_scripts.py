@@ -27,7 +27,7 @@ def test_every_module_of_the_page_is_fetched_ahead_and_kept(shown: dash.Dash) ->
 
 def test_what_is_imported_exists(shown: dash.Dash) -> None:
     for path in (ASSETS / "modules").glob("*.js"):
-        for name in re.findall(r'(?:from|import|import\() ?"([^"]+)"', path.read_text("utf-8")):
+        for name in re.findall(r'\b(?:from|import|import\() ?"([^"\n]+)"', path.read_text("utf-8")):
             assert (path.parent / name).is_file(), f"{path.name} imports {name}"
 
 
