@@ -45,7 +45,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def send(site: Site, method: str, path: str, **more: Any) -> TestResponse:
-    return site.browser().open(path, method=method, headers=BEARER, **more)
+    """The answer, read to its end and closed as a server does."""
+    return site.browser().open(path, method=method, headers=BEARER, buffered=True, **more)
 
 
 def scalar(chance: random.Random) -> Any:
