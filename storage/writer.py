@@ -100,7 +100,7 @@ class EngineWriter:
         """Size of the store's files, what is not folded in yet included; None on a server."""
         if self._engine.dialect.name != "sqlite":
             return None
-        files = (Path(f"{self._engine.url.database}{end}") for end in ("", "-wal"))
+        files = (Path(f"{self.where}{end}") for end in ("", "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     @contextmanager

@@ -210,6 +210,13 @@ def test_a_busy_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert writer.write_batch(record(1))
 
 
+def test_a_store_knows_its_size(store: Path) -> None:
+    with open_engine_writer(str(store)) as writer:
+        log = store.with_name(f"{store.name}-wal")
+        sizes = [one.stat().st_size for one in (store, log) if one.exists()]
+        assert writer.n_bytes == sum(sizes) > 0
+
+
 def test_readers_go_on_while_a_writer_holds_the_store(store: Path) -> None:
     with open_engine_writer(str(store)), open_reader(str(store)) as reader:
         other = sqlite3.connect(store, isolation_level=None)
