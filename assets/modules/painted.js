@@ -11,7 +11,7 @@ let loading = false;
 let slow = false;
 let turn = 0;
 let wish = null; // {at, replace}: where to go next
-let following = false; // a wish was sent and has not become the moment yet
+let sent = null; // the wish that was sent and has not become the moment yet
 
 /** The batch the page shows. */
 export const paintedBatch = () => (loading && painted !== null ? painted : shownBatch());
@@ -23,19 +23,19 @@ export const isPainting = () => loading || busy();
 export const awaitedBatch = () => (slow ? shownBatch() : null);
 
 /** Where the moment is, or is about to be. */
-export const aim = () => (wish === null ? shownBatch() : wish.at);
+export const aim = () => (wish || sent || { at: shownBatch() }).at;
 
 /** Show a batch; what was frozen stays frozen. While another one is being painted, the wish waits. */
 export function seek(at, replace) {
   wish = { at, replace };
-  if (!loading && !following) follow();
+  if (!loading && !sent) follow();
 }
 
 function follow() {
   if (wish === null) return;
   const { at, replace } = wish;
+  sent = go({ at, frozen: moment.frozen }, replace) ? wish : null;
   wish = null;
-  following = go({ at, frozen: moment.frozen }, replace);
 }
 
 function tell() {
@@ -44,8 +44,8 @@ function tell() {
 }
 
 on("moment", async ({ before }) => {
-  if (!following) wish = null;
-  following = false;
+  if (!sent) wish = null;
+  sent = null;
   if (before.path === moment.path && before.run === moment.run && before.at === moment.at && painted !== null) return;
   if (before.run !== moment.run) painted = null;
   else if (!loading) painted = before.at === null ? known.now : before.at;
