@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 from typing import Final, NamedTuple
 
 from backend.model.ids import entity_id
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheCounts, JoinProfile
 from backend.operators.network.reports import NetworkReport
+from backend.systems.contract import UnitState
 from backend.systems.joins.candidates import CacheCandidate, conflicts
 from backend.systems.joins.estimates import CacheEstimate
+from backend.systems.joins.regret import CachingTotals
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.adaptive_joins import AdaptiveJoin
 from backend.systems.stream.layout import NetworkLayout
@@ -20,11 +23,12 @@ from storage.vocabulary.records import Entity, Json, Matrix, Sample
 
 _KB: Final = 1024
 _COST: Final = "cost/tuple"
-_BID: Final = "cost/tuple/KB"
+BID: Final = "cost/tuple/KB"
 
 
 class CacheNumbers(NamedTuple):
-    """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes.
+    """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes, in all
+    shards.
     miss_prob, benefit, wanted: None of one that nobody looked up so far."""
 
     candidate: CacheCandidate
@@ -44,10 +48,12 @@ class CacheNumbers(NamedTuple):
 
 
 class PublishedJoin:
-    """A tuned join of a network with the ids of what belongs to it."""
+    """A tuned join of a network with the ids of what belongs to it, at one moment. share: its
+    elements per element of all joins."""
 
-    def __init__(self, layout: NetworkLayout, join: AdaptiveJoin) -> None:
-        self._unit, self._join = layout.unit_id, join
+    def __init__(self, layout: NetworkLayout, join: AdaptiveJoin, share: float) -> None:
+        self._unit, self._join, self.share = layout.unit_id, join, share
+        self.id = join.id
         self.node = layout.node(join.id)
         self.pool = entity_id(self._unit, "pool", join.id)
 
@@ -68,7 +74,7 @@ class PublishedJoin:
     def entities(self) -> list[Entity]:
         """The pipelines, the pool and all candidates."""
         join, names = self._join, self._join.shape.names
-        pool = {"join": self.node, "page_bytes": PAGE_BYTES}
+        pool = {"join": self.node, "page_bytes": PAGE_BYTES, "shards": join.n_shards}
         found = [self._entity(self.pool, "pool", f"Pool of {join.name}", pool)]
         for input, name in enumerate(names):
             facts = {"join": self.node, "input": name, "order": self._order(input)}
@@ -125,10 +131,11 @@ class PublishedJoin:
         """A cost of the core as it is told: microseconds, or index probes."""
         return cost if self._join.core.settings.cost_by == "counted" else cost / 1e3
 
+    @cached_property
     def numbers(self) -> list[CacheNumbers]:
         """All candidates at this moment."""
-        core = self._join.core
-        known, held = core.known, core.caches.pool.held
+        core, page_bytes = self._join.core, PAGE_BYTES * self._join.n_shards
+        known, held = core.known, core.caches.held
         flows, units, states = known.flows(), known.units, core.caches.states.all()
         found = []
         for one in self._join.candidates:
@@ -138,9 +145,9 @@ class PublishedJoin:
             if miss_prob is not None:
                 benefit = self._cost(sum(estimate.readers[place].benefit for place in places))
                 tiers = known.tiers(one, estimate, places)
-                wanted = PAGE_BYTES * sum(tier.n_pages for tier in tiers)
+                wanted = page_bytes * sum(tier.n_pages for tier in tiers)
             state, pages = states.get(one.id, "unused"), held.get(one.id, 0)
-            upkeep, granted = self._cost(estimate.cost), PAGE_BYTES * pages
+            upkeep, granted = self._cost(estimate.cost), page_bytes * pages
             found.append(CacheNumbers(one, state, miss_prob, benefit, upkeep, wanted, granted))
         return found
 
@@ -155,9 +162,8 @@ class PublishedJoin:
         """Of a batch."""
         counts = report.operators.get(self._join.id)
         profile = JoinProfile() if counts is None or counts.join is None else counts.join
-        numbers = self.numbers()
-        found = samples_of(self.pool, self._pool(numbers, profile))
-        for one in numbers:
+        found = samples_of(self.pool, {**self._pool(profile), **self._totals()})
+        for one in self.numbers:
             own = profile.caches.get(one.candidate.id)
             found += samples_of(self.cache(one.candidate.id), self._cache(one, own))
         for input, flow in enumerate(self._join.core.known.flows()):
@@ -173,20 +179,40 @@ class PublishedJoin:
             found += samples_of(self.pipeline(input), values)
         return found
 
-    def _pool(self, numbers: list[CacheNumbers], profile: JoinProfile) -> Values:
-        core = self._join.core
+    def _pool(self, profile: JoinProfile) -> Values:
+        core, numbers = self._join.core, self.numbers
         problem = core.caches.problem(core.known)
-        bids = [one.bid for one in numbers if one.granted and one.bid is not None]
-        is_short = any(one.granted < (one.wanted or 0) for one in numbers if one.state == "used")
-        price = min(bids, default=None) if is_short else None
         return {
             "pool_bytes": (core.settings.pool_bytes, "bytes"),
             "granted_bytes": (sum(one.granted for one in numbers), "bytes"),
-            "used_bytes": (sum(one.n_bytes for one in profile.caches.values()), "bytes"),
-            "pool_price": (price, _BID),
+            "used_bytes": (used_bytes(profile), "bytes"),
+            "pool_price": (price_of([(one, 1.0) for one in numbers]), BID),
             "plain_cost": (self._cost(problem.cost({})), _COST),
             "cached_cost": (self._cost(problem.cost(core.caches.choice)), _COST),
+            "element_share": (self.share, "prob"),
         }
+
+    def _totals(self) -> Values:
+        totals = self._join.core.totals
+        return {
+            "caching_elements_total": (totals.n_elements, "tuples"),
+            "caching_spent_total": (self._cost(totals.spent), "cost"),
+            "caching_plain_total": (self._cost(totals.bare), "cost"),
+            "caching_best_total": (self._cost(totals.hindsight), "cost"),
+        }
+
+    def totals_in(self, state: UnitState) -> CachingTotals:
+        """As a killed run published them last."""
+        n, *costs = (
+            state.total(self.pool, name)
+            for name in (
+                "caching_elements_total",
+                "caching_spent_total",
+                "caching_plain_total",
+                "caching_best_total",
+            )
+        )
+        return CachingTotals(round(n), *(cost / self._cost(1.0) for cost in costs))
 
     def _cache(self, one: CacheNumbers, counts: CacheCounts | None) -> Values:
         """Of a batch. counts: None of a cache that was not in use."""
@@ -197,7 +223,7 @@ class PublishedJoin:
             "wanted_bytes": (one.wanted, "bytes"),
             "cache_benefit": (one.benefit, _COST),
             "cache_upkeep": (one.upkeep, _COST),
-            "cache_bid": (one.bid, _BID),
+            "cache_bid": (one.bid, BID),
         }
         own = counts or CacheCounts()
         return found | {
@@ -237,7 +263,7 @@ class PublishedJoin:
         return found
 
     def _bids(self) -> list[Matrix]:
-        numbers, core = self.numbers(), self._join.core
+        numbers, core = self.numbers, self._join.core
         if not numbers:
             return []
         values = [
@@ -271,6 +297,19 @@ class PublishedJoin:
                 },
             )
         ]
+
+
+def used_bytes(profile: JoinProfile) -> int:
+    """Of all caches of a join, in all shards."""
+    return sum(one.n_bytes for one in profile.caches.values())
+
+
+def price_of(numbers: Sequence[tuple[CacheNumbers, float]]) -> float | None:
+    """The lowest bid that is served, each times its factor; None while memory is left."""
+    if not any(one.granted < (one.wanted or 0) for one, _ in numbers if one.state == "used"):
+        return None
+    bids = [one.bid * factor for one, factor in numbers if one.granted and one.bid is not None]
+    return min(bids, default=None)
 
 
 def _miss_prob(estimate: CacheEstimate) -> float | None:
