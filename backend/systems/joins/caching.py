@@ -326,9 +326,16 @@ class CacheKeeper:
 
     def _claim_pages(self, estimates: Mapping[str, CacheEstimate], known: JoinStatistics) -> None:
         self.wants = {
-            id: known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
+            id: self._first_if_pinned(
+                id, known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
+            )
             for id, readers in self.choice.items()
         }
+
+    def _first_if_pinned(self, id: str, tiers: list[Tier]) -> list[Tier]:
+        """Pinned caches are served before all others."""
+        is_pinned = id in self._settings.pinned
+        return [tier._replace(priority=math.inf) for tier in tiers] if is_pinned else tiers
 
     def _keep_pages(self) -> None:
         """What is not in use wants none."""

@@ -7,6 +7,7 @@ each stretch of its miss-ratio curve, at what a page of it saves (card 15.9).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 
 class Tier(NamedTuple):
-    """So many pages at a priority: what a page saves, per element of the join."""
+    """So many pages at a priority: what a page saves, per element of the join; infinite for what is
+    to be served first."""
 
     n_pages: int
     priority: float
@@ -74,6 +76,8 @@ def divided(n_pages: int, demands: Mapping[str, JoinDemand]) -> dict[str, int]:
 
 
 def _in_run(tier: Tier, demand: JoinDemand) -> Tier:
+    if math.isinf(tier.priority):
+        return tier
     return tier._replace(priority=tier.priority * demand.share / demand.n_shards)
 
 

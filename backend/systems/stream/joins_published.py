@@ -13,6 +13,7 @@ from backend.operators.network.reports import NetworkReport
 from backend.systems.contract import UnitState
 from backend.systems.joins.candidates import CacheCandidate, conflicts
 from backend.systems.joins.estimates import CacheEstimate
+from backend.systems.joins.memory import Tier
 from backend.systems.joins.regret import CachingTotals
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.adaptive_joins import AdaptiveJoin
@@ -26,18 +27,32 @@ _COST: Final = "cost/tuple"
 BID: Final = "cost/tuple/KB"
 
 
+class MemoryTier(NamedTuple):
+    """Bytes, in all shards, that a cache wants at one priority, by KB; what they save."""
+
+    n_bytes: int
+    priority: float
+    saving: float
+
+
 class CacheNumbers(NamedTuple):
     """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes, in all
     shards.
-    miss_prob, benefit, wanted: None of one that nobody looked up so far."""
+    miss_prob, benefit: None of one that nobody looked up so far, which has no tiers. tiers: what it
+    wants, the first stretch first, as the pool serves it."""
 
     candidate: CacheCandidate
     state: str
     miss_prob: float | None
     benefit: float | None
     upkeep: float
-    wanted: int | None
+    tiers: tuple[MemoryTier, ...]
     granted: int
+
+    @property
+    def wanted(self) -> int | None:
+        """Bytes."""
+        return sum(one.n_bytes for one in self.tiers) or None
 
     @property
     def bid(self) -> float | None:
@@ -141,15 +156,26 @@ class PublishedJoin:
         for one in self._join.candidates:
             estimate = known.estimate(one, flows, units)
             places, miss_prob = self._places(one, estimate), _miss_prob(estimate)
-            benefit = wanted = None
+            benefit, tiers = None, tuple[MemoryTier, ...]()
             if miss_prob is not None:
                 benefit = self._cost(sum(estimate.readers[place].benefit for place in places))
-                tiers = known.tiers(one, estimate, places)
-                wanted = page_bytes * sum(tier.n_pages for tier in tiers)
+                tiers = self._tiers(known.tiers(one, estimate, places), page_bytes, benefit)
             state, pages = states.get(one.id, "unused"), held.get(one.id, 0)
             upkeep, granted = self._cost(estimate.cost), page_bytes * pages
-            found.append(CacheNumbers(one, state, miss_prob, benefit, upkeep, wanted, granted))
+            found.append(CacheNumbers(one, state, miss_prob, benefit, upkeep, tiers, granted))
         return found
+
+    def _tiers(
+        self, tiers: Sequence[Tier], page_bytes: int, benefit: float
+    ) -> tuple[MemoryTier, ...]:
+        """Along a miss-ratio curve each saves what its hits do; a single one has all benefit."""
+        found = []
+        for one in tiers:
+            n_bytes = page_bytes * one.n_pages
+            saving = self._cost(one.priority * one.n_pages)
+            priority = saving / (n_bytes / _KB)
+            found.append(MemoryTier(n_bytes, priority, saving if len(tiers) > 1 else benefit))
+        return tuple(found)
 
     def _places(self, one: CacheCandidate, estimate: CacheEstimate) -> tuple[int, ...]:
         """The readers in use; of what is not used those that would pay."""
@@ -294,6 +320,7 @@ class PublishedJoin:
                 row_stats={
                     "name": [self._join.cache_name(one.candidate) for one in numbers],
                     "conflicts": excluded,
+                    "tiers": [[list(tier) for tier in one.tiers] for one in numbers],
                 },
             )
         ]
