@@ -169,7 +169,9 @@ class WindowJoin:
         for one in self._synopses:
             one.store.take_up()
         ports, _, signs, _ = came
-        np.add.at(self._came, (ports, (signs < 0).astype(np.int64)), 1)
+        self._came += np.bincount(2 * ports + (signs < 0), minlength=2 * len(self._came)).reshape(
+            -1, 2
+        )
         stubs = [one.stub for one in self._synopses]
         progress = np.array([[stub.lo, stub.hi, stub.n_gone] for stub in stubs])
         at = self._tables.addresses()
