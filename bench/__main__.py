@@ -10,6 +10,7 @@ from bench import (
     chosen,
     fastpath,
     filters,
+    joins,
     live,
     monitoring,
     peers,
@@ -28,6 +29,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "filters": filters.main,
     "fastpath": fastpath.main,
     "stream": stream.main,
+    "joins": joins.main,
 }
 #: Those that have a longer form.
 FULL: dict[str, Callable[[], None]] = {"fastpath": partial(fastpath.main, full=True)}

@@ -138,11 +138,12 @@ class ShadowCounts:
 @dataclass(frozen=True, slots=True)
 class JoinProfile:
     """What a join tells of a batch: its pipelines, caches by id, shadow look-ups by id and
-    segment."""
+    segment; processor_ns: all its elements took."""
 
     pipelines: tuple[PipelineProfile, ...] = ()
     caches: Mapping[str, CacheCounts] = field(default_factory=dict)
     shadows: Mapping[str, Mapping[Segment, ShadowCounts]] = field(default_factory=dict)
+    processor_ns: int = 0
 
 
 #: What is told of each profiled element.
@@ -157,6 +158,7 @@ def added_profiles(parts: Sequence[JoinProfile]) -> JoinProfile:
         tuple(_pipeline(found) for found in pipelines),
         _by_name([one.caches for one in parts], added_fields),
         {id: _by_name(found, added_fields) for id, found in segments.items()},
+        sum(one.processor_ns for one in parts),
     )
 
 

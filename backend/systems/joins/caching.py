@@ -85,12 +85,17 @@ class CacheKeeper:
         held = self.held
         return {id: readers for id, readers in self.choice.items() if held.get(id)}
 
-    def shadows(self) -> tuple[CacheSpec, ...]:
-        """Candidates that are profiled."""
-        if self._settings.caching == "off":
+    def shadows(self, known: JoinStatistics) -> tuple[CacheSpec, ...]:
+        """Candidates that are profiled, with the readers not enough is known of."""
+        if self._settings.caching == "off" or known.waits_for_bare:
             return ()
-        profiled = (self.candidates[id] for id in self.states.which("profiled"))
-        return tuple(one.spec(one.readers, PAGE_BYTES, self._settings.ways) for one in profiled)
+        found = []
+        for id in self.states.which("profiled"):
+            one = self.candidates[id]
+            open = [reader for reader in one.readers if not known.is_shadowed(one, reader)]
+            if open:
+                found.append(one.spec(open, PAGE_BYTES, self._settings.ways))
+        return tuple(found)
 
     def used(self) -> dict[str, CacheCandidate]:
         """Caches in use, by id."""

@@ -109,7 +109,7 @@ class JoinController:
             orders=self.orders,
             caches=caches.specs(),
             profile_prob=caches.profile_prob(self.known),
-            shadows=caches.shadows(),
+            shadows=caches.shadows(self.known),
             block_probes=settings.block_probes,
             bitmap_alpha=settings.bitmap_alpha,
             two_phase=settings.two_phase,
