@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def test_pairs_of_an_order_are_told_by_the_text_of_the_rule(
                 scores = [
                     oracle.selectivity(naive, prefix, a, rows) for a in (one.entity, one.over)
                 ]
-                expected = max(0, scores[0] - scores[1])
+                expected = max(Fraction(0), scores[0] - scores[1])
             else:
                 drops = [
                     oracle.dropping_ratio(naive, [*prefix, a], rows) for a in (one.over, one.entity)
