@@ -50,7 +50,7 @@ def choice_headroom(choice: PlanChoice) -> list[Headroom]:
     if choice.switches or other is None:
         return []
     old, new = choice.incumbent.cost.value, other.cost.value
-    return [saving(plan_text(other.shape), old, new, choice.min_gain, _UNIT)]
+    return [saving(f"plan {plan_text(other.shape)}", old, new, choice.min_gain, _UNIT)]
 
 
 def order_headroom(moment: EvaluationMoment) -> list[Headroom]:
