@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from backend.adaptive.core import Cooldown
 from backend.adaptive.evidence import compared_detail, finite, plan_detail
+from backend.adaptive.headroom import recorded
 from backend.adaptive.stats import mean_of
 from backend.systems.agreedy.costing import tuple_costs
 from backend.systems.agreedy.exact import PS_PER_US, us_per_tuple
 from backend.systems.agreedy.explain import cost_sentence, finding_sentence, why_kept
 from backend.systems.agreedy.findings import Finding, Near, Situation, near_violations
+from backend.systems.agreedy.headroom import check_headroom, pair_headroom
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.orders import optimal_order, order_cost
 from backend.systems.agreedy.policies import Policy
 from backend.systems.agreedy.window import ProfileWindow
+from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision
 
@@ -26,7 +30,7 @@ GAP_UP_TO: Final = 10
 
 class Check(NamedTuple):
     """What is checked when. seq: its number. version: of the plan in force; n: tuples since the
-    last check. names: by filter."""
+    last check. names: by filter. cooldown: since the last switch."""
 
     seq: int
     batch_id: int
@@ -34,6 +38,7 @@ class Check(NamedTuple):
     n: int
     names: Sequence[str]
     knobs: AgreedyKnobs
+    cooldown: Cooldown
 
 
 def examine(
@@ -74,24 +79,48 @@ def examine(
         predicted_old=old_us,
         predicted_new=new_us,
         plan_version=version,
-        detail=_detail(s, window, policy, finding, names)
+        detail=_detail(check, s, window, policy, finding, verdict, (old_us, new_us))
         | (_compared(s, window, proposal.order, names) if switched and s.is_complete else {}),
     )
 
 
 def _detail(
-    s: Situation, window: ProfileWindow, policy: Policy, finding: Finding, names: Sequence[str]
+    check: Check,
+    s: Situation,
+    window: ProfileWindow,
+    policy: Policy,
+    finding: Finding,
+    verdict: Verdict,
+    costs: tuple[float | None, float | None],
 ) -> dict[str, Any]:
+    names, near = check.names, near_violations(s, policy.kept(s.view))
     return {
         "cost_unit": "us per tuple",
         "rule": "evidence" if s.rule.by_evidence else "alpha",
         "alpha": float(s.rule.alpha),
         "pair": _pair_detail(finding, names),
-        "near": [_near_detail(n, names) for n in near_violations(s, policy.kept(s.view))],
+        "near": [_near_detail(n, names) for n in near],
         "violated": _violated_detail(finding),
         "window_tuples": len(window),
         "complete": s.is_complete,
+        **recorded(_headroom(check, s, near, len(window), policy, verdict, costs)),
     }
+
+
+def _headroom(
+    check: Check,
+    s: Situation,
+    near: list[Near],
+    held: int,
+    policy: Policy,
+    verdict: Verdict,
+    costs: tuple[float | None, float | None],
+) -> list[Headroom]:
+    """costs: of the present order and of the one looked at, us per tuple."""
+    knobs = check.knobs
+    pairs = policy.headroom(s.rule, pair_headroom(near, check.names, s.rule), *costs)
+    needed, spell = policy.least_window(knobs), knobs.cooldown_tuples
+    return check_headroom(verdict, pairs, held, needed, check.cooldown, spell)
 
 
 def order_gap(s: Situation) -> float | None:
