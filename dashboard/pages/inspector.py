@@ -24,6 +24,7 @@ from dashboard.views.inspector import (
     PropertyLine,
     Reason,
     build_inspector,
+    grouped,
     properties_of,
 )
 from dashboard.views.knobs import ranked
@@ -88,7 +89,7 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
 
 
 def draw_properties(services: Services, context: Context) -> list[Component]:
-    """The table of the pinned entity's properties as of the batch of the context."""
+    """The tables of the pinned entity's properties as of the batch of the context."""
     reader, run, at = services.reader, context.run_id, context.batch
     book, values = Book(reader.entities(run, at)), reader.values(run, at)
     return _properties(context, properties_of(node_of(context), book, values))
@@ -156,10 +157,12 @@ _COLUMNS: Final = (TableColumn("Property"), TableColumn("Value", "f2"), TableCol
 
 
 def _properties(context: Context, properties: list[PropertyLine]) -> list[Component]:
-    if not properties:
-        return []
-    rows = [_row(context, item) for item in properties]
-    return [RowTable("Properties at this moment", _COLUMNS, rows, className="pw-properties")]
+    return [
+        RowTable(
+            group, _COLUMNS, [_row(context, item) for item in lines], className="pw-properties"
+        )
+        for group, lines in grouped(properties)
+    ]
 
 
 def _unit(context: Context, item: PropertyLine) -> CellData:
