@@ -14,6 +14,7 @@ from dashboard.components.kinds import event_kind
 from dashboard.components.links import jump
 from dashboard.components.states import empty
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.postmortem import story_of
 from dashboard.services import Services
@@ -134,6 +135,7 @@ PANEL: Final = Panel(
     name="story",
     page="/postmortem",
     title="What happened",
+    sql=records.EVENTS,
     twin=False,
     build=build,
     draw=draw,

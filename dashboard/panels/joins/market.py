@@ -12,6 +12,7 @@ from dashboard.components.drawn import knob_row
 from dashboard.components.market import CacheMarket
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.services import Services
 from dashboard.views.book import Book
@@ -150,6 +151,7 @@ PANEL: Final = Panel(
     name="market",
     page="/memory",
     title="The market",
+    sql=records.samples(POOL, "cache"),
     build=build,
     draw=draw,
     applies=has_role(POOL),
