@@ -6,6 +6,7 @@ import "./actions.js";
 import { on } from "./core.js";
 import { components } from "./dash.js";
 import { receive } from "./header.js";
+import { GainCurve, Rolling } from "./headline.js";
 import { HistoryChart } from "./history_chart.js";
 import { HybridGraph } from "./hybrid_graph.js";
 import { Icon } from "./icon.js";
@@ -40,7 +41,7 @@ import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
   ...{ AlertForm, BranchForm, CompareForm },
-  ...{ CacheMarket, DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
+  ...{ CacheMarket, DecisionList, GainCurve, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, Rolling, RowTable },
   ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
 });
 window.dash_clientside.planwatch = {

@@ -4,10 +4,11 @@
    delta), sparks {id: numbers}, batch, selected. Layout depends on the plan's hash and the width
    only; live deltas touch numbers only. */
 import { on } from "./core.js";
-import { useGlide } from "./graph_glide.js";
+import { graphFlow, sharesOf } from "./graph_flow.js";
+import { graphGhosts, useGhosts, useGlide } from "./graph_glide.js";
 import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
 import { graphLegend, graphTip } from "./graph_legend.js";
-import { graphBand, graphCard, graphEdge } from "./graph_parts.js";
+import { graphBoxes, graphCard, graphEdge } from "./graph_parts.js";
 import { cardValues, described, heatNamed, heats, isStep, niceTop } from "./graph_values.js";
 import { currentMode, go, moment } from "./moment.js";
 import { valueOf } from "./points.js";
@@ -79,9 +80,10 @@ function useScene(props, width, heat) {
   const layout = useMemo(() => layoutPlan(plan, width, library), [plan.hash, width, library]);
   const glide = useGlide(layout.places, `${plan.run} ${plan.hash}`);
   const facts = useMemo(() => cardValues(plan, live.values), [plan.hash, live.values]);
+  const ghosts = useGhosts(plan, layout);
   const top = niceTop(Object.values(facts.cards).map(heats[heat].of));
   const steps = plan.nodes.filter(isStep).sort((a, b) => a.position - b.position);
-  return { plan, path, selected, width, heat, live, layout, glide, facts, top, steps };
+  return { plan, path, selected, width, heat, live, layout, glide, ghosts, facts, top, steps };
 }
 
 export function PlanGraph(given) {
@@ -135,15 +137,17 @@ function drawing(scene, setTip) {
   return h(
     "svg",
     { width: wide * scale, height: layout.height * scale, viewBox: `0 0 ${wide} ${layout.height}`, "data-scale": scale, role: "group", "aria-label": graphLabel(scene, steps) },
-    h("defs", null, arrow(), pointer()),
-    layout.band && graphBand(layout.band),
-    edgesOf(scene).map(([edge, source, line]) => graphEdge(edge, source, line, facts, (queue) => pinning(queue, scene.selected))),
+    h("defs", null, tips()),
+    graphBoxes(layout.boxes),
+    layout.columns && graphFlow({ ...scene, heat: heats[scene.heat] }),
+    graphGhosts(scene),
+    edgesOf(scene).map(([edge, source, line, thick]) => graphEdge(edge, source, line, facts, (queue) => pinning(queue, scene.selected), thick)),
     plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip))
   );
 }
 
 function card(scene, node, setTip) {
-  const { selected, heat, live, layout, glide, facts, top } = scene;
+  const { selected, heat, live, layout, glide, ghosts, facts, top } = scene;
   return graphCard(node, {
     place: glide.places[node.id] || layout.places[node.id],
     facts,
@@ -151,6 +155,8 @@ function card(scene, node, setTip) {
     heat: heats[heat],
     top,
     selected: selected === node.id,
+    lane: layout.columns !== null,
+    moved: ghosts.some((ghost) => ghost.id === node.id),
     handlers: (own) => cardHandlers(own, selected, setTip),
   });
 }
@@ -186,10 +192,12 @@ function nextHeat(name, way) {
   return names[(names.indexOf(name) + way + names.length) % names.length];
 }
 
-/* [edge, the node it leaves, its line]: as laid out, straight while its cards are on their way. */
-function edgesOf({ plan, path, layout, glide }) {
+/* [edge, the node it leaves, its line, how thick the band is there]: as laid out, straight while its
+   cards are on their way; in a lane, edges stand. */
+function edgesOf(scene) {
+  const { plan, layout, glide } = scene;
+  if (layout.columns) return laneEdges(scene);
   const nodes = new Map(plan.nodes.map((node) => [node.id, node]));
-  if (layout.band) return bandEdges(plan, path, layout.band, glide.places);
   return plan.edges
     .filter(({ source, target }) => glide.places[source] && glide.places[target])
     .map((edge) => {
@@ -198,13 +206,17 @@ function edgesOf({ plan, path, layout, glide }) {
     });
 }
 
-function bandEdges(plan, path, box, places) {
-  const [first, last] = [path[0], path[path.length - 1]];
-  const [into, out] = [plan.edges.find((edge) => edge.source === first.id), plan.edges.find((edge) => edge.target === last.id)];
-  return [
-    [{ ...into, target: "band" }, first, edgeLine(places[first.id], box)],
-    [out, path[path.length - 2], edgeLine(box, places[last.id])],
-  ];
+/* Without early drop, tuples wait only in front of the constructs and behind them. */
+function laneEdges({ plan, path, layout, facts }) {
+  const shares = sharesOf(plan, path, facts);
+  const found = new Map(plan.edges.map((edge) => [edge.source, edge]));
+  return path
+    .slice(0, -1)
+    .map((node, place) => {
+      const edge = found.get(node.id);
+      return [edge, node, layout.lines[edgeKey(edge)], (shares[place] ?? 0) * layout.columns[place].most];
+    })
+    .filter((_, place, all) => !layout.boxes.length || place === 0 || place === all.length - 1);
 }
 
 const graphLabel = ({ plan, path }, steps) =>
@@ -212,17 +224,14 @@ const graphLabel = ({ plan, path }, steps) =>
     ? `Plan ${plan.version}, ${plan.kind}: source, ${steps.map((node) => node.name).join(", ")}, output`
     : `Plan ${plan.version}, ${plan.kind}: ${plan.nodes.map((node) => `${node.word} ${node.name}`).join(", ")}`;
 
-const arrow = () =>
-  h(
-    "marker",
-    { id: "pw-arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
-    h("path", { d: "M0,0 L8,4 L0,8 Z" })
-  );
+/* Tips of lines: at the end of an edge, at the store's end of a stub's line, at a new place. */
+const TIPS = { "pw-arrow": "M0,0 L8,4 L0,8 Z", "pw-pointer": "M8,0 L0,4 L8,8 Z", "pw-ghost-tip": "M0,0 L8,4 L0,8 Z" };
 
-/* At the store's end of a stub's line. */
-const pointer = () =>
-  h(
-    "marker",
-    { id: "pw-pointer", viewBox: "0 0 8 8", refX: 0, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
-    h("path", { d: "M8,0 L0,4 L8,8 Z" })
+const tips = () =>
+  Object.entries(TIPS).map(([id, d]) =>
+    h(
+      "marker",
+      { key: id, id, viewBox: "0 0 8 8", refX: id === "pw-pointer" ? 0 : 1, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
+      h("path", { d })
+    )
   );

@@ -111,6 +111,41 @@ class HistoryChart(Drawn):
         )
 
 
+class Rolling(Drawn):
+    """A text whose digits roll to their new places when it changes."""
+
+    _namespace = NAMESPACE
+    _type = "Rolling"
+    _names = ("text",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text=text)
+
+
+class GainCurve(Drawn):
+    """What adapting came to, as a small area: points are (batch, value, low, high); low and high,
+    the 95 % band, may be unknown."""
+
+    _namespace = NAMESPACE
+    _type = "GainCurve"
+    _names = ("points", "what", "form", "tone")
+
+    def __init__(
+        self,
+        points: Sequence[tuple[int, float, float | None, float | None]],
+        what: str,
+        form: Format,
+        tone: str,
+    ) -> None:
+        drawn = [[_short(number) for number in point] for point in points]
+        super().__init__(points=drawn, what=what, form=form, tone=tone)
+
+
+def _short(number: float | None) -> float | None:
+    """Four significant digits: a curve shows no more."""
+    return None if number is None else number if isinstance(number, int) else float(f"{number:.4g}")
+
+
 class KnobCard(Drawn):
     """One knob: slider, exact box, reason, apply, and the engine's answer.
 

@@ -129,7 +129,7 @@ def _head(context: Context, view: Inspector) -> Component:
             html.P(title, className="pw-inspected"),
             html.P(view.summary, className="pw-summary"),
         ],
-        **attrs(data_entity=view.entity),
+        **attrs(data_entity=view.entity, data_pinned=view.entity != SYSTEM or None),
     )
 
 

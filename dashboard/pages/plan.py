@@ -17,9 +17,9 @@ from dashboard.components.links import jump
 from dashboard.components.panels import panel, save_svg, twinned
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
-from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages.contract import Page
+from dashboard.pages.headline import draw_headline, headline_key
 from dashboard.pages.inspector import (
     PROPERTIES,
     draw_inspector,
@@ -38,6 +38,8 @@ from storage.vocabulary.records import Batch, Entity, PlanVersion
 
 GRAPH: Final = "plan-graph"
 HEADLINE: Final = "plan-headline"
+HEADLINE_KEY: Final = "plan-headline-key"
+NOTE: Final = "plan-note"
 CHOICES: Final = "plan-choices"
 STEPS: Final = "plan-steps"
 RECENT: Final = "plan-recent"
@@ -122,38 +124,35 @@ def layout(context: Context, services: Services) -> Component:
             "The engine has not begun a run in this store. It appears here as soon as it does.",
         )
     facts = read(services.reader, context)
-    headline = html.Span(_headline(context, facts), id=HEADLINE)
+    note = html.Span(_note(context, facts), id=NOTE)
     steps = html.Div(draw_tables(facts), id=STEPS)
+    graph = twinned(
+        "Plan", _graph(context, facts), steps, note=note, more=(save_svg(),), id="pw-plan-twin"
+    )
     others = [frame.lay_out(one, context, services) for one in PAGE.panels]
-    choices = html.Div(_choices(context, facts), id=CHOICES)
+    inspector = [
+        _inspector(context, services),
+        dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
+    ]
+    band, key = _headline(services.reader, context, facts)
     return html.Div(
         [
+            html.Div(band, id=HEADLINE, className="pw-headline"),
+            dcc.Store(id=HEADLINE_KEY, data=key),
             html.Div(
-                [
-                    choices,
-                    twinned(
-                        "Plan",
-                        _graph(context, facts),
-                        steps,
-                        note=headline,
-                        more=(save_svg(),),
-                        id="pw-plan-twin",
-                    ),
-                    *others,
-                    _recent(facts),
-                ],
-                className="pw-plan-left",
+                [html.Div(_choices(context, facts), id=CHOICES), graph], className="pw-plan-graph"
             ),
-            html.Aside(
-                [
-                    _inspector(context, services),
-                    dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
-                ],
-                **attrs(aria_label="Inspector"),
-            ),
+            html.Div([*others, _recent(facts)], className="pw-plan-rest"),
+            html.Aside(inspector, className="pw-plan-side", **attrs(aria_label="Inspector")),
         ],
         className="pw-plan",
     )
+
+
+def _headline(reader: Reader, context: Context, facts: Facts) -> tuple[list[Component], str]:
+    """The headline, and what it depends on."""
+    key = headline_key(context, facts.units, facts.values)
+    return draw_headline(reader, context, facts.units, facts.values), key
 
 
 def _recent(facts: Facts) -> Component:
@@ -176,24 +175,18 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         *(Output(GRAPH, name) for name in ("plan", "values", "sparks", "batch", "selected")),
         Output(HEADLINE, "children"),
+        Output(HEADLINE_KEY, "data"),
+        Output(NOTE, "children"),
         Output(CHOICES, "children"),
         Output(STEPS, "children"),
         Output(RECENT, "children"),
         *(Output(chart.id, "points") for chart in CHARTS),
         moment,
+        State(HEADLINE_KEY, "data"),
         prevent_initial_call=True,
     )
-    def _follow(data: dict[str, Any] | None) -> tuple[Any, ...]:
-        context = _shown(services, data)
-        facts = read(services.reader, context)
-        texts = (
-            _headline(context, facts),
-            _choices(context, facts),
-            draw_tables(facts),
-            _recent_table(facts),
-        )
-        charts = (_points(chart, facts) for chart in CHARTS)
-        return (*_graph_properties(context, facts), *texts, *charts)
+    def _follow(data: dict[str, Any] | None, headline: str | None) -> tuple[Any, ...]:
+        return _followed(services, _shown(services, data), headline)
 
     @app.callback(
         Output(INSPECTOR, "children"),
@@ -205,6 +198,22 @@ def register(app: Dash, services: Services) -> None:
     )
     def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, ...]:
         return _inspected(services, _shown(services, data), shown)
+
+
+def _followed(services: Services, context: Context, headline: str | None) -> tuple[Any, ...]:
+    """All but the inspector at the moment; the headline only where it is another."""
+    facts = read(services.reader, context)
+    same = headline == headline_key(context, facts.units, facts.values)
+    band = (no_update, no_update) if same else _headline(services.reader, context, facts)
+    texts = (
+        *band,
+        _note(context, facts),
+        _choices(context, facts),
+        draw_tables(facts),
+        _recent_table(facts),
+    )
+    charts = (_points(chart, facts) for chart in CHARTS)
+    return (*_graph_properties(context, facts), *texts, *charts)
 
 
 def _shown(services: Services, data: dict[str, Any] | None) -> Context:
@@ -263,20 +272,15 @@ def _chip(context: Context, words: str, here: bool, **target: str) -> Component:
     return jump(context, words, className="pw-chip-link", **target, **current)
 
 
-def _headline(context: Context, facts: Facts) -> Any:
+def _note(context: Context, facts: Facts) -> str:
+    """Which plan is shown, since when; without one why there is none."""
     plan = facts.plan
     if plan is None:
         return (context.run.note if context.run else "") or views.headline(None)
-    title, latest = max(facts.units, key=lambda one: (one[1].batch, one[1].version))
-    lead = views.headline(latest)
-    if len(facts.units) > 1:
-        lead = f"Plan {plan.version} of {len(facts.units)} units; the latest, of {title}: {lead}"
-    words = html.Span(latest.reason, className="pw-reason", title=latest.reason)
-    parts: list[Any] = [lead, " · ", words]
-    if latest.decision is not None:
-        node, unit = str(latest.decision), latest.unit_id
-        parts += [" ", jump(context, "why?", "/decisions", max(0, latest.batch), node, unit)]
-    return static(html.Span(parts, className="pw-headline"))
+    _, latest = max(facts.units, key=lambda one: (one[1].batch, one[1].version))
+    if len(facts.units) < 2:
+        return views.headline(latest)
+    return f"Plan {plan.version} of {len(facts.units)} units, since batch {max(0, latest.batch)}"
 
 
 def _points(chart: Chart, facts: Facts) -> list[list[Any]]:
