@@ -62,12 +62,14 @@ Begin: TypeAlias = Literal["go on", "fresh"]
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """master: Spark's. folder: where runs keep checkpoint, spool and default sink. once: take what
-    is there, then end. conf: further settings of Spark, which come before ours. asked: knobs that
-    were given for this start. progress: told (n, total) as queries are registered."""
+    """master: Spark's. folder: for Spark's log and spill files, and prepared data. runs: where runs
+    keep checkpoint, spool, state and default sink. once: take what is there, then end. conf:
+    further settings of Spark, which come before ours. asked: knobs that were given for this start.
+    progress: told (n, total) as queries are registered."""
 
     master: str
     folder: Path
+    runs: Path
     once: bool
     begin: Begin = "fresh"
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -326,7 +328,7 @@ class Launch:
         return {name: one.digest for name, one in self._stored.items()}
 
     def _folder(self, run_id: str) -> Path:
-        return self.settings.folder / "runs" / run_id
+        return self.settings.runs / run_id
 
     def _sink(self, run_id: str) -> SinkSpec:
         """The run's own part of the sink."""
