@@ -23,7 +23,9 @@ from bench.scale_data import SEED, Counts
 ROUNDS: Final = 3
 
 
-def spark_path_counts(spooled: Path, k: int, order: Sequence[str]) -> tuple[float, Counts]:
+def spark_path_counts(
+    spooled: Path, k: int, order: Sequence[str], cores: int = 2
+) -> tuple[float, Counts]:
     """Seconds of a batch (the median of ROUNDS, after one to warm up) and what it counts."""
     streams = {"Drift": DRIFT_SCHEMA}
     queries = [parse_query(n, t, streams) for n, t in q1_queries(seed=SEED, k=k).items()]
@@ -32,7 +34,7 @@ def spark_path_counts(spooled: Path, k: int, order: Sequence[str]) -> tuple[floa
     shipped = shipped_plan(constructs, plan, "resolved")
     operator = SelectionOperator(shipped, 0.01, "kernels")
     with TemporaryDirectory() as folder:
-        session = build_session("local[2]", "planwatch bench", Path(folder))
+        session = build_session(f"local[{cores}]", "planwatch bench", Path(folder))
         try:
             spark = OnSpark(session, DRIFT_SCHEMA, Path(folder) / "matches")
             times = []

@@ -209,7 +209,7 @@ class _Taking:
         if self._gathered is None:
             return reports
         assert self._job.places is not None
-        places = _here(self._job.places)
+        places = here(self._job.places)
         for one in self._job.networks:
             if self._partition < one.job.n_shards:
                 home = places.shard(one.unit, self._partition, one.job.n_shards)
@@ -217,8 +217,8 @@ class _Taking:
         return reports
 
 
-def _here(places: Places) -> Places:
-    """Relative ones are below the folder of this worker's executor."""
+def here(places: Places) -> Places:
+    """Of a worker: relative ones are below the folder of its executor."""
     if Path(places.arenas).is_absolute():
         return places
     own = os.environ["SPARK_LOCAL_DIRS"].partition(",")[0]
