@@ -12,6 +12,7 @@ from typing import Final
 
 from backend.workloads.drift import DRIFT_SCHEMA
 from backend.workloads.sources import ArrowTableSource
+from bench.fastpath_lanes import Took
 from bench.on_spark import spool
 from bench.scale_data import drift_tuples, workload
 from bench.scale_peers import timed
@@ -27,23 +28,28 @@ LIMIT_S: Final = 300.0
 def main() -> None:
     """Print a line for each number of queries."""
     tuples = drift_tuples(max(n for _, n in SIZES))
-    print(f"{'k':>6} {'MiB of bitmaps':>15} {'tuples/s, 1 core':>17} {'2 cores':>12} {'growth':>7}")
+    print(f"{'k':>6} {'MiB of bitmaps':>15}  tuples/s on 1 core, on 2; of a second of their time")
     for k, n in SIZES:
         work = workload(k, tuples)
         with TemporaryDirectory() as folder:
             source = ArrowTableSource(tuples.slice(0, n), DRIFT_SCHEMA)
-            seconds = _turns(spool(source, Path(folder) / "in", n), k, work.order)
-        one, two = (n / statistics.median(seconds[cores]) for cores in (1, 2))
+            turns = _turns(spool(source, Path(folder) / "in", n), k, work.order)
+        one, two = (
+            [n / statistics.median(values) for values in zip(*turns[cores], strict=True)]
+            for cores in (1, 2)
+        )
         mib = work.constructs.bitmap_bytes / 2**20
-        print(f"{k:>6} {mib:>15.2f} {one:>17,.0f} {two:>12,.0f} {two / one:>6.2f}x", flush=True)
+        wall = f"{one[0]:,.0f}, {two[0]:,.0f} ({two[0] / one[0]:.2f} x)"
+        spent = f"{one[1]:,.0f}, {two[1]:,.0f} ({2 * two[1] / one[1]:.2f} x on two free cores)"
+        print(f"{k:>6} {mib:>15.2f}  {wall}; {spent}", flush=True)
 
 
-def _turns(spooled: Path, k: int, order: tuple[str, ...]) -> dict[int, list[float]]:
-    """Seconds of a batch, by number of cores. Raises AssertionError when counts differ."""
-    seconds: dict[int, list[float]] = {1: [], 2: []}
+def _turns(spooled: Path, k: int, order: tuple[str, ...]) -> dict[int, list[Took]]:
+    """What batches took, by number of cores. Raises AssertionError when counts differ."""
+    turns: dict[int, list[Took]] = {1: [], 2: []}
     counted = set()
     for _ in range(TURNS):
-        for cores, found in seconds.items():
+        for cores, found in turns.items():
             _, told = timed(spark_path_counts, spooled, k, order, cores, limit_s=LIMIT_S)
             if isinstance(told, str):
                 raise AssertionError(f"k = {k} on {cores} cores: {told}")
@@ -51,4 +57,4 @@ def _turns(spooled: Path, k: int, order: tuple[str, ...]) -> dict[int, list[floa
             counted.add(tuple(told[1]))
     if len(counted) != 1:
         raise AssertionError(f"k = {k}: counts differ, {counted}")
-    return seconds
+    return turns
