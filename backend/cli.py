@@ -11,7 +11,7 @@ from pathlib import Path
 from backend.counting import Counting
 from backend.engine.knobs import KNOBS
 from backend.hosts.spark.java import JavaMissing
-from backend.hosts.spark.remote import check_places
+from backend.hosts.spark.remote import NO_MASTER, check_places
 from backend.model.knobs import KnobRefused
 from backend.options import ONCE, OURS, SHARED
 from backend.systems.contract import Refused
@@ -110,7 +110,7 @@ def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
 
 def _execute(workload: Workload, options: argparse.Namespace) -> int:
     from backend.hosts.spark.in_process import InProcessLaunch
-    from backend.hosts.spark.launch import NO_MASTER, Begin, Launch, LaunchSettings
+    from backend.hosts.spark.launch import Begin, Launch, LaunchSettings
 
     shared = None if options.shared is None else Path(options.shared).expanduser().absolute()
     check_places(options.master, workload, shared)

@@ -24,6 +24,7 @@ from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import java_of, why_failed
 from backend.hosts.spark.once import nothing_decided, taken_once
+from backend.hosts.spark.remote import NO_MASTER
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import read_at_once
@@ -51,8 +52,6 @@ from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
 VERSION: Final = "0.1.0"
-#: In place of Spark's master: everything in this process.
-NO_MASTER: Final = "none"
 #: So long the end of a run waits for workers that are still being warmed.
 WARMED_WITHIN_S: Final = 3.0
 

@@ -20,13 +20,15 @@ from backend.workloads.spec import StreamSpec, Workload, WorkloadError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+#: In place of Spark's master: everything in this process.
+NO_MASTER: Final = "none"
 #: Looks a core takes: a worker that is busy with one leaves the next to another.
 _LOOKS: Final = 4
 
 
 def is_remote(master: str) -> bool:
     """Whether workers may be on other machines, which have neither our files nor our packages."""
-    return not master.startswith("local")
+    return master != NO_MASTER and not master.startswith("local")
 
 
 def check_places(master: str, workload: Workload, shared: Path | None) -> None:

@@ -37,6 +37,7 @@ MEMORY = of(SourceSpec("memory", {}, rows=()))
 @pytest.mark.parametrize(
     ("master", "expected"),
     [
+        ("none", False),
         ("local", False),
         ("local[*]", False),
         ("local[2,4]", False),
