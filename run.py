@@ -133,6 +133,8 @@ def pipeline_arguments(options: argparse.Namespace) -> list[str]:
         words += ["--packages", options.packages]
     if options.master:
         words += ["--master", options.master]
+    if options.shared:
+        words += ["--shared", options.shared]
     is_fresh = options.fresh if "fresh" in options else not options.resume
     words += ["--fresh"] if is_fresh else []
     return words + (["--once"] if getattr(options, "once", False) else [])
