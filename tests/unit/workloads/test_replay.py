@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from backend.model.schema import Schema
@@ -26,6 +25,7 @@ from backend.workloads.replay import (
     MemorySource,
     ReplaySource,
     open_source,
+    read_spooled,
 )
 from backend.workloads.spec import SourceSpec, StreamSpec
 
@@ -77,9 +77,9 @@ def spooled(feeder: Feeder) -> pa.Table:
     """Everything published; checks the names of the files on the way."""
     tables = []
     n = 0
-    for path in sorted(feeder.directory.glob("*.parquet")):
-        assert path.name == f"{n:012d}.parquet"
-        tables.append(pq.read_table(path))
+    for path in sorted(feeder.directory.glob("*.arrow")):
+        assert path.name == f"{n:012d}.arrow"
+        tables.append(read_spooled(path))
         n += tables[-1].num_rows
     return pa.concat_tables(tables)
 
@@ -214,7 +214,7 @@ def test_the_rate_is_kept_and_may_be_changed_while_running(
 def test_a_rate_below_one_per_tick_adds_up(feeders: Callable[..., Feeder]) -> None:
     feeder = feeders(numbers(100), Speed(20))
     wait(lambda: feeder.published >= 5)
-    assert all(pq.read_metadata(f).num_rows == 1 for f in feeder.directory.glob("0*.parquet"))
+    assert all(len(read_spooled(f)) == 1 for f in feeder.directory.glob("0*.arrow"))
 
 
 def test_the_end_stops_until_it_is_told_to_loop(feeders: Callable[..., Feeder]) -> None:
@@ -241,8 +241,8 @@ def test_it_goes_on_from_a_given_arrival_number(feeders: Callable[..., Feeder]) 
     feeder = feeders(numbers(10), Speed(0), start=7)
     wait(lambda: feeder.finished)
     (path,) = feeder.directory.iterdir()
-    assert path.name == f"{7:012d}.parquet"
-    assert pq.read_table(path).column("id").to_pylist() == [7, 8, 9]
+    assert path.name == f"{7:012d}.arrow"
+    assert read_spooled(path).column("id").to_pylist() == [7, 8, 9]
 
 
 def test_files_are_deleted_when_what_came_behind_them_was_taken_too(
@@ -252,7 +252,7 @@ def test_files_are_deleted_when_what_came_behind_them_was_taken_too(
     wait(lambda: feeder.finished)
     for taken, first in ((55, 0), (0, 0), (70, 50), (70, 50), (100, 70)):
         feeder.consumed_to(taken)
-        assert sorted(p.name for p in feeder.directory.iterdir())[0] == f"{first:012d}.parquet"
+        assert sorted(p.name for p in feeder.directory.iterdir())[0] == f"{first:012d}.arrow"
     assert feeder.backlog == 0
 
 
@@ -263,7 +263,7 @@ def test_it_goes_on_behind_what_a_killed_process_published(
     wait(lambda: first.published == 35)
     first.stop()
     last_change = max(path.stat().st_mtime_ns for path in first.directory.iterdir())
-    half = first.directory / f".{35:012d}.parquet"
+    half = first.directory / f".{35:012d}.arrow"
     half.write_bytes(b"PAR1")
     second = feeders(numbers(100), Speed(0), slice_tuples=40, start=20)
     wait(lambda: second.finished)
@@ -278,9 +278,9 @@ def test_a_reader_never_sees_half_a_file(feeders: Callable[..., Feeder]) -> None
     feeder = feeders(DriftSource(1, [Phase("uniform", 60_000)]), Speed(0), slice_tuples=2000)
     seen: set[str] = set()
     while not feeder.finished:
-        for path in feeder.directory.glob("0*.parquet"):
+        for path in feeder.directory.glob("0*.arrow"):
             if path.name not in seen:
-                assert pq.read_table(path).num_rows == 2000
+                assert read_spooled(path).num_rows == 2000
                 seen.add(path.name)
 
 
