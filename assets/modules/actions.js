@@ -42,10 +42,10 @@ function drawTheme() {
 }
 theme.listeners.push(drawTheme);
 
-let begun = false;
+let themeDrawn = false;
 on("shell", () => {
-  if (!begun) drawTheme();
-  begun = true;
+  if (!themeDrawn) drawTheme();
+  themeDrawn = true;
 });
 
 const CLICKS = {

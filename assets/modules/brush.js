@@ -7,7 +7,7 @@ import { viewRange, wholeRange } from "./view_range.js";
 
 const LEAST_PX = 4; // a shorter gesture is a slip of the hand
 let bar = null;
-let shown = null;
+let shownPart = null;
 let choice = null;
 
 /** The choice of a range, for the strip's controls. */
@@ -22,8 +22,8 @@ export function spanChoice() {
 
 /** The brush, for the strip's track: drag over it to choose, double-click for the whole run. */
 export function brush() {
-  shown = el("i", {});
-  bar = el("div", { class: "pw-brush", title: "Drag to choose a range, double-click for the whole run", "aria-hidden": "true" }, shown);
+  shownPart = el("i", {});
+  bar = el("div", { class: "pw-brush", title: "Drag to choose a range, double-click for the whole run", "aria-hidden": "true" }, shownPart);
   bar.addEventListener("pointerdown", drag);
   bar.addEventListener("dblclick", () => go({ span: null }, true));
   return bar;
@@ -38,7 +38,7 @@ function drag(begin) {
   bar.setPointerCapture(begin.pointerId);
   const move = (event) => {
     to = place(event);
-    put(Math.min(from, to), Math.max(from, to));
+    placePart(Math.min(from, to), Math.max(from, to));
   };
   const end = () => {
     bar.removeEventListener("pointermove", move);
@@ -51,9 +51,9 @@ function drag(begin) {
   bar.addEventListener("lostpointercapture", end, { once: true }); // let go, or taken away
 }
 
-function put(left, right) {
-  shown.style.left = `${(100 * left).toFixed(2)}%`;
-  shown.style.width = `${(100 * (right - left)).toFixed(2)}%`;
+function placePart(left, right) {
+  shownPart.style.left = `${(100 * left).toFixed(2)}%`;
+  shownPart.style.width = `${(100 * (right - left)).toFixed(2)}%`;
 }
 
 /** Draw which part of the run is on screen. */
@@ -62,7 +62,7 @@ export function drawBrush() {
   const { first, last } = wholeRange();
   const view = viewRange();
   const part = (batch) => (last > first ? (batch - first) / (last - first) : 0);
-  put(part(view.first), last > first ? part(view.last) : 1);
+  placePart(part(view.first), last > first ? part(view.last) : 1);
   setAttr(bar, "data-whole", moment.span === null ? "1" : "0");
 }
 

@@ -9,8 +9,8 @@ import { batchOf, robustTop } from "./times.js";
 import { viewTimes } from "./view_range.js";
 
 const SETTLE_MS = 120;
-const known = new WeakSet();
-let later = null;
+const knownPlots = new WeakSet();
+let laterFit = null;
 
 const figures = () =>
   /** @type {any[]} */ ([...document.querySelectorAll("[data-live-chart] .js-plotly-plot")]).filter((gd) => gd._fullLayout && gd._fullLayout.xaxis && gd._fullLayout.xaxis.type === "date");
@@ -27,12 +27,12 @@ function zoomed(change) {
   go({ span: `${first}-${Math.max(first + 1, batchOf(times, asTime(to)))}` }, true);
 }
 
-function follow(gd) {
-  if (known.has(gd)) return;
-  known.add(gd);
+function followPlot(gd) {
+  if (knownPlots.has(gd)) return;
+  knownPlots.add(gd);
   gd.on("plotly_relayout", zoomed);
-  gd.on("plotly_react", fit);
-  gd.on("plotly_afterplot", fit);
+  gd.on("plotly_react", fitCharts);
+  gd.on("plotly_afterplot", fitCharts);
 }
 
 /* Numbers of the lines on a value axis within the range. */
@@ -43,7 +43,7 @@ function numbersOn(gd, axis, span) {
   return lines.flatMap((trace) => [...trace.y].filter((_, i) => inside(trace.x[i])));
 }
 
-function scaleOf(gd, axis, span) {
+function axisScale(gd, axis, span) {
   if (moment.scale === "log") return { type: "log", autorange: true };
   const { top, cut } = robustTop(numbersOn(gd, axis, span));
   if (moment.scale === "full" || !cut) return { type: "linear", autorange: true };
@@ -60,43 +60,43 @@ function changesOf(gd, span) {
   if (!span && full.xaxis.autorange !== true) wanted["xaxis.autorange"] = true;
   let cut = 0;
   for (const axis of ((gd.layout || {}).meta || {}).values || []) {
-    const scale = scaleOf(gd, axis, span);
+    const scale = axisScale(gd, axis, span);
     cut += scale.cut || 0;
     if (full[axis].type !== scale.type) wanted[`${axis}.type`] = scale.type;
     if (scale.autorange && full[axis].autorange !== true) wanted[`${axis}.autorange`] = true;
     if (scale.range && !same(full[axis].range, scale.range)) wanted[`${axis}.range`] = scale.range;
   }
-  if (gd.layout.meta && gd.layout.meta.values) tell(cut);
+  if (gd.layout.meta && gd.layout.meta.values) tellCut(cut);
   return wanted;
 }
 
-function tell(cut) {
+function tellCut(cut) {
   setText("pw-scale-note", cut ? `${cut} ${cut === 1 ? "point lies" : "points lie"} above the scale` : "");
   for (const button of document.querySelectorAll("[data-pw-scale]")) setAttr(button, "aria-pressed", (moment.scale || "") === button.dataset.pwScale);
 }
 
 function fitAll() {
-  later = null;
+  laterFit = null;
   const span = viewTimes();
   for (const gd of figures()) {
-    follow(gd);
+    followPlot(gd);
     const wanted = changesOf(gd, span);
     if (Object.keys(wanted).length) window.Plotly.relayout(gd, wanted);
   }
 }
 
-function fit() {
-  if (later === null) later = window.setTimeout(fitAll, SETTLE_MS);
+function fitCharts() {
+  if (laterFit === null) laterFit = window.setTimeout(fitAll, SETTLE_MS);
 }
 
-on("moment", fit);
-on("painting", fit);
-on("values", fit);
+on("moment", fitCharts);
+on("painting", fitCharts);
+on("values", fitCharts);
 
 /* A figure appears when its library has come. */
 new MutationObserver((changes) => {
   const isPlot = (node) => node instanceof Element && (node.matches(".plot-container") || node.querySelector(".plot-container"));
-  if (changes.some((change) => [...change.addedNodes].some(isPlot))) fit();
+  if (changes.some((change) => [...change.addedNodes].some(isPlot))) fitCharts();
 }).observe(document.documentElement, { childList: true, subtree: true });
 
 document.addEventListener("click", (event) => {

@@ -42,7 +42,7 @@ const legendSign = ([sign, word, icon, about]) =>
     about ? `${word}: ${about}` : word
   );
 
-function rows(node, facts) {
+function factRows(node, facts) {
   const card = facts.cards[node.id];
   if (card) return stepRows(node, card);
   const own = facts.values[node.entity];
@@ -91,7 +91,7 @@ function otherRows(node, own) {
 /** What a card says in full. Purely visual: the same is in the card's label and the table. */
 export function graphTip(node, { place, facts, width, batch }) {
   const left = Math.min(Math.max(0, place.x), Math.max(0, width - 276));
-  const lines = rows(node, facts).map(([name, value]) => h("tr", { key: name }, h("th", null, name), h("td", null, value)));
+  const lines = factRows(node, facts).map(([name, value]) => h("tr", { key: name }, h("th", null, name), h("td", null, value)));
   return h(
     "div",
     { className: "pw-tip", style: { left, top: place.y + place.h + 8 }, "aria-hidden": "true" },

@@ -1,9 +1,9 @@
 /* What a card and an edge say: pure functions from the values of a batch. No DOM.
 
    values by entity: {property: value}, or a number for what has a size only; as in the live delta. */
-const known = (value) => typeof value === "number" && !Number.isNaN(value);
-const share = (part, whole) => (known(part) && known(whole) && whole > 0 ? part / whole : null);
-const orNull = (value) => (known(value) ? value : null);
+const isKnown = (value) => typeof value === "number" && !Number.isNaN(value);
+const share = (part, whole) => (isKnown(part) && isKnown(whole) && whole > 0 ? part / whole : null);
+const orNull = (value) => (isKnown(value) ? value : null);
 
 /** The plan with all that is known of each node: what its kind has in common, and its own.
     @param {any} plan as dashboard/views/plan.py graph_plan sends it */
@@ -21,8 +21,8 @@ export function cardValues(plan, values) {
   const n = system.n_tuples;
   const rate = system.tuples_per_s;
   const steps = plan.nodes.filter(isStep);
-  const price = (own) => (known(own.cost_us) ? own.cost_us : 1); // filters cost time, constructs a visit
-  const paid = (own) => (known(own.reached_tuples) ? own.reached_tuples * price(own) : null);
+  const price = (own) => (isKnown(own.cost_us) ? own.cost_us : 1); // filters cost time, constructs a visit
+  const paid = (own) => (isKnown(own.reached_tuples) ? own.reached_tuples * price(own) : null);
   const visits = steps.reduce((sum, node) => sum + (paid(values[node.id] || {}) || 0), 0);
   const before = new Map(plan.edges.map((edge) => [edge.target, edge.source]));
   const alive = {}; // after each step, the last known where one is unknown
@@ -36,7 +36,7 @@ export function cardValues(plan, values) {
     cards[id] = {
       drop: orNull(own.drop_prob),
       reached,
-      perSecond: known(rate) && share(reached, n) !== null ? rate * share(reached, n) : null,
+      perSecond: isKnown(rate) && share(reached, n) !== null ? rate * share(reached, n) : null,
       survival,
       drops: survival === null ? null : Math.max(0, ahead - survival),
       visits: share(paid(own), visits),
@@ -62,7 +62,7 @@ export function edgeShare(source, facts) {
 /** Size of a queue and how full its pill is drawn: relative to the batch, at most 1. */
 export function queueFill(size, facts) {
   const filled = share(size, facts.n);
-  return { size: known(size) ? size : null, fill: filled === null ? 0 : Math.min(1, filled) };
+  return { size: isKnown(size) ? size : null, fill: filled === null ? 0 : Math.min(1, filled) };
 }
 
 /* What cards show: number and colour are the same. label: in the legend; word: beside the number. */
@@ -78,7 +78,7 @@ export const heatNamed = (name) => (name && name in heats ? name : Object.keys(h
 
 /** Upper end of the scale: the largest value, rounded up to 1, 2 or 5 times a power of ten. */
 export function niceTop(numbers) {
-  const top = Math.max(0, ...numbers.filter(known));
+  const top = Math.max(0, ...numbers.filter(isKnown));
   if (top <= 0) return 1;
   const power = Math.pow(10, Math.floor(Math.log10(top)));
   const step = [1, 2, 5, 10].find((factor) => factor * power >= top * 0.999);
@@ -87,5 +87,5 @@ export function niceTop(numbers) {
 
 /** Class of the colour ramp (0..4) for a value on a scale, or null when unknown. */
 export function heatStep(value, top) {
-  return known(value) ? Math.min(4, Math.floor((5 * value) / top)) : null;
+  return isKnown(value) ? Math.min(4, Math.floor((5 * value) / top)) : null;
 }

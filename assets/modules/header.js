@@ -169,12 +169,12 @@ function markPage() {
 const since = (time) => (typeof time === "number" ? Date.now() / 1000 - time : null);
 let beat = null; // last sign of life of the engine, asked for only when its records stay away
 let backlog = null; // tuples that waited at the newest batch
-let asked = 0;
+let beatAskedAt = 0;
 let stands = { word: "", words: "", level: "quiet" };
 
 async function askForLife(run) {
-  if (Date.now() - asked < ASK_MS) return;
-  asked = Date.now();
+  if (Date.now() - beatAskedAt < ASK_MS) return;
+  beatAskedAt = Date.now();
   const answer = await callApi("GET", "/runs/" + encodeURIComponent(run));
   if (!answer.ok) return;
   beat = answer.body.heartbeat_at || beat;

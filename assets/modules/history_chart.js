@@ -48,7 +48,7 @@ function scales(points, width, height) {
   return { known, low, least: Math.min(...numbers), high, most, cut, first, last, x, y, batch, base };
 }
 
-function plot(s, width, height, at, focus, form) {
+function chartPlot(s, width, height, at, focus, form) {
   const { base } = s;
   const cursor = at !== null && at !== undefined && at >= s.first && at <= s.last ? s.x(at) : null;
   return [
@@ -65,7 +65,7 @@ function plot(s, width, height, at, focus, form) {
   ];
 }
 
-function heading({ title, unit }, number, focus, held) {
+function chartHeading({ title, unit }, number, focus, held) {
   const jump = held && h("button", { type: "button", className: "pw-go", onClick: () => go({ at: held[0] }) }, `go to batch ${held[0]}`);
   return h(
     "div",
@@ -125,7 +125,7 @@ export function HistoryChart(props) {
     h(
       "div",
       { id: props.id, className: "pw-history", ref, "data-live-history": `${props.entity}|${props.property}`, "data-points": points.length },
-      heading(props, number, held || focus, held),
+      chartHeading(props, number, held || focus, held),
       body
     );
   if (points.length < 2 || width === 0) return shell(h("p", { key: "none", className: "pw-history-none" }, "Not enough batches yet."));
@@ -136,7 +136,7 @@ export function HistoryChart(props) {
     h(
       "svg",
       { key: "plot", width, height, role: "img", tabIndex: 0, "aria-label": describe(props, number, s), ...handlers },
-      plot(s, width, height, props.at, held || focus, form)
+      chartPlot(s, width, height, props.at, held || focus, form)
     )
   );
 }

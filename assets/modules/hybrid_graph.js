@@ -5,7 +5,7 @@
    the micro-arrows; the line below tells the one that is looked at. */
 import { h, useState } from "./react.js";
 
-const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+const ARROW_STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 const CHAR_PX = 6.1;
 
 function clipped(text, width) {
@@ -37,7 +37,7 @@ function cell(one, index, active, over) {
 }
 
 /* Looked at, or taken by the followed tuple: on; with anything on, the others step back. */
-function arrow(one, index, active, followed, look) {
+function microArrow(one, index, active, followed, look) {
   const on = active === null ? one.taken : active === one;
   const state = on ? " pw-hybrid-on" : active !== null || followed ? " pw-hybrid-off" : "";
   return h(
@@ -72,7 +72,7 @@ function way(drawn) {
   );
 }
 
-function tip() {
+function arrowTip() {
   const shape = h("path", { d: "M0,0 L7,3 L0,6 z", className: "pw-hybrid-tip" });
   return h("defs", null, h("marker", { id: "pw-hybrid-tip", markerUnits: "userSpaceOnUse", markerWidth: 8, markerHeight: 7, refX: 4, refY: 3, orient: "auto" }, shape));
 }
@@ -86,7 +86,7 @@ export function HybridGraph({ label, drawing }) {
     look(found < 0 ? null : found);
   };
   const onKeyDown = (event) => {
-    const step = STEPS[event.key];
+    const step = ARROW_STEPS[event.key];
     if (event.key === "Escape" && at !== null) look(null);
     else if (step && arrows.length) look(at === null ? (step > 0 ? 0 : arrows.length - 1) : (at + step + arrows.length) % arrows.length);
     else return;
@@ -103,10 +103,10 @@ export function HybridGraph({ label, drawing }) {
       h(
         "svg",
         { viewBox: `0 0 ${drawing.width} ${drawing.height}`, style: { minWidth: drawing.width * 0.82, maxWidth: drawing.width * 1.25 }, "aria-hidden": true },
-        tip(),
+        arrowTip(),
         drawing.heads.map(head),
         drawing.cells.map((one, index) => cell(one, index, active, over)),
-        arrows.map((one, index) => arrow(one, index, active, Boolean(drawing.way), look)),
+        arrows.map((one, index) => microArrow(one, index, active, Boolean(drawing.way), look)),
         way(drawing.way)
       )
     ),

@@ -37,7 +37,7 @@ function page(letter) {
   return Boolean(link);
 }
 
-function arrow(event) {
+function arrowKey(event) {
   const way = event.key === "ArrowLeft" ? -1 : 1;
   if (event.shiftKey) stepBatch(way);
   else stepAdaptation(way);
@@ -58,7 +58,7 @@ function handle(event) {
     return true;
   }
   if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-    arrow(event);
+    arrowKey(event);
     return true;
   }
   if (!KEYS[event.key]) return false;

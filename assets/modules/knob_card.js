@@ -84,7 +84,7 @@ export function KnobCard(props) {
       title: disabled || null,
       onKeyDown,
     },
-    heading(turn, compact),
+    knobHeading(turn, compact),
     !compact && h("p", { className: "pw-knob-help" }, knob.help),
     h("div", { className: "pw-knob-control" }, knobSlides(knob) && slider(turn), box(turn), h("span", { className: "pw-knob-unit" }, knob.unit)),
     !compact && foot(knob),
@@ -96,7 +96,7 @@ export function KnobCard(props) {
 
 const warning = (text) => h("p", { className: "pw-knob-note pw-ink-warning" }, text);
 
-function heading({ knob, request, queue }, compact) {
+function knobHeading({ knob, request, queue }, compact) {
   const set = knob.version > 0 ? `set at batch ${knob.batch}` : "start value";
   return h(
     "header",

@@ -80,7 +80,7 @@ async function keep(number) {
 }
 
 /* data-pw-preset = JSON [{run, knob, scope, value, version}, ...]: all turns of a set of values. */
-async function take(name, turns) {
+async function takePreset(name, turns) {
   toast(`${name}: ${turns.length} turns requested`);
   const done = await Promise.all(turns.map((one) => send(one.run, { name: one.knob, scope: one.scope }, one.value, name, one.version)));
   const refused = done.filter((one) => one.phase !== "applied");
@@ -93,5 +93,5 @@ document.addEventListener("click", (event) => {
   const { pwRevert, pwKeep, pwPreset, pwName } = button.dataset;
   if (pwRevert) revert(JSON.parse(pwRevert));
   else if (pwKeep) keep(Number(pwKeep));
-  else take(pwName, JSON.parse(pwPreset));
+  else takePreset(pwName, JSON.parse(pwPreset));
 });

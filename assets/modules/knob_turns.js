@@ -16,7 +16,7 @@ export const keyOf = (run, { name, scope }) => `${run}|${scope || ""}|${name}`;
     wait for it; row: the knob as the engine made it by the last of them, or null. */
 export const turnsOf = (key) => turns.get(key) || NONE;
 
-function put(key, changes) {
+function putTurn(key, changes) {
   turns.set(key, { ...turnsOf(key), ...changes });
   emit("turns", key);
 }
@@ -30,7 +30,7 @@ export function send(run, { name, scope }, value, reason, version, hold = 0) {
   const key = keyOf(run, { name, scope });
   return new Promise((done) => {
     const turn = { run, name, scope, value, reason, version, hold, done };
-    if (isOpen(turnsOf(key))) put(key, { queue: [...turnsOf(key).queue, turn] });
+    if (isOpen(turnsOf(key))) putTurn(key, { queue: [...turnsOf(key).queue, turn] });
     else ask(key, turn);
   });
 }
@@ -39,26 +39,26 @@ export function send(run, { name, scope }, value, reason, version, hold = 0) {
 export function adopt(run, { name, scope }, { id, value }) {
   const key = keyOf(run, { name, scope });
   if (isOpen(turnsOf(key))) return;
-  put(key, { request: { phase: "pending", value, text: WAITING } });
-  follow(key, { run, name, scope, value, done: () => undefined }, id);
+  putTurn(key, { request: { phase: "pending", value, text: WAITING } });
+  followTurn(key, { run, name, scope, value, done: () => undefined }, id);
 }
 
 /** Forget the last answer; what is still open stays. */
 export function forget(key) {
-  if (turns.has(key) && !isOpen(turnsOf(key))) put(key, { request: null });
+  if (turns.has(key) && !isOpen(turnsOf(key))) putTurn(key, { request: null });
 }
 
 async function ask(key, turn) {
   const { run, name, scope, value, reason, version, hold } = turn;
-  put(key, { request: { phase: "pending", value, text: WAITING } });
+  putTurn(key, { request: { phase: "pending", value, text: WAITING } });
   const body = { knob: name, scope, value, reason, expected_version: version, unless_kept_s: hold || undefined };
   const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/commands`, body);
   if (!answer.ok) return close(key, turn, "refused", "refused: " + apiError(answer));
   refresh(true);
-  return follow(key, turn, answer.body.id);
+  return followTurn(key, turn, answer.body.id);
 }
 
-function follow(key, turn, id) {
+function followTurn(key, turn, id) {
   followCommand(turn.run, id, async (command) => {
     if (command.state !== "applied") return close(key, turn, "refused", `refused: ${command.answer}`);
     return close(key, turn, "applied", `applied at batch ${command.applied_batch}`, await readRow(turn));
@@ -75,7 +75,7 @@ async function readRow({ run, name, scope }) {
 function close(key, turn, phase, text, row) {
   const { queue, row: before } = turnsOf(key);
   const request = { phase, value: turn.value, text };
-  put(key, { request, row: row || before, queue: [] });
+  putTurn(key, { request, row: row || before, queue: [] });
   announce(`${turn.name} ${text}`);
   turn.done(request);
   if (!queue.length) return;
@@ -83,7 +83,7 @@ function close(key, turn, phase, text, row) {
   else if (!row || row.value !== turn.value) drop(key, queue, `it is ${row ? row.value : "unknown"} now`);
   else {
     const [next, ...rest] = queue;
-    put(key, { queue: rest });
+    putTurn(key, { queue: rest });
     ask(key, { ...next, version: row.version });
   }
 }
@@ -92,6 +92,6 @@ function close(key, turn, phase, text, row) {
 function drop(key, queue, why) {
   const { value } = queue[queue.length - 1];
   const request = { phase: "refused", value, text: `refused: ${value} was not requested, ${why}` };
-  put(key, { request });
+  putTurn(key, { request });
   for (const turn of queue) turn.done(request);
 }

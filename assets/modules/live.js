@@ -60,7 +60,7 @@ function stream(run) {
   source = new EventSource("/live?run=" + encodeURIComponent(run));
   source.addEventListener("delta", (event) => {
     failures = 0;
-    receive(JSON.parse(event.data));
+    receiveAll(JSON.parse(event.data));
   });
   source.onerror = () => {
     failures += 1;
@@ -89,7 +89,7 @@ async function poll(run) {
   try {
     const since = cursor === null ? "" : "&since=" + cursor;
     const answer = await fetch("/live/poll?run=" + encodeURIComponent(run) + since, { credentials: "same-origin" });
-    if (answer.status === 200) receive(await answer.json());
+    if (answer.status === 200) receiveAll(await answer.json());
   } catch {
     /* the server is away: the age in the header says so, the next poll tries again */
   } finally {
@@ -97,7 +97,7 @@ async function poll(run) {
   }
 }
 
-function receive(delta) {
+function receiveAll(delta) {
   for (const one of Array.isArray(delta) ? delta : [delta]) if (one.run === streamed) queue.push(one);
   if (queue.length && !frame) frame = window.requestAnimationFrame(apply);
 }
@@ -106,11 +106,11 @@ function apply() {
   frame = 0;
   const deltas = queue;
   queue = [];
-  for (const delta of deltas) take(delta);
+  for (const delta of deltas) takeDelta(delta);
   if (!running()) stop();
 }
 
-function take(delta) {
+function takeDelta(delta) {
   const fresh = typeof delta.b === "number" && (known.now === null || delta.b > known.now);
   if (delta.c !== undefined && delta.c !== null) cursor = delta.c;
   if (fresh) known.now = delta.b;

@@ -71,13 +71,13 @@ export function poolAt({ knobs }, bytes) {
   return Math.min(high === null ? whole : high, Math.max(low === null ? whole : low, whole));
 }
 
-const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
+const EDGE_STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 };
 
 /** The pool a key asks for, null for other keys. */
 export function keyed(market, key, value) {
   if (key === "Home") return poolAt(market, 0);
   if (key === "End") return poolAt(market, widest(market));
-  return STEPS[key] ? poolAt(market, value + STEPS[key] * PAGE) : null;
+  return EDGE_STEPS[key] ? poolAt(market, value + EDGE_STEPS[key] * PAGE) : null;
 }
 
 /** Names in the value of a knob without those of a cache; where there was none, with the first of them. */

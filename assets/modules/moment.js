@@ -20,7 +20,7 @@ export const known = { run: null, state: null, now: null, time: null, plan: null
 let news = 0;
 let pushed = { run: undefined, news: -1 };
 let lastPush = 0;
-let waiting = null; // timer of the next push
+let pushTimer = null; // timer of the next push
 let due = 0;
 
 export const running = () => RUNNING.includes(known.state);
@@ -78,16 +78,16 @@ export function refresh(what) {
   if (kind !== "numbers") news += 1;
   if (currentMode() === "frozen" || (currentMode() === "replay" && kind === "numbers")) return;
   const at = Math.max(Date.now(), lastPush + GAP_MS[kind]);
-  if (waiting !== null && due <= at) return;
-  window.clearTimeout(waiting);
+  if (pushTimer !== null && due <= at) return;
+  window.clearTimeout(pushTimer);
   due = at;
-  waiting = window.setTimeout(push, at - Date.now());
+  pushTimer = window.setTimeout(push, at - Date.now());
 }
 
 /* What is asked while the page still answers would throw that answer away. */
 async function push() {
   if (busy()) await settled();
-  waiting = null;
+  pushTimer = null;
   if (currentMode() === "frozen") return;
   lastPush = Date.now();
   if (currentMode() === "live" || pushed.news !== news) setProps("pw-moment", { data: data() });

@@ -16,7 +16,7 @@ function pace() {
 }
 
 /* Ask, and say what became of it. */
-async function ask(words, path, body) {
+async function askEngine(words, path, body) {
   const run = encodeURIComponent(known.run);
   const answer = await callApi("POST", `/runs/${run}/${path}`, body);
   if (!answer.ok) return toast(`${words}: ${apiError(answer)}`, null, "error");
@@ -31,18 +31,18 @@ async function ask(words, path, body) {
 export function holdOrGoOn() {
   const now = pace();
   if (!now) return;
-  if (now.held) ask("Go on", "go-on");
-  else ask("Hold", "hold");
+  if (now.held) askEngine("Go on", "go-on");
+  else askEngine("Hold", "hold");
 }
 
 /** @param {"batch" | "decision"} of */
 export function step(of) {
   const now = pace();
-  if (now && now.held && now.steps.includes(of)) ask(`Step one ${of}`, `step?of=${of}`);
+  if (now && now.held && now.steps.includes(of)) askEngine(`Step one ${of}`, `step?of=${of}`);
 }
 
 function setSpeed(speed) {
-  ask(`Speed ${speed}`, "commands", { knob: "speed", scope: "", value: speed });
+  askEngine(`Speed ${speed}`, "commands", { knob: "speed", scope: "", value: speed });
 }
 
 /** @param {number} factor */
@@ -67,7 +67,7 @@ function drawSpeed(speed) {
   if (document.activeElement !== picker) picker.value = String(speed);
 }
 
-function draw() {
+function drawPace() {
   const group = byId("pw-pace");
   if (!group) return;
   const now = pace();
@@ -82,5 +82,5 @@ function draw() {
   if (now.speed !== null) drawSpeed(now.speed);
 }
 
-on("shell", draw);
-on("standing", draw);
+on("shell", drawPace);
+on("standing", drawPace);

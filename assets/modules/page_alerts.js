@@ -8,14 +8,14 @@ import { note } from "./notes.js";
 import { h, useState } from "./react.js";
 
 const EVERY_MS = 3000;
-let asked = 0;
+let rulesAskedAt = 0;
 let hasRules = true;
-let told = "";
+let toldRules = "";
 
 /* The rules that hold, in the header; a run without rules is asked once. */
-async function look() {
+async function askRules() {
   if (!known.run || document.hidden) return;
-  asked = Date.now();
+  rulesAskedAt = Date.now();
   const at = currentMode() === "live" || shownBatch() === null ? "" : `?at=${shownBatch()}`;
   const answer = await callApi("GET", `/runs/${encodeURIComponent(known.run)}/alerts${at}`);
   if (!answer.ok) return;
@@ -28,17 +28,17 @@ async function look() {
   setText(badge, words);
   setAttr(badge, "title", firing.map((one) => `${one.rule.name}: ${one.whose} ${one.rule.property} ${one.rule.relation} ${one.rule.threshold}`).join("\n"));
   const names = firing.map((one) => one.rule.name).join(", ");
-  if (names && names !== told) announce(`Alert: ${names}`);
-  told = names;
+  if (names && names !== toldRules) announce(`Alert: ${names}`);
+  toldRules = names;
 }
 
 on("noted", () => {
   hasRules = true;
-  window.setTimeout(look, 300);
+  window.setTimeout(askRules, 300);
 });
-on("shell", look);
-on("moment", ({ before }) => hasRules && before && look());
-on("values", () => hasRules && Date.now() - asked > EVERY_MS && look());
+on("shell", askRules);
+on("moment", ({ before }) => hasRules && before && askRules());
+on("values", () => hasRules && Date.now() - rulesAskedAt > EVERY_MS && askRules());
 
 const RELATIONS = [">", ">=", "<", "<="];
 

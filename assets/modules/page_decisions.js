@@ -2,11 +2,11 @@
 import { noUpdate } from "./dash.js";
 import { go, moment } from "./moment.js";
 
-const rows = () => [...document.querySelectorAll(".pw-decision-row")];
-const STEPS = { ArrowUp: -1, ArrowDown: 1 };
+const decisionRows = () => [...document.querySelectorAll(".pw-decision-row")];
+const LIST_STEPS = { ArrowUp: -1, ArrowDown: 1 };
 
-function step(way) {
-  const all = rows();
+function stepList(way) {
+  const all = decisionRows();
   if (!all.length) return;
   const here = all.findIndex((row) => row.getAttribute("aria-current") === "true");
   const next = all[Math.min(all.length - 1, Math.max(0, here + way))];
@@ -32,8 +32,8 @@ const taken = (target) =>
   target instanceof Element && Boolean(target.closest("input, textarea, select, [role=toolbar], .pw-table-scroll, dialog[open]"));
 
 document.addEventListener("keydown", (event) => {
-  if (!(event.key in STEPS) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  if (!(event.key in LIST_STEPS) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
   if (!document.querySelector(".pw-decision-list") || taken(event.target)) return;
   event.preventDefault();
-  step(STEPS[event.key]);
+  stepList(LIST_STEPS[event.key]);
 });

@@ -35,7 +35,7 @@ const isTabled = (id) => (byId(id) || { dataset: {} }).dataset.twin === "table";
    batches, at most every two seconds; whole: it shows the run as a whole, so that the cursor of a
    replay and the pinned node change nothing, nor LIVE numbers (they extend the traces), unless the
    table of its section is what is looked at; show: it depends on the URL's show. */
-function keyOf(moment, watch) {
+function watchKey(moment, watch) {
   const { run, at, node, frozen, unit } = moment;
   const live = currentMode() === "live";
   const news = frozen ? null : [gaps, ...watch.news.map((kind) => counts[kind] || 0)];
@@ -48,6 +48,6 @@ function keyOf(moment, watch) {
 /** A clientside callback: what the drawing of a panel depends on, or that it did not change. */
 export function panelKey(moment, watch, last) {
   if (!moment || !watch) return noUpdate();
-  const key = keyOf(moment, watch);
+  const key = watchKey(moment, watch);
   return JSON.stringify(key) === JSON.stringify(last) ? noUpdate() : key;
 }

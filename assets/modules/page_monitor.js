@@ -6,7 +6,7 @@ import { go } from "./moment.js";
 const FIELD = "pw-monitor-add";
 
 /* The graphs that are drawn, as the server understood the address, or those nobody picked. */
-function drawn() {
+function drawnGraphs() {
   const list = byId("pw-monitor-choices");
   return list && list.dataset.base ? list.dataset.base.split("~") : [];
 }
@@ -14,7 +14,7 @@ function drawn() {
 /** Another graph, ``entity|property``, beside those that are drawn.
     @param {string} graph */
 export function addGraph(graph) {
-  const graphs = drawn();
+  const graphs = drawnGraphs();
   if (!graphs.some((one) => one.split("=")[0] === graph)) graphs.push(graph);
   go({ show: graphs.join("~") });
 }
@@ -58,7 +58,7 @@ document.addEventListener("click", (event) => {
     over = true;
     field.remove();
     heading.hidden = false;
-    const graphs = drawn();
+    const graphs = drawnGraphs();
     const place = Number(button.dataset.rename);
     if (kept && graphs[place]) go({ show: graphs.map((graph, at) => (at === place ? titled(graph, field.value) : graph)).join("~") });
     else button.focus();

@@ -47,7 +47,7 @@ function register(form, done) {
 }
 
 /* What follows a request of a form, by its id. */
-const FORMS = {
+const QUERY_FORMS = {
   "pw-query-form": (form) => form.reset(),
   "pw-monitor-query": (form, name) => {
     form.reset();
@@ -57,9 +57,9 @@ const FORMS = {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (!(form.id in FORMS)) return;
+  if (!(form.id in QUERY_FORMS)) return;
   event.preventDefault();
-  register(form, (name) => FORMS[form.id](form, name));
+  register(form, (name) => QUERY_FORMS[form.id](form, name));
 });
 
 /* Removing asks first; pausing and resuming can be taken back. */

@@ -45,7 +45,7 @@ function heading(column, index, by, setBy) {
   return h("th", { key: index, scope: "col", className: column.form ? "pw-num" : undefined, "aria-sort": sort }, button);
 }
 
-function line(row, columns) {
+function tableRow(row, columns) {
   const cells = row.cells.map((cell, i) => {
     const marks = [columns[i].form ? "pw-num" : "", (rich(cell) && cell.mark) || ""].join(" ").trim();
     const { title, span } = rich(cell) ? cell : {};
@@ -58,7 +58,7 @@ function line(row, columns) {
 }
 
 /* The rows with the newest values of their live cells, until the server sends others. */
-function useLive(rows) {
+function useLiveRows(rows) {
   const [live, setLive] = useState({ rows, values: {} });
   useEffect(() => {
     const keys = rows.flatMap((row) => row.cells).flatMap((cell) => (rich(cell) && cell.live ? [cell.live] : []));
@@ -80,7 +80,7 @@ function useLive(rows) {
 export function RowTable(props) {
   const [by, setBy] = useState(null);
   const { caption, columns, total } = props;
-  const rows = useLive(props.rows);
+  const rows = useLiveRows(props.rows);
   const words = total > rows.length ? `${caption} · ${rows.length} of ${total}` : caption;
   return h(
     "div",
@@ -90,7 +90,7 @@ export function RowTable(props) {
       { className: `pw-table ${props.className || ""}`.trim() },
       h("caption", { className: "pw-caption" }, words),
       h("thead", null, h("tr", null, columns.map((column, i) => heading(column, i, by, setBy)))),
-      h("tbody", null, (by ? sorted(rows, (row) => sortKey(row.cells[by.column]), by.up) : rows).map((row) => line(row, columns)))
+      h("tbody", null, (by ? sorted(rows, (row) => sortKey(row.cells[by.column]), by.up) : rows).map((row) => tableRow(row, columns)))
     )
   );
 }

@@ -7,19 +7,19 @@ import { POINT, valueOf } from "./points.js";
 
 const GRAPH = "pw-timeline-graph";
 
-const plot = () => {
+const timelinePlot = () => {
   const holder = byId(GRAPH);
   return holder ? holder.querySelector(".js-plotly-plot") : null;
 };
 
 const NEAR_PX = 12;
 const DOUBLE_MS = 320;
-let pointer = { x: 0, y: 0, time: -Infinity, double: false };
+let pressed = { x: 0, y: 0, time: -Infinity, double: false };
 let leaving = null; // the click that waits for a second one
 
 document.addEventListener("pointerdown", (event) => {
-  const double = event.timeStamp - pointer.time < DOUBLE_MS;
-  pointer = { x: event.clientX, y: event.clientY, time: event.timeStamp, double };
+  const double = event.timeStamp - pressed.time < DOUBLE_MS;
+  pressed = { x: event.clientX, y: event.clientY, time: event.timeStamp, double };
   window.clearTimeout(leaving);
 });
 
@@ -35,7 +35,7 @@ function spotOf(point) {
 
 function isUnderPointer(point) {
   const spot = Array.isArray(point.customdata) && spotOf(point);
-  return spot && Math.hypot(spot.x - pointer.x, spot.y - pointer.y) <= NEAR_PX;
+  return spot && Math.hypot(spot.x - pressed.x, spot.y - pressed.y) <= NEAR_PX;
 }
 
 /** A mark of an event was clicked: go to its batch. A click beside one, or the first of a double click,
@@ -43,13 +43,13 @@ function isUnderPointer(point) {
 export function timelineClick(click) {
   const hit = click && click.points.find(isUnderPointer);
   window.clearTimeout(leaving);
-  if (hit && !pointer.double) leaving = window.setTimeout(() => go({ at: hit.customdata[0] }), DOUBLE_MS);
+  if (hit && !pressed.double) leaving = window.setTimeout(() => go({ at: hit.customdata[0] }), DOUBLE_MS);
   return noUpdate();
 }
 
 /* The new points of a trace: a spot value of every new batch, or an edge of a band:
    baseline x (1 + edge x mu). */
-function news({ meta }, delta) {
+function newPoints({ meta }, delta) {
   const column = POINT.indexOf(meta.pts);
   if (column >= 0) return (delta.pts || []).map((one) => ({ x: iso(one[1]), y: one[2 + column] }));
   const [entity, property] = (meta.band || "|").split("|");
@@ -59,13 +59,13 @@ function news({ meta }, delta) {
 }
 
 function extend(delta) {
-  const gd = plot();
-  if (gd && gd.data && window.Plotly) extendPlot(gd, (trace) => after(trace, news(trace, delta)));
+  const gd = timelinePlot();
+  if (gd && gd.data && window.Plotly) extendPlot(gd, (trace) => after(trace, newPoints(trace, delta)));
 }
 on("values", extend);
 
 /* Time of a batch, from the figure itself. */
-function timeOf(gd, batch) {
+function eventTime(gd, batch) {
   const clock = (gd.layout && gd.layout.meta) || { batches: [], times: [] };
   let found = null;
   for (let i = 0; i < clock.batches.length && clock.batches[i] <= batch; i += 1) found = clock.times[i];
@@ -73,9 +73,9 @@ function timeOf(gd, batch) {
 }
 
 function moveCursor() {
-  const gd = plot();
+  const gd = timelinePlot();
   if (!gd || !gd.layout || !window.Plotly) return;
-  const x = moment.at === null ? null : timeOf(gd, moment.at);
+  const x = moment.at === null ? null : eventTime(gd, moment.at);
   const shapes = gd.layout.shapes || [];
   const shown = shapes.find((shape) => shape.name === "cursor");
   if ((shown ? shown.x0 : null) === x) return;

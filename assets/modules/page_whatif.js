@@ -9,7 +9,7 @@ import { send } from "./knob_turns.js";
 import { go } from "./moment.js";
 import { h, useEffect, useRef, useState } from "./react.js";
 
-const REST_MS = 200;
+const GHOST_REST_MS = 200;
 
 /* The value shown while it moves; told to the server when it has come to rest. */
 function useTried({ knob, value, setProps }) {
@@ -22,7 +22,7 @@ function useTried({ knob, value, setProps }) {
     timer.current = window.setTimeout(() => {
       setProps({ value: next });
       go({ show: next === null ? null : String(next) }, true);
-    }, REST_MS);
+    }, GHOST_REST_MS);
   };
   const change = (next) => {
     setText(String(next));
@@ -37,9 +37,9 @@ function useTried({ knob, value, setProps }) {
   return { text: shown, mu: parsed === null ? start : parsed, change, back };
 }
 
-const LOOKS = { label: "What if μ were", className: "pw-whatif-slider" };
+const SLIDER_LOOKS = { label: "What if μ were", className: "pw-whatif-slider" };
 
-function Body(props) {
+function GhostBody(props) {
   const { run, disabled } = props;
   const { request, queue, row: knob } = useTurns(run, props.knob, null);
   const { text, mu, change, back } = useTried({ ...props, knob });
@@ -52,7 +52,7 @@ function Body(props) {
     "div",
     { className: "pw-whatif", "data-mu": String(mu), onKeyDown: (event) => event.stopPropagation() },
     h("span", { className: "pw-whatif-mu", "aria-hidden": true }, "μ"),
-    knobSlider(knob, mu, change, { ...LOOKS, words: String(mu), mark: knob.value, title: `μ in force: ${knob.value}` }),
+    knobSlider(knob, mu, change, { ...SLIDER_LOOKS, words: String(mu), mark: knob.value, title: `μ in force: ${knob.value}` }),
     knobNumber(knob, text, mu, change, "ghost μ", false),
     h("button", { type: "button", className: "pw-button", disabled: same && !problem, onClick: back }, `Back to ${knob.value}`),
     h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(disabled || problem || same || waiting), title: disabled || null, onClick: apply }, "Apply live"),
@@ -62,4 +62,4 @@ function Body(props) {
   );
 }
 
-export const MuGhost = (props) => (props.knob ? h("div", { id: props.id }, h(Body, { ...props, key: props.run })) : h("div", { id: props.id }));
+export const MuGhost = (props) => (props.knob ? h("div", { id: props.id }, h(GhostBody, { ...props, key: props.run })) : h("div", { id: props.id }));

@@ -28,7 +28,7 @@ function useLive(props) {
       setLive((last) => {
         const base = last || served.current;
         const values = { ...base.values, ...delta.v };
-        return { batch: delta.b, values, sparks: pushed(served.current.plan.nodes, base.sparks, delta.v) };
+        return { batch: delta.b, values, sparks: pushedSparks(served.current.plan.nodes, base.sparks, delta.v) };
       });
     });
   }, [run, version]);
@@ -36,7 +36,7 @@ function useLive(props) {
   return newer ? live : props;
 }
 
-function pushed(nodes, sparks, values) {
+function pushedSparks(nodes, sparks, values) {
   const grown = { ...sparks };
   for (const { id, entity, spark } of nodes) {
     const number = valueOf(values, entity, spark);
@@ -135,7 +135,7 @@ function drawing(scene, setTip) {
   return h(
     "svg",
     { width: wide * scale, height: layout.height * scale, viewBox: `0 0 ${wide} ${layout.height}`, "data-scale": scale, role: "group", "aria-label": graphLabel(scene, steps) },
-    h("defs", null, arrow(), pointer()),
+    h("defs", null, arrow(), pointerHead()),
     layout.band && graphBand(layout.band),
     edgesOf(scene).map(([edge, source, line]) => graphEdge(edge, source, line, facts, (queue) => pinning(queue, scene.selected))),
     plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip))
@@ -220,7 +220,7 @@ const arrow = () =>
   );
 
 /* At the store's end of a stub's line. */
-const pointer = () =>
+const pointerHead = () =>
   h(
     "marker",
     { id: "pw-pointer", viewBox: "0 0 8 8", refX: 0, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },

@@ -6,10 +6,10 @@ import { currentMode, go, known, shownBatch, toggleFreeze } from "./moment.js";
 import { isPainting } from "./painted.js";
 import { batchOf } from "./times.js";
 
-const SPEEDS = [1, 2, 5, 10, 25, 50, 100];
+const REPLAY_SPEEDS = [1, 2, 5, 10, 25, 50, 100];
 const STEP_MS = 250;
 let timer = null;
-let clock = null; // recorded time the cursor has reached
+let clockTime = null; // recorded time the cursor has reached
 let stepped = 0; // when it did
 let button = null;
 let speed = null;
@@ -17,10 +17,10 @@ let speed = null;
 export function replayControls() {
   button = el("button", { type: "button", class: "pw-button pw-play", id: "pw-play" });
   button.addEventListener("click", () => playOrFreeze());
-  const options = SPEEDS.map((value) => el("option", { value }, `${value}×`));
+  const options = REPLAY_SPEEDS.map((value) => el("option", { value }, `${value}×`));
   speed = el("select", { class: "pw-input pw-speed", id: "pw-speed", "aria-label": "Replay speed" }, options);
   speed.value = "10";
-  draw();
+  drawReplay();
   return el("div", { class: "pw-strip-controls" }, button, speed, spanChoice());
 }
 
@@ -34,7 +34,7 @@ export function playOrFreeze() {
 export function pause() {
   window.clearInterval(timer);
   timer = null;
-  draw();
+  drawReplay();
 }
 
 function play() {
@@ -42,26 +42,26 @@ function play() {
   const data = currentShell();
   const ended = shownBatch() >= known.now;
   if (ended) go({ at: data.first });
-  clock = timeAt(ended ? data.first : shownBatch());
+  clockTime = timeAt(ended ? data.first : shownBatch());
   stepped = performance.now();
-  timer = window.setInterval(step, STEP_MS);
-  draw();
+  timer = window.setInterval(stepReplay, STEP_MS);
+  drawReplay();
 }
 
 /* The next step waits until the page shows the last one; the time that took counts. */
-function step() {
+function stepReplay() {
   const data = currentShell();
   if (!data || currentMode() !== "replay") return pause();
   if (isPainting()) return undefined;
   const now = performance.now();
-  clock += ((now - stepped) / 1000) * Number(speed.value);
+  clockTime += ((now - stepped) / 1000) * Number(speed.value);
   stepped = now;
-  const next = clock >= timeAt(known.now) ? known.now : batchOf(data.times, clock);
+  const next = clockTime >= timeAt(known.now) ? known.now : batchOf(data.times, clockTime);
   if (next > shownBatch()) go({ at: Math.min(next, known.now) }, true);
   return next >= known.now ? pause() : undefined;
 }
 
-function draw() {
+function drawReplay() {
   if (!button) return;
   const mode = currentMode();
   const playing = timer !== null;
@@ -78,5 +78,5 @@ function draw() {
   speed.disabled = mode !== "replay";
 }
 
-on("moment", draw);
-on("shell", draw);
+on("moment", drawReplay);
+on("shell", drawReplay);

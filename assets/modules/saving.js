@@ -34,12 +34,12 @@ function save(name, type, text) {
   announce(`Saved as ${name}`);
 }
 
-const nameOf = (what, ending) => `${[known.run, what, `batch${shownBatch() ?? ""}`].join("-").replace(/[^\w.-]+/g, "_")}.${ending}`;
+const fileName = (what, ending) => `${[known.run, what, `batch${shownBatch() ?? ""}`].join("-").replace(/[^\w.-]+/g, "_")}.${ending}`;
 
 function saveTables(section) {
   const tables = [...section.querySelectorAll(".pw-twin-table table")];
   const title = section.querySelector(".pw-panel-title").textContent.toLowerCase();
-  save(nameOf(title, "csv"), "text/csv", tables.map((table) => csvOf(rowsOf(table))).join("\r\n"));
+  save(fileName(title, "csv"), "text/csv", tables.map((table) => csvOf(rowsOf(table))).join("\r\n"));
 }
 
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "opacity"];
@@ -56,7 +56,7 @@ function savePlan() {
   }
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.style.background = getComputedStyle(document.documentElement).getPropertyValue("--pw-card").trim();
-  save(nameOf("plan", "svg"), "image/svg+xml", new XMLSerializer().serializeToString(copy));
+  save(fileName("plan", "svg"), "image/svg+xml", new XMLSerializer().serializeToString(copy));
 }
 
 document.addEventListener("click", (event) => {

@@ -3,7 +3,7 @@ import { show } from "./format.js";
 import { go } from "./moment.js";
 import { h, useEffect, useRef, useState } from "./react.js";
 
-const SETTLE_MS = 160; // a hand on the slider moves the page once it rests
+const SCRUB_SETTLE_MS = 160; // a hand on the slider moves the page once it rests
 
 export function Scrubber({ id, at, now, marks }) {
   const [draft, setDraft] = useState(null);
@@ -14,7 +14,7 @@ export function Scrubber({ id, at, now, marks }) {
   const move = (value) => {
     setDraft(value);
     window.clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => go({ at: value >= now ? null : value }, true), SETTLE_MS);
+    timer.current = window.setTimeout(() => go({ at: value >= now ? null : value }, true), SCRUB_SETTLE_MS);
   };
   const shown = draft === null ? at : draft;
   const ticks = marks.filter((mark) => mark <= now).map((mark) => h("i", { key: mark, style: { left: `${(100 * mark) / now}%` } }));

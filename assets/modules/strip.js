@@ -15,8 +15,8 @@ import { currentMode, go, known, moment, shownBatch } from "./moment.js";
 import { aim, awaitedBatch, seek } from "./painted.js";
 import { pause, replayControls } from "./replay.js";
 
-const PAD = 8; // half the thumb of the range, so that its centre is on the batch
-const HEIGHT = 28;
+const STRIP_PAD = 8; // half the thumb of the range, so that its centre is on the batch
+const STRIP_HEIGHT = 28;
 const TURNS = ["knob", "algorithm"];
 const NEAR = 12; // pixels within which events share a glyph
 const REDRAW_MS = 500;
@@ -24,7 +24,7 @@ const SVG = "http://www.w3.org/2000/svg";
 let parts = null;
 let cost = [];
 let range = { first: 0, last: 0 }; // the batches on screen
-let drawn = 0;
+let drawnAt = 0;
 let later = null;
 
 function build(strip) {
@@ -50,7 +50,7 @@ function build(strip) {
   slider.addEventListener("change", () => scrub(Number(slider.value), false));
   slider.addEventListener("keydown", keys);
   lane.addEventListener("keydown", roam);
-  new ResizeObserver(() => draw()).observe(track);
+  new ResizeObserver(() => drawStrip()).observe(track);
 }
 
 function scrub(batch, moving) {
@@ -98,14 +98,14 @@ function roam(event) {
 }
 
 const x = (batch) => {
-  const room = parts.track.clientWidth - 2 * PAD;
+  const room = parts.track.clientWidth - 2 * STRIP_PAD;
   const span = Math.max(1, range.last - range.first);
-  return PAD + (room * (Math.min(range.last, Math.max(range.first, batch)) - range.first)) / span;
+  return STRIP_PAD + (room * (Math.min(range.last, Math.max(range.first, batch)) - range.first)) / span;
 };
 
-function draw() {
+function drawStrip() {
   if (!parts || !parts.track.clientWidth) return;
-  drawn = Date.now();
+  drawnAt = Date.now();
   range = viewRange();
   drawBrush();
   drawCost();
@@ -123,11 +123,11 @@ function drawCost() {
   const points = cost.filter(([batch]) => batch >= range.first && batch <= range.last);
   const { top: most, cut } = robustTop(points.map((point) => point[1]));
   const top = Math.max(0.001, most);
-  const y = (value) => scale([0, top], [HEIGHT - 2, 3])(Math.min(top, value));
-  setAttr(parts.svg, "viewBox", `0 0 ${width} ${HEIGHT}`);
+  const y = (value) => scale([0, top], [STRIP_HEIGHT - 2, 3])(Math.min(top, value));
+  setAttr(parts.svg, "viewBox", `0 0 ${width} ${STRIP_HEIGHT}`);
   const [area, line] = parts.svg.children;
   line.setAttribute("points", linePoints(points, x, y));
-  area.setAttribute("points", areaPoints(points, x, y, HEIGHT));
+  area.setAttribute("points", areaPoints(points, x, y, STRIP_HEIGHT));
   setText(parts.scale, cost.length ? `0 … ${show(top, "f2")}${cut ? ` (${cut} above)` : ""}` : "no batches yet");
 }
 
@@ -213,10 +213,10 @@ on("shell", (data) => {
   if (!strip) return;
   if (!parts || parts.strip !== strip) build(strip);
   cost = data.cost.slice();
-  draw();
+  drawStrip();
 });
 
-on("moment", () => parts && draw());
+on("moment", () => parts && drawStrip());
 on("painting", () => parts && place(aim()));
 
 /* New batches: extend while LIVE; in REPLAY only the end of the scale grows; FROZEN stands still. */
@@ -233,7 +233,7 @@ on("delta", (delta) => {
   if (later === null) {
     later = window.setTimeout(() => {
       later = null;
-      if (currentMode() !== "frozen") draw();
-    }, Math.max(0, drawn + REDRAW_MS - Date.now()));
+      if (currentMode() !== "frozen") drawStrip();
+    }, Math.max(0, drawnAt + REDRAW_MS - Date.now()));
   }
 });

@@ -9,7 +9,7 @@ function setTwin(section, shown) {
   setAttr(section.querySelector(".pw-twin-switch"), "aria-pressed", shown === "table");
 }
 
-function turn(sections, shown) {
+function turnSections(sections, shown) {
   for (const section of sections) setTwin(section, shown);
   const tabled = twins().filter((section) => section.dataset.twin === "table");
   go({ tables: tabled.map((section) => section.id).join(",") || null }, true);
@@ -28,7 +28,7 @@ export function toggleTwins() {
   const sections = focused ? [focused] : twins();
   if (!sections.length) return;
   const shown = sections[0].dataset.twin === "table" ? "figure" : "table";
-  turn(sections, shown);
+  turnSections(sections, shown);
   announce(shown === "table" ? "Tables" : "Figures");
 }
 
@@ -37,6 +37,6 @@ document.addEventListener("click", (event) => {
   const toggle = event.target.closest(".pw-twin-switch");
   if (toggle) {
     const section = toggle.closest("[data-twin]");
-    turn([section], section.dataset.twin === "table" ? "figure" : "table");
+    turnSections([section], section.dataset.twin === "table" ? "figure" : "table");
   }
 });

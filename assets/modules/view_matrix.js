@@ -15,7 +15,7 @@ const hatch = (id) =>
     h("rect", { className: "pw-v-hatch", width: 2, height: 6 })
   );
 
-const head = () =>
+const viewHead = () =>
   h("marker", { id: "pw-v-head", viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, markerUnits: "userSpaceOnUse", orient: "auto" }, h("path", { className: "pw-v-head", d: "M0,0 L8,4 L0,8 Z" }));
 
 function cellOf(view, g, row, column) {
@@ -129,12 +129,12 @@ function useCursor(n) {
   return [cursor && cursor.every((place) => place < n) ? cursor : null, handlers];
 }
 
-function drawing(view, g, setOver) {
+function viewDrawing(view, g, setOver) {
   const size = { width: g.gutter + g.n * g.w + 2, height: g.band + g.n * g.h + 2 };
   const bands = view.cards.map((_, row) => rowOf(view, g, row));
   const mouse = { onMouseMove: (event) => setOver(under(event, g)), onMouseLeave: () => setOver(null) };
   const label = `Matrix view of ${g.n} filters: ${view.cards.map((one) => one.name).join(", ")}; ${view.violated.length} violated pairs`;
-  return [size, h("svg", { ...size, role: "img", "aria-label": label, ...mouse }, h("defs", null, hatch("pw-v-hatch"), head()), columnsOf(view, g), bands, moveOf(view, g))];
+  return [size, h("svg", { ...size, role: "img", "aria-label": label, ...mouse }, h("defs", null, hatch("pw-v-hatch"), viewHead()), columnsOf(view, g), bands, moveOf(view, g))];
 }
 
 /* Drawn again only when the numbers or the width change, not with every move of the mouse. */
@@ -142,7 +142,7 @@ function useDrawing(view, width, setOver) {
   return useMemo(() => {
     if (!view || !width) return null;
     const g = viewGeometry(view, width);
-    return { g, drawn: drawing(view, g, setOver), ribbon: viewRibbon(view, g) };
+    return { g, drawn: viewDrawing(view, g, setOver), ribbon: viewRibbon(view, g) };
   }, [view, width]);
 }
 

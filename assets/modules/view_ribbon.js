@@ -3,12 +3,12 @@ import { show } from "./format.js";
 import { h } from "./react.js";
 import { viewText } from "./view_values.js";
 
-const CARD = 104; // px, where cards do not stand over the columns
-const HEIGHT = 86;
+const RIBBON_CARD = 104; // px, where cards do not stand over the columns
+const RIBBON_HEIGHT = 86;
 
 const value = (number, form) => (form === "rank" ? viewText(number, "rank") : show(number, form));
 
-function card(one, place, pitch, left) {
+function ribbonCard(one, place, pitch, left) {
   const style = { transform: `translateX(${left + place * pitch}px)`, width: pitch - 6 };
   const label =
     `${place + 1}. ${one.name}: drops ${show(one.drop, "pct")} of what reaches it, ` +
@@ -43,11 +43,11 @@ function split(view, pitch, left) {
 /** The ribbon. geometry: as the matrix below it, so that cards stand over their columns. */
 export function viewRibbon(view, geometry) {
   const { aligned, gutter, w, n } = geometry;
-  const pitch = aligned ? w : CARD;
+  const pitch = aligned ? w : RIBBON_CARD;
   const left = aligned ? gutter : 0;
   const named = view.cards.map((one, place) => [one, place]).sort((a, b) => (a[0].name < b[0].name ? -1 : 1));
-  const cards = named.map(([one, place]) => card(one, place, pitch, left));
-  const list = h("ol", { className: "pw-ribbon-cards", style: { height: HEIGHT, width: left + n * pitch }, "aria-label": "Filters in the order that ran" }, cards);
+  const cards = named.map(([one, place]) => ribbonCard(one, place, pitch, left));
+  const list = h("ol", { className: "pw-ribbon-cards", style: { height: RIBBON_HEIGHT, width: left + n * pitch }, "aria-label": "Filters in the order that ran" }, cards);
   const wide = aligned ? {} : { tabIndex: 0, role: "region", "aria-label": "Order of the filters" };
   return h(
     "div",

@@ -3,7 +3,7 @@
 import { show } from "./format.js";
 
 const Z95 = 1.96;
-const FORMS = { counts: "int", drop: "f2", rank: "f2" };
+const VALUE_FORMS = { counts: "int", drop: "f2", rank: "f2" };
 
 /** Where everything goes: cell width and height, gutter of the names, whether cards fit above. */
 export function viewGeometry(view, width) {
@@ -30,7 +30,7 @@ export const viewCell = (view, row, column) => (column < row ? null : view.cells
 export function viewText(value, shown) {
   if (value === null) return "—";
   if (shown === "rank" && value !== 0) return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
-  return show(value, FORMS[shown]);
+  return show(value, VALUE_FORMS[shown]);
 }
 
 /** The 95 % interval of a share (Wilson): [low, high], or null without tuples. */
@@ -70,16 +70,16 @@ export function viewTip(view, row, column) {
     ["cost", `${viewText(other.cost, "rank")} µs per tuple`],
     ["drops per µs", share === null || !other.cost ? "—" : viewText(share / other.cost, "rank")],
   ];
-  return { title, lines, note: standing(view, row, column) + source(view, passed) };
+  return { title, lines, note: standingOf(view, row, column) + sourceOf(view, passed) };
 }
 
-function standing(view, row, column) {
+function standingOf(view, row, column) {
   if (row === column) return "On the diagonal: the filter that stands here. ";
   const words = viewIsViolated(view, row, column) ? "Violated: outranks " : "Compared with ";
   return `${words}${view.cards[row].name}. `;
 }
 
-function source(view, passed) {
+function sourceOf(view, passed) {
   const those = passed ? `those that pass ${passed}` : "all of the window";
   const from = view.batches ? `, sampled in batches ${view.batches[0]} to ${view.batches[1]}` : "";
   return `Profile tuples: ${those}${from}.`;

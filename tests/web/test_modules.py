@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from dashboard.scripts import ASSETS
 from playwright.sync_api import Browser
 
 from dashboard.components.formats import Format, age, clock, show
-from dashboard.scripts import ASSETS
 from tests.web.conftest import Ask, OpenPage
 
 pytestmark = pytest.mark.web
