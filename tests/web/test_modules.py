@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from dashboard.scripts import ASSETS
 from playwright.sync_api import Browser
 
+from dashboard.bundle import ASSETS
 from dashboard.components.formats import Format, age, clock, show
 from tests.web.conftest import Ask, OpenPage
 

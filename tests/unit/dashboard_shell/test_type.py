@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dashboard.scripts import ASSETS
-
+from dashboard.bundle import ASSETS
 from dashboard.figures import theme
 from tests.docs.tree import ROOT
 
