@@ -109,7 +109,7 @@ def _tested(
         gone = next(one for one in change.caches if one.candidate.id == change.dropped)
         benefit = sum(gone.estimate.readers[place].benefit for place in gone.places)
         return benefit, "<", gone.estimate.cost, "benefit of a cache against its cost"
-    if change.verdict == "below_threshold":
+    if not change.is_chosen:
         moved = 0.0 if change.moved is None else change.moved
         return moved, ">", settings.change_share, "largest change of a benefit or cost"
     return new, "<", old, "cost of the join"
@@ -126,7 +126,7 @@ def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> s
             f"cache {by_id[change.dropped]} is dropped: it saves {significant(lhs)} {unit} and "
             f"costs {significant(rhs)}"
         )
-    if change.verdict == "below_threshold":
+    if not change.is_chosen:
         return (
             f"caches kept: no benefit or cost moved more than "
             f"{percent(look.settings.change_share)} since the last selection"

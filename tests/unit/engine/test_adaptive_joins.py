@@ -151,6 +151,9 @@ def test_caches_pipelines_and_the_pool_are_entities_with_numbers(run: JoinsRun) 
     assert sum(
         values[one.id]["arrival_share"] or 0 for one in entities["pipeline"]
     ) == pytest.approx(1)
+    whole = values["system"]
+    assert (whole.get("matched_total"), whole.get("dropping_ratio")) == (None, None)
+    assert (whole["answered_total"] or 0) > 0
     kinds = {key.kind for key in run.reader.matrix_keys("r")}
     assert {"join view", "cache bids"} <= kinds
 
