@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import permutations, product
 
-from backend.systems.joins.candidates import prefix_candidates
-from backend.systems.joins.costs import bare_costs, maintenance_cost, reader_costs
 from backend.systems.joins.join_model import JoinModel
-from backend.systems.joins.selection import CacheSelection, PricedCache
+from backend.systems.joins.joint import priced_by
 from backend.systems.joins.shape import Orders
 from tests.oracles.cache_choices import best_value
 
@@ -29,21 +27,7 @@ def all_orders(model: JoinModel) -> Iterator[Orders]:
     return product(*each)
 
 
-def priced(model: JoinModel, orders: Orders) -> CacheSelection:
-    """The candidates of some orders, as the model has it."""
-    flows = [model.flow(i, order) for i, order in enumerate(orders)]
-    found = []
-    for one in prefix_candidates(model.shape, orders):
-        procs = []
-        for at in one.readers:
-            joined = frozenset((at.pipeline, *orders[at.pipeline][: at.first]))
-            miss = model.miss_prob((at.pipeline, joined, one.key))
-            procs.append(reader_costs(flows[at.pipeline], at, model.units, miss, 1).proc)
-        found.append(PricedCache(one, maintenance_cost(one, flows, model.units), tuple(procs)))
-    return CacheSelection(bare_costs(flows), tuple(found))
-
-
 def least_cost(model: JoinModel) -> float:
     """Of all orders with all choices of caches."""
-    problems = (priced(model, orders) for orders in all_orders(model))
+    problems = (priced_by(model, orders) for orders in all_orders(model))
     return min(sum(map(sum, one.bare)) - best_value(one) for one in problems)

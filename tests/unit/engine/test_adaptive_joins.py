@@ -33,7 +33,8 @@ TURNS: Mapping[int, tuple[tuple[str, Any], ...]] = {
     6: (("pool_bytes", 1 << 20), ("forbidden_caches", ""), ("pinned_caches", "R ⋈ S")),
     7: (("run_pool_bytes", 8192), ("two_phase", True), ("cache_ways", 4), ("bitmap_alpha", 2)),
     8: (("caching", "off"), ("join_order", "fixed")),
-    10: (("caching", "greedy"), ("window_observations", 4), ("join_costs", "measured")),
+    9: (("caching", "exact"), ("join_order", "joint")),
+    11: (("caching", "greedy"), ("window_observations", 4), ("join_costs", "measured")),
 }
 N_TICKS = 3000
 
@@ -91,6 +92,7 @@ def test_answers_are_the_same_whatever_is_turned(tmp_path: Path) -> None:
     assert answers(tmp_path / "tuned", 500, False) == plain
     assert answers(tmp_path / "turned", 300, True) == plain
     assert answers(tmp_path / "shards", 700, True, shards=2) == plain
+    assert answers(tmp_path / "trees", 500, False, join_order="joint") == plain
     assert answers(tmp_path / "tiny", 500, False, pool_bytes=0) == plain
     assert answers(tmp_path / "limited", 500, False, run_pool_bytes=8192, shards=2) == plain
 

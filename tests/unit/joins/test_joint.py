@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from backend.systems.joins.costs import UnitCosts
 from backend.systems.joins.join_model import ASSUMED_MISS, JoinModel, LookupPlace
-from backend.systems.joins.joint import best_tree
+from backend.systems.joins.joint import best_tree, priced_by
 from backend.systems.joins.selecting import exact
 from backend.systems.joins.shape import JoinShape
-from tests.oracles.join_trees import least_cost, priced
+from tests.oracles.join_trees import least_cost
 from tests.unit.joins.cases import chain as chained
 from tests.unit.joins.cases import on_one_attribute, shape_of
 
@@ -51,7 +51,7 @@ def test_the_best_tree_is_the_best_of_all_orders_and_caches(name: str, seed: int
     model = model_of(SHAPES[name], seed)
     tree = best_tree(model)
     assert tree.cost == pytest.approx(least_cost(model))
-    problem = priced(model, tree.orders)
+    problem = priced_by(model, tree.orders)
     assert problem.cost(exact(problem)) == pytest.approx(tree.cost)  # selection finds it again
 
 
