@@ -271,9 +271,9 @@ class CacheKeeper:
                 self._compared = {id: _both(one) for id, one in estimates.items()}
         self._asked = False
         self._claim_pages(estimates, known)
-        verdict: Verdict = "switched" if new != old else "kept" if is_new else "below_threshold"
+        verdict: Verdict = "switched" if new != old else "below_threshold"
         told = self._change("selection", verdict, estimates, known, old, before)
-        return told._replace(moved=moved, transitions=tuple(steps))
+        return told._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
 
     def _adopt(self, new: Choice, known: JoinStatistics, is_forced: bool) -> list[Transition]:
         """Candidates become what was selected; a cache in use that is not steps back first."""

@@ -9,7 +9,7 @@ from backend.adaptive import knobs as shared
 from backend.model.knobs import Knobs, knob
 
 SCHEDULERS: Final = ("fifo", "round_robin", "greedy", "chain")
-JOIN_ORDERS: Final = ("a-greedy", "fixed", "optimal")
+JOIN_ORDERS: Final = ("a-greedy", "fixed", "optimal", "joint")
 CACHINGS: Final = ("exact", "greedy", "trees", "off")
 JOIN_COSTS: Final = ("measured", "counted")
 IMPLICIT_ISTREAM: Final = ("unwindowed", "monotonic", "never")
@@ -77,7 +77,8 @@ class StreamKnobs(Knobs):
         choices=JOIN_ORDERS,
         help="In which order an element of one of three or more inputs is joined with the others: "
         "a-greedy, first the one that most often has no partner for its cost, as profiled; fixed, "
-        "as it is; optimal, the best order for the profile. Results are the same.",
+        "as it is; optimal, the best order for the profile; joint, orders and caches together, as "
+        "a tree of joins, where a join has up to four inputs. Results are the same.",
     )
     caching: str = knob(
         "exact",

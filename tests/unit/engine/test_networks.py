@@ -121,6 +121,12 @@ def test_a_run_of_a_network_is_recorded(run: Run) -> None:
     for n in range(3):
         run.seconds(100 * n, 100 * (n + 1))
     reader = run.reader
+    whole = reader.values(RUN_ID)["system"]
+    total, last = whole["answered_total"], whole["n_answered"]
+    assert total is not None
+    assert last is not None
+    assert total >= last > 0
+    assert whole["matched_total"] == 300  # of the unit that selects
     (unit,) = [u for u in reader.units(RUN_ID) if u.id == UNIT]
     assert unit.inputs == ("Cars", "Roads")
     plans = [p for p in reader.plans(RUN_ID) if p.unit_id == UNIT]
