@@ -183,11 +183,13 @@ class CacheKeeper:
 
     def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
         """Drop caches whose benefit fell below their cost; equal is enough to stay."""
-        found = []
-        for id in self.states.which("used"):
-            if id in self._settings.pinned or not known.is_observed(id):
-                continue
-            estimates = self._estimates(known)
+        watched = [
+            id
+            for id in self.states.which("used")
+            if id not in self._settings.pinned and known.is_observed(id)
+        ]
+        found, estimates = [], self._estimates(known) if watched else {}
+        for id in watched:
             if estimates[id].net(self._places(id, self.choice[id])) < 0:
                 old, before = dict(self._selected), self.states.all()
                 step = self.states.step(id, "benefit below cost")
