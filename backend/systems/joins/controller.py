@@ -168,12 +168,16 @@ class JoinController:
     ) -> None:
         """Look at the order of each pipeline that something new is known of."""
         flows, settings, changed = self.known.flows(), self.settings, []
+        shares = [flow.share for flow in flows]
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
             pipeline.take(told, settings.profile_tuples)
             flow, i = flows[pipeline.input], pipeline.input
             costs = self._costs(pipeline, flow)
             outcomes += self._follow_order(batch_id, pipeline, told, costs)
-            check = pipeline.check(costs, settings) if len(told.dropped_by) else None
+            is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
+            if not (is_known and len(told.dropped_by)):
+                continue
+            check = pipeline.check(costs, settings, shares)
             if check is None:
                 continue
             decision = order_decision(self._look(batch_id), check, _pipeline_cost(flow))
@@ -182,7 +186,7 @@ class JoinController:
                 self._order_follow_ups[i].begin(
                     decision.seq, check.before, check.filters, pipeline.price
                 )
-                if pipeline.adopt(check.filters):
+                if pipeline.adopt(check.filters, check.for_caches):
                     changed.append(i)
             decisions.append(decision)
         if changed:
