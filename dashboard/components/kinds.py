@@ -83,6 +83,7 @@ STATES: Final[Mapping[str, Tone]] = {
     "refused": "error",
     "active": "ok",
     "paused": "quiet",
+    "removed": "quiet",
     "contradictory": "warning",
     "open": "ok",
 }
