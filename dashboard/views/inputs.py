@@ -48,7 +48,8 @@ def input_rows(
     intakes = {knob.scope: str(knob.value) for knob in knobs if knob.name == INTAKE}
     for one in inputs:
         batch = counts.get(one.input.name)
-        state, note = one.state, one.note
+        state: str = one.state
+        note = one.note
         if not now and batch is not None:
             state, note = batch.state, batch.note
         source = sources.get(one.input.name, "")

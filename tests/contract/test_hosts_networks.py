@@ -14,6 +14,7 @@ import pytest
 
 from backend.hosts.contract import BatchLoop, InputSource
 from backend.hosts.local import LocalHost
+from backend.model.knobs import KnobValue
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.network.plan import (
@@ -225,7 +226,10 @@ def test_time_goes_on_without_a_stream_that_is_removed(
     make: Make, tmp_path: Path, expected: Answers
 ) -> None:
     job = network(2)
-    knobs = {("T", "intake"): "removed", ("S", "max_batch_tuples"): 90}
+    knobs: dict[tuple[str, str], KnobValue] = {
+        ("T", "intake"): "removed",
+        ("S", "max_batch_tuples"): 90,
+    }
     loop = FixedLoop({}, knobs, networks=lambda batch_id: {"stream": job})
     assert make(loop, inputs(), SinkSpec(str(tmp_path / "out")), 61).run()
     assert loop.total("T", "n_tuples") == 0
@@ -246,7 +250,10 @@ def test_a_stream_that_goes_on_after_a_pause_loses_nothing(make: Make, tmp_path:
             loop.turn("intake", "on")
         return {"stream": job}
 
-    knobs = {("T", "intake"): "paused", ("S", "max_batch_tuples"): 90}
+    knobs: dict[tuple[str, str], KnobValue] = {
+        ("T", "intake"): "paused",
+        ("S", "max_batch_tuples"): 90,
+    }
     loop = FixedLoop({}, knobs, networks=networks)
     assert make(loop, inputs(), SinkSpec(str(tmp_path / "out")), 61).run()
     assert sum(one.inputs["T"].n_tuples for one in loop.results[:2]) == 0
