@@ -56,7 +56,8 @@ class ReshardingRefused(Exception):
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where the state of a run's units is kept. log: URL of the folder of all redo logs; arenas:
-    folder on each machine that works, of this incarnation of the run."""
+    folder on each machine that works, of this incarnation of the run; a relative one is below a
+    folder that each worker has for itself."""
 
     log: str
     arenas: str
