@@ -407,9 +407,11 @@ def test_while_a_stream_rests_its_tuples_go_by_at_their_rate(tmp_path: Path, rat
         wait(lambda: any(tmp_path.glob("[0-9]*.ipc")))
         first = min(tmp_path.glob("[0-9]*.ipc"))
         assert int(first.stem) > 200 or not rate
-        assert spooled(first).column("id")[0].as_py() == int(first.stem)
+        assert read_spooled(first).column("id")[0].as_py() == int(first.stem)
         rests.set()
-        n_told = max(int(path.stem) + len(spooled(path)) for path in tmp_path.glob("[0-9]*.ipc"))
+        n_told = max(
+            int(path.stem) + len(read_spooled(path)) for path in tmp_path.glob("[0-9]*.ipc")
+        )
         if rate:
             wait(lambda: feeder.published > n_told)
         feeder.consumed_to(n_told)
