@@ -15,6 +15,7 @@ from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, News, Panel, PanelScope, RunFacts, Sheet
 from dashboard.views.headroom import (
     RECENT,
@@ -139,6 +140,7 @@ PANEL: Final = Panel(
     name="headroom",
     page="/plan",
     title="What would change it next",
+    sql=records.DECISIONS,
     build=build,
     draw=draw,
     applies=_decided,
@@ -148,6 +150,7 @@ KEPT: Final = Panel(
     name="why-not",
     page="/decisions",
     title="Why not",
+    sql=records.DECISIONS,
     twin=False,
     side=True,
     build=build_kept,

@@ -17,7 +17,7 @@ from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import Book
-from dashboard.views.takes import TakenLine, TakesView, build_takes
+from dashboard.views.takes import LIMITS, TakenLine, TakesView, build_takes
 from storage.reader import Reader
 
 NOTE: Final = "synopses, stores, caches, bitmaps, profile windows and queues as of this batch"
@@ -64,7 +64,7 @@ def _bars(rows: tuple[TakenLine, ...], label: str, context: Context) -> Componen
 def _size(one: TakenLine) -> str:
     taken = quantity(one.value, one.unit)
     if one.limit is None:
-        return taken
+        return f"{taken}, no limit"
     share = f" ({show(one.value / one.limit, 'pct')})" if one.limit else ""
     return f"{taken} of {quantity(one.limit, one.unit)}{share}"
 
@@ -105,6 +105,8 @@ PANEL: Final = Panel(
     sql=records.samples(),
     build=build,
     draw=draw,
-    news=("run", "plans"),
+    news=("run", "plans", "knobs"),
     beats=True,
+    knobs=LIMITS,
+    knobs_title="Limits",
 )
