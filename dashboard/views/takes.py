@@ -56,10 +56,12 @@ _OF_SYSTEMS: Final = (
 )
 
 
-def build_takes(book: Book, values: Values, knobs: Sequence[Knob]) -> TakesView:
-    """As of the batch of ``values``."""
+def build_takes(
+    book: Book, values: Values, knobs: Sequence[Knob], titles: Mapping[str, str] | None = None
+) -> TakesView:
+    """As of the batch of ``values``. titles: of units, by id."""
     kinds = [
-        *_states(book, values, knobs),
+        *_states(book, values, knobs, titles or {}),
         *_held_together(book, values),
         *_pools(book, values),
         *_bitmaps(book, knobs),
@@ -69,7 +71,9 @@ def build_takes(book: Book, values: Values, knobs: Sequence[Knob]) -> TakesView:
     return TakesView(tuple(kinds), tuple(_holders(book, values)))
 
 
-def _states(book: Book, values: Values, knobs: Sequence[Knob]) -> list[TakenLine]:
+def _states(
+    book: Book, values: Values, knobs: Sequence[Knob], titles: Mapping[str, str]
+) -> list[TakenLine]:
     """All arrays of a unit with state and its log of tuples; the engine's store, and its spool."""
     found = []
     for unit in book.of("system"):
@@ -77,7 +81,8 @@ def _states(book: Book, values: Values, knobs: Sequence[Knob]) -> list[TakenLine
         for name, words, note, knob in _OF_SYSTEMS:
             size, measure = own.get(name), name.rpartition("_")[2]
             if size is not None:
-                title = words if unit.id == SYSTEM else f"{words} · {unit.name}"
+                of = titles.get(unit.unit_id, unit.name)
+                title = words if unit.id == SYSTEM else f"{words} · {of}"
                 limit = _limit(knobs, (knob,), unit.unit_id) if knob else None
                 found.append(TakenLine(unit.id, title, note, size, limit, measure, knob))
     return found
