@@ -4,18 +4,19 @@
    delta), sparks {id: numbers}, spreads (steps over time), batch, selected. Layout depends on the plan's hash and the width
    only; live deltas touch numbers only. */
 import { on } from "./core.js";
+import { TupleDots } from "./graph_dots.js";
 import { graphFlow, sharesOf } from "./graph_flow.js";
 import { graphGhosts, useGhosts, useGlide } from "./graph_glide.js";
 import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
 import { graphLegend, graphTip } from "./graph_legend.js";
-import { graphBoxes, graphCard, graphEdge } from "./graph_parts.js";
+import { graphBoxes, graphCard, graphEdge, queueTip } from "./graph_parts.js";
 import { graphSkips, RISE, skipTip } from "./graph_skips.js";
 import { foldingKeys, foldMarks, graphTools, useFolds } from "./graph_tools.js";
 import { useTrace } from "./graph_trace.js";
 import { cardValues, described, heatNamed, heats, heatShown, heatText, heatTop, isStep, overTime, spreadOn } from "./graph_values.js";
 import { currentMode, go, moment } from "./moment.js";
 import { valueOf } from "./points.js";
-import { h, useEffect, useMemo, useRef, useState, useWidth } from "./react.js";
+import { h, useEffect, useLayoutEffect, useMemo, useRef, useState, useWidth } from "./react.js";
 
 const SPARK_POINTS = 24;
 
@@ -100,18 +101,38 @@ export function PlanGraph(given) {
   const [tip, setTip] = useState(null);
   const [whole, setWhole] = useState(true);
   const scene = { ...useScene(props, width, heat), whole };
-  const { layout, facts, live, top } = scene;
-  const looked = tip ? tip.id : props.selected;
-  useTrace(ref, plan, looked);
+  const { facts, live, top } = scene;
+  useTrace(ref, plan, (tip && tip.id) || props.selected);
+  useInSight(ref, tip, scene);
   return h(
     "div",
     { id: props.id, className: "pw-graph", ref, onKeyDown: foldingKeys(tools), ...dataOf(scene) },
     graphTools(tools, props.selected),
     plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
     width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, tools, setTip), setWhole),
-    tip && layout.places[tip.id] && graphTip(tip, { place: scaled(layout.places[tip.id], scaleOf(scene)), facts, width, batch: live.batch }),
+    tip && tipOf(scene, tip, facts, width, live.batch),
     graphLegend({ heat, setHeat, top, plan })
   );
+}
+
+/* A hover card that would end below the window stands above what it tells of. */
+function useInSight(ref, what, { layout, ...scene }) {
+  useLayoutEffect(() => {
+    const tip = ref.current.querySelector(".pw-tip");
+    if (!tip) return;
+    const over = what.queue ? 34 : layout.places[what.id].h * scaleOf({ layout, ...scene }) + 16;
+    tip.style.marginTop = "";
+    const { bottom, height } = tip.getBoundingClientRect();
+    if (bottom > window.innerHeight - 8) tip.style.marginTop = `${-height - over}px`;
+  });
+}
+
+/* The hover card of a card or of a queue. */
+function tipOf(scene, tip, facts, width, batch) {
+  const { layout } = scene;
+  const scale = scaleOf(scene);
+  if (tip.queue) return layout.lines[edgeKey(tip)] && queueTip(tip, { at: scaled({ ...layout.lines[edgeKey(tip)], w: 0, h: 0 }, scale), facts, width, batch });
+  return layout.places[tip.id] && graphTip(tip, { place: scaled(layout.places[tip.id], scale), facts, width, batch });
 }
 
 const dataOf = ({ plan, live, glide, steps }) => ({
@@ -144,18 +165,19 @@ function drawing(scene, tools, setTip) {
   const { plan, width, layout, glide, facts, steps } = scene;
   const [wide, scale] = [Math.max(width, layout.width), scaleOf(scene)];
   const high = layout.height + (plan.skips.length ? RISE : 0);
-  return h(
+  const picture = h(
     "svg",
     { width: wide * scale, height: high * scale, viewBox: `0 0 ${wide} ${high}`, "data-scale": scale, role: "group", "aria-label": graphLabel(scene, steps) },
     h("defs", null, tips(), skipTip()),
     graphBoxes(layout.boxes),
     layout.columns && graphFlow({ ...scene, heat: heatShown(scene.heat) }),
     graphGhosts(scene),
-    edgesOf(scene).map(([edge, source, line, thick]) => graphEdge(edge, source, line, facts, (queue) => pinning(queue, scene.selected), thick)),
+    edgesOf(scene).map(([edge, source, line, thick]) => graphEdge(edge, source, line, facts, shownOn(edge.queue, edge, scene.selected, setTip), thick)),
     graphSkips(plan, glide.places),
     plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip)),
     foldMarks(plan, (id) => glide.places[id], tools.open)
   );
+  return h("div", { key: "plan", className: "pw-graph-drawing" }, picture, h(TupleDots, { scene, scale }));
 }
 
 function card(scene, node, setTip) {
@@ -169,7 +191,7 @@ function card(scene, node, setTip) {
     selected: selected === node.id,
     lane: layout.columns !== null,
     moved: ghosts.some((ghost) => ghost.id === node.id),
-    handlers: (own) => cardHandlers(own, selected, setTip),
+    handlers: shownOn(node.id, node, selected, setTip),
   });
 }
 
@@ -188,15 +210,10 @@ function pinning(id, selected) {
   };
 }
 
-/* A card is pinned, and explained on hover or focus. */
-function cardHandlers(node, selected, setTip) {
-  return {
-    ...pinning(node.id, selected),
-    onMouseEnter: () => setTip(node),
-    onMouseLeave: () => setTip(null),
-    onFocus: () => setTip(node),
-    onBlur: () => setTip(null),
-  };
+/* A card or a queue is pinned, and explained on hover or focus. */
+function shownOn(id, what, selected, setTip) {
+  const [show, hide] = [() => setTip(what), () => setTip(null)];
+  return { ...pinning(id, selected), onMouseEnter: show, onMouseLeave: hide, onFocus: show, onBlur: hide };
 }
 
 function nextHeat(heat, way) {

@@ -26,6 +26,7 @@ from dashboard.views.inspector import (
     PropertyLine,
     Reason,
     build_inspector,
+    grouped,
     properties_of,
 )
 from dashboard.views.knobs import ranked
@@ -104,7 +105,7 @@ def _next(reader: Reader, context: Context, entity: str, book: Book) -> list[Com
 
 
 def draw_properties(services: Services, context: Context) -> list[Component]:
-    """The table of the pinned entity's properties as of the batch of the context, and what would
+    """The tables of the pinned entity's properties as of the batch of the context, and what would
     change its place."""
     reader, run, at = services.reader, context.run_id, context.batch
     book, values = Book(reader.entities(run, at)), reader.values(run, at)
@@ -175,10 +176,12 @@ _COLUMNS: Final = (TableColumn("Property"), TableColumn("Value", "f2"), TableCol
 
 
 def _properties(context: Context, properties: list[PropertyLine]) -> list[Component]:
-    if not properties:
-        return []
-    rows = [_row(context, item) for item in properties]
-    return [RowTable("Properties at this moment", _COLUMNS, rows, className="pw-properties")]
+    return [
+        RowTable(
+            group, _COLUMNS, [_row(context, item) for item in lines], className="pw-properties"
+        )
+        for group, lines in grouped(properties)
+    ]
 
 
 def _unit(context: Context, item: PropertyLine) -> CellData:

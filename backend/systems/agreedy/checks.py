@@ -9,10 +9,9 @@ from backend.adaptive.core import Cooldown
 from backend.adaptive.evidence import compared_detail, finite, plan_detail
 from backend.adaptive.headroom import recorded
 from backend.adaptive.stats import mean_of
-from backend.adaptive.words import too_thin
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
-from backend.systems.agreedy.explain import cost_sentence, finding_sentence
+from backend.systems.agreedy.exact import PS_PER_US, us_per_tuple
+from backend.systems.agreedy.explain import cost_sentence, finding_sentence, why_kept
 from backend.systems.agreedy.findings import Finding, Near, Situation, near_violations
 from backend.systems.agreedy.headroom import check_headroom, pair_headroom
 from backend.systems.agreedy.knobs import AgreedyKnobs
@@ -53,13 +52,13 @@ def examine(
     """The order to run if the verdict is to switch, by filter, and the decision."""
     names, knobs, switched = check.names, check.knobs, verdict == "switched"
     proposal = policy.considered(s, finding)
-    old_us, new_us = (_us(ps, s.n_tuples) for ps in (proposal.old_ps, proposal.new_ps))
-    if proposal.order == s.view.order:
-        new_us = None
+    old_us, new_us = us_per_tuple(proposal.old_ps, s.n_tuples), None
+    if proposal.order != s.view.order:
+        new_us = us_per_tuple(proposal.new_ps, s.n_tuples)
     order, new = ([names[x] for x in one] for one in (s.view.order, proposal.order))
-    said = finding_sentence(finding, names, knobs.rule)
     inequality = policy.inequality(knobs.rule, finding, old_us, new_us)
-    said += f"; {_then(verdict, len(window), knobs) or cost_sentence(old_us, new_us, new)}"
+    found = finding_sentence(finding, names, knobs.rule)
+    why = why_kept(verdict, len(window), knobs.least_samples, knobs.cooldown_tuples)
     version = check.version + 1 if switched else None
     return proposal.order, Decision(
         seq=check.seq,
@@ -74,7 +73,7 @@ def examine(
         n=check.n,
         n_sample=s.n_tuples,
         knob_version=knobs.version,
-        explanation=said,
+        explanation=f"{found}; {why or cost_sentence(old_us, new_us, new)}",
         old=plan_detail(check.version, "early drop", order),
         new=plan_detail(version, "early drop", new) if switched else None,
         predicted_old=old_us,
@@ -134,21 +133,6 @@ def order_gap(s: Situation) -> float | None:
     least = order_cost(best, s.columns, s.costs, s.n_tuples)
     now = order_cost(s.view.order, s.columns, s.costs, s.n_tuples)
     return now / least - 1 if least else None
-
-
-def _us(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
-    return None if total_ps is None or not n_tuples else total_ps / n_tuples / PS_PER_US
-
-
-def _then(verdict: Verdict, held: int, knobs: AgreedyKnobs) -> str:
-    """Why the order was kept; empty for a switch."""
-    ends = {
-        "switched": "",
-        "thin": too_thin(held, knobs.least_samples, "profile tuples"),
-        "cooldown": f"not acted on within {knobs.cooldown_tuples} tuples of the last switch",
-        "pinned": "not acted on, the order is fixed",
-    }
-    return ends.get(verdict, "order kept")
 
 
 def _compared(

@@ -17,7 +17,7 @@ from backend.adaptive.core import Cooldown
 from backend.model.filters import DROPPED, PASSED, Outcomes
 from backend.operators.network.join_tuning import PipelineProfile
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, picoseconds
+from backend.systems.agreedy.exact import Picoseconds, picoseconds, us_per_tuple
 from backend.systems.agreedy.findings import Finding, Situation, near_violations
 from backend.systems.agreedy.headroom import check_headroom, pair_headroom
 from backend.systems.agreedy.policies import Policy, ProposedOrder, policy_class
@@ -198,4 +198,5 @@ def _policy_name(settings: JoinSettings) -> str:
 
 def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
     """In the unit of costs, which ``_price`` takes for nanoseconds."""
-    return None if total_ps is None or not n_tuples else 1000 * total_ps / n_tuples / PS_PER_US
+    us = us_per_tuple(total_ps, n_tuples)
+    return None if us is None else 1000 * us

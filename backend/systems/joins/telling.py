@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from backend.adaptive.evidence import finite, plan_detail
 from backend.adaptive.headroom import moving, recorded
-from backend.adaptive.words import arrows, count, percent, significant, too_thin
+from backend.adaptive.words import arrows, count, percent, significant
 from backend.operators.network.join_tuning import Segment
+from backend.systems.agreedy.explain import why_kept
 from backend.systems.joins.changes import CacheChange, PricedCandidate
 from backend.systems.joins.ordering import OrderCheck
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape
-from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision
 
 #: Kinds of decisions.
@@ -198,13 +198,9 @@ def _order_explained(
         f"of {count(found.n_row)} elements that get so far {other} drops {count(found.v_other)}"
     )
     said += f"{passed}, {own} {count(found.v_own)}"
-    endings: dict[Verdict, str] = {
-        "switched": f"order {arrows(old)} becomes {arrows(new)}",
-        "thin": too_thin(check.n_window, look.settings.order_samples, "profile tuples"),
-        "cooldown": "not acted on so soon after the last change",
-        "pinned": "not acted on, the order is fixed",
-    }
-    return f"{said}; {endings.get(check.verdict, 'order kept')}"
+    settings = look.settings
+    kept = why_kept(check.verdict, check.n_window, settings.order_samples, settings.cooldown_tuples)
+    return f"{said}; {kept or f'order {arrows(old)} becomes {arrows(new)}'}"
 
 
 def _names(shape: JoinShape, inputs: Sequence[int]) -> tuple[str, ...]:

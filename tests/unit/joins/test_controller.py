@@ -210,7 +210,7 @@ def test_a_run_goes_on_with_its_orders_caches_and_states() -> None:
     join = run(SETTINGS, (20, (1, 1, 12)))
     state = json.loads(json.dumps(join.controller.state()))
     again = JoinController(three_way(), SETTINGS)
-    again.restore(state)
+    again.restore(state, join.controller.totals)
     assert again.orders == join.controller.orders
     assert again.tuning.caches == join.controller.tuning.caches
     assert again.caches.states.all() == join.controller.caches.states.all()
