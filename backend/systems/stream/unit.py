@@ -35,6 +35,7 @@ from backend.systems.stream.published import (
     mean_waiting,
     progress_matrix,
     samples,
+    shard_load,
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
 from backend.systems.stream.rewrites import JoinTrees
@@ -218,8 +219,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         seen = super().observe()
         if result is None:
             return seen
-        curves = curve_matrix(self.layout, result.report)
-        return Observation(seen.samples, (*seen.matrices, curves))
+        report = result.report
+        told = (curve_matrix(self.layout, report), *shard_load(report))
+        return Observation(seen.samples, (*seen.matrices, *told))
 
     def _turned(self, knobs: StreamKnobs, batch_id: int) -> Recorded:
         """Other values of the knobs. Raises Refused."""
