@@ -87,11 +87,11 @@ class OnStream:
 
     def step(self, spooled: Path) -> Took:
         """The time from the trigger to the commit."""
-        before, files = _tree_cpu_s(), sorted(spooled.iterdir())
+        before, files = tree_cpu_s(), sorted(spooled.iterdir())
         for file in files:
             os.link(file, self._spool / file.name)
         self._query.processAllAvailable()
-        cpu_s = _tree_cpu_s() - before
+        cpu_s = tree_cpu_s() - before
         done: Any = [one for one in self._query.recentProgress if one["batchId"] > self._last]
         self._last = max(one["batchId"] for one in done)
         for file in files:
@@ -155,7 +155,7 @@ class WithoutSpark:
         self._batches.close()
 
 
-def _tree_cpu_s() -> float:
+def tree_cpu_s() -> float:
     """Seconds of processor time of this process and all below it, ended ones included."""
     return sum(map(_cpu_s, _tree(os.getpid())))
 

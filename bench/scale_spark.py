@@ -17,14 +17,17 @@ from backend.operators.selection.operator import SelectionOperator
 from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.shipping import shipped_plan
 from backend.workloads.drift import DRIFT_SCHEMA, q1_queries
+from bench.fastpath_lanes import Took, tree_cpu_s
 from bench.on_spark import OnSpark
 from bench.scale_data import SEED, Counts
 
 ROUNDS: Final = 3
 
 
-def spark_path_counts(spooled: Path, k: int, order: Sequence[str]) -> tuple[float, Counts]:
-    """Seconds of a batch (the median of ROUNDS, after one to warm up) and what it counts."""
+def spark_path_counts(
+    spooled: Path, k: int, order: Sequence[str], cores: int = 2
+) -> tuple[Took, Counts]:
+    """What a batch takes (medians of ROUNDS, after one to warm up) and what it counts."""
     streams = {"Drift": DRIFT_SCHEMA}
     queries = [parse_query(n, t, streams) for n, t in q1_queries(seed=SEED, k=k).items()]
     constructs = build_constructs(queries, DRIFT_SCHEMA)
@@ -32,15 +35,17 @@ def spark_path_counts(spooled: Path, k: int, order: Sequence[str]) -> tuple[floa
     shipped = shipped_plan(constructs, plan, "resolved")
     operator = SelectionOperator(shipped, 0.01, "kernels")
     with TemporaryDirectory() as folder:
-        session = build_session("local[2]", "planwatch bench", Path(folder))
+        session = build_session(f"local[{cores}]", "planwatch bench", Path(folder))
         try:
             spark = OnSpark(session, DRIFT_SCHEMA, Path(folder) / "matches")
-            times = []
+            times, spent = [], []
             for batch in range(ROUNDS + 1):
-                started = time.perf_counter()
+                started, before = time.perf_counter(), tree_cpu_s()
                 result = spark.run(batch, spooled, {"asc": operator})
                 times.append(time.perf_counter() - started)
-            return statistics.median(times[1:]), counts_of(result)
+                spent.append(tree_cpu_s() - before)
+            took = Took(statistics.median(times[1:]), statistics.median(spent[1:]))
+            return took, counts_of(result)
         finally:
             session.stop()
 

@@ -1,7 +1,7 @@
 /* The parts of the plan graph as React elements: card, edge, queue pill. */
 import { shortNumber, show } from "./format.js";
 import { edgeKey, isState } from "./graph_layout.js";
-import { edgeShare, heatStep, queueFill } from "./graph_values.js";
+import { edgeShare, heatStep, NEARLY_FULL, queueFill } from "./graph_values.js";
 import { sparkPoints } from "./paths.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
@@ -170,8 +170,11 @@ export function graphEdge(edge, source, line, facts, handlers, thick) {
   const inLane = thick !== undefined;
   const width = inLane ? 2 : share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
-  const { queue_peak_tuples: peak } = sizesOf(facts.values[edge.queue]);
-  const label = typeof share === "number" ? show(share, "pct") : peak ? `≤ ${show(peak, "si")}` : "";
+  const told = sizesOf(facts.values[edge.queue]);
+  const { fill, limit } = queueFill(told, facts, edge.queue);
+  const waiting = told.queue_peak_tuples ? `≤ ${show(told.queue_peak_tuples, "si")}` : "";
+  const full = limit && fill > 0.5 ? ` · ${show(fill, "pct")}` : "";
+  const label = typeof share === "number" ? show(share, "pct") : waiting + full;
   const above = inLane ? Math.max(15, thick / 2 + 5) : 15;
   const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - above };
   return frame(
@@ -184,15 +187,17 @@ export function graphEdge(edge, source, line, facts, handlers, thick) {
 
 const W = 40; // of a pill
 
-/* The pill of a queue: what went through it, or waits in it; filled relative to the batch. */
+/** The pill of a queue: what went through it, or waits in it; filled against its limit, without one
+    relative to the batch. */
 function queuePill(queue, middle, facts, handlers) {
   const told = sizesOf(facts.values[queue]);
-  const { size, fill } = queueFill(told.size, facts);
-  const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")} waiting at once`;
+  const { size, fill, limit } = queueFill(told, facts, queue);
+  const may = limit ? ` of ${show(limit, "int")} it may hold` : "";
+  const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
   const label = `Queue: ${show(size, "int")} tuples${most}`;
   return h(
     "g",
-    { className: "pw-queue", role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${middle.x - W / 2},${middle.y - 9})`, "data-queue": queue },
+    { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${middle.x - W / 2},${middle.y - 9})`, "data-queue": queue },
     h("rect", { className: "pw-queue-box", width: W, height: 18, rx: 9 }),
     fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (W - 4)), height: 14, rx: 7 }),
     h("text", { className: "pw-queue-size", x: W / 2, y: 13, textAnchor: "middle" }, show(size, "si"))
@@ -201,11 +206,12 @@ function queuePill(queue, middle, facts, handlers) {
 
 /** What a queue's pill says in full. Purely visual: the same is in its label and the table. */
 export function queueTip(edge, { at, facts, width, batch }) {
-  const { size, queue_peak_tuples: peak, size_tuples: waiting } = sizesOf(facts.values[edge.queue]);
-  const { fill } = queueFill(size, facts);
+  const told = sizesOf(facts.values[edge.queue]);
+  const { size, queue_peak_tuples: peak, size_tuples: waiting } = told;
+  const { fill, limit } = queueFill(told, facts, edge.queue);
   const lines = [
     [peak === undefined ? "size" : "handed over", size, (value) => `${show(value, "int")} tuples`],
-    ["of the batch", fill || undefined, (value) => show(value, "pct")],
+    [limit ? `of ${show(limit, "int")} it may hold` : "of the batch", fill || undefined, (value) => show(value, "pct")],
     ["most at once", peak, (value) => `${show(value, "int")} tuples`],
     ["waiting", waiting, (value) => `${show(value, "int")} tuples`],
   ].filter(([, value]) => value !== undefined && value !== null);

@@ -23,6 +23,7 @@ import { panelKey } from "./page_keys.js";
 import "./page_monitor.js";
 import "./page_results.js";
 import "./pace.js";
+import "./opening.js";
 import "./page_sql.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import { timelineClick } from "./page_timeline.js";

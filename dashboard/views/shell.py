@@ -13,6 +13,7 @@ from dashboard.context import Context
 from dashboard.views.events import difference, names
 from dashboard.views.gaps import gaps_of
 from dashboard.views.numbers import known
+from dashboard.views.opening import NO_OPENING, Opening
 from dashboard.views.pace import PaceShown
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run
@@ -32,7 +33,7 @@ class Snapshot:
     followed. cost: [batch, visits per tuple]. times: [batch,
     Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). gaps: without
     an engine, (first batch after it, words). pages: paths with records. left_out: events the strip
-    leaves out.
+    leaves out. opening: what a page without a run in its address opens on.
     """
 
     run: dict[str, Any] | None
@@ -50,6 +51,7 @@ class Snapshot:
     gaps: list[tuple[int, str]] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
     left_out: int = 0
+    opening: dict[str, str] = field(default_factory=dict)
 
 
 def build_snapshot(
@@ -63,6 +65,7 @@ def build_snapshot(
     titles: Mapping[str, str] | None = None,
     backlog: float | None = None,
     pace: PaceShown | None = None,
+    opening: Opening = NO_OPENING,
 ) -> Snapshot:
     """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
 
@@ -71,7 +74,7 @@ def build_snapshot(
     """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
     if context.run is None:
-        return Snapshot(None, choices, pages=list(pages))
+        return Snapshot(None, choices, pages=list(pages), opening=opening._asdict())
     shown = pick_events(events)
     times = [] if cost is None else pairs(cost.batch, cost.time)
     return Snapshot(
@@ -93,6 +96,7 @@ def build_snapshot(
         gaps=[(gap.batch, gap.words) for gap in gaps_of(events)],
         pages=list(pages),
         left_out=len(events) - len(shown),
+        opening=opening._asdict(),
     )
 
 
