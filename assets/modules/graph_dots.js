@@ -7,9 +7,11 @@ import { currentMode } from "./moment.js";
 import { sizesOf } from "./points.js";
 import { h, useEffect, useRef } from "./react.js";
 
-const FLIGHT_MS = 1500;
-const REST_MS = 2500; // between two flocks: what is always in motion costs power
-const APART_MS = 60;
+/* All dots step at once, as in a film, and rest between two flocks: what is always in motion costs. */
+const FRAME_MS = 42;
+const FRAMES = 36; // of the longest flight
+const APART = 2; // frames between two dots
+const REST_MS = 4500;
 const SAMPLES = 6; // of a curved line
 
 /* Along the lines on which most was handed over. */
@@ -31,7 +33,8 @@ function fly(frame, { points, fell }, place, scale) {
     transform: `translate(${(x * scale).toFixed(1)}px,${(y * scale).toFixed(1)}px)`,
     opacity: step === points.length - 1 ? 0 : fell && step === points.length - 2 ? 0.9 : 1,
   }));
-  const flight = dot.animate(moves, { duration: FLIGHT_MS * (0.35 + 0.65 * Math.min(1, points.length / 10)), delay: place * APART_MS, fill: "backwards" });
+  const frames = Math.round(FRAMES * (0.35 + 0.65 * Math.min(1, points.length / 10)));
+  const flight = dot.animate(moves, { duration: frames * FRAME_MS, easing: `steps(${frames})`, delay: place * APART * FRAME_MS, fill: "backwards" });
   const gone = () => dot.remove();
   flight.finished.then(gone, gone);
 }
@@ -42,7 +45,7 @@ export function TupleDots({ scene, scale }) {
   const last = useRef({ batch: scene.live.batch, at: 0 });
   const { batch } = scene.live;
   useEffect(() => {
-    const fresh = batch !== last.current.batch && Date.now() - last.current.at > FLIGHT_MS + REST_MS;
+    const fresh = batch !== last.current.batch && Date.now() - last.current.at > FRAMES * FRAME_MS + REST_MS;
     const seen = currentMode() === "live" && !document.hidden && !still() && !scene.glide.gliding;
     if (!fresh || !seen) return;
     last.current = { batch, at: Date.now() };
