@@ -17,7 +17,6 @@ from bench import (
     peers,
     scale,
     selection,
-    sizing,
     stream,
 )
 
@@ -32,7 +31,6 @@ BENCHES: dict[str, Callable[[], None]] = {
     "fastpath": fastpath.main,
     "stream": stream.main,
     "joins": joins.main,
-    "sizing": sizing.main,
 }
 #: Run when they are named alone: they do not end by themselves.
 LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main}

@@ -17,7 +17,7 @@ from backend.hosts.spark.jobs import BatchJobs
 from backend.hosts.spark.tasks import PATH, RowSource, tag_of
 from backend.model.schema import Schema
 from backend.operators.contract import BatchPlan, BatchResult, Operator
-from backend.workloads.replay import Feeder, spooled
+from backend.workloads.replay import Feeder, read_spooled
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 
@@ -70,11 +70,13 @@ def spool(
     return folder
 
 
-def as_parquet(spooled_tuples: Path, folder: Path) -> Path:
-    """The tuples of spool files as Parquet, for who reads that; the folder they are in now."""
-    folder.mkdir(parents=True)
-    for file in sorted(spooled_tuples.iterdir()):
-        pq.write_table(spooled(file), folder / f"{file.stem}.parquet", compression="snappy")
+def in_parquet(spooled: Path) -> Path:
+    """The same tuples, file by file, as Parquet in a folder beside, for who reads no other files;
+    the folder."""
+    folder = spooled.with_name(f"{spooled.name}-parquet")
+    folder.mkdir(exist_ok=True)
+    for file in spooled.iterdir():
+        pq.write_table(read_spooled(file), folder / f"{file.stem}.parquet")
     return folder
 
 

@@ -31,7 +31,7 @@ from backend.systems.asc.shipping import shipped_plan
 from backend.systems.stream.compiling import compile_queries
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 from bench.fastpath_lanes import OnStream, Took
-from bench.on_spark import as_parquet
+from bench.on_spark import in_parquet
 from bench.stream_data import (
     SCHEMA,
     WINDOW,
@@ -136,14 +136,13 @@ class SparksOwn(OnStream):
 
         super().__init__(frame, folder, batch)
         session.conf.set("spark.sql.shuffle.partitions", 1)
-        self._parquet = folder / "parquet"
 
     def step(self, spooled: Path) -> Took:
-        """As for others, with the tuples as Parquet, which Spark reads."""
-        try:
-            return super().step(as_parquet(spooled, self._parquet))
-        finally:
-            shutil.rmtree(self._parquet)
+        """Of the same tuples as Parquet."""
+        parquet = in_parquet(spooled)
+        took = super().step(parquet)
+        shutil.rmtree(parquet)
+        return took
 
     def answered(self) -> Answered:
         """So far."""

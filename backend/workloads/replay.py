@@ -30,7 +30,7 @@ __all__ = [
     "MemorySource",
     "ReplaySource",
     "open_source",
-    "spooled",
+    "read_spooled",
     "write_spooled",
 ]
 
@@ -135,7 +135,7 @@ class Feeder:
             half.unlink()
         for path in sorted(self.directory.glob(f"{self._prefix}{_NUMBER}{TUPLES}")):
             first = int(path.stem[-NUMBER_DIGITS:])
-            end = first + len(spooled(path))
+            end = first + len(read_spooled(path))
             self._files.append((end, path))
             self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
             self.published = max(self.published, end)
@@ -245,16 +245,19 @@ class Feeder:
         return path
 
 
-def spooled(path: Path) -> pa.Table:
-    """The tuples of a spool file. Raises OSError, pa.ArrowInvalid."""
-    with pa.memory_map(str(path)) as source:
-        return pa.ipc.open_file(source).read_all()
-
-
 def write_spooled(table: pa.Table, path: Path) -> None:
-    """Write a spool file."""
+    """A spool file. Raises OSError."""
     with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table)
+
+
+def read_spooled(path: Path) -> pa.Table:
+    """The tuples of a spool file, which stay in it until they are looked at. Raises
+    pa.ArrowInvalid for a file that is damaged, OSError for one that is not there."""
+    with pa.memory_map(str(path)) as file:
+        table = pa.ipc.open_file(file).read_all()
+    table.validate(full=True)
+    return table
 
 
 def mark_end(spool: Path, tag: str) -> None:

@@ -21,6 +21,9 @@ from storage.vocabulary.records import PlanVersion, Run
 MOST_EVENTS: Final = 600
 MOST_QUIET: Final = 200
 QUIET_KINDS: Final = ("held back",)
+#: Digits sent: milliseconds, and a cost finer than a pixel of the strip.
+TIME_DIGITS: Final = 3
+COST_DIGITS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def build_snapshot(
             for number, plan in enumerate(plans, 1)
         ],
         change=_change(plans),
-        cost=[] if cost is None else pairs(cost.batch, cost.value),
+        cost=[] if cost is None else pairs(cost.batch, cost.value, COST_DIGITS),
         times=times,
         events=[event_item(event) for event in shown],
         kinds={event.event.kind: _mark(event.event.kind) for event in shown},
@@ -113,10 +116,10 @@ def _run_item(run: Run, streams: str, backlog: float | None, pace: PaceShown) ->
     }
 
 
-def pairs(batches: Any, values: Any) -> list[tuple[int, float]]:
-    """(batch, value) of the known values."""
+def pairs(batches: Any, values: Any, digits: int = TIME_DIGITS) -> list[tuple[int, float]]:
+    """(batch, value) of the known values, to so many digits behind the point."""
     return [
-        (int(batch), float(value))
+        (int(batch), round(float(value), digits))
         for batch, value in zip(batches, values, strict=True)
         if known(float(value))
     ]

@@ -161,7 +161,7 @@ def goes_on(place: Place, run: subprocess.Popen[str]) -> None:
     """Wait for one batch more of the flights."""
     before, deadline = place.last_batch("flights"), time.monotonic() + PATIENCE_S
     while place.last_batch("flights") == before:
-        assert run.poll() is None, ended(run)
+        assert run.poll() is None, "it ended"
         assert time.monotonic() < deadline, "it does not go on"
         time.sleep(0.1)
 

@@ -160,6 +160,7 @@ def test_heat_over_time_is_in_the_address_and_on_the_cards(open_page: OpenPage, 
     assert plan is not None
     first = plan.order[0]
     series = site.reader.series("r1", first, "drop_prob", since_batch=77, until_batch=100)
+    assert series is not None
     card = page.locator(f".pw-card[data-id='{first}']")
     expect(card).to_have_attribute(
         "aria-label", re.compile(f"{100 * max(series.value):.1f}\u2009%")

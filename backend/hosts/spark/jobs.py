@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, StructType
 
 from backend.hosts.batches import Batches, BatchFound, Timings
 from backend.hosts.contract import InputSource
@@ -24,6 +25,8 @@ from backend.operators.network.shard import Places
 from backend.workloads.spec import SinkSpec
 
 log = logging.getLogger(__name__)
+#: What tasks tell; as text, Java would be asked what it means, and asked again.
+_TOLD: Final = StructType().add(TOLD, BinaryType())
 #: The partition a row is given to.
 _TASK: Final = "_task"
 
@@ -40,7 +43,7 @@ class BatchJobs:
         places: Places | None = None,
     ) -> None:
         self._batches, self._shipping = Batches(inputs, sink, places, packed), Shipping(session)
-        self._n_tasks = session.sparkContext.defaultParallelism
+        self._context = session.sparkContext
         ship_code(session)
 
     @property
@@ -60,7 +63,7 @@ class BatchJobs:
         says."""
         job = self._batches.job(plan)
         work = work_of(self._shipping.parcel(job), rows)
-        told = self._given(frame, rows, job).mapInArrow(work, f"{TOLD} binary")
+        told = self._given(frame, rows, job).mapInArrow(work, _TOLD)
         timings.lap("plan_ms")
         found = self._batches.merge(job, [bytes(row[0]) for row in told.collect()])
         timings.lap("job_ms")
@@ -69,13 +72,13 @@ class BatchJobs:
         return found
 
     def _given(self, frame: DataFrame, rows: RowSource, job: HostJob) -> DataFrame:
-        """The rows as partitions are given them: all to every shard, which are the first. Names of
-        files are made anew for each partition, which costs less than an exchange."""
+        """The rows as partitions are given them: a task for each core, whatever files they come in.
+        Where there are networks, all to every shard, which are the first."""
         n_shards = job.n_shards
         if not n_shards:
-            return frame
+            return frame.coalesce(self._context.defaultParallelism)
         has_operators = any(one.operators for one in job.tasks.inputs.values())
-        n_others = self._n_tasks if has_operators else 0
+        n_others = self._context.defaultParallelism if has_operators else 0
         if n_shards + n_others == 1:
             return frame.coalesce(1)
         first, n = (n_shards, n_others) if n_others else (0, n_shards)

@@ -181,6 +181,7 @@ class Launch:
                 f"planwatch {self.workload.name}",
                 self.settings.folder,
                 self.settings.conf,
+                all(is_replayed(self._streams[name]) for name in self._inputs),
             )
             for stream in self._read:
                 self._hold(stream, self._folder(loop.run.id))

@@ -22,7 +22,7 @@ from backend.hosts.networks import Gathered, HostJob
 from backend.operators.network.shard import Places
 from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
 from backend.workloads.contract import CORRUPT
-from backend.workloads.replay import END, NUMBER_DIGITS, spooled
+from backend.workloads.replay import END, NUMBER_DIGITS, read_spooled
 
 if TYPE_CHECKING:
     from backend.hosts.spark.parcel import Parcel
@@ -235,7 +235,7 @@ def _take_tables(take: Take, input: str, tables: list[tuple[int, pa.Table]]) -> 
 
 
 def _read(path: Path) -> pa.Table:
-    table = spooled(path)
+    table = read_spooled(path)
     if CORRUPT not in table.column_names:
         raise pa.ArrowInvalid(f"it has no column {CORRUPT}")
     return table

@@ -218,7 +218,8 @@ class RedoLog:
         sizes = {stream: data.size for stream, data in tables.items()}
         head = _head({"facts": facts, "tables": sizes})
         self._write(name, lambda out: [out.write(part) for part in (head, *tables.values())])
-        return len(head) + sum(sizes.values())
+        n_bytes: int = len(head) + sum(sizes.values())
+        return n_bytes
 
     def _read_rows(self, name: str) -> tuple[dict[str, Any], dict[str, Timed]]:
         source = io.BytesIO(self._read(name))

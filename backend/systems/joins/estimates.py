@@ -174,7 +174,7 @@ class JoinStatistics:
         if self._flows is None:
             shares, factor = self._rates.shares.tolist(), self._calibration.of_probes
             pairs = zip(self.pipelines, shares, strict=True)
-            self._flows = tuple(one.flow(*share, factor) for one, share in pairs)
+            self._flows = tuple(one.flow(plus, minus, factor) for one, (plus, minus) in pairs)
         return self._flows
 
     @property

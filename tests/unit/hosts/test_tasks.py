@@ -94,6 +94,7 @@ def test_a_file_that_cannot_be_read_ends_its_stream_alone(rows: RowSource, damag
     elif damage == "gone":
         path.unlink()
     else:
+        path.unlink()
         write_spooled(pa.table({"id": [1]}), path)
     report = told(rows, found)
     failed = [path.name in one.failure for one in report.inputs.values()]

@@ -25,7 +25,7 @@ from backend.workloads.replay import (
     MemorySource,
     ReplaySource,
     open_source,
-    spooled,
+    read_spooled,
 )
 from backend.workloads.spec import SourceSpec, StreamSpec
 
@@ -79,7 +79,7 @@ def published(feeder: Feeder) -> pa.Table:
     n = 0
     for path in sorted(feeder.directory.glob("*.ipc")):
         assert path.name == f"{n:012d}.ipc"
-        tables.append(spooled(path))
+        tables.append(read_spooled(path))
         n += tables[-1].num_rows
     return pa.concat_tables(tables)
 
@@ -214,7 +214,7 @@ def test_the_rate_is_kept_and_may_be_changed_while_running(
 def test_a_rate_below_one_per_tick_adds_up(feeders: Callable[..., Feeder]) -> None:
     feeder = feeders(numbers(100), Speed(20))
     wait(lambda: feeder.published >= 5)
-    assert all(len(spooled(f)) == 1 for f in feeder.directory.glob("0*.ipc"))
+    assert all(len(read_spooled(f)) == 1 for f in feeder.directory.glob("0*.ipc"))
 
 
 def test_the_end_stops_until_it_is_told_to_loop(feeders: Callable[..., Feeder]) -> None:
@@ -242,7 +242,7 @@ def test_it_goes_on_from_a_given_arrival_number(feeders: Callable[..., Feeder]) 
     wait(lambda: feeder.finished)
     (path,) = feeder.directory.iterdir()
     assert path.name == f"{7:012d}.ipc"
-    assert spooled(path).column("id").to_pylist() == [7, 8, 9]
+    assert read_spooled(path).column("id").to_pylist() == [7, 8, 9]
 
 
 def test_files_are_deleted_when_what_came_behind_them_was_taken_too(
@@ -280,7 +280,7 @@ def test_a_reader_never_sees_half_a_file(feeders: Callable[..., Feeder]) -> None
     while not feeder.finished:
         for path in feeder.directory.glob("0*.ipc"):
             if path.name not in seen:
-                assert spooled(path).num_rows == 2000
+                assert read_spooled(path).num_rows == 2000
                 seen.add(path.name)
 
 
