@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from backend.environment import DEV, RUN, Environment, SetupFailed
 from backend.hosts.spark.archive import prepare as prepare_classes
+from backend.hosts.spark.archive import prepare_beside as prepare_classes_beside
 from backend.hosts.spark.java import JavaMissing
 from backend.options import (
     DEFAULT_STORE,
@@ -61,8 +62,9 @@ NO_ENVIRONMENT: Final = "PLANWATCH_NO_ENVIRONMENT"
 #: Plays until the first batch of a demo is there; its folder says how it was made.
 RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
 
-#: Verbs that are quicker once Java's classes are prepared.
-STARTS_SPARK: Final = frozenset({"demo", "tour", "backend", "bench", "test"})
+#: Verbs that wait for Java's classes to be prepared; those that have it done beside their work.
+AFTER_CLASSES: Final = frozenset({"bench", "test"})
+BESIDE_CLASSES: Final = frozenset({"demo", "tour", "backend"})
 
 VERBS: Final = {
     "demo": "run a workload and show it (this is what 'run.py' alone does)",
@@ -135,6 +137,8 @@ def pipeline_arguments(options: argparse.Namespace) -> list[str]:
         words += ["--packages", options.packages]
     if options.master:
         words += ["--master", options.master]
+    if options.shared:
+        words += ["--shared", options.shared]
     is_fresh = options.fresh if "fresh" in options else not options.resume
     words += ["--fresh"] if is_fresh else []
     return words + (["--once"] if getattr(options, "once", False) else [])
@@ -154,12 +158,15 @@ def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     """Do what the command line says, in the environment beside this file; the exit status."""
     options, rest = read_command_line(arguments)
-    hold_lifeline()
+    is_child = hold_lifeline()
     try:
         if options.verb != "doctor" or Environment(ROOT).is_ready(RUN):
             enter_environment((RUN, DEV) if options.verb == "test" else (RUN,), arguments)
-        if options.verb in STARTS_SPARK and not os.environ.get(NO_ENVIRONMENT):
-            prepare_classes(ROOT)
+        if not os.environ.get(NO_ENVIRONMENT):
+            if options.verb in AFTER_CLASSES:
+                prepare_classes(ROOT)
+            elif options.verb in BESIDE_CLASSES and not is_child:
+                prepare_classes_beside(ROOT)
         return ACTIONS[options.verb](options, rest)
     except KeyboardInterrupt:
         return 130

@@ -14,6 +14,7 @@ STATE: Final = Path(__file__).resolve().parents[1] / ".planwatch"
 DEFAULT_STORE: Final = f"sqlite:///{STATE / 'planwatch.db'}"
 #: What the engine's own command line says, too.
 OURS: Final = ", ".join(shipped_workloads())
+SHARED: Final = "keep runs in this folder, which all machines with Spark's workers have"
 ONCE: Final = "process what is there, then exit; status 3 when every tuple was kept aside"
 
 
@@ -87,6 +88,7 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="Spark master (default: local[2]); none: in this process, without Spark",
     )
+    parser.add_argument("--shared", metavar="FOLDER", help=SHARED)
     parser.add_argument(
         "--conf",
         action="append",

@@ -37,18 +37,34 @@ export function through(shares) {
 
 const thick = (share, most) => Math.max(THIN, share * most);
 
-/** Outline of the band in a column, and of the two bites it takes out, '' without any.
-    @param {{x: number, w: number, y: number, most: number}} column
-    @param {[number, number]} shares */
-export function flowPaths({ x, w, y, most }, [before, after]) {
+/* Where the band falls in a column, how thick it is before and after, and the way there. */
+function fallOf({ x, w, y, most }, [before, after]) {
   const [a, b] = [thick(before, most) / 2, thick(after, most) / 2];
   const [from, to] = [x + FALL * w, x + LANDED * w];
   const middle = (from + to) / 2;
-  const fall = (way) => `C${middle},${y + way * a} ${middle},${y + way * b} ${to},${y + way * b}`;
-  const rise = `C${middle},${y + b} ${middle},${y + a} ${from},${y + a}`;
-  const band = `M${x},${y - a} H${from} ${fall(-1)} H${x + w} V${y + b} H${to} ${rise} H${x} Z`;
-  const bite = (way) => `M${from},${y + way * a} ${fall(way)} V${y + way * a} Z`;
-  return { band, bite: a - b < 0.5 ? "" : `${bite(-1)} ${bite(1)}` };
+  const down = (way) => `C${middle},${y + way * a} ${middle},${y + way * b} ${to},${y + way * b}`;
+  const up = `C${middle},${y + b} ${middle},${y + a} ${from},${y + a}`;
+  return { x, end: x + w, y, a, b, from, to, down, up };
+}
+
+/** Outline of the band of one lane.
+    @param {{x: number, w: number, y: number, most: number}[]} columns
+    @param {[number, number][]} alive */
+export function bandPath(columns, alive) {
+  const falls = columns.map((column, place) => fallOf(column, alive[place]));
+  const [first, last] = [falls[0], falls[falls.length - 1]];
+  const over = falls.map(({ from, down, end }) => `H${from} ${down(-1)} H${end}`);
+  const under = falls.map(({ to, up, x }) => `H${to} ${up} H${x}`).reverse();
+  return `M${first.x},${first.y - first.a} ${over.join(" ")} V${last.y + last.b} ${under.join(" ")} Z`;
+}
+
+/** What a card bites out of the band, above and below; '' where nearly nothing.
+    @param {{x: number, w: number, y: number, most: number}} column
+    @param {[number, number]} shares */
+export function bitePath(column, shares) {
+  const { y, a, b, from, down } = fallOf(column, shares);
+  const bite = (way) => `M${from},${y + way * a} ${down(way)} V${y + way * a} Z`;
+  return a - b < 0.5 ? "" : `${bite(-1)} ${bite(1)}`;
 }
 
 /* Class and colour of a card's column: its heat, or what it is. */
@@ -59,30 +75,39 @@ function toneOf(node, facts, heat, top) {
   return node.role === "output" ? "var(--pw-ok)" : "var(--pw-series)";
 }
 
-/* From the colour of the column before to the own; and what is dropped fades away. */
-const shade = (id, stops) =>
-  h(
-    "linearGradient",
-    { key: id, id },
-    stops.map(([offset, stopColor, stopOpacity]) => h("stop", { key: offset, offset, style: { stopColor, stopOpacity } }))
+const stops = (all) => all.map(([offset, stopColor, stopOpacity], place) => h("stop", { key: place, offset, style: { stopColor, stopOpacity } }));
+
+/* A lane's band, its colour going over from card to card. before: that of the lane above. */
+function laneBand(row, columns, alive, tones, before) {
+  const [x1, end] = [columns[0].x, columns[columns.length - 1].x + columns[columns.length - 1].w];
+  const at = (x) => (x - x1) / (end - x1);
+  const colours = columns.flatMap(({ x, w }, place) => [
+    [at(x), tones[place - 1] || before, 0.6],
+    [at(x + 0.4 * w), tones[place], 0.6],
+  ]);
+  return h(
+    "g",
+    { key: `lane ${row}`, "data-lane": row },
+    h("linearGradient", { id: `pw-flow-${row}`, gradientUnits: "userSpaceOnUse", x1, x2: end }, stops(colours)),
+    h("path", { className: "pw-flow", d: bandPath(columns, alive), fill: `url(#pw-flow-${row})` })
   );
+}
+
+function bite(place, column, shares, tone) {
+  const d = bitePath(column, shares);
+  return d && h("g", { key: place }, h("linearGradient", { id: `pw-bite-${place}` }, stops([[0, tone, 0.5], [1, tone, 0.04]])), h("path", { className: "pw-bite", d, fill: `url(#pw-bite-${place})` }));
+}
 
 /** The band. scene: see plan_graph.js. */
 export function graphFlow({ plan, path, layout, facts, heat, top }) {
+  const { columns } = layout;
   const alive = through(sharesOf(plan, path, facts));
   const tones = path.map((node) => toneOf(node, facts, heat, top));
-  const parts = path.map((node, place) => {
-    const { band, bite } = flowPaths(layout.columns[place], alive[place]);
-    const [before, own] = [tones[Math.max(0, place - 1)], tones[place]];
-    const [flow, fade] = [`pw-flow-${place}`, `pw-fade-${place}`];
-    return h(
-      "g",
-      { key: node.id, className: "pw-flow", "data-flow": node.id },
-      shade(flow, [[0, before, 0.5], [0.45, own, 0.62], [1, own, 0.5]]),
-      shade(fade, [[0, own, 0.5], [1, own, 0.04]]),
-      h("path", { d: band, fill: `url(#${flow})` }),
-      bite && h("path", { d: bite, fill: `url(#${fade})` })
-    );
+  const lanes = [...new Set(columns.map(({ row }) => row))].map((row) => {
+    const [first, end] = [columns.findIndex((one) => one.row === row), columns.findLastIndex((one) => one.row === row) + 1];
+    const own = (all) => all.slice(first, end);
+    return laneBand(row, own(columns), own(alive), own(tones), tones[Math.max(0, first - 1)]);
   });
-  return h("g", { className: "pw-flows", key: plan.hash, "aria-hidden": "true" }, parts);
+  const bites = columns.map((column, place) => bite(place, column, alive[place], tones[place]));
+  return h("g", { className: "pw-flows", key: plan.hash, "aria-hidden": "true" }, lanes, bites);
 }

@@ -18,7 +18,7 @@ const CARD = { low: 128, height: 88, state: 58, store: 76 };
 const PAD = 6;
 /* A lane, from above: room for a share, the band, the place in the order, the card; then what is
    between two lanes, and the old places below the last. */
-const LANE = { least: 62, most: 220, gap: 6, over: 18, band: 92, thin: 56, place: 32, card: 112, between: 26, below: 26 };
+const LANE = { least: 60, most: 220, gap: 6, over: 18, band: 92, thin: 56, place: 32, card: 112, between: 26, below: 26 };
 
 function lanes({ edges, band }, path, width) {
   const inner = width - 2 * PAD;
@@ -120,9 +120,9 @@ const LAYERED = [
   ["TB", 156],
   ["TB", CARD.low],
 ];
-const PILL = { LR: { width: 54, height: 40 }, TB: { width: 96, height: 26 } };
+const PILL = { LR: { width: 44, height: 40 }, TB: { width: 96, height: 26 } };
 const SHORT = 8; // how much shorter than an edge to an output the others are kept
-const SPACE = { LR: { nodesep: 24, edgesep: 14, ranksep: 16 }, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } };
+const SPACE = { LR: { nodesep: 24, edgesep: 14, ranksep: 12 }, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } };
 const STATE = { width: 132, gap: 14, row: 8 };
 const TIP = 7; // the arrow's head
 

@@ -1,13 +1,13 @@
 /* The parts of the plan graph as React elements: card, edge, queue pill. */
 import { shortNumber, show } from "./format.js";
 import { edgeKey, isState } from "./graph_layout.js";
-import { edgeShare, heatStep, queueFill } from "./graph_values.js";
+import { edgeShare, heatStep, NEARLY_FULL, queueFill } from "./graph_values.js";
 import { sparkPoints } from "./paths.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
 /* How wide a letter is at most on average, px: of names, and of the fine print. */
-const LETTER = { name: 7.6, fine: 6 };
+const LETTER = { name: 7.6, fine: 5.9 };
 const NARROW = 76; // cards of a lane: smaller names, no decimals
 
 /* Shorten a name to what fits; the full one is in the tooltip and the label. */
@@ -100,7 +100,7 @@ export function graphCard(node, options) {
       "aria-label": cardLabel(node, facts, heat),
       "data-id": node.id,
       "data-heat": step === null ? "none" : String(step),
-      ...options.handlers(node),
+      ...options.handlers,
     },
     h("rect", { className: "pw-card-ground", width: place.w, height: place.h, rx: 8 }),
     h("rect", { className: `pw-card-box pw-heat-${step === null ? "none" : step}`, width: place.w, height: place.h, rx: 8 }),
@@ -112,7 +112,7 @@ export function graphCard(node, options) {
 function inLane(node, { place: { w }, spark, facts }, texts) {
   const steps = facts.cards[node.id];
   const narrow = w < NARROW;
-  const names = nameLines(node.name, w - 12, narrow ? LETTER.fine : LETTER.name);
+  const names = nameLines(node.name, w - (narrow ? 8 : 12), narrow ? LETTER.fine : LETTER.name);
   const short = (text) => (narrow ? text.replace(/(\d\d)\.\d/, "$1") : text);
   const line = (key, y, text) => h("text", { key, className: "pw-card-line", x: 7, y }, text);
   return [
@@ -158,9 +158,9 @@ function nameOf(node, w) {
 }
 
 /** An edge with the share of tuples on it and the queue pill; without a queue it is state that is
-    read, dashed; a stub points at its store. source: the node it leaves; line: where it runs; pins:
-    handlers of a queue's pill. thick: how thick the band of a lane is there, which is the edge's line. */
-export function graphEdge(edge, source, line, facts, pins, thick) {
+    read, dashed; a stub points at its store. source: the node it leaves; line: where it runs;
+    handlers: of the queue's pill. thick: how thick the band of a lane is there, which is the edge's line. */
+export function graphEdge(edge, source, line, facts, handlers, thick) {
   const frame = (className, ...body) => h("g", { key: edgeKey(edge), className, "data-edge": `${edge.source}>${edge.target}` }, ...body);
   if (!edge.queue) {
     const arrow = source.role === "store" ? { markerStart: "url(#pw-pointer)" } : {};
@@ -170,32 +170,59 @@ export function graphEdge(edge, source, line, facts, pins, thick) {
   const inLane = thick !== undefined;
   const width = inLane ? 2 : share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
-  const { queue_peak_tuples: peak } = sizesOf(facts.values[edge.queue]);
-  const label = typeof share === "number" ? show(share, "pct") : peak ? `≤ ${show(peak, "si")}` : "";
+  const told = sizesOf(facts.values[edge.queue]);
+  const { fill, limit } = queueFill(told, facts, edge.queue);
+  const waiting = told.queue_peak_tuples ? `≤ ${show(told.queue_peak_tuples, "si")}` : "";
+  const full = limit && fill > 0.5 ? ` · ${show(fill, "pct")}` : "";
+  const label = typeof share === "number" ? show(share, "pct") : waiting + full;
   const above = inLane ? Math.max(15, thick / 2 + 5) : 15;
   const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - above };
   return frame(
     "pw-edge",
     line.path && h("path", { d: line.path, style, markerEnd: inLane ? null : "url(#pw-arrow)" }),
-    queuePill(edge.queue, line, facts, pins),
+    queuePill(edge.queue, line, facts, handlers),
     h("text", { className: "pw-edge-share", ...beside, textAnchor: line.upright ? "start" : "middle" }, label)
   );
 }
 
-/** The pill of a queue: what went through it, or waits in it; filled relative to the batch. */
-export function queuePill(queue, middle, facts, pins) {
+const W = 40; // of a pill
+
+/** The pill of a queue: what went through it, or waits in it; filled against its limit, without one
+    relative to the batch. */
+function queuePill(queue, middle, facts, handlers) {
   const told = sizesOf(facts.values[queue]);
-  const { size, fill } = queueFill(told.size, facts);
-  const w = 40;
-  const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")} waiting at once`;
-  const title = `Queue: ${show(size, "int")} tuples${most}`;
+  const { size, fill, limit } = queueFill(told, facts, queue);
+  const may = limit ? ` of ${show(limit, "int")} it may hold` : "";
+  const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
+  const label = `Queue: ${show(size, "int")} tuples${most}`;
   return h(
     "g",
-    { className: "pw-queue", role: "button", tabIndex: 0, "aria-label": title, ...pins(queue), transform: `translate(${middle.x - w / 2},${middle.y - 9})`, "data-queue": queue },
-    h("title", null, title),
-    h("rect", { className: "pw-queue-box", width: w, height: 18, rx: 9 }),
-    fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (w - 4)), height: 14, rx: 7 }),
-    h("text", { className: "pw-queue-size", x: w / 2, y: 13, textAnchor: "middle" }, show(size, "si"))
+    { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${middle.x - W / 2},${middle.y - 9})`, "data-queue": queue },
+    h("rect", { className: "pw-queue-box", width: W, height: 18, rx: 9 }),
+    fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (W - 4)), height: 14, rx: 7 }),
+    h("text", { className: "pw-queue-size", x: W / 2, y: 13, textAnchor: "middle" }, show(size, "si"))
+  );
+}
+
+/** What a queue's pill says in full. Purely visual: the same is in its label and the table. */
+export function queueTip(edge, { at, facts, width, batch }) {
+  const told = sizesOf(facts.values[edge.queue]);
+  const { size, queue_peak_tuples: peak, size_tuples: waiting } = told;
+  const { fill, limit } = queueFill(told, facts, edge.queue);
+  const lines = [
+    [peak === undefined ? "size" : "handed over", size, (value) => `${show(value, "int")} tuples`],
+    [limit ? `of ${show(limit, "int")} it may hold` : "of the batch", fill || undefined, (value) => show(value, "pct")],
+    ["most at once", peak, (value) => `${show(value, "int")} tuples`],
+    ["waiting", waiting, (value) => `${show(value, "int")} tuples`],
+  ].filter(([, value]) => value !== undefined && value !== null);
+  const rows = lines.map(([name, value, form]) => h("tr", { key: name }, h("th", null, name), h("td", null, form(value))));
+  const left = Math.min(Math.max(0, at.x - 110), Math.max(0, width - 220));
+  return h(
+    "div",
+    { className: "pw-tip pw-queue-tip", style: { left, top: at.y + 16 }, "aria-hidden": "true" },
+    h("b", null, "Queue"),
+    h("table", null, h("tbody", null, rows)),
+    h("small", null, `as of batch ${show(batch, "int")}`)
   );
 }
 

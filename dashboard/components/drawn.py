@@ -58,12 +58,13 @@ class PlanDrawing(Drawn):
     """The plan as cards and edges; see modules/plan_graph.js.
 
     plan: dashboard.views.plan.graph_plan. values: of one batch, by entity; a number for what has a
-    size only. sparks: id -> the last 24 numbers. selected: the pinned node, or ''.
+    size only. sparks: id -> the last 24 numbers. spreads: dashboard.views.spreads.build_spreads.
+    selected: the pinned node, or ''.
     """
 
     _namespace = NAMESPACE
     _type = "PlanGraph"
-    _names = ("id", "plan", "values", "sparks", "batch", "selected")
+    _names = ("id", "plan", "values", "sparks", "spreads", "batch", "selected")
 
     def __init__(
         self,
@@ -71,11 +72,18 @@ class PlanDrawing(Drawn):
         plan: Mapping[str, Any],
         values: Mapping[str, Any],
         sparks: Mapping[str, Sequence[float]],
+        spreads: Mapping[str, Any],
         batch: int | None,
         selected: str = "",
     ) -> None:
         super().__init__(
-            id=id, plan=plan, values=values, sparks=sparks, batch=batch, selected=selected
+            id=id,
+            plan=plan,
+            values=values,
+            sparks=sparks,
+            spreads=spreads,
+            batch=batch,
+            selected=selected,
         )
 
 

@@ -32,6 +32,8 @@ from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views import plan_parts as parts
 from dashboard.views.book import SYSTEM
+from dashboard.views.plan_skips import Skip, skips_of
+from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
 from storage.reader import Reader
 from storage.rows import SeriesData
 from storage.vocabulary.records import Batch, Entity, PlanVersion
@@ -43,6 +45,7 @@ NOTE: Final = "plan-note"
 CHOICES: Final = "plan-choices"
 STEPS: Final = "plan-steps"
 RECENT: Final = "plan-recent"
+_GRAPH_PROPERTIES: Final = ("plan", "values", "sparks", "spreads", "batch", "selected")
 INSPECTOR: Final = "plan-inspector"
 INSPECTOR_KEY: Final = "plan-inspector-key"
 _RECENT_BATCHES: Final = 240
@@ -71,7 +74,7 @@ class Facts(NamedTuple):
     """What the page reads for one moment. plan: what is shown, of all units or of one, perhaps only
     what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
     version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
-    the plan, in an order of its flow."""
+    the plan, in an order of its flow. spreads: of its steps; skips: ways past others."""
 
     plan: PlanVersion | None
     nodes: list[views.Node]
@@ -84,6 +87,8 @@ class Facts(NamedTuple):
     series: dict[tuple[str, str], SeriesData]
     entities: dict[str, Entity]
     batches: tuple[Batch, ...]
+    spreads: Spreads
+    skips: list[Skip]
 
 
 def read(reader: Reader, context: Context) -> Facts:
@@ -111,9 +116,26 @@ def read(reader: Reader, context: Context) -> Facts:
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
     titles = {unit: titles.get(unit, unit) for unit in plans}
     values = reader.values(run, at)
-    return Facts(
-        plan, nodes, units, titles, version, outputs, shared, values, series, entities, batches
-    )
+    skips = [skip for _, one in units for skip in skips_of(one)]
+    spreads = _spreads(reader, context, plan, nodes, entities)
+    told = (values, series, entities, batches, spreads, skips)
+    return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
+
+
+def _spreads(
+    reader: Reader,
+    context: Context,
+    plan: PlanVersion | None,
+    nodes: list[views.Node],
+    entities: dict[str, Entity],
+) -> Spreads:
+    """The steps over the last batches of their plan."""
+    at = context.batch
+    if plan is None or at is None:
+        return {}
+    since, keys = since_of(plan, at), keys_of(nodes)
+    series = reader.many_series(context.run_id, keys, since_batch=since, until_batch=at)
+    return build_spreads(plan, nodes, series, entities)
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -173,7 +195,7 @@ def register(app: Dash, services: Services) -> None:
         frame.register(app, services, one)
 
     @app.callback(
-        *(Output(GRAPH, name) for name in ("plan", "values", "sparks", "batch", "selected")),
+        *(Output(GRAPH, name) for name in _GRAPH_PROPERTIES),
         Output(HEADLINE, "children"),
         Output(HEADLINE_KEY, "data"),
         Output(NOTE, "children"),
@@ -231,12 +253,14 @@ def _inspected(services: Services, context: Context, shown: str | None) -> tuple
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
-    graph = views.graph_plan(context.run_id, facts.plan, facts.nodes, facts.version, facts.shared)
+    limits = views.limits_of(facts.entities)
+    shown = (facts.plan, facts.nodes, facts.version, facts.shared, facts.skips, limits)
+    graph = views.graph_plan(context.run_id, *shown)
     sparks = {
         node.id: views.spark(facts.series.get((node.entity, node.spark))) for node in facts.nodes
     }
     values = views.graph_values(facts.values, facts.entities)
-    return graph, values, sparks, context.batch, context.moment.node or ""
+    return graph, values, sparks, facts.spreads, context.batch, context.moment.node or ""
 
 
 def _graph(context: Context, facts: Facts) -> Component:

@@ -88,6 +88,7 @@ def ledger_gain(columns: Columns) -> Gain | None:
     figure, basis = _amount(abs(value), spread, whole)
     if unsure:
         words = f"{show(value, 'si')} ± {show(spread, 'si')} visits against the first order"
+        words = words if spread or value else "the first order is still in force"
         lead, figure, basis, tone = "Adapting saved nothing yet", "", words, "quiet"
     return Gain(lead, figure, basis, tone, "visits saved", "si", curve)
 

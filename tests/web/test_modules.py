@@ -14,8 +14,8 @@ from typing import Any, get_args
 import pytest
 from playwright.sync_api import Browser
 
+from dashboard.bundle import ASSETS
 from dashboard.components.formats import Format, age, clock, show
-from dashboard.scripts import ASSETS
 from tests.web.conftest import Ask, OpenPage
 
 pytestmark = pytest.mark.web
@@ -236,7 +236,7 @@ class TestLayout:
             assert to_x >= x + w if to_y == y else to_y >= y + h
             assert to_y == y or to_x == places[0][0]
         rows = len({y for _, y, _, _ in places})
-        assert (rows == 1) == (len(places) * 62 <= case["width"] - 12)
+        assert (rows == 1) == (len(places) * 60 <= case["width"] - 12)
         assert all(x >= 0 and x + w <= case["width"] for x, _, w, _ in places)
 
     def _laid_out(self, ask: Ask, plan: dict[str, Any], width: int) -> dict[str, Any]:
