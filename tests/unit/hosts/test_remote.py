@@ -20,7 +20,14 @@ from backend.hosts.spark.shipping import PYTHON, ROOT, ship_code, shipped, worke
 from backend.hosts.spark.tasks import here
 from backend.model.schema import Schema
 from backend.operators.network.shard import Places
-from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec, Workload, WorkloadError
+from backend.workloads.spec import (
+    SinkSpec,
+    SourceSpec,
+    StreamSpec,
+    Workload,
+    WorkloadError,
+    load_workload,
+)
 
 MASTER = "spark://there:7077"
 SHARED = Path("/mnt/planwatch")
@@ -91,6 +98,15 @@ def test_what_workers_cannot_see_is_refused(
 def test_the_command_says_it_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["packets", "--master", MASTER, "--store", "/nowhere/s.db"]) == 2
     assert "with --shared FOLDER" in capsys.readouterr().err
+
+
+def test_the_example_of_the_page_is_accepted(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    path = tmp_path / "orders.toml"
+    path.write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    workload = load_workload(path)
+    assert [query.name for query in workload.queries] == ["dear", "by_item"]
+    check_places(MASTER, workload, SHARED)
 
 
 @pytest.mark.parametrize(
