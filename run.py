@@ -46,6 +46,7 @@ from backend.options import (
 )
 from backend.ports import PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
+from backend.workloads.shipped import shipped_workloads
 from bench.experiments.options import add_experiment
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ ROOT: Final = Path(__file__).resolve().parent
 ENTERING: Final = "PLANWATCH_ENTERING"
 #: Use the packages of the running Python (a container's, say) instead of an own environment.
 NO_ENVIRONMENT: Final = "PLANWATCH_NO_ENVIRONMENT"
+
+#: Plays until the first batch of a demo is there; its folder says how it was made.
+RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
 
 #: Verbs that are quicker once Java's classes are prepared.
 STARTS_SPARK: Final = frozenset({"demo", "backend", "bench", "test"})
@@ -143,8 +147,8 @@ def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
         words += ["--allow-host", name]
     if getattr(options, "webhook", ""):
         words += ["--webhook", options.webhook]
-    words += ["--allow-webhook"] if getattr(options, "allow_webhook", False) else []
-    return words + (["--read-only"] if getattr(options, "read_only", False) else [])
+    flags = ("allow_webhook", "awaits_run", "read_only")
+    return words + [f"--{f.replace('_', '-')}" for f in flags if getattr(options, f, False)]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -205,6 +209,8 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
     """Dashboard and backend side by side until Ctrl-C; the page stays up when the stream ends."""
     from backend.supervisor import Supervisor
 
+    begin_store(options)
+    options.awaits_run = True
     happenings: Happenings = queue.SimpleQueue()
     with signals_into(happenings):
         status = None
@@ -215,6 +221,15 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
             supervisor = Supervisor(page, engine, STATE, options.host, port)
             status = supervisor.run(happenings)
         return status
+
+
+def begin_store(options: argparse.Namespace) -> None:
+    """A new store begins with a recorded run, which plays until the first batch is there; of a
+    workload of one's own it would tell nothing."""
+    from storage.export import lay_recording
+
+    if options.workload is None or options.workload in shipped_workloads():
+        lay_recording(RECORDING, options.store)
 
 
 def serve(options: argparse.Namespace, rest: list[str]) -> int:

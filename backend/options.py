@@ -58,6 +58,12 @@ def add_access(parser: argparse.ArgumentParser) -> None:
         "--webhook", default="", metavar="URL", help="post alerts that begin to this address"
     )
     parser.add_argument(
+        "--awaits-run",
+        action="store_true",
+        help="a run is being started beside this: until its first batch the newest recorded one "
+        "plays",
+    )
+    parser.add_argument(
         "--allow-webhook", action="store_true", help="let the webhook be on another machine"
     )
 

@@ -11,6 +11,7 @@ from bench import (
     cluster,
     fastpath,
     filters,
+    joins,
     live,
     monitoring,
     peers,
@@ -30,6 +31,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "filters": filters.main,
     "fastpath": fastpath.main,
     "stream": stream.main,
+    "joins": joins.main,
     "sizing": sizing.main,
 }
 #: Run when they are named alone: they do not end by themselves.

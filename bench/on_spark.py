@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from backend.hosts.batches import Timings, batch_result
@@ -16,7 +17,7 @@ from backend.hosts.spark.jobs import BatchJobs
 from backend.hosts.spark.tasks import PATH, RowSource, tag_of
 from backend.model.schema import Schema
 from backend.operators.contract import BatchPlan, BatchResult, Operator
-from backend.workloads.replay import Feeder
+from backend.workloads.replay import Feeder, spooled
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
 
@@ -66,6 +67,14 @@ def spool(
     feeder.stop()
     if feeder.error is not None:
         raise feeder.error
+    return folder
+
+
+def as_parquet(spooled_tuples: Path, folder: Path) -> Path:
+    """The tuples of spool files as Parquet, for who reads that; the folder they are in now."""
+    folder.mkdir(parents=True)
+    for file in sorted(spooled_tuples.iterdir()):
+        pq.write_table(spooled(file), folder / f"{file.stem}.parquet", compression="snappy")
     return folder
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,8 @@ from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.shipping import shipped_plan
 from backend.systems.stream.compiling import compile_queries
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
-from bench.fastpath_lanes import OnStream
+from bench.fastpath_lanes import OnStream, Took
+from bench.on_spark import as_parquet
 from bench.stream_data import (
     SCHEMA,
     WINDOW,
@@ -134,6 +136,14 @@ class SparksOwn(OnStream):
 
         super().__init__(frame, folder, batch)
         session.conf.set("spark.sql.shuffle.partitions", 1)
+        self._parquet = folder / "parquet"
+
+    def step(self, spooled: Path) -> Took:
+        """As for others, with the tuples as Parquet, which Spark reads."""
+        try:
+            return super().step(as_parquet(spooled, self._parquet))
+        finally:
+            shutil.rmtree(self._parquet)
 
     def answered(self) -> Answered:
         """So far."""

@@ -32,6 +32,8 @@ _INDEX = """<!DOCTYPE html>
 {%metas%}
 <title>{%title%}</title>
 {%favicon%}
+<link rel="preload" as="font" type="font/woff2" crossorigin
+ href="/assets/vendor/inter.woff2?m=4.1.1">
 {%css%}
 </head>
 <body>
@@ -132,7 +134,7 @@ _SKELETON_CSS = (
     ":root{color-scheme:light dark}._dash-loading{position:absolute;clip-path:inset(50%)}"
     ".pw-skeleton{display:none}body:has(._dash-loading) .pw-skeleton{display:grid;"
     f"grid-template:{HEADER_PX}px 1fr/{NAV_PX['base']}px 1fr;position:fixed;inset:0;"
-    "font:15px/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}"
+    "font:13px/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}"
     ".pw-skeleton header{grid-column:1/3;padding:16px 20px;font-weight:600;"
     "border-bottom:1px solid #8884}.pw-skeleton nav{align-content:start;gap:16px;padding:20px;"
     "border-right:1px solid #8884}.pw-skeleton span{display:none}.pw-skeleton div{padding:20px}"

@@ -67,9 +67,9 @@ def _section(
         figure.append(html.Div(graph, id=panel.part("chart"), hidden=drawn.figure is None))
     figure += [trees["foot"], *_knobs(panel, context, services, scope)]
     frame: dict[str, Any] = {"id": f"pw-{panel.name}", "className": panel.className}
-    if not panel.twin:
-        return card(panel.title, figure, note=trees["note"], **frame)
     more = [sql_link(context, panel.sql)] if panel.sql else []
+    if not panel.twin:
+        return card(panel.title, figure, actions=more or None, note=trees["note"], **frame)
     return twinned(panel.title, figure, trees["table"], note=trees["note"], more=more, **frame)
 
 

@@ -242,6 +242,7 @@ class RunHost:
         if feeder is not None:
             is_over = feeder.finished and feeder.backlog == 0
             facts |= {"backlog_tuples": feeder.backlog, "ended": is_over}
+            facts["rounds"] = source.rounds(feeder.n_consumed)
         return facts
 
     def _note_failures(self) -> None:

@@ -40,6 +40,8 @@ SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
+    # partitions of a union are those of its parts, one after the other: shards are such parts
+    "spark.sql.unionOutputPartitioning": "false",
     # a value that does not fit is kept aside and counted, never an exception in mid-batch
     "spark.sql.ansi.enabled": "false",
     # every column of a CSV line is parsed, so that a misfit shows whatever the plan reads

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from backend.hosts.contract import cause
 from backend.hosts.networks import Gathered, HostJob
 from backend.operators.network.shard import Places
 from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
 from backend.workloads.contract import CORRUPT
-from backend.workloads.replay import END, NUMBER_DIGITS
+from backend.workloads.replay import END, NUMBER_DIGITS, spooled
 
 if TYPE_CHECKING:
     from backend.hosts.spark.parcel import Parcel
@@ -236,8 +235,7 @@ def _take_tables(take: Take, input: str, tables: list[tuple[int, pa.Table]]) -> 
 
 
 def _read(path: Path) -> pa.Table:
-    with pq.ParquetFile(path, memory_map=True) as file:
-        table = file.read(use_threads=False)
+    table = spooled(path)
     if CORRUPT not in table.column_names:
         raise pa.ArrowInvalid(f"it has no column {CORRUPT}")
     return table

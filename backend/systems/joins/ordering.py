@@ -17,13 +17,15 @@ from backend.adaptive.core import Cooldown
 from backend.model.filters import DROPPED, PASSED, Outcomes
 from backend.operators.network.join_tuning import PipelineProfile
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, picoseconds
-from backend.systems.agreedy.findings import Finding, Situation
+from backend.systems.agreedy.exact import Picoseconds, picoseconds, us_per_tuple
+from backend.systems.agreedy.findings import Finding, Situation, near_violations
+from backend.systems.agreedy.headroom import check_headroom, pair_headroom
 from backend.systems.agreedy.policies import Policy, ProposedOrder, policy_class
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape
+from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 
 
@@ -31,7 +33,7 @@ class OrderCheck(NamedTuple):
     """One look at the invariant of a pipeline. before, filters: the present order and the one
     proposed, by input; names: of the filters, as the finding numbers them. costs: of looking for
     partners, per element, old and new, in the unit of the settings; None: unknown. lhs, rhs,
-    metric: what was tested, lhs < rhs."""
+    metric: what was tested, lhs < rhs. headroom: what keeping the order fell short of."""
 
     input: int
     verdict: Verdict
@@ -47,6 +49,7 @@ class OrderCheck(NamedTuple):
     metric: str
     n_window: int
     n_tuples: int
+    headroom: tuple[Headroom, ...] = ()
 
 
 class FilterSample(NamedTuple):
@@ -112,6 +115,9 @@ class PipelineOrder:
             new = None
         tested = policy.inequality(settings.rule, finding, old, new)
         verdict = self._verdict(finding, proposal, settings)
+        names = tuple(self.shape.names[j] for j in self.targets)
+        near = near_violations(situation, policy.kept(situation.view))
+        pairs = policy.headroom(settings.rule, pair_headroom(near, names, settings.rule), old, new)
         return OrderCheck(
             self.input,
             verdict,
@@ -119,12 +125,13 @@ class PipelineOrder:
             policy,
             self.filters,
             (*(self.targets[x] for x in proposal.order), *self._far),
-            tuple(self.shape.names[j] for j in self.targets),
+            names,
             old,
             new,
             *tested,
             len(self.window),
             situation.n_tuples,
+            tuple(self._headroom(verdict, pairs, settings)),
         )
 
     def adopt(self, filters: Sequence[int]) -> bool:
@@ -154,10 +161,17 @@ class PipelineOrder:
         """Of the filter of an input: all joins of its path. A unit of cost counts as a ns."""
         return picoseconds(sum(costs[j] for j in self.shape.path(self.input, target)) / 1000)
 
+    def _headroom(
+        self, verdict: Verdict, pairs: Sequence[Headroom], settings: JoinSettings
+    ) -> list[Headroom]:
+        needed, held = _least_window(settings), len(self.window)
+        spell = settings.cooldown_tuples
+        return check_headroom(verdict, pairs, held, needed, self.cooldown, spell)
+
     def _verdict(
         self, finding: Finding, proposal: ProposedOrder, settings: JoinSettings
     ) -> Verdict:
-        if len(self.window) < min(settings.order_samples, settings.profile_tuples):
+        if len(self.window) < _least_window(settings):
             return "thin"
         if not finding.is_violated or proposal.order == self.view.order:
             return "below_threshold"
@@ -173,10 +187,16 @@ class PipelineOrder:
         return found
 
 
+def _least_window(settings: JoinSettings) -> int:
+    """Profiled elements a check takes."""
+    return min(settings.order_samples, settings.profile_tuples)
+
+
 def _policy_name(settings: JoinSettings) -> str:
     return "optimal" if settings.join_order == "optimal" else "a-greedy"
 
 
 def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
     """In the unit of costs, which ``_price`` takes for nanoseconds."""
-    return None if total_ps is None or not n_tuples else 1000 * total_ps / n_tuples / PS_PER_US
+    us = us_per_tuple(total_ps, n_tuples)
+    return None if us is None else 1000 * us

@@ -9,6 +9,7 @@ from dash import html
 from dashboard.components.kinds import tone_of
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, RunFacts, Sheet
 from dashboard.views.inputs import InputLine, UnitLine, input_rows, unit_rows
 from storage.reader import Reader
@@ -90,8 +91,7 @@ PANEL: Final = Panel(
     name="inputs",
     page="/",
     title="Inputs and units",
-    sql="SELECT * FROM input_batches WHERE run_id = :run AND batch_id <= :at\n"
-    "ORDER BY batch_id DESC, input",
+    sql=records.INPUT_BATCHES,
     twin=False,
     build=build,
     draw=draw,

@@ -14,6 +14,7 @@ from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import Book
 from dashboard.views.takes import TakenLine, TakesView, build_takes
@@ -101,6 +102,7 @@ PANEL: Final = Panel(
     name="takes",
     page="/memory",
     title="What takes memory",
+    sql=records.samples(),
     build=build,
     draw=draw,
     news=("run", "plans"),
