@@ -90,7 +90,7 @@ def _throughput(work: ScaleData, size: Size, tuples: pa.Table) -> None:
         many = spool(ArrowTableSource(ours, DRIFT_SCHEMA), Path(folder) / "ours", len(ours))
         took, found = timed(spark_path_counts, many, work.k, work.order, limit_s=3 * LIMIT_S)
         if not isinstance(found, str):
-            (took, _), found = found
+            took, found = found
         _line("our Spark path", size.n_ours, took, found, expected_ours)
         path = write_tuples(tuples.slice(0, size.n_peers), Path(folder) / "peers.parquet")
         for name, peer, more in _PEERS:

@@ -1,5 +1,5 @@
 """A master and two workers with folders and Pythons of their own, runs recorded in PostgreSQL: the
-matches are those of a local run, and workers killed in mid-run cost nothing but time."""
+matches are those of a local run, and a worker killed in mid-run costs nothing but time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 #: A start, a batch, the loss of a worker: so long each may take on a busy machine.
 PATIENCE_S = 300
 #: Tuples of a batch while workers are killed: there are many batches.
-FEW = 25_000
+FEW = 50_000
 
 #: The shipped queries, and two that remember: in shards, on either worker.
 FLIGHTS = """
@@ -145,14 +145,13 @@ def test_hundreds_of_queries(place: Place, wide: Path) -> None:
     same_results(place, "wide")
 
 
-def test_workers_that_are_killed_cost_time_alone(place: Place, flights: Path) -> None:
+def test_a_worker_that_is_killed_costs_time_alone(place: Place, flights: Path) -> None:
     ended(place.start(flights, "--master", "none"))
     run = place.start_there(flights, "--set", f"max_batch_tuples={FEW}")
-    for victim, successor in (("worker-0", "worker-2"), ("worker-1", "worker-3")):
-        goes_on(place, run)
-        place.cluster.kill(victim)
-        goes_on(place, run)
-        place.cluster.start_worker(successor)
+    goes_on(place, run)
+    place.cluster.kill("worker-0")
+    goes_on(place, run)
+    place.cluster.start_worker("worker-2")
     ended(run)
     same_results(place, "flights")
 
