@@ -63,9 +63,9 @@ def test_masters_of_other_machines_are_told_from_local_ones(master: str, expecte
         MEMORY,
         replace(MEMORY, sink=SinkSpec("/mnt/planwatch/out")),
         replace(MEMORY, sink=SinkSpec("s3a://bucket/out")),
-        of(SourceSpec("csv", {"path": "/home/me/a.csv"})),  # read by the driver
+        of(SourceSpec("csv", {"path": "/data/a.csv"})),  # read by the driver
         of(SourceSpec("orc", {"path": "/mnt/planwatch/in"})),
-        of(SourceSpec("orc", {"path": "/home/me/in"}), rate=5.0),  # read at once, by the driver
+        of(SourceSpec("orc", {"path": "/data/in"}), rate=5.0),  # read at once, by the driver
         of(SourceSpec("orc", {"path": "hdfs://there/in"})),
     ],
 )
@@ -74,16 +74,16 @@ def test_what_workers_can_see_is_accepted(workload: Workload) -> None:
 
 
 def test_on_this_machine_everything_is_seen() -> None:
-    check_places("local[2]", of(SourceSpec("orc", {"path": "/home/in"}), "/home/out"), None)
+    check_places("local[2]", of(SourceSpec("orc", {"path": "/data/in"}), "/data/out"), None)
 
 
 @pytest.mark.parametrize(
     ("workload", "shared", "words"),
     [
         (MEMORY, None, "--master: the workers of spark://there:7077 may be on other machines"),
-        (of(MEMORY.streams[0].source, "/home/out"), SHARED, "[sink] path: /home/out is on this"),
+        (of(MEMORY.streams[0].source, "/data/out"), SHARED, "[sink] path: /data/out is on this"),
         (of(MEMORY.streams[0].source, "/mnt/planwatch/../out"), SHARED, "[sink] path"),
-        (of(SourceSpec("orc", {"path": "/home/in"})), SHARED, "[streams.S] path: /home/in"),
+        (of(SourceSpec("orc", {"path": "/data/in"})), SHARED, "[streams.S] path: /data/in"),
     ],
 )
 def test_what_workers_cannot_see_is_refused(
