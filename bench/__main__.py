@@ -8,6 +8,7 @@ from functools import partial
 
 from bench import (
     chosen,
+    drift,
     fastpath,
     filters,
     live,
@@ -21,6 +22,7 @@ from bench import (
 BENCHES: dict[str, Callable[[], None]] = {
     "selection": selection.main,
     "chosen": chosen.main,
+    "drift": drift.main,
     "monitoring": monitoring.main,
     "live": live.main,
     "scale": scale.main,
