@@ -331,7 +331,7 @@ class Loop:
             base,
             events=(*base.events, *news, *inputs),
             samples=samples,
-            matrices=seen.matrices,
+            matrices=(*seen.matrices, *recorder.partition_load(result.partitions)),
             results=recorder.result_rows(result),
             misfits=misfits,
             inputs=tuple(recorder.input_row(n, one) for n, one in result.inputs.items()),
@@ -381,6 +381,7 @@ class Loop:
             *recorder.input_samples(result.inputs),
             *self._query_totals.add(matched),
             *recorder.system_samples(values),
+            *recorder.partition_samples(result.partitions),
             *self._totals.evaluated(),
         ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from storage.vocabulary.load import LOAD
 from storage.vocabulary.properties import Property, Vocabulary
 
 CORE: Final = Vocabulary(
@@ -27,6 +28,7 @@ CORE: Final = Vocabulary(
         "query",
         "system",
     ),
+    matrices=(LOAD,),
     properties={
         "tuples_per_s": Property(
             "tuples/s",
@@ -73,6 +75,9 @@ CORE: Final = Vocabulary(
         ),
         "decisions_total": Property(
             "decisions", ("system",), "trigger evaluations since the run began, stored or not"
+        ),
+        "partition_skew": Property(
+            "", ("system",), "tuples of the largest task of the batch over the mean; 1 = all alike"
         ),
         "reached_tuples": Property("tuples", ("operator",), "tuples of the batch that visited it"),
         "survival_prob": Property(

@@ -195,13 +195,15 @@ class JoinController:
     ) -> None:
         """Look at the order of each pipeline that something new is known of."""
         flows, settings, changed = self.known.flows(), self.settings, []
+        shares = [flow.share for flow in flows]
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
             pipeline.take(told, settings.profile_tuples)
             flow, i = flows[pipeline.input], pipeline.input
             costs = self._costs(pipeline, flow)
             outcomes += self._follow_order(batch_id, pipeline, told, costs)
             looks = len(told.dropped_by) and not self._is_joint
-            check = pipeline.check(costs, settings) if looks else None
+            is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
+            check = pipeline.check(costs, settings, shares) if looks and is_known else None
             if check is None:
                 continue
             decision = order_decision(self._look(batch_id), check, _pipeline_cost(flow))
@@ -210,7 +212,7 @@ class JoinController:
                 self._order_follow_ups[i].begin(
                     decision.seq, check.before, check.filters, pipeline.price
                 )
-                if pipeline.adopt(check.filters):
+                if pipeline.adopt(check.filters, check.for_caches):
                     changed.append(i)
             decisions.append(decision)
         outcomes += self._reordered(batch_id, changed)

@@ -39,7 +39,7 @@ class JoinSettings:
 
     join_order: JoinOrder = "a-greedy"
     orders: Orders = ()
-    alpha: float = 0.9
+    alpha: float = 0.8
     confidence: float = 0.99
     order_samples: int = 100
     profile_tuples: int = 1000
@@ -52,10 +52,10 @@ class JoinSettings:
     candidates: int = 6
     pinned: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
-    profile_prob: float = 0.02
+    profile_prob: float = 0.005
     cost_by: CostsBy = "measured"
     w: float = W
-    ways: int = 1
+    ways: int = 4
     block_probes: int = 1000
     bitmap_alpha: int = 8
     two_phase: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from backend.adaptive.evidence import finite, plan_detail
 from backend.adaptive.headroom import moving, recorded
@@ -66,6 +66,9 @@ def cache_decision(look: JoinLook, change: CacheChange) -> Decision:
     )
 
 
+_FOR_CACHES: Final = "; about as good, and what rarely comes goes first, where caches can keep it"
+
+
 def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | None) -> Decision:
     """A look at the order of a pipeline. pipeline_cost: what its elements cost at the moment."""
     names, shape = look.shape.names, look.shape
@@ -83,7 +86,7 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
         n=check.n_tuples,
         n_sample=check.n_window,
         knob_version=look.settings.knob_version,
-        explanation=_order_explained(look, check, old, new),
+        explanation=_order_explained(look, check, old, new) + _FOR_CACHES * check.for_caches,
         old=plan_detail(None, "filters", old, pipeline=names[check.input]),
         new=plan_detail(None, "filters", new, pipeline=names[check.input]),
         predicted_old=check.old_cost,

@@ -268,6 +268,30 @@ def test_shards_answer_as_one(tmp_path: Path) -> None:
     assert all(found[1].values())
 
 
+def test_trees_of_binary_joins_answer_as_an_mjoin(tmp_path: Path) -> None:
+    text = (
+        "Select C.id, N.name From Cars [Range 9] As C, Roads [Rows 3] As R, Names As N "
+        "Where C.road = R.road and R.road = N.road"
+    )
+    found = {}
+    for trees in ("mjoin", "binary"):
+        folder = tmp_path / trees
+        folder.mkdir()
+        run = Run(folder, more={"three": text}, knobs={"join_trees": trees})
+        run.seconds(0, 30)
+        turned = run.ask("knob", {"knob": "join_trees", "value": "mjoin", "scope": UNIT})
+        run.seconds(30, 60)
+        is_fixed = "join_trees stays binary: it is fixed" in run.answer(turned).answer
+        assert is_fixed == (trees == "binary")
+        run.batch({"Cars": [], "Roads": []}, ended=("Cars", "Roads"))
+        roles = {e.role for e in run.reader.entities(RUN_ID) if e.unit_id == UNIT}
+        assert ("pipeline" in roles) == (trees == "mjoin")  # of three inputs
+        run.close()
+        found[trees] = sorted(map(repr, answered(folder, "three")))
+    assert found["mjoin"] == found["binary"]
+    assert found["mjoin"]
+
+
 def test_only_queries_that_need_a_failed_stream_are_over(run: Run, tmp_path: Path) -> None:
     run.seconds(0, 10)
     cars = [car(10, 1, 1)]
