@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from backend.environment import DEV, RUN, Environment, SetupFailed
 from backend.hosts.spark.archive import prepare as prepare_classes
+from backend.hosts.spark.archive import prepare_beside as prepare_classes_beside
 from backend.hosts.spark.java import JavaMissing
 from backend.options import (
     DEFAULT_STORE,
@@ -46,6 +47,7 @@ from backend.options import (
 )
 from backend.ports import PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
+from backend.workloads.shipped import shipped_workloads
 from bench.experiments.options import add_experiment
 
 if TYPE_CHECKING:
@@ -57,8 +59,12 @@ ENTERING: Final = "PLANWATCH_ENTERING"
 #: Use the packages of the running Python (a container's, say) instead of an own environment.
 NO_ENVIRONMENT: Final = "PLANWATCH_NO_ENVIRONMENT"
 
-#: Verbs that are quicker once Java's classes are prepared.
-STARTS_SPARK: Final = frozenset({"demo", "backend", "bench", "test"})
+#: Plays until the first batch of a demo is there; its folder says how it was made.
+RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
+
+#: Verbs that wait for Java's classes to be prepared; those that have it done beside their work.
+AFTER_CLASSES: Final = frozenset({"bench", "test"})
+BESIDE_CLASSES: Final = frozenset({"demo", "backend"})
 
 VERBS: Final = {
     "demo": "run a workload and show it (this is what 'run.py' alone does)",
@@ -129,6 +135,8 @@ def pipeline_arguments(options: argparse.Namespace) -> list[str]:
         words += ["--packages", options.packages]
     if options.master:
         words += ["--master", options.master]
+    if options.shared:
+        words += ["--shared", options.shared]
     is_fresh = options.fresh if "fresh" in options else not options.resume
     words += ["--fresh"] if is_fresh else []
     return words + (["--once"] if getattr(options, "once", False) else [])
@@ -141,19 +149,22 @@ def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
         words += ["--allow-host", name]
     if getattr(options, "webhook", ""):
         words += ["--webhook", options.webhook]
-    words += ["--allow-webhook"] if getattr(options, "allow_webhook", False) else []
-    return words + (["--read-only"] if getattr(options, "read_only", False) else [])
+    flags = ("allow_webhook", "awaits_run", "read_only")
+    return words + [f"--{f.replace('_', '-')}" for f in flags if getattr(options, f, False)]
 
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the command line says, in the environment beside this file; the exit status."""
     options, rest = read_command_line(arguments)
-    hold_lifeline()
+    is_child = hold_lifeline()
     try:
         if options.verb != "doctor" or Environment(ROOT).is_ready(RUN):
             enter_environment((RUN, DEV) if options.verb == "test" else (RUN,), arguments)
-        if options.verb in STARTS_SPARK and not os.environ.get(NO_ENVIRONMENT):
-            prepare_classes(ROOT)
+        if not os.environ.get(NO_ENVIRONMENT):
+            if options.verb in AFTER_CLASSES:
+                prepare_classes(ROOT)
+            elif options.verb in BESIDE_CLASSES and not is_child:
+                prepare_classes_beside(ROOT)
         return ACTIONS[options.verb](options, rest)
     except KeyboardInterrupt:
         return 130
@@ -203,6 +214,8 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
     """Dashboard and backend side by side until Ctrl-C; the page stays up when the stream ends."""
     from backend.supervisor import Supervisor
 
+    begin_store(options)
+    options.awaits_run = True
     happenings: Happenings = queue.SimpleQueue()
     with signals_into(happenings):
         status = None
@@ -213,6 +226,15 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
             supervisor = Supervisor(page, engine, STATE, options.host, port)
             status = supervisor.run(happenings)
         return status
+
+
+def begin_store(options: argparse.Namespace) -> None:
+    """A new store begins with a recorded run, which plays until the first batch is there; of a
+    workload of one's own it would tell nothing."""
+    from storage.export import lay_recording
+
+    if options.workload is None or options.workload in shipped_workloads():
+        lay_recording(RECORDING, options.store)
 
 
 def serve(options: argparse.Namespace, rest: list[str]) -> int:

@@ -162,14 +162,16 @@ def signals_into(happenings: Happenings) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def hold_lifeline(grace_s: float = GRACE_S) -> None:
-    """In a child: when the parent is gone, however it went, stop; after ``grace_s`` die.
+def hold_lifeline(grace_s: float = GRACE_S) -> bool:
+    """In a child: when the parent is gone, however it went, stop; after ``grace_s`` die. Whether
+    this is one.
 
-    Does nothing in a process that was not started as a Child.
+    Does nothing in a process that was started without a lifeline.
     """
     if os.environ.pop(LIFELINE, None) is None:
-        return
+        return False
     threading.Thread(target=_follow_parent, args=(grace_s,), daemon=True).start()
+    return True
 
 
 def _follow_parent(grace_s: float) -> None:

@@ -29,7 +29,8 @@ class PageMissing(SetupFailed):
 
 
 class Supervisor:
-    """Runs ``page`` and ``engine`` side by side; both take seconds to start.
+    """Runs ``page`` and ``engine`` side by side. Both take seconds of all cores to start: the page
+    comes first, the engine when it answers.
 
     The page must print a line once it listens on host:port, and then answer /healthz: an answer
     alone could be that of another server, which was there first.
@@ -62,17 +63,15 @@ class Supervisor:
         try:
             page = self._start("dashboard", self._page, happenings)
             children.append(page)
-            engine = self._start("backend", self._engine, happenings)
-            children.insert(0, engine)
             instead = self._wait_for_page(page, happenings)
-            if isinstance(instead, Ended) and instead.child is engine:
-                return report(instead)
             if isinstance(instead, Ended):
                 return None if bound_port(self._host, self._port) is None else report(instead)
             if instead is not None:
                 print("Stopping ...", flush=True)
                 return 0
             print(f"Planwatch is at {self.address} (Ctrl-C stops it)", flush=True)
+            engine = self._start("backend", self._engine, happenings)
+            children.insert(0, engine)
             return self._watch(engine, happenings)
         finally:
             if not stop_all(children, happenings, self._grace_s):
@@ -82,26 +81,14 @@ class Supervisor:
         return Child(name, command, self._logs / f"{name}-{self._port}.log", happenings)
 
     def _wait_for_page(self, page: Child, happenings: Happenings) -> Happening | None:
-        """None once the page answers, or what happened instead.
-
-        An engine that has ended is seen to when the page is up, unless it was asked wrongly.
-        """
-        ended: Happening | None = None
+        """None once the page answers, or what happened instead."""
         deadline = time.monotonic() + PAGE_WITHIN_S
         while time.monotonic() < deadline:
             try:
-                happening = happenings.get(timeout=0.05)
+                return happenings.get(timeout=0.05)
             except queue.Empty:
-                if not (page.has_spoken and answers(f"{self.address}healthz")):
-                    continue
-                if ended is not None:
-                    happenings.put(ended)
-                return None
-            if not isinstance(happening, Ended) or happening.child is page:
-                return happening
-            if happening.status == BAD_REQUEST:
-                return happening
-            ended = happening
+                if page.has_spoken and answers(f"{self.address}healthz"):
+                    return None
         raise PageMissing(
             f"The dashboard did not answer within {PAGE_WITHIN_S:.0f} s; see {page.log}, or "
             "type 'python3 run.py doctor'."

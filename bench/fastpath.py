@@ -29,6 +29,7 @@ from backend.workloads.sources import ReplaySource, open_source
 from backend.workloads.spec import Workload, load_workload, shipped_workloads
 from bench.fastpath_lanes import Lane, Took, WithoutSpark, nothing, product
 from bench.on_spark import spool
+from bench.processes import told_memory
 
 WORKLOADS: Final = ("drift", "flights")
 #: Tuples a batch -> timed batches.
@@ -42,10 +43,11 @@ def main(full: bool = False) -> None:
     """Print a table per workload and size. full: larger batches, and more of them."""
     with TemporaryDirectory() as name:
         scratch = Path(name)
-        session = build_session("local[2]", "planwatch bench", scratch)
+        session = build_session("local[2]", "planwatch bench", scratch, is_quick=True)
         try:
             for workload in WORKLOADS:
                 _workload(session, scratch / workload, workload, FULL if full else SIZES)
+                print(f"  {told_memory()}")
         finally:
             session.stop()
 

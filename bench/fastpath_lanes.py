@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -23,10 +23,9 @@ from backend.hosts.spark.runner import LOCAL_CHECKPOINTS, TRIGGER
 from backend.hosts.spark.tasks import PATH, RowSource, run_task, tag_of
 from backend.operators.contract import BatchResult
 from backend.workloads.spec import SinkSpec, Workload
+from bench.processes import tree_cpu_s
 from storage.vocabulary.records import Input, Run
 from storage.writer import open_engine_writer
-
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 class Took(NamedTuple):
@@ -87,11 +86,11 @@ class OnStream:
 
     def step(self, spooled: Path) -> Took:
         """The time from the trigger to the commit."""
-        before, files = _tree_cpu_s(), sorted(spooled.iterdir())
+        before, files = tree_cpu_s(), sorted(spooled.iterdir())
         for file in files:
             os.link(file, self._spool / file.name)
         self._query.processAllAvailable()
-        cpu_s = _tree_cpu_s() - before
+        cpu_s = tree_cpu_s() - before
         done: Any = [one for one in self._query.recentProgress if one["batchId"] > self._last]
         self._last = max(one["batchId"] for one in done)
         for file in files:
@@ -153,29 +152,3 @@ class WithoutSpark:
     def close(self) -> None:
         """Leave no staging folder."""
         self._batches.close()
-
-
-def _tree_cpu_s() -> float:
-    """Seconds of processor time of this process and all below it, ended ones included."""
-    return sum(map(_cpu_s, _tree(os.getpid())))
-
-
-def _tree(process: int) -> Sequence[int]:
-    found, waiting = [], [process]
-    while waiting:
-        one = waiting.pop()
-        found.append(one)
-        for children in Path(f"/proc/{one}/task").glob("*/children"):
-            try:
-                waiting += map(int, children.read_text().split())
-            except OSError:  # the thread has ended
-                continue
-    return found
-
-
-def _cpu_s(process: int) -> float:
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:  # it has ended, and its time is its parent's
-        return 0.0
-    return sum(map(int, fields[11:15])) / _TICKS

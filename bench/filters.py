@@ -32,7 +32,7 @@ from backend.workloads.correlated import CorrelatedSource
 from backend.workloads.functions import built_in
 from backend.workloads.library import probe
 from bench import filters_counted
-from bench.on_spark import STREAM, OnSpark, spool
+from bench.on_spark import STREAM, OnSpark, in_parquet, spool
 from bench.timing import table
 
 N: Final = 8
@@ -80,6 +80,7 @@ def timed(session: SparkSession, folder: Path, costs: Sequence[int]) -> None:
     for batch in range(BATCHES):
         warm_s = _adapting_s(unit) if batch == WARM_UP else warm_s
         spooled = spool(source, place / "spool" / str(batch), BATCH_TUPLES, batch * BATCH_TUPLES)
+        in_parquet(spooled)
         emitted = set()
         first = batch % len(variants)  # in turns: the first one reads a file nobody has read yet
         for name in [*variants][first:] + [*variants][:first]:
@@ -159,12 +160,18 @@ def _spark(
     batch: int,
     spooled: Path,
 ) -> int:
-    emitted, frame = Observation(), session.read.parquet(str(spooled)).select(*schema.names)
+    read = session.read.parquet(f"{spooled}-parquet")  # as in_parquet wrote it
+    emitted, frame = Observation(), read.select(*schema.names)
     for condition in chained:
         frame = frame.filter(condition)
     counted = frame.observe(emitted, F.count(F.lit(1)).alias("n"))
     counted.write.mode("overwrite").parquet(str(folder / str(batch)))
     return int(emitted.get["n"])
+
+
+def _parquet(spooled: Path) -> Path:
+    """Where the tuples are as Parquet."""
+    return spooled.with_name(f"{spooled.name}-parquet")
 
 
 def _adapting_s(unit: FilterUnit) -> float:

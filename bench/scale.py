@@ -23,13 +23,18 @@ from backend.operators.selection.matcher import Matcher
 from backend.systems.asc.cost import CostModel, route
 from backend.systems.asc.hybrid import Rules
 from backend.systems.asc.orderings import NAMES, ORDERINGS, propose
-from backend.workloads.drift import DRIFT_SCHEMA
-from backend.workloads.sources import ArrowTableSource
 from bench import scale_c
-from bench.on_spark import spool
-from bench.scale_data import Counts, Kernel, ScaleData, columns_of, drift_tuples, workload
+from bench.scale_data import (
+    N_THREADS,
+    Counts,
+    Kernel,
+    ScaleData,
+    columns_of,
+    drift_tuples,
+    workload,
+)
 from bench.scale_peers import duckdb_counts, polars_counts, spark_counts, timed, write_tuples
-from bench.scale_spark import spark_path_counts
+from bench.scale_spark import spark_path, without_spark
 from bench.timing import take_turns
 
 
@@ -87,15 +92,31 @@ def _throughput(work: ScaleData, size: Size, tuples: pa.Table) -> None:
         speed = size.n_ours / (time.process_time() - before)
         print(f"  {'':32} {speed:,.0f} tuples a second of a core's time", flush=True)
     with TemporaryDirectory() as folder:
-        many = spool(ArrowTableSource(ours, DRIFT_SCHEMA), Path(folder) / "ours", len(ours))
-        took, found = timed(spark_path_counts, many, work.k, work.order, limit_s=3 * LIMIT_S)
-        if not isinstance(found, str):
-            took, found = found
-        _line("our Spark path", size.n_ours, took, found, expected_ours)
+        path = write_tuples(ours, Path(folder) / "ours.parquet")
+        _paths(work, size.n_ours, path, expected_ours)
         path = write_tuples(tuples.slice(0, size.n_peers), Path(folder) / "peers.parquet")
         for name, peer, more in _PEERS:
             took, found = timed(peer, path, work.texts, *more, limit_s=LIMIT_S)
             _line(name, size.n_peers, took, found, expected)
+
+
+def _paths(work: ScaleData, n_ours: int, path: Path, expected: Counts) -> None:
+    """From the Parquet file to the sink: on Spark, with one core and with two, and without it."""
+    alone, found = without_spark(path, work.k, work.order, N_THREADS)
+    _line("the same without Spark", n_ours, alone, found, expected)
+    took: dict[int, float] = {}
+    for n_cores in (1, N_THREADS):
+        _, told = timed(spark_path, path, work.k, work.order, n_cores, limit_s=3 * LIMIT_S)
+        name = f"our Spark path, {n_cores} of the cores"
+        if isinstance(told, str):
+            _line(name, n_ours, 0.0, told, expected)
+            continue
+        took[n_cores] = told.batch_s
+        _line(name, n_ours, told.batch_s, told.counts, expected)
+        print(f"  {'':32} first batch {told.first_s:.1f} s; {told.memory}", flush=True)
+    if len(took) == 2:
+        more, times = took[1] / took[N_THREADS], took[N_THREADS] / alone
+        print(f"  {'':32} a second core {more:.2f} x; {times:.2f} x the time without Spark")
 
 
 _PEERS: Final[tuple[tuple[str, Callable[..., Counts], tuple[Any, ...]], ...]] = (

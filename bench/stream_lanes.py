@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,8 @@ from backend.systems.asc.constructs import build_constructs
 from backend.systems.asc.shipping import shipped_plan
 from backend.systems.stream.compiling import compile_queries
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
-from bench.fastpath_lanes import OnStream
+from bench.fastpath_lanes import OnStream, Took
+from bench.on_spark import in_parquet
 from bench.stream_data import (
     SCHEMA,
     WINDOW,
@@ -134,6 +136,13 @@ class SparksOwn(OnStream):
 
         super().__init__(frame, folder, batch)
         session.conf.set("spark.sql.shuffle.partitions", 1)
+
+    def step(self, spooled: Path) -> Took:
+        """Of the same tuples as Parquet."""
+        parquet = in_parquet(spooled)
+        took = super().step(parquet)
+        shutil.rmtree(parquet)
+        return took
 
     def answered(self) -> Answered:
         """So far."""

@@ -16,8 +16,8 @@ from dashboard import callbacks, compression, login
 from dashboard.api import routes
 from dashboard.api.errors import ApiError, error_body
 from dashboard.api.registry import install, respond
+from dashboard.bundle import ASSETS, Bundle
 from dashboard.pages import PAGES
-from dashboard.scripts import ASSETS, Scripts
 from dashboard.security import Guard, RequestRefused, csrf_meta, page_policy, secure_headers
 from dashboard.services import Services
 from dashboard.shell import HEADER_PX, NAV_PX, build_shell, register_shell
@@ -62,9 +62,9 @@ SHELL = Shell(build_shell, register_shell, tuple(page.label for page in PAGES))
 class PlanwatchDash(Dash):
     """Dash whose index page carries the CSRF token, paints a skeleton at once and runs modules."""
 
-    def __init__(self, guard: Guard, shell: Shell, scripts: Scripts, **options: Any) -> None:
+    def __init__(self, guard: Guard, shell: Shell, bundle: Bundle, **options: Any) -> None:
         super().__init__(**options)
-        self._guard, self._pages, self._scripts = guard, shell.pages, scripts
+        self._guard, self._pages, self._bundle = guard, shell.pages, bundle
 
     def interpolate_index(self, *args: Any, **parts: Any) -> str:
         """The index page of one request."""
@@ -75,8 +75,8 @@ class PlanwatchDash(Dash):
         tag = f'<meta name="{meta["name"]}" content="{meta["content"]}">'
         parts["metas"] = f"{parts['metas']}\n{tag}"
         parts["app_entry"] += skeleton(self._pages)
-        parts["css"] = f"{self._scripts.head()}\n{parts['css']}"
-        parts["renderer"] = self._scripts.start()
+        parts["css"] = f"{self._bundle.head()}\n{parts['css']}"
+        parts["renderer"] = self._bundle.start()
         html: str = super().interpolate_index(*args, **parts)  # type: ignore[no-untyped-call]  # Dash
         return html
 
@@ -90,16 +90,16 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
     _answer_errors(server)
     login.install(server, guard)
     install(server, services, guard, routes.ROUTES)
-    scripts = Scripts()
-    scripts.install(server)
+    bundle = Bundle()
+    bundle.install(server)
     app = PlanwatchDash(
         guard,
         shell,
-        scripts,
+        bundle,
         name=__name__,
         server=server,
         assets_folder=str(ASSETS),
-        assets_ignore=r"\.js$",
+        assets_ignore=r"\.(js|css)$",
         serve_locally=True,
         title=TITLE,
         update_title=None,

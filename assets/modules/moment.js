@@ -106,6 +106,12 @@ window.setInterval(() => {
   if (hasBegun() && !document.hidden && known.run === null) refresh(true);
 }, 3000);
 
+/** Ask what the header and the strip show anew; the page stays as it is. */
+export function askShell() {
+  news += 1;
+  pushShell();
+}
+
 function pushShell() {
   if (pushed.run === moment.run && pushed.news === news) return;
   pushed = { run: moment.run, news };

@@ -128,7 +128,7 @@ def batch_result(
     timings: Timings,
 ) -> BatchResult:
     """The result of a batch. facts: what the host knows of an input: backlog_tuples, failure,
-    ended."""
+    ended, rounds."""
     inputs: dict[str, InputResult] = {
         name: replace(one.result, **facts.get(name, {}))  # type: ignore[arg-type]  # by name
         for name, one in found.inputs.items()

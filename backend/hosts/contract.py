@@ -28,6 +28,11 @@ class InputSource:
         """The stream's."""
         return self.stream.name
 
+    def rounds(self, through: int) -> int:
+        """How often it began anew between ``start`` and arrival number ``through`` (exclusive)."""
+        n = None if self.replay is None else self.replay.n_tuples
+        return max(0, through - 1) // n - max(0, self.start - 1) // n if n else 0
+
 
 class InputsFailed(Exception):
     """No input is left to read, because every one failed; the message says why."""

@@ -176,7 +176,7 @@ class _Cursor:
     """Where an input stands."""
 
     def __init__(self, input: InputSource, loop: BatchLoop, once: bool) -> None:
-        self._name, self._loop, self._once = input.name, loop, once
+        self._input, self._name, self._loop, self._once = input, input.name, loop, once
         self._source: ReplaySource | None = input.replay
         self._position = input.start
         self.failure = "" if input.replay is not None else "this host reads replayed streams only"
@@ -218,4 +218,5 @@ class _Cursor:
 
     def facts(self) -> dict[str, object]:
         """What InputResult says of the source."""
-        return {"failure": self.failure, "ended": self.ended, "backlog_tuples": 0}
+        known = {"failure": self.failure, "ended": self.ended, "backlog_tuples": 0}
+        return {**known, "rounds": self._input.rounds(self._position)}

@@ -126,11 +126,17 @@ class _Parquet:
     def __init__(self, out: pa.NativeFile, schema: pa.Schema) -> None:
         import pyarrow.parquet as pq
 
-        # the stored schema says plain lists of strings: dictionaries are how they come
+        # the stored schema says plain lists of strings: dictionaries are how they come; least and
+        # greatest texts take a fifth of the time of writing and help no reader
         self._out = out
         texts = [one.name for one in schema if not pa.types.is_primitive(one.type)]
         self._writer = pq.ParquetWriter(
-            out, schema, compression="snappy", store_schema=False, use_dictionary=texts
+            out,
+            schema,
+            compression="snappy",
+            store_schema=False,
+            use_dictionary=texts,
+            write_statistics=[one.name for one in schema if one.name not in texts],
         )
 
     def write(self, table: pa.Table) -> None:

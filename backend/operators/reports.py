@@ -229,11 +229,11 @@ def _recent(tasks: Sequence[Recent]) -> tuple[Match, ...]:
         if not one.values:
             continue
         table = pa.ipc.open_stream(one.values).read_all()
-        columns = [python_values(column) for column in table.columns]
+        names, columns = table.column_names, [python_values(column) for column in table.columns]
         for key, place, ids, *values in zip(
             one.keys.tolist(), one.places.tolist(), one.query_ids, *columns, strict=True
         ):
-            match = Match(dict(zip(table.column_names, values, strict=True)), ids)
+            match = Match(dict(zip(names, values, strict=True)), ids)
             rows.append((key, place, match))
     chosen = sorted(rows, key=lambda row: row[0])[:RECENT_TUPLES]
     return tuple(match for _, _, match in sorted(chosen, key=lambda row: row[1]))

@@ -1,4 +1,4 @@
-"""Replaying a source at a live rate: slices become Parquet files in a spool folder."""
+"""Replaying a source at a live rate: slices become Arrow files in a spool folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from backend.workloads.sources import (
     ArrowTableSource,
@@ -31,6 +30,8 @@ __all__ = [
     "MemorySource",
     "ReplaySource",
     "open_source",
+    "read_spooled",
+    "write_spooled",
 ]
 
 #: Tuples of a file when nothing paces the feeder, and of files ahead of what was consumed.
@@ -38,6 +39,9 @@ SLICE_TUPLES: Final = 20_000
 AHEAD_TUPLES: Final = 100_000
 #: More tuples than there are.
 FAR: Final = 1 << 62
+#: How names of files with tuples end. They hold columns as memory does: nothing is decoded, and
+#: what nobody looks at is not even read. By name they come after an END with their number.
+TUPLES: Final = ".ipc"
 #: Digits of the arrival number that names a spool file.
 NUMBER_DIGITS: Final = 12
 #: What follows the number where there are no more tuples; Spark does not tell of empty files.
@@ -48,7 +52,7 @@ _CARRY_S: Final = 1.0
 
 
 class Feeder:
-    """A thread that publishes a source's tuples as ``%012d.parquet`` files, in arrival order.
+    """A thread that publishes a source's tuples as ``%012d.ipc`` files, in arrival order.
 
     The name is the arrival number of the file's first tuple, behind ``prefix``; files appear whole
     (written under a hidden name, then renamed) and their modification times grow by at least a
@@ -127,11 +131,11 @@ class Feeder:
 
     def _take_up(self) -> None:
         """Go on behind what an earlier process published."""
-        for half in self.directory.glob(f".{self._prefix}{_NUMBER}.parquet"):
+        for half in self.directory.glob(f".{self._prefix}{_NUMBER}{TUPLES}"):
             half.unlink()
-        for path in sorted(self.directory.glob(f"{self._prefix}{_NUMBER}.parquet")):
+        for path in sorted(self.directory.glob(f"{self._prefix}{_NUMBER}{TUPLES}")):
             first = int(path.stem[-NUMBER_DIGITS:])
-            end = first + pq.read_metadata(path).num_rows
+            end = first + len(read_spooled(path))
             self._files.append((end, path))
             self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
             self.published = max(self.published, end)
@@ -213,9 +217,7 @@ class Feeder:
         return position, 0 if at_end and self._at_end() != "loop" else n_tuples - position
 
     def _write(self, table: pa.Table) -> None:
-        path = self._appear(
-            ".parquet", lambda hidden: pq.write_table(table, hidden, compression="snappy")
-        )
+        path = self._appear(TUPLES, lambda hidden: write_spooled(table, hidden))
         self.published += len(table)
         self._files.append((self.published, path))
 
@@ -241,6 +243,21 @@ class Feeder:
         os.utime(hidden, ns=(self._last_ms * 1_000_000,) * 2)
         hidden.rename(path)
         return path
+
+
+def write_spooled(table: pa.Table, path: Path) -> None:
+    """A spool file. Raises OSError."""
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+
+
+def read_spooled(path: Path) -> pa.Table:
+    """The tuples of a spool file, which stay in it until they are looked at. Raises
+    pa.ArrowInvalid for a file that is damaged, OSError for one that is not there."""
+    with pa.memory_map(str(path)) as file:
+        table = pa.ipc.open_file(file).read_all()
+    table.validate(full=True)
+    return table
 
 
 def mark_end(spool: Path, tag: str) -> None:

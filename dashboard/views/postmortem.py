@@ -19,7 +19,7 @@ NEAR_BATCHES: Final = 5
 #: Fewer sampled tuples give no number.
 FEWEST: Final = 30
 #: What may be followed by something, and what may follow.
-_TRIGGERS: Final = ("knob", "query", "input", "change")
+_TRIGGERS: Final = ("knob", "query", "input", "loop", "change")
 _FOLLOWERS: Final = ("rearrangement", "misfit")
 _STATES: Final = {"ended": "has ended", "interrupted": "was interrupted", "failed": "has failed"}
 _PATHS: Final[Mapping[str, str]] = {

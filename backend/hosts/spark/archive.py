@@ -8,17 +8,25 @@ Standard library only at import: the launcher asks whether there is an archive.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
 from backend.hosts.spark.java import JavaFound, JavaMissing, find_java
+from backend.processes import LIFELINE
 from backend.progress import ProgressLine, follow
 
 #: Set in the one run whose classes are written to the archive this names.
 RECORDING: Final = "PLANWATCH_RECORD_CLASSES"
+#: A first start is over by then, and has the cores to itself.
+SETTLED_S: Final = 30.0
 #: Two streams: queries of one bitmap word and of several, whose kernels differ.
 _TRAINING: Final = """\
 [streams.Many]
@@ -78,28 +86,61 @@ def prepare(root: Path) -> bool:
 
     Costs a minute once. Without an archive everything works, only the start takes longer.
     """
-    try:
-        archive = archive_of(find_java())
-    except JavaMissing:
-        return False
+    archive = _wanted()
     if archive is None or archive.exists():
         return archive is not None
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    with ProgressLine("Preparing Java (once, takes about a minute)") as line:
-        _record(root, archive, line)
+    with (
+        ProgressLine("Preparing Java (once, takes about a minute)") as line,
+        _recording(root, archive) as (command, env),
+    ):
+        follow(command, line, 0, env)
     return archive.exists()
 
 
-def _record(root: Path, archive: Path, line: ProgressLine) -> None:
-    """Run a small workload to its end and have Java write down the classes it used."""
+def prepare_beside(root: Path) -> None:
+    """The same while others work, from a while after the start on: in a process that gives way to
+    all others and ends with this one. Returns at once."""
+    archive = _wanted()
+    if archive is not None and not archive.exists():
+        threading.Thread(target=_prepare_beside, args=(root, archive), daemon=True).start()
+
+
+def _prepare_beside(root: Path, archive: Path) -> None:
+    time.sleep(SETTLED_S)
+    with _recording(root, archive) as (command, env), suppress(OSError):
+        quiet = subprocess.DEVNULL
+        with subprocess.Popen(
+            ["nice", "-n", "19", *command],
+            stdin=subprocess.PIPE,  # its lifeline
+            stdout=quiet,
+            stderr=quiet,
+            start_new_session=True,
+            env={**env, LIFELINE: "1"},
+        ) as process:
+            process.wait()
+
+
+def _wanted() -> Path | None:
+    """Where the archive of the Java that is found belongs; None where there can be none."""
+    try:
+        return archive_of(find_java())
+    except JavaMissing:
+        return None
+
+
+@contextmanager
+def _recording(root: Path, archive: Path) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """A command, and its environment, that runs a small workload to its end and has Java write down
+    the classes it used; they are the archive when the block is left."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
     scratch = archive.with_name(f".{archive.name}.{os.getpid()}")
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         workload = folder / "training.toml"
         workload.write_text(_TRAINING + _MANY, encoding="utf-8")
         command = [sys.executable, str(root / "run.py"), "backend", str(workload)]
         command += ["--store", str(folder / "training.db")]
         settings = {RECORDING: str(scratch), "PLANWATCH_NO_ENVIRONMENT": "1"}
-        follow(command, line, 0, env={**os.environ, **settings})
+        yield command, {**os.environ, **settings}
     if scratch.exists():
         scratch.replace(archive)

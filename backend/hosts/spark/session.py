@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -20,14 +23,23 @@ from pyspark.sql import SparkSession
 
 from backend.hosts.spark.archive import RECORDING, java_options
 from backend.hosts.spark.java import find_java
+from backend.hosts.spark.remote import is_remote
+from backend.hosts.spark.shipping import shipped, workers_python
 
 log = logging.getLogger(__name__)
 #: A deep expression tree needs stack where the query is planned.
 STACK = "-Xss8m"
+#: Java's quick compiler alone. The other one takes half of the processor time of small batches, and
+#: two thirds of a start's, to no end where workers read the tuples.
+QUICK = "-XX:TieredStopAtLevel=1"
 #: Java writes the archive of its classes when it ends; a slow disk takes a while over it.
 WRITTEN_WITHIN_S = 300
 #: Java answers through a buffer of twice so many bytes.
 SEGMENT_BYTES = 4096
+#: A Unix socket's name has at most so many bytes (macOS; Linux takes a few more).
+SOCKET_NAME_BYTES = 103
+#: Of which so many tell one socket from another: ``/.<uuid>.sock``.
+_OWN_BYTES = 43
 #: Attempts at a task before its batch fails.
 TASK_ATTEMPTS = 4
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
@@ -38,6 +50,8 @@ SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
+    # partitions of a union are those of its parts, one after the other: shards are such parts
+    "spark.sql.unionOutputPartitioning": "false",
     # a value that does not fit is kept aside and counted, never an exception in mid-batch
     "spark.sql.ansi.enabled": "false",
     # every column of a CSV line is parsed, so that a misfit shows whatever the plan reads
@@ -52,7 +66,7 @@ SETTINGS = {
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     # no marker files beside what people read
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    # a small batch is one task, however many files it comes in: each task makes its code anew
+    # a small batch is one task, however many files it comes in; of a large one each core gets some
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.files.maxPartitionBytes": "4m",
@@ -64,30 +78,38 @@ SETTINGS = {
 
 
 def build_session(
-    master: str, name: str, scratch: Path, conf: Mapping[str, str] | None = None
+    master: str,
+    name: str,
+    scratch: Path,
+    conf: Mapping[str, str] | None = None,
+    is_quick: bool = False,
 ) -> SparkSession:
     """A session on ``master``; ``scratch`` takes the warehouse, spill files and Spark's log.
 
-    conf: settings that come before ours; options for the driver's Java are added to ours.
+    conf: settings that come before ours; options for the driver's Java are added to ours. is_quick:
+    no tuples come through Java.
 
     Raises backend.hosts.spark.java.JavaMissing when no Java of a fitting version is found.
     """
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    own = dict(conf or {})
+    os.environ["PYSPARK_PYTHON"] = workers_python(master, own)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["TZ"] = "UTC"
     time.tzset()
-    if master.startswith("local"):
+    if not is_remote(master):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     scratch.mkdir(parents=True, exist_ok=True)
     builder = SparkSession.builder.master(patient(master)).appName(name)
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
-    own = dict(conf or {})
-    driver = [STACK, java_options(java), *_logging(scratch), own.pop(DRIVER_OPTIONS, "")]
+    own |= shipped(master, own, scratch)
+    driver = [STACK, *[QUICK] * is_quick, java_options(java), *_logging(scratch)]
+    driver.append(own.pop(DRIVER_OPTIONS, ""))
     builder = builder.config(DRIVER_OPTIONS, " ".join(filter(None, driver)))
-    for key, value in {**SETTINGS, **own}.items():
-        if key != "spark.driver.bindAddress" or master.startswith("local"):
+    for key, value in {**SETTINGS, **_sockets(master), **own}.items():
+        if key != "spark.driver.bindAddress" or not is_remote(master):
             builder = builder.config(key, value)
     on_interrupt = signal.getsignal(signal.SIGINT)
     session = builder.getOrCreate()
@@ -102,6 +124,20 @@ def _logging(scratch: Path) -> tuple[str, ...]:
     """Options that have Java write to Spark's log what it would print."""
     properties = {"log4j2.configurationFile": LOGGING.as_uri(), "planwatch.log": scratch / LOG}
     return tuple(f'"-D{name}={value}"' for name, value in properties.items())
+
+
+def _sockets(master: str) -> dict[str, str]:
+    """Settings that have Java and workers on this machine talk over Unix sockets, in a folder none
+    but the user may enter: over TCP each task waits 40 ms for an acknowledgement. None where the
+    folder's name leaves no room for a socket's."""
+    if not master.startswith("local"):
+        return {}
+    folder = tempfile.mkdtemp(prefix="planwatch-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if len(os.fsencode(folder)) + _OWN_BYTES > SOCKET_NAME_BYTES:
+        return {}
+    own = "spark.python.unix.domain.socket"
+    return {f"{own}.enabled": "true", f"{own}.dir": folder}
 
 
 def patient(master: str) -> str:

@@ -6,8 +6,8 @@ counted from 0; step j of a pipeline probes the j-th input of its order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -154,14 +154,18 @@ class JoinProfile:
     processor_ns: int = 0
 
 
+#: What is told of each profiled element.
+_OBSERVED: Final = ("tau", "entering", "busy_ns", "scanned", "dropped_by")
+
+
 def added_profiles(parts: Sequence[JoinProfile]) -> JoinProfile:
     """The profiles of all shards as one."""
     pipelines = zip(*(one.pipelines for one in parts if one.pipelines), strict=True)
     segments = _by_name([one.shadows for one in parts], lambda found: found)
     return JoinProfile(
         tuple(_pipeline(found) for found in pipelines),
-        _by_name([one.caches for one in parts], _summed),
-        {id: _by_name(found, _summed) for id, found in segments.items()},
+        _by_name([one.caches for one in parts], added_fields),
+        {id: _by_name(found, added_fields) for id, found in segments.items()},
         sum(one.processor_ns for one in parts),
     )
 
@@ -173,10 +177,13 @@ def _by_name(
     return {name: join([one[name] for one in parts if name in one]) for name in names}
 
 
-def _summed(parts: Sequence[_Part]) -> _Part:
-    """Counts of which every field adds up."""
-    made: Any = type(parts[0])
-    found: _Part = made(*(sum(getattr(one, item.name) for one in parts) for item in fields(made)))
+def added_fields(parts: Sequence[_Part], kept: Collection[str] = ()) -> _Part:
+    """Counts of which every field adds up but those ``kept``, which are as the first has them."""
+    first: Any = parts[0]
+    names = [item.name for item in fields(first) if item.name not in kept]
+    found: _Part = replace(
+        first, **{name: sum(getattr(one, name) for one in parts) for name in names}
+    )
     return found
 
 
@@ -188,15 +195,4 @@ def _pipeline(parts: Sequence[PipelineProfile]) -> PipelineProfile:
     def observed(name: str) -> Any:
         return np.concatenate([getattr(one, name) for one in parts])[newest]
 
-    return PipelineProfile(
-        n_plus=sum(one.n_plus for one in parts),
-        n_minus=sum(one.n_minus for one in parts),
-        n_probes=sum(one.n_probes for one in parts),
-        n_built=sum(one.n_built for one in parts),
-        n_scanned=sum(one.n_scanned for one in parts),
-        tau=observed("tau"),
-        entering=observed("entering"),
-        busy_ns=observed("busy_ns"),
-        scanned=observed("scanned"),
-        dropped_by=observed("dropped_by"),
-    )
+    return replace(added_fields(parts, _OBSERVED), **{name: observed(name) for name in _OBSERVED})

@@ -13,17 +13,18 @@ from typing import Any, Final
 
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
 from backend.systems.joins.candidates import CacheCandidate, candidates
-from backend.systems.joins.changes import CacheChange, PricedCandidate
+from backend.systems.joins.changes import (
+    CacheChange,
+    PricedCandidate,
+    benefit_and_cost,
+    relative_change,
+)
 from backend.systems.joins.costs import PipelineFlow, bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
-from backend.systems.joins.memory import PagePool, Tier
+from backend.systems.joins.memory import Tier, served
 from backend.systems.joins.patience import Patience
 from backend.systems.joins.selecting import SELECTORS
-from backend.systems.joins.selection import (
-    CacheSelection,
-    Choice,
-    PricedCache,
-)
+from backend.systems.joins.selection import CacheSelection, Choice, PricedCache
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import CacheState, CacheStates, Transition
@@ -44,7 +45,9 @@ class CacheKeeper:
         #: What is in use. While a cache is profiled anew it is not, but was selected last.
         self.choice: dict[str, tuple[Segment, ...]] = {}
         self._selected: dict[str, tuple[Segment, ...]] = {}
-        self.pool = PagePool(settings.pool_bytes // PAGE_BYTES)
+        #: What caches in use want, in pages of each shard.
+        self.wants: dict[str, list[Tier]] = {}
+        self._allowed: int | None = None
         self.is_profiling = True
         self._waited = self._elements = 0
         self._compared: dict[str, tuple[float, float]] = {}
@@ -56,16 +59,33 @@ class CacheKeeper:
 
     def specs(self) -> tuple[CacheSpec, ...]:
         """Caches in use that have pages."""
-        held, ways = self.pool.held, self._settings.ways
+        held, ways = self.held, self._settings.ways
         return tuple(
             self.candidates[id].spec(readers, held[id] * PAGE_BYTES, ways)
             for id, readers in self.in_force.items()
         )
 
     @property
+    def n_pages(self) -> int:
+        """Of each shard, by the join's own pool."""
+        settings = self._settings
+        return settings.pool_bytes // (PAGE_BYTES * settings.n_shards)
+
+    def allow(self, n_pages: int | None) -> None:
+        """How many pages of each shard it may have of those that joins share; None: they share
+        none."""
+        self._allowed = n_pages
+
+    @property
+    def held(self) -> dict[str, int]:
+        """Pages of each shard by cache."""
+        allowed = self.n_pages if self._allowed is None else min(self.n_pages, self._allowed)
+        return served(allowed, self.wants)
+
+    @property
     def in_force(self) -> Choice:
         """What is chosen and has pages."""
-        held = self.pool.held
+        held = self.held
         return {id: readers for id, readers in self.choice.items() if held.get(id)}
 
     def shadows(self, known: JoinStatistics) -> tuple[CacheSpec, ...]:
@@ -111,8 +131,6 @@ class CacheKeeper:
         self._settings = settings
         found = self._offer()
         self._asked = not settings.pinned <= self.choice.keys()
-        self.pool.resize(settings.pool_bytes // PAGE_BYTES)
-        self.pool.settle()
         return found
 
     def _offer(self) -> list[Transition]:
@@ -127,7 +145,7 @@ class CacheKeeper:
         found += [self.states.step(id, "new") for id in new]
         self.candidates, self._selected = now, same
         self.choice = {id: readers for id, readers in same.items() if id in self.choice}
-        self.pool.keep(self.choice)
+        self._keep_pages()
         if new:
             self._compared = {id: of for id, of in self._compared.items() if id not in new}
             self._begin_profiling()
@@ -158,15 +176,11 @@ class CacheKeeper:
             found.append(self._select(known, is_forced=True))
         elif self.is_profiling and self._is_ready(known):
             found.append(self._select(known))
-        elif not self.is_profiling and self._is_time(known):
+        elif not self.is_profiling and self._patience.is_due(
+            self._waited, known.activity, self._settings
+        ):
             self._reprofile(known)
         return found
-
-    def _is_time(self, known: JoinStatistics) -> bool:
-        """Whether to profile anew: after an interval, or several where that led to nothing new."""
-        has_moved = self._patience.look(known.activity, self._settings.change_share)
-        n_intervals = 1 if has_moved else self._patience.n_intervals
-        return self._waited >= n_intervals * self._settings.interval_tuples
 
     def problem(self, known: JoinStatistics) -> CacheSelection:
         """All candidates at the moment, whatever their state."""
@@ -210,7 +224,7 @@ class CacheKeeper:
             known.forget(step.cache)
             known.forget_shadows(step.cache)
             self.choice.pop(step.cache, None)
-        self.pool.keep(self.choice)
+        self._keep_pages()
         known.begin_profiling()
         self._begin_profiling()
 
@@ -223,7 +237,7 @@ class CacheKeeper:
             "selected": {id: [list(r) for r in readers] for id, readers in self._selected.items()},
             "is_profiling": self.is_profiling,
             "waited": self._waited,
-            "pages": self.pool.held,
+            "pages": self.held,
         }
 
     def restore(self, state: Mapping[str, Any], orders: Orders) -> None:
@@ -242,9 +256,8 @@ class CacheKeeper:
         self.choice = {id: r for id, r in self._selected.items() if states[id] == "used"}
         self.is_profiling, self._waited = bool(state["is_profiling"]), int(state["waited"])
         self._offer()
-        held = {id: state["pages"].get(id, 0) for id in self.choice}
-        self.pool.want({id: [Tier(n, 0.0)] for id, n in held.items() if n})
-        self.pool.settle()
+        held = {id: int(state["pages"].get(id, 0)) for id in self.choice}
+        self.wants = {id: [Tier(n, 0.0)] for id, n in held.items() if n}
 
     # ------------------------------------------------------------------ selection
 
@@ -262,7 +275,7 @@ class CacheKeeper:
         if not is_forced:
             self.is_profiling, self._waited = False, 0
             if is_new:
-                self._compared = {id: _both(one) for id, one in estimates.items()}
+                self._compared = {id: benefit_and_cost(one) for id, one in estimates.items()}
         self._asked = False
         self._claim_pages(estimates, known)
         verdict: Verdict = "switched" if new != old else "kept" if is_new else "below_threshold"
@@ -311,7 +324,9 @@ class CacheKeeper:
         for id, one in estimates.items():
             if self.states[id] != "unused":
                 old = self._compared.get(id)
-                changes += [math.inf] if old is None else map(_change_share, old, _both(one))
+                changes += (
+                    [math.inf] if old is None else map(relative_change, old, benefit_and_cost(one))
+                )
         return max(changes)
 
     # ------------------------------------------------------------------ parts
@@ -325,13 +340,21 @@ class CacheKeeper:
         return tuple(self.candidates[id].readers.index(reader) for reader in readers)
 
     def _claim_pages(self, estimates: Mapping[str, CacheEstimate], known: JoinStatistics) -> None:
-        self.pool.want(
-            {
-                id: known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
-                for id, readers in self.choice.items()
-            }
-        )
-        self.pool.settle()
+        self.wants = {
+            id: self._first_if_pinned(
+                id, known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
+            )
+            for id, readers in self.choice.items()
+        }
+
+    def _first_if_pinned(self, id: str, tiers: list[Tier]) -> list[Tier]:
+        """Pinned caches are served before all others."""
+        is_pinned = id in self._settings.pinned
+        return [tier._replace(priority=math.inf) for tier in tiers] if is_pinned else tiers
+
+    def _keep_pages(self) -> None:
+        """What is not in use wants none."""
+        self.wants = {id: tiers for id, tiers in self.wants.items() if id in self.choice}
 
     def _change(
         self,
@@ -343,7 +366,7 @@ class CacheKeeper:
         before: Mapping[str, CacheState],
     ) -> CacheChange:
         """What is told of a look at the caches."""
-        held, caches, n_elements = self.pool.held, [], self._elements
+        held, caches, n_elements = self.held, [], self._elements
         for id, estimate in estimates.items():
             readers = self.choice.get(id) or old.get(id, ())
             pays = [p for p, one in enumerate(estimate.readers) if one.benefit > 0]
@@ -372,15 +395,3 @@ class CacheKeeper:
 def _rounded(prob: float) -> float:
     """Up to a power of two, so that it does not change with every batch; at most 1."""
     return min(1.0, 2.0 ** math.ceil(math.log2(prob)))
-
-
-def _both(estimate: CacheEstimate) -> tuple[float, float]:
-    """Benefit of all readers, and cost."""
-    return sum(one.benefit for one in estimate.readers), estimate.cost
-
-
-def _change_share(old: float, new: float) -> float:
-    """By what share of the old value it changed."""
-    if old == new:
-        return 0.0
-    return abs(new - old) / abs(old) if old else math.inf

@@ -97,6 +97,12 @@ class JoinController:
         """What caching came to since the beginning."""
         return self._regret.totals
 
+    def allow(self, n_pages: int | None) -> None:
+        """How many pages of each shard its caches may have of those that joins share; None: they
+        share none. ``tuning`` follows at once."""
+        self.caches.allow(n_pages)
+        self.tuning = self._tuning()
+
     def _tuning(self) -> JoinTuning:
         settings, caches = self.settings, self.caches
         return JoinTuning(
@@ -142,7 +148,10 @@ class JoinController:
         self._regret.account(problem, caches.in_force, n_elements)
         outcomes += self._follow(batch_id, n_elements, profile, problem)
         self._reorder(batch_id, profile, decisions, outcomes)
-        for change in caches.observe(n_tuples, n_elements, known):
+        changes = caches.observe(n_tuples, n_elements, known)
+        if changes:
+            self._regret.look_back()
+        for change in changes:
             decision = cache_decision(self._look(batch_id), change)
             decisions.append(decision)
             if change.verdict == "switched":
@@ -241,17 +250,18 @@ class JoinController:
     # ------------------------------------------------------------------ going on
 
     def state(self) -> dict[str, Any]:
-        """What a run that goes on needs, as JSON-typed data; statistics are gathered anew."""
+        """What a run that goes on needs beside ``totals``, as JSON-typed data; statistics are
+        gathered anew."""
         return {
             "filters": [list(one.filters) for one in self.pipelines],
             "literal": [one.is_literal for one in self.pipelines],
             "caches": self.caches.state(),
-            "totals": list(self.totals),
             "decisions": self._evaluations.seq,
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where ``state`` was taken, as far as the join is the same."""
+    def restore(self, state: Mapping[str, Any], totals: CachingTotals) -> None:
+        """Go on where ``state`` was taken, as far as the join is the same. totals: as they were
+        published last."""
         filters, literal = state["filters"], state["literal"]
         if [sorted(one) for one in filters] == [sorted(one.filters) for one in self.pipelines]:
             self.pipelines = [
@@ -259,7 +269,7 @@ class JoinController:
                 for i, (order, is_literal) in enumerate(zip(filters, literal, strict=True))
             ]
         self.caches.restore(state["caches"], self.orders)
-        self._regret = CachingRegret(CachingTotals(*state["totals"]))
+        self._regret = CachingRegret(totals)
         self._evaluations.seq = max(self._evaluations.seq, int(state["decisions"]))
         self.tuning = self._tuning()
 

@@ -50,7 +50,8 @@ _MOST_BLOCKS: Final = 64
 
 class CacheEstimate(NamedTuple):
     """A candidate in numbers, per element of the join. readers: as in the candidate. n_keys,
-    n_bytes: what it is expected to hold. errors: standard error of each reader's benefit."""
+    n_bytes: what it is expected to hold in each shard. errors: standard error of each reader's
+    benefit."""
 
     readers: tuple[ReaderCosts, ...]
     cost: float
@@ -181,7 +182,7 @@ class JoinStatistics:
         if self._flows is None:
             shares, factor = self._rates.shares.tolist(), self._calibration.of_probes
             pairs = zip(self.pipelines, shares, strict=True)
-            self._flows = tuple(one.flow(all, gone, factor) for one, (all, gone) in pairs)
+            self._flows = tuple(one.flow(all, minus, factor) for one, (all, minus) in pairs)
         return self._flows
 
     @property
@@ -273,7 +274,8 @@ class JoinStatistics:
     def tiers(
         self, candidate: CacheCandidate, estimate: CacheEstimate, places: Sequence[int]
     ) -> list[Tier]:
-        """The pages a cache wants: along its miss-ratio curve where reuse was seen."""
+        """The pages of each shard a cache wants, along its miss-ratio curve where reuse was
+        seen."""
         id, room = candidate.id, self._room
         curve = MissRatioCurve.of(np.sum(self._reuse[id], axis=0)) if id in self._reuse else None
         tiers: list[Tier] = []
@@ -330,9 +332,9 @@ class JoinStatistics:
     def _size(
         self, candidate: CacheCandidate, readers: Sequence[ReaderCosts]
     ) -> tuple[float, float]:
-        """Keys and bytes: as held where a cache is in use and nothing was evicted, else by the keys
-        behind its look-ups and the tuples of its segment for each."""
-        counts = self._counts.get(candidate.id)
+        """Keys and bytes of each shard: as held where a cache is in use and nothing was evicted,
+        else by the keys behind its look-ups and the tuples of its segment for each."""
+        counts, n_shards = self._counts.get(candidate.id), self._settings.n_shards
         cell = max(_KEY_WORDS + len(candidate.key), _REFERENCE_WORDS + len(candidate.windows))
         refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
         key_bytes = 8 * (cell + 1) * (1 + refs)
@@ -348,9 +350,9 @@ class JoinStatistics:
         )
         if counts is None or not counts.n_entries:
             return n_keys, n_keys * key_bytes
-        key_bytes = counts.n_bytes / counts.n_entries
-        n_keys = max(n_keys, counts.n_entries) if counts.evictions else counts.n_entries
-        return n_keys, max(n_keys * key_bytes, counts.n_bytes)
+        key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
+        n_keys = max(n_keys, held) if counts.evictions else held
+        return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
 
 
 def keys_behind(miss_prob: float, block_probes: int) -> float:

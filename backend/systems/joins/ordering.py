@@ -20,13 +20,15 @@ from backend.adaptive.core import Cooldown
 from backend.model.filters import DROPPED, PASSED, Outcomes
 from backend.operators.network.join_tuning import PipelineProfile
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, picoseconds
-from backend.systems.agreedy.findings import Finding, Situation
+from backend.systems.agreedy.exact import Picoseconds, picoseconds, us_per_tuple
+from backend.systems.agreedy.findings import Finding, Situation, near_violations
+from backend.systems.agreedy.headroom import check_headroom, pair_headroom
 from backend.systems.agreedy.policies import Policy, ProposedOrder, policy_class
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape
+from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 
 #: An input comes more rarely than another if its elements are fewer by this factor.
@@ -38,7 +40,7 @@ class OrderCheck(NamedTuple):
     proposed, by input; names: of the filters, as the finding numbers them. costs: of looking for
     partners, per element, old and new, in the unit of the settings; None: unknown. lhs, rhs,
     metric: what was tested, lhs < rhs. for_caches: the order is about as good as the present one,
-    and rarer inputs go first."""
+    and rarer inputs go first. headroom: what keeping the order fell short of."""
 
     input: int
     verdict: Verdict
@@ -55,6 +57,7 @@ class OrderCheck(NamedTuple):
     n_window: int
     n_tuples: int
     for_caches: bool = False
+    headroom: tuple[Headroom, ...] = ()
 
 
 class FilterSample(NamedTuple):
@@ -126,6 +129,9 @@ class PipelineOrder:
             new = None
         tested = policy.inequality(settings.rule, finding, old, new)
         verdict, order = self._verdict(finding, proposal, settings), list(proposal.order)
+        names = tuple(self.shape.names[j] for j in self.targets)
+        near = near_violations(situation, policy.kept(situation.view))
+        pairs = policy.headroom(settings.rule, pair_headroom(near, names, settings.rule), old, new)
         rarer = None
         if verdict == "below_threshold" and shares and self._may_switch(settings):
             rarer = self._rarer_first(situation, settings, shares)
@@ -138,13 +144,14 @@ class PipelineOrder:
             policy,
             self.filters,
             (*(self.targets[x] for x in order), *self._far),
-            tuple(self.shape.names[j] for j in self.targets),
+            names,
             old,
             new,
             *tested,
             len(self.window),
             situation.n_tuples,
             rarer is not None,
+            tuple(self._headroom(verdict, pairs, settings)),
         )
 
     def _may_switch(self, settings: JoinSettings) -> bool:
@@ -199,10 +206,17 @@ class PipelineOrder:
         """Of the filter of an input: all joins of its path. A unit of cost counts as a ns."""
         return picoseconds(sum(costs[j] for j in self.shape.path(self.input, target)) / 1000)
 
+    def _headroom(
+        self, verdict: Verdict, pairs: Sequence[Headroom], settings: JoinSettings
+    ) -> list[Headroom]:
+        needed, held = _least_window(settings), len(self.window)
+        spell = settings.cooldown_tuples
+        return check_headroom(verdict, pairs, held, needed, self.cooldown, spell)
+
     def _verdict(
         self, finding: Finding, proposal: ProposedOrder, settings: JoinSettings
     ) -> Verdict:
-        if len(self.window) < min(settings.order_samples, settings.profile_tuples):
+        if len(self.window) < _least_window(settings):
             return "thin"
         if not finding.is_violated or proposal.order == self.view.order:
             return "below_threshold"
@@ -218,10 +232,16 @@ class PipelineOrder:
         return found
 
 
+def _least_window(settings: JoinSettings) -> int:
+    """Profiled elements a check takes."""
+    return min(settings.order_samples, settings.profile_tuples)
+
+
 def _policy_name(settings: JoinSettings) -> str:
     return "optimal" if settings.join_order == "optimal" else "a-greedy"
 
 
 def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
     """In the unit of costs, which ``_price`` takes for nanoseconds."""
-    return None if total_ps is None or not n_tuples else 1000 * total_ps / n_tuples / PS_PER_US
+    us = us_per_tuple(total_ps, n_tuples)
+    return None if us is None else 1000 * us

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from backend.adaptive.evidence import finite, plan_detail
-from backend.adaptive.words import arrows, count, percent, significant, too_thin
+from backend.adaptive.headroom import moving, recorded
+from backend.adaptive.words import arrows, count, percent, significant
 from backend.operators.network.join_tuning import Segment
+from backend.systems.agreedy.explain import why_kept
 from backend.systems.joins.changes import CacheChange, PricedCandidate
 from backend.systems.joins.ordering import OrderCheck
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape
-from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision
 
 #: Kinds of decisions.
@@ -58,6 +59,7 @@ def cache_decision(look: JoinLook, change: CacheChange) -> Decision:
             "transitions": [step._asdict() for step in change.transitions],
             "moved": None if change.moved is None else finite(change.moved),
             "change_share": look.settings.change_share,
+            **_cache_headroom(change, look.settings),
         },
     )
 
@@ -94,6 +96,7 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
             "pipeline_cost": pipeline_cost,
             "alpha": look.settings.alpha,
             "window_tuples": check.n_window,
+            **recorded(check.headroom),
         },
     )
 
@@ -116,6 +119,14 @@ def _tested(
         moved = 0.0 if change.moved is None else change.moved
         return moved, ">", settings.change_share, "largest change of a benefit or cost"
     return new, "<", old, "cost of the join"
+
+
+def _cache_headroom(change: CacheChange, settings: JoinSettings) -> dict[str, Any]:
+    """What caches that were not selected anew are waiting for."""
+    if change.cause == "monitor" or change.verdict != "below_threshold":
+        return {}
+    share, moved = settings.change_share, change.moved or 0.0
+    return recorded([moving("a benefit or cost", moved, share, "caches are selected anew")])
 
 
 def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> str:
@@ -190,13 +201,9 @@ def _order_explained(
         f"of {count(found.n_row)} elements that get so far {other} drops {count(found.v_other)}"
     )
     said += f"{passed}, {own} {count(found.v_own)}"
-    endings: dict[Verdict, str] = {
-        "switched": f"order {arrows(old)} becomes {arrows(new)}",
-        "thin": too_thin(check.n_window, look.settings.order_samples, "profile tuples"),
-        "cooldown": "not acted on so soon after the last change",
-        "pinned": "not acted on, the order is fixed",
-    }
-    return f"{said}; {endings.get(check.verdict, 'order kept')}"
+    settings = look.settings
+    kept = why_kept(check.verdict, check.n_window, settings.order_samples, settings.cooldown_tuples)
+    return f"{said}; {kept or f'order {arrows(old)} becomes {arrows(new)}'}"
 
 
 def _names(shape: JoinShape, inputs: Sequence[int]) -> tuple[str, ...]:

@@ -100,8 +100,17 @@ class StreamKnobs(Knobs):
         high=1 << 40,
         unit="bytes",
         scale="log",
-        help="Memory of the caches of each join, in each shard, handed out in pages of 4096 bytes "
-        "to those that make most of it.",
+        help="Memory of the caches of each join, all shards together, handed out in pages of 4096 "
+        "bytes to those that make most of it.",
+    )
+    run_pool_bytes: int = knob(
+        0,
+        low=0,
+        high=1 << 40,
+        unit="bytes",
+        scale="log",
+        help="Memory of the caches of all joins and shards together, handed out in pages of 4096 "
+        "bytes to those that make most of it for each element that comes. 0: without limit.",
     )
     pinned_caches: str = knob(
         "",
@@ -144,5 +153,27 @@ class StreamKnobs(Knobs):
         choices=JOIN_COSTS,
         help="What the costs of a join are: measured, nanoseconds on this machine; counted, index "
         "probes as in the text, the same on every machine.",
+    )
+    cache_ways: int = knob(
+        1,
+        low=1,
+        high=16,
+        unit="entries",
+        help="Entries that share a set of a cache: 1, a new key takes the place of the other one "
+        "there; more, of the one used longest ago.",
+    )
+    bitmap_alpha: int = knob(
+        8,
+        low=1,
+        high=64,
+        unit="bits",
+        scale="log",
+        help="Bits for each look-up of a block whose different keys are counted, for the miss "
+        "probability of caches not in use.",
+    )
+    two_phase: bool = knob(
+        False,
+        help="Look for a partner in every window before results are made of any: worth it where "
+        "most elements have none in one of them. Results are the same.",
     )
     reject_sample_every: int = shared.reject_sample_every(1)

@@ -37,6 +37,7 @@ from backend.systems.stream.published import (
     samples,
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
+from backend.systems.stream.run_pool import run_pool, run_pool_samples
 from backend.systems.stream.state_limit import StateLimit
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
@@ -102,7 +103,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self.layout = self._laid_out(self._queries, self._knobs)
         self._version, self._watch.evaluations.seq = state.plan.version, state.n_decisions
         self._tune_joins()
-        self.joins.restore(evidence.get("joins", {}))
+        totals = {one.id: one.totals_in(state) for one in self._published_joins}
+        self.joins.restore(evidence.get("joins", {}), totals)
         if self._graph().digest == state.plan.hash:
             return self._recorded([REFILLED])
         return self._recorded([REFILLED, self._rechained(batch, "the queries are others")])
@@ -261,7 +263,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     @property
     def _published_joins(self) -> list[PublishedJoin]:
-        return [PublishedJoin(self.layout, one) for one in self.joins.values()]
+        share = self.joins.share
+        return [PublishedJoin(self.layout, one, share(id)) for id, one in self.joins.items()]
 
     def _graph(self) -> PlanGraph:
         """The plan with its chains, and the caches in use."""
@@ -333,7 +336,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         id, knobs, layout = self._job.id, self._knobs, self.layout
         facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
         found = layout.entities("Operator network", self._capacities, facts)
-        found += [one for join in self._published_joins for one in join.entities()]
+        joins = self._published_joins
+        found += [*run_pool(id, joins), *(one for join in joins for one in join.entities())]
         found += [layout.query(one.query, one.since) for one in self._queries.values()]
         return [*found, *(query_entity(id, query, "paused") for query in paused.values())]
 
@@ -342,7 +346,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         shards = self._knobs.shards
         report = result.report
         found = samples(self.layout, report, self._chaining, shards, self._seconds, sizes)
-        return found + [one for join in self._published_joins for one in join.samples(report)]
+        joins = self._published_joins
+        found += run_pool_samples(self._job.id, joins, report, self._knobs.run_pool_bytes)
+        return found + [one for join in joins for one in join.samples(report)]
 
     def _matrices(self) -> tuple[Matrix, ...]:
         profile, plan = self._profile, self.layout.plan

@@ -9,6 +9,7 @@ import pytest
 
 from backend.hosts.contract import InputSource
 from backend.model.schema import Schema
+from backend.workloads.replay import read_spooled
 from backend.workloads.sources import MemorySource, ReplaySource, open_source
 from backend.workloads.spec import load_workload, shipped_workloads
 from bench.fastpath import _same
@@ -28,8 +29,8 @@ def test_a_source_is_spooled_from_any_tuple_on_and_begins_anew(tmp_path: Path) -
     source = MemorySource([[n] for n in range(7)], Schema.parse("a int"))
     folder = spool(source, tmp_path / "spool", 10, first=5, stream="S")
     (file,) = folder.iterdir()
-    table = pq.read_table(file)
-    assert file.name == "S-000000000005.parquet"
+    table = read_spooled(file)
+    assert file.name == "S-000000000005.ipc"
     assert table.column("a").to_pylist() == [5, 6, 0, 1, 2, 3, 4, 5, 6, 0]
 
 

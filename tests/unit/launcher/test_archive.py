@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from backend.hosts.spark import archive as module
-from backend.hosts.spark.archive import RECORDING, archive_of, java_options, prepare
+from backend.hosts.spark.archive import (
+    RECORDING,
+    archive_of,
+    java_options,
+    prepare,
+    prepare_beside,
+)
 from backend.hosts.spark.java import JavaFound
 
 JAVA = JavaFound(Path("/usr/lib/jvm/java"), "17.0.15", "PATH")
@@ -55,3 +62,21 @@ def test_an_existing_archive_is_left_alone(prefix: Path, monkeypatch: pytest.Mon
     found.write_bytes(b"kept")
     assert prepare(Path())
     assert found.read_bytes() == b"kept"
+
+
+def test_one_is_written_beside_the_work_of_others(
+    prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "find_java", lambda: JAVA)
+    monkeypatch.setattr(module, "SETTLED_S", 0.0)
+    program = f"""import os
+with open(os.environ["{RECORDING}"], "w") as archive:
+    archive.write(str(os.nice(0)))
+"""
+    (tmp_path / "run.py").write_text(program)
+    prepare_beside(tmp_path)
+    found, deadline = archive_of(JAVA), time.monotonic() + 30
+    assert found is not None
+    while not found.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert found.read_text() == "19"

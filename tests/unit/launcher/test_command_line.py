@@ -93,7 +93,7 @@ def test_what_is_not_understood_is_refused(
 
 
 def test_options_are_passed_on() -> None:
-    words = "backend w.toml --once --set mu=0.2 --set rate=0 --master local[1] --store u"
+    words = "backend w.toml --once --set mu=0.2 --set rate=0 --master local[1] --shared m --store u"
     options, _ = run.read_command_line(words.split())
     passed = run.pipeline_arguments(options)
     assert sorted(passed) == sorted(words.split()[1:])

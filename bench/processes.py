@@ -1,0 +1,61 @@
+"""What the processes of a bench take: processor time and memory of this one and all below it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+def tree_cpu_s() -> float:
+    """Seconds of processor time of this process and all below it, ended ones included."""
+    return sum(map(cpu_s, tree(os.getpid())))
+
+
+def memory_mib() -> dict[str, float]:
+    """MiB of the driver, of Java and of its Python workers; what several share counts in parts."""
+    found = {"driver": 0.0, "Java": 0.0, "workers": 0.0}
+    for process in tree(os.getpid()):
+        with suppress(OSError):  # it has ended
+            program = Path(f"/proc/{process}/cmdline").read_bytes().partition(b"\0")[0]
+            is_java = program.endswith(b"java")
+            kind = "driver" if process == os.getpid() else "Java" if is_java else "workers"
+            found[kind] += _share_kib(process) / 1024
+    return found
+
+
+def told_memory() -> str:
+    """The same, as a line."""
+    found = memory_mib()
+    parts = ", ".join(f"{kind} {mib:.0f}" for kind, mib in found.items())
+    return f"MiB of memory: {parts}; together {sum(found.values()):.0f}"
+
+
+def _share_kib(process: int) -> int:
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def tree(process: int) -> Sequence[int]:
+    """A process and all below it."""
+    found, waiting = [], [process]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        for children in Path(f"/proc/{one}/task").glob("*/children"):
+            with suppress(OSError):  # the thread has ended
+                waiting += map(int, children.read_text().split())
+    return found
+
+
+def cpu_s(process: int) -> float:
+    """Seconds of processor time of a process and its children that ended; 0.0 if it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended, and its time is its parent's
+        return 0.0
+    return sum(map(int, fields[11:15])) / _TICKS
