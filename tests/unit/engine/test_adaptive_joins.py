@@ -31,7 +31,7 @@ TURNS: Mapping[int, tuple[tuple[str, Any], ...]] = {
     2: (("pool_bytes", 4096), ("join_order", "optimal")),
     4: (("forbidden_caches", "R ⋈ S"), ("candidates", 0)),
     6: (("pool_bytes", 1 << 20), ("forbidden_caches", ""), ("pinned_caches", "R ⋈ S")),
-    7: (("run_pool_bytes", 8192), ("two_phase", True), ("cache_ways", 4), ("bitmap_alpha", 2)),
+    7: (("run_pool_bytes", 8192), ("two_phase", True), ("cache_ways", 2), ("bitmap_alpha", 2)),
     8: (("caching", "off"), ("join_order", "fixed")),
     10: (("caching", "greedy"), ("window_observations", 4), ("join_costs", "measured")),
 }
