@@ -225,7 +225,7 @@ def test_joins_share_the_pool_of_the_run(tmp_path: Path, shards: int) -> None:
     run.ask("query_add", {"name": "other", "text": OTHER})
     run.ticks(6)
     assert [one.n_shards for one in unit_of(run).joins.values()] == [1, shards]
-    free, pool = granted(run), 12_288
+    free, pool = granted(run), 8_192
     assert free > pool
     turn(run, run_pool_bytes=pool)
     for _ in range(4):
