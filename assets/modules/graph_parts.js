@@ -138,8 +138,8 @@ function inLayers(node, { place: { w }, spark, facts }, texts) {
       h("tspan", { dx: texts.big ? 4 : 0 }, texts.big ? texts.word : fit(texts.word, w - 18, LETTER.fine))
     ),
     node.role === "synopsis"
-      ? h("text", { key: "small", className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, fitting(texts.small, w - 60))
-      : h("text", { key: "small", className: "pw-card-line", x: 12, y: 58 }, fitting(texts.small, w - (step ? 26 : 20))),
+      ? h("text", { key: "small", className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, fit(texts.small, w - 60, LETTER.fine))
+      : h("text", { key: "small", className: "pw-card-line", x: 12, y: 58 }, fit(texts.small, w - (step ? 26 : 10), LETTER.fine)),
     !isState(node.role) && h("polyline", { key: "spark", className: "pw-spark", points: sparkPoints(spark, w - 24, 16), transform: "translate(12,65)" }),
   ];
 }

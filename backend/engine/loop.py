@@ -375,7 +375,8 @@ class Loop:
             name: n for part in result.units.values() for name, n in part.matched_by_query.items()
         }
         visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
-        values = self._totals.values(result, visits, self._commit_ms, self.writer.n_bytes)
+        selects, n_bytes = self._units.selects, self.writer.n_bytes
+        values = self._totals.values(result, visits, selects, self._commit_ms, n_bytes)
         return [
             *recorder.input_samples(result.inputs),
             *self._query_totals.add(matched),

@@ -37,11 +37,22 @@ CORE: Final = Vocabulary(
         ),
         "batch_ms": Property("ms", ("system",), "duration of the batch, source to recorded"),
         "n_tuples": Property("tuples", ("system",), "tuples in the batch"),
-        "n_matched": Property("tuples", ("system",), "tuples of the batch satisfying >= 1 query"),
+        "n_matched": Property(
+            "tuples",
+            ("system",),
+            "tuples of the batch satisfying >= 1 query; none where only networks answer",
+        ),
+        "n_answered": Property(
+            "tuples",
+            ("system",),
+            "tuples of the batch that satisfy a query of a unit, and elements of the answers of "
+            "networks",
+        ),
         "dropping_ratio": Property(
             "prob",
             ("system",),
-            "d: share of the tuples of the batch (of the unit) that satisfy no query",
+            "d: share of the tuples of the batch (of the unit) that satisfy no query; none where "
+            "only networks answer",
         ),
         "visits_per_tuple": Property("visits/tuple", ("system",), "operators visited per tuple"),
         "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),
@@ -52,6 +63,7 @@ CORE: Final = Vocabulary(
             ("system", "query"),
             "tuples satisfying the query (any query) since the run began",
         ),
+        "answered_total": Property("tuples", ("system",), "n_answered since the run began"),
         "backlog_tuples": Property(
             "tuples", ("system",), "tuples that arrived and wait for a batch"
         ),
