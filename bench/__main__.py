@@ -9,6 +9,7 @@ from functools import partial
 from bench import (
     chosen,
     cluster,
+    drift,
     fastpath,
     filters,
     joins,
@@ -24,6 +25,7 @@ from bench import (
 BENCHES: dict[str, Callable[[], None]] = {
     "selection": selection.main,
     "chosen": chosen.main,
+    "drift": drift.main,
     "monitoring": monitoring.main,
     "live": live.main,
     "scale": scale.main,

@@ -157,6 +157,7 @@ class RunHost:
             prefix=tag_of(name),
             limit=lambda: self._limit(name),
             marks_end=lambda: name in self._read or self._takes_what_is_there,
+            rests=lambda: loop.input_knob(name, "intake") != "on",
         )
 
     def _limit(self, name: str) -> int | None:
@@ -269,6 +270,8 @@ class RunHost:
         """The input's tuples were all taken, or those that there will be."""
         if name in self._read and name not in self._jobs.networks.ended:
             return False
+        if self._loop.input_knob(name, "intake") == "removed":
+            return feeder.backlog == 0
         if feeder.error is not None:
             return feeder.backlog == 0
         return name in self._failures or (feeder.finished and feeder.backlog == 0)

@@ -22,6 +22,10 @@ MOST_OBSERVATIONS: Final = 200
 #: Reuse distances that are told apart: bin b holds those of 2^b to 2^(b+1)-1 (bin 0 also 0), the
 #: last one those of keys that were not seen before, or longer ago than is remembered.
 REUSE_BINS: Final = 24
+#: Blocks of shadow look-ups with one bitmap, and those of them that only fill it: a cache would
+#: know their keys, so that the misses of a block that begins with nothing say too much.
+RUN_BLOCKS: Final = 12
+FIRST_BLOCKS: Final = 2
 
 Words: TypeAlias = NDArray[np.uint64]
 _Part = TypeVar("_Part")
@@ -64,8 +68,9 @@ class JoinTuning:
     orders: for each input the order in which it probes the others; (): as planned. profile_prob:
     for each pipeline the share of its elements that are profiled, chosen by a hash of ``seed`` and
     their number; (): none. shadows: candidates whose miss probability is estimated, in each of
-    their readers by blocks of ``block_probes`` look-ups and ``bitmap_alpha`` bits for each of those
-    (card 10.2). two_phase: look for a partner in each window before results are made (card 7).
+    their readers by blocks of ``block_probes`` look-ups, by ``bitmap_alpha`` bits for each of a run
+    of blocks (card 10.2). two_phase: look for a partner in each window before results are made
+    (card 7).
     """
 
     orders: tuple[tuple[int, ...], ...] = ()
@@ -127,12 +132,15 @@ class CacheCounts:
 
 @dataclass(frozen=True, slots=True)
 class ShadowCounts:
-    """Shadow look-ups in blocks that were finished in a batch. misses: distinct keys of the blocks,
-    added up, by linear counting."""
+    """Shadow look-ups in blocks that were finished in a batch. misses: keys that were new in these
+    blocks, by linear counting; blocks come in runs of ``RUN_BLOCKS`` with one bitmap, the first
+    ``FIRST_BLOCKS`` of which only fill it and are not told of. n_keys: different ones in the run
+    so far, at the end of its last block."""
 
     n_probes: int = 0
     misses: float = 0.0
     n_blocks: int = 0
+    n_keys: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

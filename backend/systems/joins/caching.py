@@ -17,6 +17,7 @@ from backend.systems.joins.changes import CacheChange, PricedCandidate
 from backend.systems.joins.costs import PipelineFlow, bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.memory import Tier, served
+from backend.systems.joins.patience import Patience
 from backend.systems.joins.selecting import SELECTORS
 from backend.systems.joins.selection import (
     CacheSelection,
@@ -50,6 +51,7 @@ class CacheKeeper:
         self._waited = self._elements = 0
         self._compared: dict[str, tuple[float, float]] = {}
         self._asked = bool(settings.pinned)
+        self._patience = Patience()
         self.reordered(orders)
 
     # ------------------------------------------------------------------ what is in force
@@ -144,6 +146,7 @@ class CacheKeeper:
         self.choice = {id: readers for id, readers in same.items() if id in self.choice}
         self._keep_pages()
         if new:
+            self._compared = {id: of for id, of in self._compared.items() if id not in new}
             self._begin_profiling()
         return found
 
@@ -172,9 +175,15 @@ class CacheKeeper:
             found.append(self._select(known, is_forced=True))
         elif self.is_profiling and self._is_ready(known):
             found.append(self._select(known))
-        elif not self.is_profiling and self._waited >= self._settings.interval_tuples:
+        elif not self.is_profiling and self._is_time(known):
             self._reprofile(known)
         return found
+
+    def _is_time(self, known: JoinStatistics) -> bool:
+        """Whether to profile anew: after an interval, or several where that led to nothing new."""
+        has_moved = self._patience.look(known.activity, self._settings.change_share)
+        n_intervals = 1 if has_moved else self._patience.n_intervals
+        return self._waited >= n_intervals * self._settings.interval_tuples
 
     def problem(self, known: JoinStatistics) -> CacheSelection:
         """All candidates at the moment, whatever their state."""
@@ -192,6 +201,7 @@ class CacheKeeper:
                 old, before = dict(self._selected), self.states.all()
                 step = self.states.step(id, "benefit below cost")
                 del self.choice[id], self._selected[id]
+                self._patience.selected(True)
                 self._claim_pages(estimates, known)
                 told = self._change("monitor", "switched", estimates, known, old, before)
                 found.append(told._replace(dropped=id, transitions=(step,)))
@@ -199,7 +209,7 @@ class CacheKeeper:
 
     def _is_ready(self, known: JoinStatistics) -> bool:
         """W observations of everything; or as many as an interval gave."""
-        if not known.are_full():
+        if not known.are_full() or (known.waits_for_bare and not self.choice):
             return False
         is_profiled = all(known.profiled())
         watched = [*self.states.which("profiled"), *self.states.which("used")]
@@ -272,8 +282,9 @@ class CacheKeeper:
         self._asked = False
         self._claim_pages(estimates, known)
         verdict: Verdict = "switched" if new != old else "kept" if is_new else "below_threshold"
+        self._patience.selected(verdict == "switched")
         told = self._change("selection", verdict, estimates, known, old, before)
-        return told._replace(moved=moved, transitions=tuple(steps))
+        return told._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
 
     def _adopt(self, new: Choice, known: JoinStatistics, is_forced: bool) -> list[Transition]:
         """Candidates become what was selected; a cache in use that is not steps back first."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.stats import Z95
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheCounts, JoinProfile, Segment
+from backend.operators.network.join_tuning import (
+    PAGE_BYTES,
+    RUN_BLOCKS,
+    CacheCounts,
+    JoinProfile,
+    Segment,
+)
 from backend.systems.joins.calibration import Calibration
 from backend.systems.joins.candidates import CacheCandidate
 from backend.systems.joins.costs import (
@@ -22,10 +28,11 @@ from backend.systems.joins.costs import (
     maintenance_cost,
     reader_costs,
 )
+from backend.systems.joins.join_model import LookupPlace
 from backend.systems.joins.memory import MissRatioCurve, Tier, pages, single_tier
 from backend.systems.joins.selection import Choice
 from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.statistics import (
     MissWindow,
     OperationCosts,
@@ -75,6 +82,7 @@ class JoinStatistics:
         self._rates = Rates(shape.n, keep * settings.block_probes)
         self._operations = OperationCosts(keep, counted, settings.w)
         self._shadows: dict[tuple[str, Segment], MissWindow] = {}
+        self._shadow_keys: dict[tuple[str, Segment], float] = {}
         self._observed: dict[str, MissWindow] = {}
         self._reuse: dict[str, deque[NDArray[np.int64]]] = {}
         self._counts: dict[str, CacheCounts] = {}
@@ -100,6 +108,7 @@ class JoinStatistics:
             for segment, shadow in segments.items():
                 window = self._window(self._shadows, (id, segment))
                 window.add(shadow.n_probes, shadow.misses, shadow.n_blocks)
+                self._shadow_keys[id, segment] = shadow.n_keys
         flows = self.flows()
         prior = self._operations.prior(self.probe_cost)
         for id, counts in profile.caches.items():
@@ -242,6 +251,21 @@ class JoinStatistics:
         cost = maintenance_cost(candidate, flows, units)
         return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
 
+    def misses(
+        self, candidates: Iterable[CacheCandidate], orders: Orders
+    ) -> dict[LookupPlace, float]:
+        """What is known of look-ups, by where they are made: of plain caches in use as observed,
+        else as the shadow says, which asks for the key alone."""
+        found = dict[LookupPlace, float]()
+        for one in candidates:
+            is_seen = not one.witnesses and self.is_observed(one.id)
+            for at in one.readers:
+                window = self._observed[one.id] if is_seen else self._shadows.get((one.id, at))
+                if window is not None and window.prob is not None:
+                    joined = frozenset((at.pipeline, *orders[at.pipeline][: at.first]))
+                    found[at.pipeline, joined, one.key] = window.prob
+        return found
+
     def measured_saving(
         self, profile: JoinProfile, used: Mapping[str, CacheCandidate], choice: Choice
     ) -> float:
@@ -331,7 +355,15 @@ class JoinStatistics:
         refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
         key_bytes = 8 * (cell + 1) * (1 + refs)
         block = self._settings.block_probes
-        n_keys = max((keys_behind(one.miss_prob, block) for one in readers), default=0.0)
+        run = RUN_BLOCKS * block
+        seen = [self._shadow_keys.get((candidate.id, reader)) for reader in candidate.readers]
+        n_keys = max(
+            (
+                keys_behind(one.miss_prob, block) if n is None else keys_behind(n / run, run)
+                for one, n in zip(readers, seen, strict=True)
+            ),
+            default=0.0,
+        )
         if counts is None or not counts.n_entries:
             return n_keys, n_keys * key_bytes
         key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
