@@ -47,6 +47,7 @@ from backend.options import (
 )
 from backend.ports import PortRefused, choose_port
 from backend.processes import Happenings, hold_lifeline, signals_into
+from backend.workloads.shipped import shipped_workloads
 from bench.experiments.options import add_experiment
 
 if TYPE_CHECKING:
@@ -58,12 +59,16 @@ ENTERING: Final = "PLANWATCH_ENTERING"
 #: Use the packages of the running Python (a container's, say) instead of an own environment.
 NO_ENVIRONMENT: Final = "PLANWATCH_NO_ENVIRONMENT"
 
+#: Plays until the first batch of a demo is there; its folder says how it was made.
+RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
+
 #: Verbs that wait for Java's classes to be prepared; those that have it done beside their work.
 AFTER_CLASSES: Final = frozenset({"bench", "test"})
-BESIDE_CLASSES: Final = frozenset({"demo", "backend"})
+BESIDE_CLASSES: Final = frozenset({"demo", "tour", "backend"})
 
 VERBS: Final = {
     "demo": "run a workload and show it (this is what 'run.py' alone does)",
+    "tour": "a guided demo in the page, with live turns, on a run it starts itself",
     "serve": "the dashboard alone, on what a store holds and on what is being added to it",
     "backend": "the queries alone: Spark and the store; the way onto a cluster, too",
     "replay": "open a recorded run, read-only; needs neither Java nor Spark",
@@ -93,6 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
     "demo": (add_pipeline, add_resume, add_store, add_server),
+    "tour": (add_store, add_server),
     "serve": (add_store, add_server, add_access),
     "backend": (add_pipeline, add_extent, add_store),
     "replay": (add_recording, add_server),
@@ -131,6 +137,8 @@ def pipeline_arguments(options: argparse.Namespace) -> list[str]:
         words += ["--packages", options.packages]
     if options.master:
         words += ["--master", options.master]
+    if options.shared:
+        words += ["--shared", options.shared]
     is_fresh = options.fresh if "fresh" in options else not options.resume
     words += ["--fresh"] if is_fresh else []
     return words + (["--once"] if getattr(options, "once", False) else [])
@@ -143,8 +151,8 @@ def server_arguments(options: argparse.Namespace, port: int) -> list[str]:
         words += ["--allow-host", name]
     if getattr(options, "webhook", ""):
         words += ["--webhook", options.webhook]
-    words += ["--allow-webhook"] if getattr(options, "allow_webhook", False) else []
-    return words + (["--read-only"] if getattr(options, "read_only", False) else [])
+    flags = ("allow_webhook", "awaits_run", "read_only")
+    return words + [f"--{f.replace('_', '-')}" for f in flags if getattr(options, f, False)]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -208,6 +216,8 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
     """Dashboard and backend side by side until Ctrl-C; the page stays up when the stream ends."""
     from backend.supervisor import Supervisor
 
+    begin_store(options)
+    options.awaits_run = True
     happenings: Happenings = queue.SimpleQueue()
     with signals_into(happenings):
         status = None
@@ -215,9 +225,27 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
             port = choose_port(options.host, options.port)
             page = [sys.executable, str(ROOT / "run.py"), "serve", *server_arguments(options, port)]
             engine = [sys.executable, str(ROOT / "run.py"), "backend", *pipeline_arguments(options)]
-            supervisor = Supervisor(page, engine, STATE, options.host, port)
+            opens = getattr(options, "opens", "")
+            supervisor = Supervisor(page, engine, STATE, options.host, port, opens=opens)
             status = supervisor.run(happenings)
         return status
+
+
+def tour(options: argparse.Namespace, rest: list[str]) -> int:
+    """The demo of the drifting stream, four times as fast, opened at the tour's first stop."""
+    words = ["demo", "drift", "--store", options.store, "--set", "rate=4000"]
+    shown = build_parser().parse_args(words)
+    shown.host, shown.port, shown.opens = options.host, options.port, "plan?tour=1"
+    return demo(shown, rest)
+
+
+def begin_store(options: argparse.Namespace) -> None:
+    """A new store begins with a recorded run, which plays until the first batch is there; of a
+    workload of one's own it would tell nothing."""
+    from storage.export import lay_recording
+
+    if options.workload is None or options.workload in shipped_workloads():
+        lay_recording(RECORDING, options.store)
 
 
 def serve(options: argparse.Namespace, rest: list[str]) -> int:
@@ -320,6 +348,7 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
 
 ACTIONS: Final[dict[str, Callable[[argparse.Namespace, list[str]], int]]] = {
     "demo": demo,
+    "tour": tour,
     "serve": serve,
     "backend": backend,
     "replay": replay,

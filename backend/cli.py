@@ -11,8 +11,9 @@ from pathlib import Path
 from backend.counting import Counting
 from backend.engine.knobs import KNOBS
 from backend.hosts.spark.java import JavaMissing
+from backend.hosts.spark.remote import NO_MASTER, check_places
 from backend.model.knobs import KnobRefused
-from backend.options import ONCE, OURS
+from backend.options import ONCE, OURS, SHARED
 from backend.systems.contract import Refused
 from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
 from storage.errors import StoreError
@@ -39,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
         help="begin a new run; without it the newest run of the workload goes on",
     )
     found.add_argument("--master", default="local[2]", help="Spark master (default local[2])")
+    found.add_argument("--shared", metavar="FOLDER", help=SHARED)
     found.add_argument("--store", default=".planwatch/planwatch.db", help="store file or URL")
     found.add_argument(
         "--set",
@@ -108,9 +110,12 @@ def _conf(settings: list[str], packages: str | None) -> dict[str, str]:
 
 def _execute(workload: Workload, options: argparse.Namespace) -> int:
     from backend.hosts.spark.in_process import InProcessLaunch
-    from backend.hosts.spark.launch import NO_MASTER, Begin, Launch, LaunchSettings
+    from backend.hosts.spark.launch import Begin, Launch, LaunchSettings
 
+    shared = None if options.shared is None else Path(options.shared).expanduser().absolute()
+    check_places(options.master, workload, shared)
     folder, conf = _folder_of(options.store), _conf(options.conf, options.packages)
+    runs = (shared or folder) / "runs"
     with open_engine_writer(options.store) as writer:
         for run_id in writer.mark_interrupted():
             logging.info("run %s was killed; it is marked interrupted", run_id)
@@ -118,7 +123,7 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
         begin: Begin = "fresh" if options.fresh else "go on"
         asked = frozenset(setting.partition("=")[0].strip() for setting in options.set)
         settings = LaunchSettings(
-            options.master, folder, options.once, begin, conf, asked, registered
+            options.master, folder, runs, options.once, begin, conf, asked, registered
         )
         make = InProcessLaunch if options.master == NO_MASTER else Launch
         launch = make(workload, writer, settings)

@@ -14,6 +14,7 @@ STATE: Final = Path(__file__).resolve().parents[1] / ".planwatch"
 DEFAULT_STORE: Final = f"sqlite:///{STATE / 'planwatch.db'}"
 #: What the engine's own command line says, too.
 OURS: Final = ", ".join(shipped_workloads())
+SHARED: Final = "keep runs in this folder, which all machines with Spark's workers have"
 ONCE: Final = "process what is there, then exit; status 3 when every tuple was kept aside"
 
 
@@ -57,6 +58,12 @@ def add_access(parser: argparse.ArgumentParser) -> None:
         "--webhook", default="", metavar="URL", help="post alerts that begin to this address"
     )
     parser.add_argument(
+        "--awaits-run",
+        action="store_true",
+        help="a run is being started beside this: until its first batch the newest recorded one "
+        "plays",
+    )
+    parser.add_argument(
         "--allow-webhook", action="store_true", help="let the webhook be on another machine"
     )
 
@@ -81,6 +88,7 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="Spark master (default: local[2]); none: in this process, without Spark",
     )
+    parser.add_argument("--shared", metavar="FOLDER", help=SHARED)
     parser.add_argument(
         "--conf",
         action="append",

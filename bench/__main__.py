@@ -8,9 +8,11 @@ from functools import partial
 
 from bench import (
     chosen,
+    cluster,
     drift,
     fastpath,
     filters,
+    joins,
     live,
     monitoring,
     peers,
@@ -30,7 +32,10 @@ BENCHES: dict[str, Callable[[], None]] = {
     "filters": filters.main,
     "fastpath": fastpath.main,
     "stream": stream.main,
+    "joins": joins.main,
 }
+#: Run when they are named alone: they do not end by themselves.
+LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main}
 #: Those that have a longer form.
 FULL: dict[str, Callable[[], None]] = {"fastpath": partial(fastpath.main, full=True)}
 
@@ -39,12 +44,13 @@ def main(words: list[str]) -> int:
     """Run the named benches, all without names; 2 for an unknown name."""
     names = [word for word in words if word != "--full"]
     benches = {**BENCHES, **FULL} if len(names) < len(words) else BENCHES
-    unknown = [name for name in names if name not in BENCHES]
+    known = {**benches, **LASTING}
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"no bench is called {unknown[0]!r}; there are: {', '.join(BENCHES)}")
+        print(f"no bench is called {unknown[0]!r}; there are: {', '.join(known)}")
         return 2
     for name in names or BENCHES:
-        benches[name]()
+        known[name]()
     return 0
 
 

@@ -169,6 +169,11 @@ def _spark(
     return int(emitted.get["n"])
 
 
+def _parquet(spooled: Path) -> Path:
+    """Where the tuples are as Parquet."""
+    return spooled.with_name(f"{spooled.name}-parquet")
+
+
 def _adapting_s(unit: FilterUnit) -> float:
     """What adapting added to the batches so far, in seconds: the tasks of a batch make profile
     tuples side by side, the rest happens between batches."""

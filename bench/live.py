@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,9 @@ from typing import Any, Final
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from backend.doctor import find_chromium
+from bench.pages import measure_idle, measure_pages
+from bench.processes import cpu_s
+from bench.timing import spread
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 TOKEN: Final = "bench-token"
@@ -91,6 +94,8 @@ def main() -> None:
             watch(page, demo)
             turn_knobs(demo)
             page.close()
+            measure_pages(browser, demo.address)
+            measure_idle(browser, demo.address)
         with running_demo("--set", "rate=0", "--set", "at_end=loop") as demo:
             tabs(browser, demo)
         browser.close()
@@ -150,9 +155,9 @@ def watch(page: Page, demo: Demo) -> None:
     latencies = page.evaluate("window.planwatch.latencies.map(one => one.ms)")
     sizes = page.evaluate("window.planwatch.sizes")
     batches = demo.rows(f"select duration_ms, n_tuples from batches where time > {since}")
-    print(f"record to pixel {_spread(latencies, 'ms')}")
-    print(f"delta {_spread(sizes, 'bytes')}")
-    print(f"batch {_spread([ms for ms, _ in batches], 'ms')}, {sum(n for _, n in batches)} tuples")
+    print(f"record to pixel {spread(latencies, 'ms')}")
+    print(f"delta {spread(sizes, 'bytes')}")
+    print(f"batch {spread([ms for ms, _ in batches], 'ms')}, {sum(n for _, n in batches)} tuples")
 
 
 def turn_knobs(demo: Demo) -> None:
@@ -166,7 +171,7 @@ def turn_knobs(demo: Demo) -> None:
             time.sleep(0.1)
             asked = demo.ask(f"/runs/{run['id']}/commands/{asked['id']}")
         waits.append(asked["applied_batch"] - before)
-    print(f"knob applied {_spread(waits, 'batches after the newest recorded one')}")
+    print(f"knob applied {spread(waits, 'batches after the newest recorded one')}")
 
 
 def tabs(browser: Browser, demo: Demo) -> None:
@@ -186,15 +191,15 @@ def tabs(browser: Browser, demo: Demo) -> None:
         for kind, n_shown in kinds.items():
             pages = _open(browser, demo, n_shown) if n_shown else []
             time.sleep(SETTLE_S)
-            before, since = _cpu_s(server), time.monotonic()
+            before, since = cpu_s(server), time.monotonic()
             speeds[kind].append(_speed(demo))
-            shares[kind].append(100 * (_cpu_s(server) - before) / (time.monotonic() - since))
+            shares[kind].append(100 * (cpu_s(server) - before) / (time.monotonic() - since))
             for page in pages:
                 page.close()
     alone = statistics.median(speeds["no tab"])
     for kind, found in speeds.items():
         ratio = statistics.median(found) / alone
-        print(f"as fast as possible, {kind}: {_spread(found, 'tuples/s')}, x {ratio:.3f}")
+        print(f"as fast as possible, {kind}: {spread(found, 'tuples/s')}, x {ratio:.3f}")
         print(f"  the server took {statistics.median(shares[kind]):.2f} % of a core")
 
 
@@ -232,16 +237,3 @@ def _server(demo: Demo) -> int:
         if b"serve" in Path(f"/proc/{child}/cmdline").read_bytes():
             return int(child)
     raise RuntimeError("the demo has no process that serves pages")
-
-
-def _cpu_s(process: int) -> float:
-    """Seconds of processor time a process has taken."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _spread(values: Sequence[float], unit: str) -> str:
-    ordered = sorted(values)
-    high = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
-    middle = statistics.median(ordered)
-    return f"p50 {middle:.0f}, p95 {high:.0f}, max {ordered[-1]:.0f} {unit} (n = {len(ordered)})"

@@ -13,13 +13,13 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 def tree_cpu_s() -> float:
     """Seconds of processor time of this process and all below it, ended ones included."""
-    return sum(map(_cpu_s, _tree(os.getpid())))
+    return sum(map(cpu_s, tree(os.getpid())))
 
 
 def memory_mib() -> dict[str, float]:
     """MiB of the driver, of Java and of its Python workers; what several share counts in parts."""
     found = {"driver": 0.0, "Java": 0.0, "workers": 0.0}
-    for process in _tree(os.getpid()):
+    for process in tree(os.getpid()):
         with suppress(OSError):  # it has ended
             program = Path(f"/proc/{process}/cmdline").read_bytes().partition(b"\0")[0]
             is_java = program.endswith(b"java")
@@ -40,7 +40,8 @@ def _share_kib(process: int) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
-def _tree(process: int) -> Sequence[int]:
+def tree(process: int) -> Sequence[int]:
+    """A process and all below it."""
     found, waiting = [], [process]
     while waiting:
         one = waiting.pop()
@@ -51,7 +52,8 @@ def _tree(process: int) -> Sequence[int]:
     return found
 
 
-def _cpu_s(process: int) -> float:
+def cpu_s(process: int) -> float:
+    """Seconds of processor time of a process and its children that ended; 0.0 if it has ended."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:  # it has ended, and its time is its parent's

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -36,9 +36,17 @@ def table(seconds: Mapping[str, list[float]], n_tuples: int, base: str) -> str:
     lines = [f"{'':42} {'median s':>9} {'min..max s':>17} {'M tuples/s':>11} {'x ' + base:>16} n"]
     for name, found in seconds.items():
         middle = statistics.median(found)
-        spread = f"{min(found):.3f}..{max(found):.3f}"
+        extent = f"{min(found):.3f}..{max(found):.3f}"
         speed = n_tuples / middle / 1e6
         lines.append(
-            f"{name:42} {middle:9.3f} {spread:>17} {speed:11.2f} {middle / unit:16.2f} {len(found)}"
+            f"{name:42} {middle:9.3f} {extent:>17} {speed:11.2f} {middle / unit:16.2f} {len(found)}"
         )
     return "\n".join(lines)
+
+
+def spread(values: Sequence[float], unit: str) -> str:
+    """Median, 95th percentile and largest of values, in words."""
+    ordered = sorted(values)
+    high = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
+    middle = statistics.median(ordered)
+    return f"p50 {middle:.0f}, p95 {high:.0f}, max {ordered[-1]:.0f} {unit} (n = {len(ordered)})"

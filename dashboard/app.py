@@ -16,8 +16,8 @@ from dashboard import callbacks, compression, login
 from dashboard.api import routes
 from dashboard.api.errors import ApiError, error_body
 from dashboard.api.registry import install, respond
+from dashboard.bundle import ASSETS, Bundle
 from dashboard.pages import PAGES
-from dashboard.scripts import ASSETS, Scripts
 from dashboard.security import Guard, RequestRefused, csrf_meta, page_policy, secure_headers
 from dashboard.services import Services
 from dashboard.shell import HEADER_PX, NAV_PX, build_shell, register_shell
@@ -32,6 +32,8 @@ _INDEX = """<!DOCTYPE html>
 {%metas%}
 <title>{%title%}</title>
 {%favicon%}
+<link rel="preload" as="font" type="font/woff2" crossorigin
+ href="/assets/vendor/inter.woff2?m=4.1.1">
 {%css%}
 </head>
 <body>
@@ -60,9 +62,9 @@ SHELL = Shell(build_shell, register_shell, tuple(page.label for page in PAGES))
 class PlanwatchDash(Dash):
     """Dash whose index page carries the CSRF token, paints a skeleton at once and runs modules."""
 
-    def __init__(self, guard: Guard, shell: Shell, scripts: Scripts, **options: Any) -> None:
+    def __init__(self, guard: Guard, shell: Shell, bundle: Bundle, **options: Any) -> None:
         super().__init__(**options)
-        self._guard, self._pages, self._scripts = guard, shell.pages, scripts
+        self._guard, self._pages, self._bundle = guard, shell.pages, bundle
 
     def interpolate_index(self, *args: Any, **parts: Any) -> str:
         """The index page of one request."""
@@ -73,8 +75,8 @@ class PlanwatchDash(Dash):
         tag = f'<meta name="{meta["name"]}" content="{meta["content"]}">'
         parts["metas"] = f"{parts['metas']}\n{tag}"
         parts["app_entry"] += skeleton(self._pages)
-        parts["css"] = f"{self._scripts.head()}\n{parts['css']}"
-        parts["renderer"] = self._scripts.start()
+        parts["css"] = f"{self._bundle.head()}\n{parts['css']}"
+        parts["renderer"] = self._bundle.start()
         html: str = super().interpolate_index(*args, **parts)  # type: ignore[no-untyped-call]  # Dash
         return html
 
@@ -88,16 +90,16 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
     _answer_errors(server)
     login.install(server, guard)
     install(server, services, guard, routes.ROUTES)
-    scripts = Scripts()
-    scripts.install(server)
+    bundle = Bundle()
+    bundle.install(server)
     app = PlanwatchDash(
         guard,
         shell,
-        scripts,
+        bundle,
         name=__name__,
         server=server,
         assets_folder=str(ASSETS),
-        assets_ignore=r"\.js$",
+        assets_ignore=r"\.(js|css)$",
         serve_locally=True,
         title=TITLE,
         update_title=None,
@@ -132,12 +134,12 @@ _SKELETON_CSS = (
     ":root{color-scheme:light dark}._dash-loading{position:absolute;clip-path:inset(50%)}"
     ".pw-skeleton{display:none}body:has(._dash-loading) .pw-skeleton{display:grid;"
     f"grid-template:{HEADER_PX}px 1fr/{NAV_PX['base']}px 1fr;position:fixed;inset:0;"
-    "font:15px/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}"
+    "font:13px/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}"
     ".pw-skeleton header{grid-column:1/3;padding:16px 20px;font-weight:600;"
     "border-bottom:1px solid #8884}.pw-skeleton nav{align-content:start;gap:16px;padding:20px;"
     "border-right:1px solid #8884}.pw-skeleton span{display:none}.pw-skeleton div{padding:20px}"
     ".pw-skeleton i{display:block;height:22vh;margin-bottom:16px;border-radius:8px;"
-    "background:#8882}@media(min-width:88em){body:has(._dash-loading) .pw-skeleton{"
+    "background:#8882}@media(min-width:72em){body:has(._dash-loading) .pw-skeleton{"
     f"grid-template:{HEADER_PX}px 1fr/{NAV_PX['xl']}px 1fr}}.pw-skeleton nav{{display:grid}}"
     ".pw-skeleton span{display:block}}"
 )

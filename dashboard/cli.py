@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 import sys
+import time
 from collections.abc import Sequence
 
 from dashboard.alerts import WebhookRefused, check_webhook
@@ -47,6 +48,12 @@ def build_parser() -> argparse.ArgumentParser:
         help="post alerts that begin to this address; off by default, on this machine only",
     )
     parser.add_argument(
+        "--awaits-run",
+        action="store_true",
+        help="a run is being started beside this: until its first batch the newest recorded one "
+        "plays",
+    )
+    parser.add_argument(
         "--allow-webhook", action="store_true", help="let the webhook be on another machine"
     )
     return parser
@@ -68,6 +75,7 @@ def read_settings(arguments: Sequence[str]) -> Settings:
         allow_control=not (options.read_only or options.replay),
         replay=options.replay,
         webhook=check_webhook(options.webhook, options.allow_webhook),
+        awaits_since=time.time() if options.awaits_run else None,
         allowed_hosts=tuple(name.lower() for name in options.allow_host),
     )
 

@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 from flask import Flask, Request, Response, request
 
-from dashboard.scripts import PREFIX
+from dashboard.bundle import PREFIX
 
 _TYPES = ("text/", "application/javascript", "application/json", "image/svg+xml")
 _SMALLEST_BYTES = 500

@@ -4,7 +4,7 @@ The moment store protocol
 -------------------------
 ``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "show", "unit", "batch", "news"}``:
 
-run     run id, or None = the newest running run (else the newest run)
+run     run id, or None = the newest running run that has a batch (else the newest that has one)
 at      batch pinned in the URL, or None = now
 node    pinned entity id, or None
 frozen  True when the user froze a running run (then ``at`` is set)
@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlencode
 
+from dashboard.views.opening import default_run
 from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import Run
 
@@ -149,16 +150,14 @@ def of(reader: RunReader, data: Mapping[str, Any] | None) -> Context:
 
 def resolve(reader: RunReader, moment: Moment) -> Context:
     """The moment with its run (the default one when unnamed) and the batch to show."""
-    run = reader.run(moment.run) if moment.run else default_run(reader.runs())
+    run = reader.run(moment.run) if moment.run else _default_run(reader)
     now = reader.last_batch(run.id) if run else None
     batch = now if moment.at is None or now is None else min(moment.at, now)
     return Context(moment, run, batch, now)
 
 
-def default_run(runs: Sequence[Run]) -> Run | None:
-    """The newest running run, else the newest one, else None."""
-    running = [run for run in runs if run.state in LIVE_STATES]
-    return max(running or runs, key=lambda run: run.started_at, default=None)
+def _default_run(reader: RunReader) -> Run | None:
+    return default_run(reader.runs(), lambda run_id: reader.last_batch(run_id) is not None)
 
 
 def _whole(value: Any) -> int | None:

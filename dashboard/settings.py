@@ -26,7 +26,8 @@ class Settings:
     store_url: SQLAlchemy URL of the store. token: the bearer token (never shown by repr).
     allow_control: whether knobs and queries may be changed at all. replay: the store is a finished
     recording, opened read-only. allowed_hosts: further Host header names accepted on loopback
-    (a reverse proxy's). webhook: address that alert rules are posted to, '' = none.
+    (a reverse proxy's). webhook: address that alert rules are posted to, '' = none. awaits_since:
+    when the start of a run beside this process was asked for, Unix s; None: it was not.
     max_streams: cap of live streams, the rest polls. threads: of waitress.
     """
 
@@ -38,6 +39,7 @@ class Settings:
     replay: bool = False
     allowed_hosts: tuple[str, ...] = ()
     webhook: str = ""
+    awaits_since: float | None = None
     max_streams: int = 24
     threads: int = 32
 

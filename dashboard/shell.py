@@ -24,15 +24,17 @@ from dashboard.pages import PAGES
 from dashboard.pages.contract import Page
 from dashboard.panels.facts import read_facts
 from dashboard.services import Services
+from dashboard.settings import Settings
 from dashboard.views.book import SYSTEM
 from dashboard.views.events import titled
 from dashboard.views.inputs import streams_words
+from dashboard.views.opening import build_opening
 from dashboard.views.pace import build_pace
 from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
 
 HEADER_PX: Final = 130
-NAV_PX: Final = {"base": 60, "xl": 184}
+NAV_PX: Final = {"base": 60, "xl": 156}
 STRIP_POINTS: Final = 600
 _EVENTS_READ: Final = 5000
 
@@ -155,6 +157,7 @@ def _run_items() -> list[Component]:
     return [
         html.Span(id="pw-run-slot", className="pw-run-picker"),
         html.Span(id="pw-run-state", className="pw-badge", **attrs(data_state="")),
+        html.Span(id="pw-opening", className="pw-opening", hidden=True),
         html.Span(id="pw-stream", className="pw-head-item"),
     ]
 
@@ -222,10 +225,12 @@ def _help() -> Component:
     for keys, words in HELP_KEYS + jumps:
         marks: list[Any] = [mark for key in keys for mark in (html.Kbd(key), " ")]
         entries += [html.Dt(marks), html.Dd(words)]
-    body = [
+    body: list[Any] = [
         html.H2("Keys"),
         html.Dl(entries),
         html.P(_ABOUT, className="pw-panel-note"),
+        html.Button("Guided tour", id="pw-tour-open", className="pw-button", type="button"),
+        " ",
         html.Button("Close", id="pw-help-close", className="pw-button", type="button"),
     ]
     return html.Dialog(
@@ -264,9 +269,7 @@ def register_shell(app: Dash, services: Services) -> None:
         found = contexts.of(services.reader, news)
         facts = read_facts(found, services.reader) if found.run is not None else None
         pages = [page.path for page in PAGES if page.has_records(facts)]
-        return asdict(
-            read_snapshot(services.reader, found, pages, services.settings.why_no_control)
-        )
+        return asdict(read_snapshot(services.reader, found, pages, services.settings))
 
     @app.callback(
         Output(ids.PAGE, "children"),
@@ -283,12 +286,14 @@ def register_shell(app: Dash, services: Services) -> None:
         page.register(app, services)
 
 
-def read_snapshot(reader: Reader, found: Context, pages: list[str], locked: str = "") -> Snapshot:
-    """The snapshot of the run of a context; pages: paths worth showing. locked: why nothing can be
-    asked of a run."""
+def read_snapshot(reader: Reader, found: Context, pages: list[str], settings: Settings) -> Snapshot:
+    """The snapshot of the run of a context; pages: paths worth showing."""
     runs = reader.runs()
+    opening = build_opening(
+        runs, lambda run_id: reader.last_batch(run_id) is not None, settings.awaits_since
+    )
     if found.run is None:
-        return build_snapshot(found, runs, (), (), None, pages)
+        return build_snapshot(found, runs, (), (), None, pages, opening=opening)
     run = found.run.id
     cost = reader.series(run, SYSTEM, "visits_per_tuple", max_points=STRIP_POINTS)
     plans = reader.plans(run)
@@ -297,8 +302,10 @@ def read_snapshot(reader: Reader, found: Context, pages: list[str], locked: str 
     units = reader.units(run)
     titles = {unit.id: unit.title for unit in units} if len(units) > 1 else {}
     backlog = reader.values(run).get(SYSTEM, {}).get("backlog_tuples")
-    pace = build_pace(reader.entities(run), reader.knobs(run), locked)
-    return build_snapshot(found, runs, plans, events, cost, pages, streams, titles, backlog, pace)
+    pace = build_pace(reader.entities(run), reader.knobs(run), settings.why_no_control)
+    return build_snapshot(
+        found, runs, plans, events, cost, pages, streams, titles, backlog, pace, opening
+    )
 
 
 def lay_out(path: str, context: Context, services: Services) -> Component:

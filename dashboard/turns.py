@@ -10,6 +10,7 @@ from dashboard.views.book import SYSTEM
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.effects import KnobEffect, before_and_after, judged, preview
 from dashboard.views.numbers import known
+from dashboard.views.rechecks import RECHECKED, CheckEffect, read_checks, recheck
 from dashboard.views.whatif import REPLAYED, Trial, read_trials
 from storage.reader import Reader
 from storage.vocabulary.records import Command, Knob
@@ -37,8 +38,11 @@ def _trials(
     return tuple(read_trials(found))
 
 
-def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> KnobEffect | None:
+def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> KnobEffect | CheckEffect | None:
     """What the newest evaluations would have become; None for a knob no rule is replayed with."""
+    if knob.name in RECHECKED:
+        found = reader.decisions(run, limit=MAX_DECISIONS, unit=knob.scope)
+        return recheck(read_checks(found), float(value))
     trials = trials_of(reader, run, None, knob.scope) if knob.name in REPLAYED else ()
     return preview(trials, {knob.name: value}, MIN_SAMPLES) if trials else None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +51,34 @@ def copy_run(source: Connection, run_id: str, path: Path) -> None:
     finally:
         for suffix in ("", "-wal", "-shm", "-journal"):
             partial.with_name(partial.name + suffix).unlink(missing_ok=True)
+
+
+def lay_recording(path: Path, url: str) -> bool:
+    """Begin a store in a file that does not exist with a recorded run; True when it did.
+
+    path: a file made by ``copy_run``, compressed by gzip. Raises StoreMissing, and StoreReadOnly.
+    """
+    address = parse_url(url)
+    if address.get_backend_name() != "sqlite" or not address.database:
+        return False
+    target = Path(address.database)
+    if target.exists():
+        return False
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(path) as recording, partial.open("wb") as file:
+            shutil.copyfileobj(recording, file)
+        os.link(partial, target)  # of two processes one begins it
+    except FileExistsError:
+        return False
+    except FileNotFoundError as error:
+        raise StoreMissing(f"the recording {path} does not exist") from error
+    except OSError as error:
+        raise StoreReadOnly(f"{target} cannot be made: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return True
 
 
 def _write_copy(source: Connection, run_id: str, path: Path) -> None:

@@ -1,6 +1,8 @@
-/* The glide: on a new plan every card travels from its old to its new place. A React hook. */
+/* What a new plan looks like: every card travels from its old to its new place, and the old places
+   stay in sight for a while. React hooks, and the ghosts. */
 import { still } from "./core.js";
-import { useLayoutEffect, useRef, useState } from "./react.js";
+import { movedSince } from "./graph_layout.js";
+import { h, useEffect, useLayoutEffect, useRef, useState } from "./react.js";
 
 const GLIDE_MS = 600;
 const ease = (t) => (t < 0.5 ? 4 * t * t * t : 1 - Math.pow(-2 * t + 2, 3) / 2);
@@ -50,4 +52,53 @@ export function useGlide(target, key) {
   }, [target, key]);
 
   return { places: frame || target, gliding: frame !== null };
+}
+
+const GHOST_MS = 3000;
+const MOST_ARROWS = 3;
+
+/** Old places after a change of the plan, for three seconds: {id, name, position, from, to}; to: the new
+    place, or undefined for what is gone. None for a new width, and for who asked for less motion.
+    @returns {any[]} */
+export function useGhosts(plan, layout) {
+  const [ghosts, setGhosts] = useState([]);
+  const known = useRef(null);
+  const timer = useRef(0);
+  useEffect(() => {
+    const before = known.current;
+    known.current = { plan, layout };
+    if (!before) return;
+    window.clearTimeout(timer.current);
+    const other = before.plan.run === plan.run && before.plan.hash !== plan.hash && !still();
+    setGhosts(other ? movedSince(before, { plan, layout }) : []);
+    if (other) timer.current = window.setTimeout(() => setGhosts([]), GHOST_MS);
+  }, [plan.run, plan.hash, layout]);
+  useEffect(() => () => window.clearTimeout(timer.current), []);
+  return ghosts;
+}
+
+/** The old places: outlines; in a lane below it, with arrows to the new places of the few that went
+    furthest. */
+export function graphGhosts({ ghosts, layout }) {
+  const furthest = [...ghosts].sort((a, b) => b.far - a.far).slice(0, MOST_ARROWS);
+  const drawn = layout.columns ? [...furthest.map(laneArrow), ...ghosts.map(laneGhost)] : ghosts.map(outline);
+  return h("g", { className: "pw-ghosts", "aria-hidden": "true" }, drawn);
+}
+
+const outline = ({ id, name, from }) =>
+  h("g", { key: id, className: "pw-ghost", "data-ghost": id }, h("rect", { x: from.x, y: from.y, width: from.w, height: from.h, rx: 8 }), h("text", { x: from.x + 12, y: from.y + 19 }, name));
+
+const below = (place) => ({ x: place.x + place.w / 2, y: place.y + place.h + 14 });
+
+function laneGhost({ id, position, from }) {
+  const { x, y } = below(from);
+  return h("g", { key: id, className: "pw-ghost", "data-ghost": id }, h("rect", { x: x - 15, y: y - 9, width: 30, height: 18, rx: 9 }), h("text", { x, y: y + 4, textAnchor: "middle" }, String(position)));
+}
+
+function laneArrow({ id, from, to }) {
+  if (!to || to.y !== from.y) return null;
+  const [begin, end] = [below(from), below(to)];
+  const way = Math.sign(end.x - begin.x);
+  const d = `M${begin.x},${begin.y} H${end.x - 8 * way} q${8 * way},0 ${8 * way},-8 v-1`;
+  return h("g", { key: `${id} arrow`, className: "pw-ghost" }, h("path", { d, markerEnd: "url(#pw-ghost-tip)" }));
 }

@@ -1,7 +1,7 @@
 /* Where the cards of a plan go: pure functions from (plan, width) to places. No DOM.
 
-   A chain folds into rows read like a snake, so every edge is short; rows hold about the same
-   number of cards. A plan without early drop is a band: its constructs all look at every tuple.
+   A chain is one lane from left to right, a column for each card, below the band of tuples that are
+   still alive; where the page is too narrow for it, it goes on in a second lane, from the left again.
    Any other graph is laid out in layers by dagre, from left to right, or downwards where that
    would be too wide. */
 
@@ -9,64 +9,69 @@
 /** @typedef {{path: string, x: number, y: number, upright: boolean}} Line with the place of its labels */
 /** @typedef {{source: string, target: string, queue?: string}} Edge without a queue: state that is read */
 /** @typedef {{id: string, role: string}} Node */
-/** @typedef {{places: Object<string, Rect>, band: Rect | null, width: number, height: number, lines: Object<string, Line>}} Layout */
+/** @typedef {{x: number, w: number, y: number, most: number, row: number}} Column of a lane: the middle of its
+    band is at y, which is at most so thick */
+/** @typedef {{places: Object<string, Rect>, columns: Column[] | null, boxes: Rect[], width: number, height: number, lines: Object<string, Line>}} Layout
+    columns: of a lane, in its order; boxes: around the steps of a plan without early drop, one a lane */
 
-const CARD = { low: 128, high: 164, height: 88, state: 58, store: 76 };
-const GAP = { low: 54, high: 96, row: 40, band: 14 };
+const CARD = { low: 128, height: 88, state: 58, store: 76 };
 const PAD = 6;
-const BAND_TOP = 34;
+/* A lane, from above: room for a share, the band, the place in the order, the card; then what is
+   between two lanes, and the old places below the last. */
+const LANE = { least: 60, most: 220, gap: 6, over: 18, band: 92, thin: 56, place: 32, card: 112, between: 26, below: 26 };
 
-function fold(count, width) {
-  const fits = Math.max(1, Math.floor((width - 2 * PAD + GAP.low) / (CARD.low + GAP.low)));
-  const rows = Math.ceil(count / fits);
-  return { rows, columns: Math.ceil(count / rows) };
-}
-
-function chain(nodes, width) {
-  const { rows, columns } = fold(nodes.length, width);
+function lanes({ edges, band }, path, width) {
   const inner = width - 2 * PAD;
-  const gaps = Math.max(1, columns - 1);
-  const card = Math.max(CARD.low, Math.min(CARD.high, (inner - gaps * GAP.low) / columns));
-  const gap = columns > 1 ? Math.max(GAP.low, Math.min(GAP.high, (inner - columns * card) / gaps)) : 0;
-  const used = columns * card + (columns - 1) * gap;
-  const left = PAD + Math.max(0, (inner - used) / 2);
-  const places = {};
-  nodes.forEach((node, index) => {
-    const row = Math.floor(index / columns);
-    const step = index % columns;
-    const column = row % 2 === 0 ? step : columns - 1 - step;
-    places[node.id] = {
-      x: left + column * (card + gap),
-      y: PAD + 12 + row * (CARD.height + GAP.row),
-      w: card,
-      h: CARD.height,
-    };
+  const fits = Math.max(1, Math.floor(inner / LANE.least));
+  const rows = Math.ceil(path.length / fits);
+  const across = Math.ceil(path.length / rows);
+  const slot = Math.min(LANE.most, inner / across);
+  const left = PAD + (inner - across * slot) / 2;
+  const most = rows > 1 ? LANE.thin : LANE.band;
+  const head = LANE.over + most + LANE.place;
+  const step = head + LANE.card + LANE.between;
+  const columns = path.map((_, index) => {
+    const row = Math.floor(index / across);
+    return { x: left + (index % across) * slot, w: slot, y: row * step + LANE.over + most / 2, most, row };
   });
-  return { places, band: null, lines: {}, width, height: 2 * PAD + 12 + rows * CARD.height + (rows - 1) * GAP.row };
+  const places = {};
+  path.forEach(({ id }, index) => {
+    const { x, row } = columns[index];
+    places[id] = { x: x + LANE.gap / 2, y: row * step + head, w: slot - LANE.gap, h: LANE.card };
+  });
+  const boxes = band && path.length > 2 ? boxesOf(columns.slice(1, -1), head, step) : [];
+  return { places, columns, boxes, lines: laneLines(edges, new Map(path.map(({ id }, index) => [id, columns[index]]))), width, height: rows * step - LANE.between + LANE.below };
 }
 
-function band(nodes, width) {
-  const first = nodes[0];
-  const last = nodes[nodes.length - 1];
-  const inside = nodes.slice(1, -1);
-  const room = width - 2 * (PAD + CARD.low + GAP.low);
-  const columns = Math.max(1, Math.min(inside.length, Math.floor(room / (CARD.low + GAP.band))));
-  const rows = Math.max(1, Math.ceil(inside.length / columns));
-  const card = Math.min(CARD.high, (room - GAP.band) / columns - GAP.band);
-  const box = { x: PAD + CARD.low + GAP.low, y: PAD, w: room, h: BAND_TOP + rows * (CARD.height + GAP.band) + 2 };
-  const places = {};
-  inside.forEach((node, index) => {
-    places[node.id] = {
-      x: box.x + GAP.band + (index % columns) * (card + GAP.band),
-      y: box.y + BAND_TOP + Math.floor(index / columns) * (CARD.height + GAP.band),
-      w: card,
-      h: CARD.height,
-    };
+/* Around the columns of each lane. */
+function boxesOf(columns, head, step) {
+  return [...new Set(columns.map(({ row }) => row))].map((row) => {
+    const own = columns.filter((one) => one.row === row);
+    const [first, last] = [own[0], own[own.length - 1]];
+    return { x: first.x, y: row * step + head - 4, w: last.x + last.w - first.x, h: LANE.card + 8 };
   });
-  const middle = box.y + (box.h - CARD.height) / 2;
-  places[first.id] = { x: PAD, y: middle, w: CARD.low, h: CARD.height };
-  places[last.id] = { x: width - PAD - CARD.low, y: middle, w: CARD.low, h: CARD.height };
-  return { places, band: box, lines: {}, width, height: box.h + 2 * PAD };
+}
+
+/* The band itself is the line; only where it goes on in the next lane one is drawn. */
+function laneLines(edges, columns) {
+  const lines = {};
+  for (const edge of edges) {
+    const [from, to] = [columns.get(edge.source), columns.get(edge.target)];
+    const turns = from.row !== to.row;
+    lines[edgeKey(edge)] = { path: turns ? carriage(from, to) : "", x: turns ? from.x + from.w - 20 : to.x, y: from.y, upright: false };
+  }
+  return lines;
+}
+
+/* From the end of a lane to the begin of the next, between the two. */
+function carriage(from, to) {
+  const [end, begin] = [from.x + from.w, to.x];
+  const between = to.y - to.most / 2 - LANE.over - LANE.between / 2;
+  const turn = 8;
+  return (
+    `M${end - 1},${from.y} h1 q${turn},0 ${turn},${turn} V${between - turn} q0,${turn} ${-turn},${turn}` +
+    ` H${begin} q${-turn},0 ${-turn},${turn} V${to.y - turn} q0,${turn} ${turn},${turn}`
+  );
 }
 
 /** The nodes of a graph that is one path, in its order; null when it is none.
@@ -95,8 +100,8 @@ export const edgeKey = ({ source, target, queue }) => `${source}>${target}>${que
 export function layoutPlan(plan, width, dagre) {
   const wide = Math.max(width, CARD.low + 2 * PAD);
   const path = pathOf(plan);
-  if (path) return plan.band && path.length > 2 && wide > 5 * CARD.low ? band(path, wide) : chain(path, wide);
-  if (!plan.nodes.length || !dagre) return { places: {}, band: null, lines: {}, width, height: 0 };
+  if (path) return lanes(plan, path, wide);
+  if (!plan.nodes.length || !dagre) return { places: {}, columns: null, boxes: [], lines: {}, width, height: 0 };
   const readers = ownStates(plan);
   let best = null;
   for (const [way, card] of LAYERED) {
@@ -115,9 +120,9 @@ const LAYERED = [
   ["TB", 156],
   ["TB", CARD.low],
 ];
-const PILL = { LR: { width: 54, height: 40 }, TB: { width: 96, height: 26 } };
+const PILL = { LR: { width: 44, height: 40 }, TB: { width: 96, height: 26 } };
 const SHORT = 8; // how much shorter than an edge to an output the others are kept
-const SPACE = { LR: { nodesep: 24, edgesep: 14, ranksep: 16 }, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } };
+const SPACE = { LR: { nodesep: 24, edgesep: 14, ranksep: 12 }, TB: { nodesep: 20, edgesep: 14, ranksep: 32 } };
 const STATE = { width: 132, gap: 14, row: 8 };
 const TIP = 7; // the arrow's head
 
@@ -196,7 +201,7 @@ function layered({ edges }, readers, { graph, blocks }, wide) {
     const label = bends.find((point) => point.x === left + x) || bends[0];
     routes.push({ edge, bends, label });
   }
-  return { places, band: null, lines: { ...lines, ...linesOf(routes, places, rankdir) }, width: Math.max(wide, width), height };
+  return { places, columns: null, boxes: [], lines: { ...lines, ...linesOf(routes, places, rankdir) }, width: Math.max(wide, width), height };
 }
 
 /* From a card to the state beside or below it. */
@@ -278,4 +283,24 @@ function line(start, end, curve, upright) {
   const straight = start.x === end.x || start.y === end.y;
   const path = `M${start.x},${start.y} ${straight ? "L" : curve + " "}${end.x},${end.y}`;
   return { path, x: (start.x + end.x) / 2, y: (start.y + end.y) / 2, upright };
+}
+
+const NEAR_PX = 8; // has not moved
+
+/** What moved from one plan to the next. In a lane those that went furthest: where one card goes to the
+    front, all it overtakes move by a place, which is no news.
+    @param {{plan: any, layout: any}} before
+    @param {{plan: any, layout: any}} after */
+export function movedSince(before, after) {
+  const now = new Map(after.plan.nodes.map((node) => [node.id, node]));
+  const inLanes = before.layout.columns && after.layout.columns;
+  const found = before.plan.nodes
+    .filter(({ id, position }) => before.layout.places[id] && (position || !inLanes))
+    .map(({ id, name, position }) => {
+      const [from, to, next] = [before.layout.places[id], after.layout.places[id], now.get(id)];
+      const far = inLanes ? Math.abs((next ? next.position : 0) - position) : to ? Math.hypot(to.x - from.x, to.y - from.y) : Infinity;
+      return { id, name, position, from, to, far };
+    })
+    .filter(({ far }) => far >= (inLanes ? 1 : NEAR_PX));
+  return inLanes && found.some(({ far }) => far > 1) ? found.filter(({ far }) => far > 1) : found;
 }

@@ -1,34 +1,34 @@
 /* The plan graph's legend (always visible, with the colour toggle) and its tooltip. */
 import { shortNumber, show } from "./format.js";
-import { heats } from "./graph_values.js";
+import { heats, OVERS, SCALES } from "./graph_values.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
-/** options: {heat, setHeat, top, plan}: the colour metric, its setter, the upper end of the scale. */
+/* One of a few choices, all in sight. */
+function choices(label, words, here, choose) {
+  const choice = ([name, text]) => h("button", { key: name, type: "button", className: "pw-segment", "aria-pressed": here === name ? "true" : "false", onClick: () => choose(name) }, text);
+  return h("span", { className: "pw-segments", role: "group", "aria-label": label }, Object.entries(words).map(choice));
+}
+
+const LABELS = Object.fromEntries(Object.entries(heats).map(([name, { label }]) => [name, label]));
+
+/** options: {heat, setHeat, top, plan}: what cards show, its setter, the upper end of the scale. */
 export function graphLegend({ heat, setHeat, top, plan }) {
-  const choice = ([name, { label }]) =>
-    h(
-      "button",
-      {
-        key: name,
-        type: "button",
-        className: "pw-segment",
-        "aria-pressed": heat === name ? "true" : "false",
-        onClick: () => setHeat(name),
-      },
-      label
-    );
   const ramp = [0, 1, 2, 3, 4].map((step) => h("i", { key: step, className: `pw-heat-${step}` }));
+  const set = (part) => (value) => setHeat({ ...heat, [part]: value });
   return h(
     "div",
     { className: "pw-legend", "aria-label": "Legend", role: "group" },
     h("span", { className: "pw-legend-word" }, "Cards:"),
-    h("span", { className: "pw-segments", role: "group", "aria-label": "What the cards show" }, Object.entries(heats).map(choice)),
+    choices("What the cards show", LABELS, heat.name, set("name")),
+    choices("Of which batches", OVERS, heat.over, set("over")),
+    choices("What colours are measured by", SCALES, heat.scale, set("scale")),
     h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${Number((100 * top).toPrecision(2))} %`),
     plan.signs.length > 0 && h("span", { className: "pw-legend-signs" }, plan.signs.map(legendSign)),
     plan.nodes.some((node) => node.shared) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-shared" }, "×2"), "shared by so many queries"),
     h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-edge" }), "tuples still alive"),
-    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), "queue"),
+    h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-pill" }), plan.edges.some((edge) => edge.capacity) ? "queue, filled against its limit" : "queue"),
+    plan.skips && plan.skips.length > 0 && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-leap" }), "way that some regions take"),
     plan.edges.some((edge) => !edge.queue) && h("span", { className: "pw-legend-item" }, h("i", { className: "pw-legend-state" }), "state that is read")
   );
 }

@@ -1,35 +1,55 @@
-/* The parts of the plan graph as React elements: card, edge, queue pill, band. */
+/* The parts of the plan graph as React elements: card, edge, queue pill. */
 import { shortNumber, show } from "./format.js";
 import { edgeKey, isState } from "./graph_layout.js";
-import { edgeShare, heatStep, queueFill } from "./graph_values.js";
+import { edgeShare, heatStep, NEARLY_FULL, queueFill } from "./graph_values.js";
 import { sparkPoints } from "./paths.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
+/* How wide a letter is at most on average, px: of names, and of the fine print. */
+const LETTER = { name: 7.6, fine: 5.9 };
+const NARROW = 76; // cards of a lane: smaller names, no decimals
+
 /* Shorten a name to what fits; the full one is in the tooltip and the label. */
-function fit(text, width, letter = 7.8) {
+function fit(text, width, letter = LETTER.name) {
   const most = Math.floor(width / letter);
   return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "…";
+}
+
+/* As many of a line's parts, which dots divide, as fit, the first at least. */
+function fitting(text, width) {
+  const parts = text.split(" · ");
+  while (parts.length > 1 && parts.join(" · ").length * LETTER.fine > width) parts.pop();
+  return fit(parts.join(" · "), width, LETTER.fine);
+}
+
+/** A name on one line, or on two, broken where its words meet; each as wide as told. */
+function nameLines(name, width, letter) {
+  if (name.length * letter <= width) return [name];
+  const most = Math.max(2, Math.floor(width / letter));
+  const words = name.slice(0, most).search(/[_.\s-][^_.\s-]*$/);
+  const end = words > 0 ? words + 1 : Math.min(most, name.length - 3);
+  return [name.slice(0, end), fit(name.slice(end), width, letter)];
 }
 
 /** What a source shows: arrivals of the whole where it is the only one, else its own. */
 function sourceTexts(node, facts) {
   const own = facts.values[node.entity] || {};
   if (own !== facts.system) return { big: show(own.reached_tuples, "si"), word: "tuples", small: node.note || "in this batch" };
-  return { big: show(own.tuples_per_s, "si"), word: "tuples/s", small: `backlog ${show(own.backlog_tuples, "si")}` };
+  return { big: show(own.tuples_per_s, "si"), word: "tuples/s", small: `${show(own.backlog_tuples, "si")} wait` };
 }
 
 function outputTexts(node, facts) {
   const own = facts.values[node.entity] || {};
   if (own !== facts.system) return { big: show(own.reached_tuples, "si"), word: "tuples", small: node.note || "in this batch" };
   const perSecond = facts.matched === null ? null : facts.matched * own.tuples_per_s;
-  return { big: show(facts.matched, "pct"), word: "matched", small: `${show(perSecond, "si")} tuples/s` };
+  return { big: show(facts.matched, "pct"), word: "matched", small: `${show(perSecond, "si")}/s` };
 }
 
 function stepTexts(node, facts, heat) {
   const card = facts.cards[node.id];
-  const cost = card.cost === null ? "reached" : `${shortNumber(card.cost)} µs ·`;
-  return { big: show(heat.of(card), "pct"), word: heat.word, small: `${cost} ${show(card.perSecond, "si")}/s` };
+  const come = `${show(card.perSecond, "si")}/s in`;
+  return { big: show(heat.of(card), "pct"), word: heat.word, small: card.cost === null ? come : `${shortNumber(card.cost)} µs · ${come}` };
 }
 
 function operatorTexts(node, facts) {
@@ -60,52 +80,76 @@ export function cardLabel(node, facts, heat) {
   return `${node.name}${what}: ${texts.big} ${texts.word}${texts.small && `, ${texts.small}`}${shared}`;
 }
 
-/** A card. options: {place, facts, spark, heat, top, selected, handlers}. */
+/** A card. options: {place, facts, spark, heat, top, selected, lane, moved, handlers}; lane: it stands
+    in one; moved: its place in the order is new. */
 export function graphCard(node, options) {
-  const { place, facts, selected } = options;
-  const { w } = place;
+  const { place, facts, selected, moved, heat, top } = options;
   const card = facts.cards[node.id];
-  const step = card ? heatStep(options.heat.of(card), options.top) : null;
-  const texts = cardTexts(node, facts, options.heat);
-  const spark = sparkPoints(options.spark, w - 26, 16);
+  const step = card ? heatStep(heat.of(card), top) : null;
+  const marks = { "pw-selected": selected, "pw-card-moved": moved, "pw-card-state": isState(node.role) };
   return h(
     "g",
     {
       key: node.id,
-      className: `pw-card${selected ? " pw-selected" : ""}${isState(node.role) ? " pw-card-state" : ""}`,
+      className: ["pw-card", ...Object.keys(marks).filter((name) => marks[name])].join(" "),
       transform: `translate(${place.x.toFixed(2)},${place.y.toFixed(2)})`,
       opacity: place.opacity,
       role: "button",
       tabIndex: 0,
       "aria-pressed": selected ? "true" : "false",
-      "aria-label": cardLabel(node, facts, options.heat),
+      "aria-label": cardLabel(node, facts, heat),
       "data-id": node.id,
       "data-heat": step === null ? "none" : String(step),
-      ...options.handlers(node),
+      ...options.handlers,
     },
-    h("rect", { className: "pw-card-box", width: w, height: place.h, rx: 8 }),
-    h("path", { className: `pw-card-bar pw-heat-${step === null ? "none" : step}`, d: barPath(place.h) }),
+    h("rect", { className: "pw-card-ground", width: place.w, height: place.h, rx: 8 }),
+    h("rect", { className: `pw-card-box pw-heat-${step === null ? "none" : step}`, width: place.w, height: place.h, rx: 8 }),
+    ...(options.lane ? inLane : inLayers)(node, options, cardTexts(node, facts, heat))
+  );
+}
+
+/* In a lane: the place in the order above the card, then name, number and word below each other. */
+function inLane(node, { place: { w }, spark, facts }, texts) {
+  const steps = facts.cards[node.id];
+  const narrow = w < NARROW;
+  const names = nameLines(node.name, w - (narrow ? 8 : 12), narrow ? LETTER.fine : LETTER.name);
+  const short = (text) => (narrow ? text.replace(/(\d\d)\.\d/, "$1") : text);
+  const line = (key, y, text) => h("text", { key, className: "pw-card-line", x: 7, y }, text);
+  return [
+    steps && h("g", { key: "rank", transform: `translate(${w / 2},-9)` }, h("text", { key: node.position, className: "pw-card-rank", textAnchor: "middle" }, String(node.position))),
+    h("text", { key: "name", className: `pw-card-name${narrow ? " pw-narrow" : ""}`, x: 7 }, names.map((one, row) => h("tspan", { key: row, x: 7, y: names.length > 1 ? 15 + 14 * row : 22 }, one))),
+    h("text", { key: "big", className: "pw-card-big", x: 7, y: 52 }, short(texts.big)),
+    line("word", 67, fit(texts.word, w - 8, LETTER.fine)),
+    line("small", 81, fitting(short(texts.small), w - 8)),
+    h("polyline", { key: "spark", className: "pw-spark", points: sparkPoints(spark, w - 14, 14), transform: "translate(7,90)" }),
+  ];
+}
+
+/* Anywhere else: wider, and not so high. */
+function inLayers(node, { place: { w }, spark, facts }, texts) {
+  const step = facts.cards[node.id];
+  return [
     ...nameOf(node, w),
-    card && h("text", { className: "pw-card-rank", x: w - 9, y: 58, textAnchor: "end" }, String(node.position)),
+    step && h("text", { key: "rank", className: "pw-card-place", x: w - 10, y: 58, textAnchor: "end" }, String(node.position)),
     h(
       "text",
-      { className: "pw-card-line", x: 14, y: 42 },
+      { key: "big", className: "pw-card-line", x: 12, y: 42 },
       texts.big && h("tspan", { className: "pw-card-big" }, texts.big),
-      h("tspan", { dx: texts.big ? 4 : 0 }, texts.big ? texts.word : fit(texts.word, w - 20, 6.4))
+      h("tspan", { dx: texts.big ? 4 : 0 }, texts.big ? texts.word : fit(texts.word, w - 18, LETTER.fine))
     ),
     node.role === "synopsis"
-      ? h("text", { className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, texts.small)
-      : h("text", { className: "pw-card-line", x: 14, y: 58 }, fit(texts.small, w - (card ? 26 : 20), 6.4)),
-    !isState(node.role) && h("polyline", { className: "pw-spark", points: spark, transform: "translate(14,65)" })
-  );
+      ? h("text", { key: "small", className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, fit(texts.small, w - 60, LETTER.fine))
+      : h("text", { key: "small", className: "pw-card-line", x: 12, y: 58 }, fit(texts.small, w - (step ? 26 : 10), LETTER.fine)),
+    !isState(node.role) && h("polyline", { key: "spark", className: "pw-spark", points: sparkPoints(spark, w - 24, 16), transform: "translate(12,65)" }),
+  ];
 }
 
 /* Sign or icon, the name, and how many outputs share it. */
 function nameOf(node, w) {
   const mark = node.shared ? 26 : 0;
-  const name = fit(node.name, w - (node.icon ? 54 : 38) - mark);
-  const parts = [h("text", { key: "name", className: "pw-card-name", x: node.icon ? 31 : 14, y: 19 }, node.icon ? name : `${node.sign} ${name}`)];
-  if (node.icon) parts.push(h("path", { key: "icon", className: "pw-card-icon", d: node.icon, transform: "translate(14,8) scale(0.54)" }));
+  const name = fit(node.name, w - (node.icon ? 52 : 36) - mark);
+  const parts = [h("text", { key: "name", className: "pw-card-name", x: node.icon ? 29 : 12, y: 19 }, node.icon ? name : `${node.sign} ${name}`)];
+  if (node.icon) parts.push(h("path", { key: "icon", className: "pw-card-icon", d: node.icon, transform: "translate(12,8) scale(0.54)" }));
   if (node.shared) {
     parts.push(h("rect", { key: "box", className: "pw-card-shared", x: w - 31, y: 6, width: 25, height: 16, rx: 8 }));
     parts.push(h("text", { key: "shared", className: "pw-card-shares", x: w - 18.5, y: 18, textAnchor: "middle" }, `×${node.shared.length}`));
@@ -113,56 +157,84 @@ function nameOf(node, w) {
   return parts;
 }
 
-const barPath = (height) => `M5,0 H6 V${height} H5 Q0,${height} 0,${height - 8} V8 Q0,0 5,0 Z`;
-
 /** An edge with the share of tuples on it and the queue pill; without a queue it is state that is
-    read, dashed; a stub points at its store. source: the node it leaves; line: where it runs; pins:
-    handlers of a queue's pill. */
-export function graphEdge(edge, source, line, facts, pins) {
+    read, dashed; a stub points at its store. source: the node it leaves; line: where it runs;
+    handlers: of the queue's pill. thick: how thick the band of a lane is there, which is the edge's line. */
+export function graphEdge(edge, source, line, facts, handlers, thick) {
+  const frame = (className, ...body) => h("g", { key: edgeKey(edge), className, "data-edge": `${edge.source}>${edge.target}` }, ...body);
   if (!edge.queue) {
     const arrow = source.role === "store" ? { markerStart: "url(#pw-pointer)" } : {};
-    return h("g", { key: edgeKey(edge), className: "pw-edge pw-edge-state", "data-edge": `${edge.source}>${edge.target}` }, h("path", { d: line.path, ...arrow }));
+    return frame("pw-edge pw-edge-state", h("path", { d: line.path, ...arrow }));
   }
   const share = edgeShare(source, facts);
-  const width = share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
+  const inLane = thick !== undefined;
+  const width = inLane ? 2 : share === undefined ? 1.75 : share === null ? 1 : 1.25 + 5.75 * share;
   const style = { strokeWidth: width, strokeDasharray: share === 0 || share === null ? "4 4" : null };
-  const { queue_peak_tuples: peak } = sizesOf(facts.values[edge.queue]);
-  const label = typeof share === "number" ? show(share, "pct") : peak ? `≤ ${show(peak, "si")}` : "";
-  const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - 15 };
-  return h(
-    "g",
-    { key: edgeKey(edge), className: "pw-edge", "data-edge": `${edge.source}>${edge.target}` },
-    h("path", { d: line.path, style, markerEnd: "url(#pw-arrow)" }),
-    queuePill(edge.queue, line, facts, pins),
+  const told = sizesOf(facts.values[edge.queue]);
+  const { fill, limit } = queueFill(told, facts, edge.queue);
+  const waiting = told.queue_peak_tuples ? `≤ ${show(told.queue_peak_tuples, "si")}` : "";
+  const full = limit && fill > 0.5 ? ` · ${show(fill, "pct")}` : "";
+  const label = typeof share === "number" ? show(share, "pct") : waiting + full;
+  const above = inLane ? Math.max(15, thick / 2 + 5) : 15;
+  const beside = line.upright ? { x: line.x + 25, y: line.y + 4 } : { x: line.x, y: line.y - above };
+  return frame(
+    "pw-edge",
+    line.path && h("path", { d: line.path, style, markerEnd: inLane ? null : "url(#pw-arrow)" }),
+    queuePill(edge.queue, line, facts, handlers),
     h("text", { className: "pw-edge-share", ...beside, textAnchor: line.upright ? "start" : "middle" }, label)
   );
 }
 
-/** The pill of a queue: what went through it, or waits in it; filled relative to the batch. */
-export function queuePill(queue, middle, facts, pins) {
+const W = 40; // of a pill
+
+/** The pill of a queue: what went through it, or waits in it; filled against its limit, without one
+    relative to the batch. */
+function queuePill(queue, middle, facts, handlers) {
   const told = sizesOf(facts.values[queue]);
-  const { size, fill } = queueFill(told.size, facts);
-  const w = 40;
-  const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")} waiting at once`;
-  const title = `Queue: ${show(size, "int")} tuples${most}`;
+  const { size, fill, limit } = queueFill(told, facts, queue);
+  const may = limit ? ` of ${show(limit, "int")} it may hold` : "";
+  const most = told.queue_peak_tuples === undefined ? "" : `, at most ${show(told.queue_peak_tuples, "int")}${may} waiting at once`;
+  const label = `Queue: ${show(size, "int")} tuples${most}`;
   return h(
     "g",
-    { className: "pw-queue", role: "button", tabIndex: 0, "aria-label": title, ...pins(queue), transform: `translate(${middle.x - w / 2},${middle.y - 9})`, "data-queue": queue },
-    h("title", null, title),
-    h("rect", { className: "pw-queue-box", width: w, height: 18, rx: 9 }),
-    fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (w - 4)), height: 14, rx: 7 }),
-    h("text", { className: "pw-queue-size", x: w / 2, y: 13, textAnchor: "middle" }, show(size, "si"))
+    { className: `pw-queue${limit && fill >= NEARLY_FULL ? " pw-queue-full" : ""}`, "data-fill": limit ? fill.toFixed(3) : null, role: "button", tabIndex: 0, "aria-label": label, ...handlers, transform: `translate(${middle.x - W / 2},${middle.y - 9})`, "data-queue": queue },
+    h("rect", { className: "pw-queue-box", width: W, height: 18, rx: 9 }),
+    fill > 0 && h("rect", { className: "pw-queue-fill", x: 2, y: 2, width: Math.max(4, fill * (W - 4)), height: 14, rx: 7 }),
+    h("text", { className: "pw-queue-size", x: W / 2, y: 13, textAnchor: "middle" }, show(size, "si"))
   );
 }
 
-/** The band of a plan without early drop. */
-export function graphBand(box) {
-  const short = "No early drop: every construct looks at every tuple";
-  const text = box.w < 640 ? short : short + ", bitmaps are ANDed once at the end";
+/** What a queue's pill says in full. Purely visual: the same is in its label and the table. */
+export function queueTip(edge, { at, facts, width, batch }) {
+  const told = sizesOf(facts.values[edge.queue]);
+  const { size, queue_peak_tuples: peak, size_tuples: waiting } = told;
+  const { fill, limit } = queueFill(told, facts, edge.queue);
+  const lines = [
+    [peak === undefined ? "size" : "handed over", size, (value) => `${show(value, "int")} tuples`],
+    [limit ? `of ${show(limit, "int")} it may hold` : "of the batch", fill || undefined, (value) => show(value, "pct")],
+    ["most at once", peak, (value) => `${show(value, "int")} tuples`],
+    ["waiting", waiting, (value) => `${show(value, "int")} tuples`],
+  ].filter(([, value]) => value !== undefined && value !== null);
+  const rows = lines.map(([name, value, form]) => h("tr", { key: name }, h("th", null, name), h("td", null, form(value))));
+  const left = Math.min(Math.max(0, at.x - 110), Math.max(0, width - 220));
   return h(
-    "g",
-    { className: "pw-band" },
-    h("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: 10 }),
-    h("text", { x: box.x + 14, y: box.y + 21 }, text)
+    "div",
+    { className: "pw-tip pw-queue-tip", style: { left, top: at.y + 16 }, "aria-hidden": "true" },
+    h("b", null, "Queue"),
+    h("table", null, h("tbody", null, rows)),
+    h("small", null, `as of batch ${show(batch, "int")}`)
+  );
+}
+
+/** Around the constructs of a plan without early drop. */
+export function graphBoxes(boxes) {
+  const short = "No early drop: every construct looks at every tuple";
+  return boxes.map((box, row) =>
+    h(
+      "g",
+      { className: "pw-band", key: row },
+      h("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: 10 }),
+      row === 0 && h("text", { x: box.x + 4, y: box.y + box.h + 18 }, box.w < 640 ? short : short + ", bitmaps are ANDed once at the end")
+    )
   );
 }

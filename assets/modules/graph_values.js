@@ -45,7 +45,8 @@ export function cardValues(plan, values) {
     };
     alive[id] = survival ?? ahead;
   }
-  return { cards, values, system, matched: share(system.n_matched, n), n };
+  const limits = Object.fromEntries(plan.edges.filter((edge) => edge.capacity).map((edge) => [edge.queue, edge.capacity]));
+  return { cards, values, system, matched: share(system.n_matched, n), n, limits };
 }
 
 /** Share of the batch's tuples on the edge behind a node, [0, 1]; null when it is not known yet,
@@ -59,22 +60,97 @@ export function edgeShare(source, facts) {
   return card ? card.survival : undefined;
 }
 
-/** Size of a queue and how full its pill is drawn: relative to the batch, at most 1. */
-export function queueFill(size, facts) {
-  const filled = share(size, facts.n);
-  return { size: known(size) ? size : null, fill: filled === null ? 0 : Math.min(1, filled) };
+/** Size of a queue and how full its pill is drawn, [0, 1]: what waited at once against what it may
+    hold where it has a limit, else its size relative to the batch. limit: undefined without one.
+    @param {Object<string, number>} told sizesOf a queue
+    @param {any} facts
+    @param {string} queue */
+export function queueFill({ size, queue_peak_tuples: peak }, facts, queue) {
+  const limit = facts.limits[queue];
+  const filled = limit ? share(Math.max(size ?? 0, peak ?? 0), limit) : share(size, facts.n);
+  return { size: known(size) ? size : null, fill: filled === null ? 0 : Math.min(1, filled), limit };
 }
+
+/** From this share of its limit on a queue holds up what fills it. */
+export const NEARLY_FULL = 0.9;
+
+/* The number of a card: over time where that is asked for and known, else that of the batch. */
+const told = (name) => (card) => (card.over ? card.over[name] : card[name]);
 
 /* What cards show: number and colour are the same. label: in the legend; word: beside the number. */
 export const heats = {
-  drop: { label: "dropped of what comes", word: "dropped", of: (card) => card.drop },
-  drops: { label: "dropped of all tuples", word: "of all", of: (card) => card.drops },
-  visits: { label: "share of visits (cost)", word: "of cost", of: (card) => card.visits },
+  drop: { label: "dropped of what comes", word: "dropped", of: told("drop") },
+  drops: { label: "dropped of all tuples", word: "of all", of: told("drops") },
+  visits: { label: "share of visits (cost)", word: "of cost", of: told("visits") },
 };
 
-/** The name of a heat, the first for one that nobody knows.
-    @param {string | null} name */
-export const heatNamed = (name) => (name && name in heats ? name : Object.keys(heats)[0]);
+/** Of which batches numbers are: the newest, or those since the plan began, at most 24 of them; and
+    against what colours are: the largest card, or all there can be. */
+export const OVERS = { spot: "now", ewma: "smoothed", max: "largest" };
+export const SCALES = { relative: "of the largest", absolute: "of 100 %" };
+/** Weight of the newest batch in what is smoothed; as in dashboard/views/spreads.py. */
+export const EWMA_WEIGHT = 0.2;
+
+/** @typedef {{name: string, over: string, scale: string}} Heat */
+
+/** What the address says of the heat, 'drops.ewma.absolute' in any order; what nobody knows, or is
+    not said, is the first of its kind.
+    @param {string | null} text
+    @returns {Heat} */
+export function heatNamed(text) {
+  const words = (text || "").split(".");
+  const first = (choices) => words.find((word) => word in choices) || Object.keys(choices)[0];
+  return { name: first(heats), over: first(OVERS), scale: first(SCALES) };
+}
+
+/** For the address; null for what is shown when it says nothing.
+    @param {Heat} heat */
+export function heatText(heat) {
+  const usual = heatNamed(null);
+  return ["name", "over", "scale"].map((part) => (heat[part] === usual[part] ? "" : heat[part])).filter(Boolean).join(".") || null;
+}
+
+const OVER_MARKS = { spot: "", ewma: "⌀ ", max: "max " };
+
+/** What cards show of a heat: its number, and the word beside it.
+    @param {Heat} heat */
+export const heatShown = ({ name, over }) => ({ ...heats[name], word: OVER_MARKS[over] + heats[name].word });
+
+/** The facts with the numbers of cards over time. spreads: step -> {drop, drops, visits}, each
+    [smoothed, largest], as of the batch before.
+    @param {any} facts
+    @param {Object<string, any>} spreads
+    @param {string} over */
+export function overTime(facts, spreads = {}, over) {
+  if (over === "spot") return facts;
+  const place = over === "ewma" ? 0 : 1;
+  const cards = Object.entries(facts.cards).map(([id, card]) => {
+    const own = spreads[id] || {};
+    return [id, { ...card, over: Object.fromEntries(Object.keys(heats).map((name) => [name, own[name] ? own[name][place] : card[name]])) }];
+  });
+  return { ...facts, cards: Object.fromEntries(cards) };
+}
+
+/** The spreads with one more batch.
+    @param {Object<string, any>} spreads
+    @param {any} facts of that batch */
+export function spreadOn(spreads = {}, facts) {
+  const grown = Object.entries(facts.cards).map(([id, card]) => {
+    const own = spreads[id] || {};
+    const further = (name) => {
+      const [last, value] = [own[name], card[name]];
+      if (!known(value)) return last || null;
+      return last ? [last[0] + EWMA_WEIGHT * (value - last[0]), Math.max(last[1], value)] : [value, value];
+    };
+    return [id, Object.fromEntries(Object.keys(heats).map((name) => [name, further(name)]))];
+  });
+  return Object.fromEntries(grown);
+}
+
+/** Upper end of the colour scale: all there can be, or what is next above the largest card.
+    @param {any} facts
+    @param {Heat} heat */
+export const heatTop = (facts, { name, scale }) => (scale === "absolute" ? 1 : niceTop(Object.values(facts.cards).map(heats[name].of)));
 
 /** Upper end of the scale: the largest value, rounded up to 1, 2 or 5 times a power of ten. */
 export function niceTop(numbers) {

@@ -33,15 +33,15 @@ export function receive(data) {
   backlog = run.backlog ?? null;
   if (before && !before.run && data.run) layOutAgain();
   if (fresh) Object.assign(known, { now: data.now, time: data.time });
-  if (same && currentMode() === "live") announcePlan(before.plans, data.plans);
+  if (same && currentMode() === "live") announcePlan(before.plans, data);
   drawHeader();
   emit("shell", data);
   return run.id || "";
 }
 
 /* "Plan 7 — dep_delay before origin · why?", at most one toast in five seconds, then a count. */
-function announcePlan(before, now) {
-  const newest = now[now.length - 1];
+function announcePlan(before, { plans, change }) {
+  const newest = plans[plans.length - 1];
   const last = newest && before.filter((plan) => plan.unit === newest.unit).pop();
   if (!newest || !last || newest.version <= last.version) return;
   if (Date.now() - lastToast < TOAST_GAP_MS) {
@@ -53,16 +53,8 @@ function announcePlan(before, now) {
   lastToast = Date.now();
   const link = { text: "why?", path: "/decisions", at: newest.batch, unit: newest.unit };
   const name = `${newest.of ? newest.of + ": " : ""}Plan ${newest.version}`;
-  toast(`${name} — ${planChange(last, newest)}${more}`, link, "switch");
-  announce(`${name}: ${planChange(last, newest)}`);
-}
-
-function planChange(last, newest) {
-  if (last.kind !== newest.kind) return newest.kind;
-  const at = newest.order.findIndex((name, i) => name !== last.order[i]);
-  if (at < 0) return "same order";
-  if (newest.order.length !== last.order.length) return `${newest.order.length} steps`;
-  return `${newest.order[at]} before ${last.order[at]}`;
+  toast(`${name} — ${change}${more}`, link, "switch");
+  announce(`${name}: ${change}`);
 }
 
 /** The plan in force at a batch, or null. */

@@ -6,6 +6,7 @@ import "./actions.js";
 import { on } from "./core.js";
 import { components } from "./dash.js";
 import { receive } from "./header.js";
+import { GainCurve, Rolling } from "./headline.js";
 import { HistoryChart } from "./history_chart.js";
 import { HybridGraph } from "./hybrid_graph.js";
 import { Icon } from "./icon.js";
@@ -22,6 +23,7 @@ import { panelKey } from "./page_keys.js";
 import "./page_monitor.js";
 import "./page_results.js";
 import "./pace.js";
+import "./opening.js";
 import "./page_sql.js";
 import { DecisionList, RowTable } from "./page_table.js";
 import { timelineClick } from "./page_timeline.js";
@@ -34,12 +36,13 @@ import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
 import "./terms.js";
+import "./tour.js";
 import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
   ...{ AlertForm, BranchForm, CompareForm },
-  ...{ CacheMarket, DecisionList, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, RowTable },
+  ...{ CacheMarket, DecisionList, GainCurve, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, Rolling, RowTable },
   ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
 });
 window.dash_clientside.planwatch = {

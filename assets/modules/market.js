@@ -6,7 +6,7 @@
 import { answerChip, useTurns } from "./knob_card.js";
 import { shortNumber, show } from "./format.js";
 import { send } from "./knob_turns.js";
-import { bytesText, chosen, keyed, moved, poolAt, price, served, inLine, widest, worked } from "./market_rule.js";
+import { bytesText, chosen, keyed, moved, poolAt, price, room, served, inLine, widest, worked } from "./market_rule.js";
 import { h, useRef, useState } from "./react.js";
 
 const SIGNS = { used: "◆", profiled: "◇", unused: "◌" };
@@ -16,8 +16,8 @@ const costs = (value, unit) => `${value === null ? "—" : shortNumber(value)}\u
 function useMarket(market, run) {
   const { request, queue, row: knob, wanted } = useTurns(run, market.knobs.pool, null);
   const [draft, setDraft] = useState(null);
-  const now = market.bytes === null ? Number(knob.value) : market.bytes;
-  const pool = draft === null ? Number(wanted) : draft;
+  const now = market.bytes === null ? room(market, Number(knob.value)) : market.bytes;
+  const pool = room(market, draft === null ? Number(wanted) : draft);
   return { request, queue, knob, now, pool, draft: draft !== null && draft !== Number(wanted) ? draft : null, setDraft };
 }
 
@@ -30,20 +30,22 @@ function Market({ market, run, disabled }) {
   };
   return h(
     "section",
-    { className: "pw-market", "data-join": market.join, "data-pool": String(now), "aria-label": `Memory of the join of ${market.name}` },
+    { className: "pw-market", "data-join": market.join, "data-pool": String(now), "aria-label": market.limitless ? "Memory of all joins" : `Memory of the join of ${market.name}` },
     headline(market, now),
     h(Pool, { market, pool, now, off: Boolean(disabled), change: setDraft }),
     draft !== null && preview({ market, now, draft, apply, disabled, drop: () => setDraft(null) }),
     request && h("p", { className: "pw-market-answer" }, answerChip(request, queue)),
     market.effect && effect(market.effect),
-    bidList(market, pool, run, disabled)
+    market.limitless ? h("p", { className: "pw-bids-words" }, priceWords(market, pool)) : bidList(market, pool, run, disabled)
   );
 }
 
-function headline({ plain, cached, cost, granted, name }, now) {
+function headline({ plain, cached, cost, granted, name, limitless }, now) {
   const times = plain && cached ? plain / cached : null;
-  const lead = times === null ? "Not measured yet" : times > 1.005 ? `Caches save ${show(times, "f2")}\u2009×` : "No cache pays here now";
-  const words = `${bytesText(granted)} of ${bytesText(now)} given · query ${name}`;
+  const saved = times === null ? "Not measured yet" : times > 1.005 ? `Caches save ${show(times, "f2")}\u2009×` : "No cache pays here now";
+  const lead = limitless ? "All joins of the run together" : saved;
+  const given = now === Infinity ? `${bytesText(granted)} given, without limit` : `${bytesText(granted)} of ${bytesText(now)} given`;
+  const words = limitless ? given : `${given} · query ${name}`;
   const each = plain ? ` · ${costs(cached, cost)} for each element, ${costs(plain, cost)} without caches` : "";
   return h("header", { className: "pw-market-head" }, h("h3", null, lead), h("p", null, words + each));
 }
@@ -53,7 +55,7 @@ function Pool({ market, pool, now, off, change }) {
   const bar = useRef(null);
   const whole = widest({ ...market, bytes: Math.max(now, pool) });
   const part = (bytes) => `${(100 * Math.min(bytes, whole)) / whole}%`;
-  const given = served(market.bids, pool);
+  const given = served(market.bids, pool, market.caps);
   const drag = (event) => {
     const { left, width } = bar.current.getBoundingClientRect();
     change(poolAt(market, (whole * (event.clientX - left)) / width));
@@ -75,10 +77,10 @@ function Pool({ market, pool, now, off, change }) {
     className: "pw-pool-edge",
     role: "slider",
     tabIndex: 0,
-    "aria-label": `Pool of the join of ${market.name}`,
+    "aria-label": market.limitless ? "Pool of all joins" : `Pool of the join of ${market.name}`,
     "aria-valuemin": market.knobs.pool.low,
     "aria-valuemax": Math.round(whole),
-    "aria-valuenow": pool,
+    "aria-valuenow": Math.min(pool, Math.round(whole)),
     "aria-valuetext": bytesText(pool),
     "aria-disabled": off,
     style: { left: part(pool) },
@@ -113,19 +115,20 @@ function pieces(bids, given, part) {
 
 /* What the draft would do, in words, before anything is asked for. */
 function preview({ market, now, draft, apply, drop, disabled }) {
-  const moves = moved(market.bids, now, draft);
-  const [before, after] = [worked(market, now), worked(market, draft)];
+  const next = room(market, draft);
+  const moves = moved(market, now, next);
+  const [before, after] = [worked(market, now), worked(market, next)];
   const change = before && after ? `estimated work ${signed(after / before - 1)}` : "its effect is not known yet";
   const words = moves.map(({ short, from, to }, place) => {
     const diff = to - from;
     const verb = diff < 0 ? (to ? "gives" : "goes, with") : from ? "gets" : "comes, with";
     return `${place ? "then " : ""}${short} ${verb} ${bytesText(Math.abs(diff))}`;
   });
-  const told = words.length ? words.join(", ") : draft < now ? "no cache has to give way" : "no cache in use wants more";
+  const told = words.length ? words.join(", ") : next < now ? "no cache has to give way" : "no cache in use wants more";
   return h(
     "div",
     { className: "pw-market-draft", role: "status" },
-    h("p", null, h("b", null, `Draft: pool ${bytesText(now)} → ${bytesText(draft)}. `), `${told}; ${change}.`),
+    h("p", null, h("b", null, `Draft: pool ${bytesText(now)} → ${bytesText(next)}. `), `${told}; ${change}.`),
     h("div", { className: "pw-knob-actions" }, h("button", { type: "button", className: "pw-button pw-primary", disabled: Boolean(disabled), title: disabled || null, onClick: apply }, "Apply"), h("button", { type: "button", className: "pw-button", onClick: drop }, "Discard"))
   );
 }
@@ -140,16 +143,20 @@ function effect({ batch, old, new: turned, before, after, n_before, n_after }) {
 }
 
 function bidList(market, pool, run, disabled) {
-  const last = price(market.bids, pool);
+  const last = price(market, pool);
   const most = Math.max(...market.bids.map((one) => Math.abs(one.bid || 0)), last || 0, 1e-12);
   const rows = market.bids.map((one) => h(Bid, { key: one.id, one, market, most, last, run, disabled }));
-  const words = last === null ? "memory is left over: the last KB has no price" : `price of the last KB: ${costs(last, market.cost)}`;
   return h(
     "div",
     { className: "pw-bids" },
     market.bids.length ? h("ul", { "aria-label": `Caches of the join of ${market.name}` }, rows) : h("p", { className: "pw-dim" }, "This order of the pipelines leaves nothing that could be cached."),
-    h("p", { className: "pw-bids-words" }, words)
+    h("p", { className: "pw-bids-words" }, priceWords(market, pool))
   );
+}
+
+function priceWords(market, pool) {
+  const last = price(market, pool);
+  return last === null ? "memory is left over: the last KB has no price" : `price of the last KB: ${costs(last, market.cost)}`;
 }
 
 function Bid({ one, market, most, last, run, disabled }) {

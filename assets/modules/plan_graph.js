@@ -1,17 +1,23 @@
 /* PlanGraph: the plan as cards and edges, a Dash component without a build step.
 
    Props: plan as dashboard/views/plan.py graph_plan makes it, values (a batch, shaped as the live
-   delta), sparks {id: numbers}, batch, selected. Layout depends on the plan's hash and the width
+   delta), sparks {id: numbers}, spreads (steps over time), batch, selected. Layout depends on the plan's hash and the width
    only; live deltas touch numbers only. */
 import { on } from "./core.js";
-import { useGlide } from "./graph_glide.js";
+import { sharesOf } from "./graph_band.js";
+import { TupleDots } from "./graph_dots.js";
+import { graphFlow } from "./graph_flow.js";
+import { graphGhosts, useGhosts, useGlide } from "./graph_glide.js";
 import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
 import { graphLegend, graphTip } from "./graph_legend.js";
-import { graphBand, graphCard, graphEdge } from "./graph_parts.js";
-import { cardValues, described, heatNamed, heats, isStep, niceTop } from "./graph_values.js";
+import { graphBoxes, graphCard, graphEdge, queueTip } from "./graph_parts.js";
+import { graphSkips, RISE, skipTip } from "./graph_skips.js";
+import { foldingKeys, foldMarks, graphTools, useFolds } from "./graph_tools.js";
+import { useTrace } from "./graph_trace.js";
+import { cardValues, described, heatNamed, heats, heatShown, heatText, heatTop, isStep, overTime, spreadOn } from "./graph_values.js";
 import { currentMode, go, moment } from "./moment.js";
 import { valueOf } from "./points.js";
-import { h, useEffect, useMemo, useRef, useState, useWidth } from "./react.js";
+import { h, useEffect, useLayoutEffect, useMemo, useRef, useState, useWidth } from "./react.js";
 
 const SPARK_POINTS = 24;
 
@@ -28,7 +34,9 @@ function useLive(props) {
       setLive((last) => {
         const base = last || served.current;
         const values = { ...base.values, ...delta.v };
-        return { batch: delta.b, values, sparks: pushed(served.current.plan.nodes, base.sparks, delta.v) };
+        const plan = served.current.whole;
+        const spreads = spreadOn(base.spreads, cardValues(plan, values));
+        return { batch: delta.b, values, spreads, sparks: pushed(plan.nodes, base.sparks, delta.v) };
       });
     });
   }, [run, version]);
@@ -48,7 +56,7 @@ function pushed(nodes, sparks, values) {
 /* The heat the cards show: it lives in the address; the event `heat` takes the next one. */
 function useHeat() {
   const [heat, setHeat] = useState(heatNamed(moment.heat));
-  const turn = (name) => go({ heat: name === heatNamed(null) ? null : name }, true);
+  const turn = (next) => go({ heat: heatText(next) }, true);
   useEffect(() => {
     const offs = [on("moment", () => setHeat(heatNamed(moment.heat))), on("heat", (way) => turn(nextHeat(heatNamed(moment.heat), way)))];
     return () => offs.forEach((off) => off());
@@ -78,29 +86,54 @@ function useScene(props, width, heat) {
   const library = useLibrary(!path && plan.nodes.length > 0);
   const layout = useMemo(() => layoutPlan(plan, width, library), [plan.hash, width, library]);
   const glide = useGlide(layout.places, `${plan.run} ${plan.hash}`);
-  const facts = useMemo(() => cardValues(plan, live.values), [plan.hash, live.values]);
-  const top = niceTop(Object.values(facts.cards).map(heats[heat].of));
+  const facts = useMemo(() => overTime(cardValues(props.whole, live.values), live.spreads, heat.over), [props.whole.hash, live, heat.over]);
+  const ghosts = useGhosts(plan, layout);
+  const top = heatTop(facts, heat);
   const steps = plan.nodes.filter(isStep).sort((a, b) => a.position - b.position);
-  return { plan, path, selected, width, heat, live, layout, glide, facts, top, steps };
+  return { plan, path, selected, width, heat, live, layout, glide, ghosts, facts, top, steps };
 }
 
 export function PlanGraph(given) {
-  const plan = useMemo(() => described(given.plan), [given.plan]);
-  const props = { ...given, plan };
+  const tools = useFolds(useMemo(() => described(given.plan), [given.plan]), given.selected);
+  const { plan, whole: all } = tools;
+  const props = { ...given, plan, whole: all };
   const [ref, width] = useWidth();
   const [heat, setHeat] = useHeat();
   const [tip, setTip] = useState(null);
   const [whole, setWhole] = useState(true);
   const scene = { ...useScene(props, width, heat), whole };
-  const { layout, facts, live, top } = scene;
+  const { facts, live, top } = scene;
+  useTrace(ref, plan, (tip && tip.id) || props.selected);
+  useInSight(ref, tip, scene);
   return h(
     "div",
-    { id: props.id, className: "pw-graph", ref, ...dataOf(scene) },
+    { id: props.id, className: "pw-graph", ref, onKeyDown: foldingKeys(tools), ...dataOf(scene) },
+    graphTools(tools, props.selected),
     plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
-    width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, setTip), setWhole),
-    tip && layout.places[tip.id] && graphTip(tip, { place: scaled(layout.places[tip.id], scaleOf(scene)), facts, width, batch: live.batch }),
+    width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, tools, setTip), setWhole),
+    tip && tipOf(scene, tip, facts, width, live.batch),
     graphLegend({ heat, setHeat, top, plan })
   );
+}
+
+/* A hover card that would end below the window stands above what it tells of. */
+function useInSight(ref, what, { layout, ...scene }) {
+  useLayoutEffect(() => {
+    const tip = ref.current.querySelector(".pw-tip");
+    if (!tip) return;
+    const over = what.queue ? 34 : layout.places[what.id].h * scaleOf({ layout, ...scene }) + 16;
+    tip.style.marginTop = "";
+    const { bottom, height } = tip.getBoundingClientRect();
+    if (bottom > window.innerHeight - 8) tip.style.marginTop = `${-height - over}px`;
+  });
+}
+
+/* The hover card of a card or of a queue. */
+function tipOf(scene, tip, facts, width, batch) {
+  const { layout } = scene;
+  const scale = scaleOf(scene);
+  if (tip.queue) return layout.lines[edgeKey(tip)] && queueTip(tip, { at: scaled({ ...layout.lines[edgeKey(tip)], w: 0, h: 0 }, scale), facts, width, batch });
+  return layout.places[tip.id] && graphTip(tip, { place: scaled(layout.places[tip.id], scale), facts, width, batch });
 }
 
 const dataOf = ({ plan, live, glide, steps }) => ({
@@ -129,29 +162,37 @@ function framed({ layout, width, whole }, drawn, setWhole) {
   ];
 }
 
-function drawing(scene, setTip) {
-  const { plan, width, layout, facts, steps } = scene;
+function drawing(scene, tools, setTip) {
+  const { plan, width, layout, glide, facts, steps } = scene;
   const [wide, scale] = [Math.max(width, layout.width), scaleOf(scene)];
-  return h(
+  const high = layout.height + (plan.skips.length ? RISE : 0);
+  const picture = h(
     "svg",
-    { width: wide * scale, height: layout.height * scale, viewBox: `0 0 ${wide} ${layout.height}`, "data-scale": scale, role: "group", "aria-label": graphLabel(scene, steps) },
-    h("defs", null, arrow(), pointer()),
-    layout.band && graphBand(layout.band),
-    edgesOf(scene).map(([edge, source, line]) => graphEdge(edge, source, line, facts, (queue) => pinning(queue, scene.selected))),
-    plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip))
+    { width: wide * scale, height: high * scale, viewBox: `0 0 ${wide} ${high}`, "data-scale": scale, role: "group", "aria-label": graphLabel(scene, steps) },
+    h("defs", null, tips(), skipTip()),
+    graphBoxes(layout.boxes),
+    layout.columns && graphFlow({ ...scene, heat: heatShown(scene.heat) }),
+    graphGhosts(scene),
+    edgesOf(scene).map(([edge, source, line, thick]) => graphEdge(edge, source, line, facts, shownOn(edge.queue, edge, scene.selected, setTip), thick)),
+    graphSkips(plan, glide.places),
+    plan.nodes.map((node) => layout.places[node.id] && card(scene, node, setTip)),
+    foldMarks(plan, (id) => glide.places[id], tools.open)
   );
+  return h("div", { key: "plan", className: "pw-graph-drawing" }, picture, h(TupleDots, { scene, scale }));
 }
 
 function card(scene, node, setTip) {
-  const { selected, heat, live, layout, glide, facts, top } = scene;
+  const { selected, heat, live, layout, glide, ghosts, facts, top } = scene;
   return graphCard(node, {
     place: glide.places[node.id] || layout.places[node.id],
     facts,
     spark: live.sparks[node.id],
-    heat: heats[heat],
+    heat: heatShown(heat),
     top,
     selected: selected === node.id,
-    handlers: (own) => cardHandlers(own, selected, setTip),
+    lane: layout.columns !== null,
+    moved: ghosts.some((ghost) => ghost.id === node.id),
+    handlers: shownOn(node.id, node, selected, setTip),
   });
 }
 
@@ -170,26 +211,23 @@ function pinning(id, selected) {
   };
 }
 
-/* A card is pinned, and explained on hover or focus. */
-function cardHandlers(node, selected, setTip) {
-  return {
-    ...pinning(node.id, selected),
-    onMouseEnter: () => setTip(node),
-    onMouseLeave: () => setTip(null),
-    onFocus: () => setTip(node),
-    onBlur: () => setTip(null),
-  };
+/* A card or a queue is pinned, and explained on hover or focus. */
+function shownOn(id, what, selected, setTip) {
+  const [show, hide] = [() => setTip(what), () => setTip(null)];
+  return { ...pinning(id, selected), onMouseEnter: show, onMouseLeave: hide, onFocus: show, onBlur: hide };
 }
 
-function nextHeat(name, way) {
+function nextHeat(heat, way) {
   const names = Object.keys(heats);
-  return names[(names.indexOf(name) + way + names.length) % names.length];
+  return { ...heat, name: names[(names.indexOf(heat.name) + way + names.length) % names.length] };
 }
 
-/* [edge, the node it leaves, its line]: as laid out, straight while its cards are on their way. */
-function edgesOf({ plan, path, layout, glide }) {
+/* [edge, the node it leaves, its line, how thick the band is there]: as laid out, straight while its
+   cards are on their way; in a lane, edges stand. */
+function edgesOf(scene) {
+  const { plan, layout, glide } = scene;
+  if (layout.columns) return laneEdges(scene);
   const nodes = new Map(plan.nodes.map((node) => [node.id, node]));
-  if (layout.band) return bandEdges(plan, path, layout.band, glide.places);
   return plan.edges
     .filter(({ source, target }) => glide.places[source] && glide.places[target])
     .map((edge) => {
@@ -198,13 +236,17 @@ function edgesOf({ plan, path, layout, glide }) {
     });
 }
 
-function bandEdges(plan, path, box, places) {
-  const [first, last] = [path[0], path[path.length - 1]];
-  const [into, out] = [plan.edges.find((edge) => edge.source === first.id), plan.edges.find((edge) => edge.target === last.id)];
-  return [
-    [{ ...into, target: "band" }, first, edgeLine(places[first.id], box)],
-    [out, path[path.length - 2], edgeLine(box, places[last.id])],
-  ];
+/* Without early drop, tuples wait only in front of the constructs and behind them. */
+function laneEdges({ plan, path, layout, facts }) {
+  const shares = sharesOf(plan, path, facts);
+  const found = new Map(plan.edges.map((edge) => [edge.source, edge]));
+  return path
+    .slice(0, -1)
+    .map((node, place) => {
+      const edge = found.get(node.id);
+      return [edge, node, layout.lines[edgeKey(edge)], (shares[place] ?? 0) * layout.columns[place].most];
+    })
+    .filter((_, place, all) => !layout.boxes.length || place === 0 || place === all.length - 1);
 }
 
 const graphLabel = ({ plan, path }, steps) =>
@@ -212,17 +254,14 @@ const graphLabel = ({ plan, path }, steps) =>
     ? `Plan ${plan.version}, ${plan.kind}: source, ${steps.map((node) => node.name).join(", ")}, output`
     : `Plan ${plan.version}, ${plan.kind}: ${plan.nodes.map((node) => `${node.word} ${node.name}`).join(", ")}`;
 
-const arrow = () =>
-  h(
-    "marker",
-    { id: "pw-arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
-    h("path", { d: "M0,0 L8,4 L0,8 Z" })
-  );
+/* Tips of lines: at the end of an edge, at the store's end of a stub's line, at a new place. */
+const TIPS = { "pw-arrow": "M0,0 L8,4 L0,8 Z", "pw-pointer": "M8,0 L0,4 L8,8 Z", "pw-ghost-tip": "M0,0 L8,4 L0,8 Z" };
 
-/* At the store's end of a stub's line. */
-const pointer = () =>
-  h(
-    "marker",
-    { id: "pw-pointer", viewBox: "0 0 8 8", refX: 0, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
-    h("path", { d: "M8,0 L0,4 L8,8 Z" })
+const tips = () =>
+  Object.entries(TIPS).map(([id, d]) =>
+    h(
+      "marker",
+      { key: id, id, viewBox: "0 0 8 8", refX: id === "pw-pointer" ? 0 : 1, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
+      h("path", { d })
+    )
   );

@@ -1,5 +1,10 @@
 /* React, as Dash brings it, and the hooks shared by the components. */
-export const { createElement: h, useState, useEffect, useLayoutEffect, useMemo, useRef } = window.React;
+export const h = window.React.createElement;
+export const useState = window.React.useState;
+export const useEffect = window.React.useEffect;
+export const useLayoutEffect = window.React.useLayoutEffect;
+export const useMemo = window.React.useMemo;
+export const useRef = window.React.useRef;
 
 /** The width in whole pixels of the element that gets the ref, 0 before layout.
     @returns {[{current: Element | null}, number]} */

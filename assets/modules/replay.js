@@ -8,7 +8,9 @@ import { batchOf } from "./times.js";
 
 const SPEEDS = [1, 2, 5, 10, 25, 50, 100];
 const STEP_MS = 250;
+const LONGEST_WAIT_S = 1; // for the next batch of what plays by itself: long ones pass quickly
 let timer = null;
+let loops = false; // at its end it begins anew
 let clock = null; // recorded time the cursor has reached
 let stepped = 0; // when it did
 let button = null;
@@ -31,9 +33,21 @@ export function playOrFreeze() {
   return toggleFreeze();
 }
 
+export const isPlaying = () => timer !== null;
+
+/** Play from a batch on, at the pace of the records, again and again; place: fields of the moment. */
+export function playFrom(batch, place) {
+  pause();
+  go({ ...place, at: batch }, true);
+  start(batch);
+  loops = true;
+  if (speed) speed.value = "1";
+}
+
 export function pause() {
   window.clearInterval(timer);
   timer = null;
+  loops = false;
   draw();
 }
 
@@ -42,7 +56,11 @@ function play() {
   const data = currentShell();
   const ended = shownBatch() >= known.now;
   if (ended) go({ at: data.first });
-  clock = timeAt(ended ? data.first : shownBatch());
+  start(ended ? data.first : shownBatch());
+}
+
+function start(batch) {
+  clock = timeAt(batch);
   stepped = performance.now();
   timer = window.setInterval(step, STEP_MS);
   draw();
@@ -55,10 +73,14 @@ function step() {
   if (isPainting()) return undefined;
   const now = performance.now();
   clock += ((now - stepped) / 1000) * Number(speed.value);
+  if (loops) clock = Math.max(clock, timeAt(shownBatch() + 1) - LONGEST_WAIT_S);
   stepped = now;
   const next = clock >= timeAt(known.now) ? known.now : batchOf(data.times, clock);
   if (next > shownBatch()) go({ at: Math.min(next, known.now) }, true);
-  return next >= known.now ? pause() : undefined;
+  if (next < known.now) return undefined;
+  if (!loops) return pause();
+  clock = timeAt(data.first);
+  return go({ at: data.first }, true);
 }
 
 function draw() {

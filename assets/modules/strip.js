@@ -4,7 +4,7 @@
    extend it while LIVE. A frozen strip does not move. It shows the span that brush.js chooses; turns of
    knobs have a row of their own, so that nothing hides what one did oneself. */
 import { brush, drawBrush } from "./brush.js";
-import { announce, byId, el, on, setAttr, setText } from "./core.js";
+import { announce, byId, el, on, setAttr, setText, still } from "./core.js";
 import { clock, show } from "./format.js";
 import { currentShell, timeAt } from "./header.js";
 import { areaPoints, linePoints, scale } from "./paths.js";
@@ -26,6 +26,18 @@ let cost = [];
 let range = { first: 0, last: 0 }; // the batches on screen
 let drawn = 0;
 let later = null;
+const PULSE_MS = 3000;
+let newest = { run: null, batch: null, at: 0 }; // the last change of the plan, and when it came
+
+/* A change of the plan that comes while one looks on pulses for a while. */
+function notice({ run, events }) {
+  const id = run && run.id;
+  const batch = Math.max(-1, ...(events || []).filter((event) => event.kind === "rearrangement").map((event) => event.b));
+  const came = newest.run === id && batch > newest.batch && currentMode() === "live" && !still();
+  if (came || newest.run !== id) newest = { run: id, batch, at: came ? Date.now() : 0 };
+}
+
+const pulses = (group) => Date.now() - newest.at < PULSE_MS && group.events.some((event) => event.b === newest.batch && event.kind === "rearrangement");
 
 function build(strip) {
   const svg = document.createElementNS(SVG, "svg");
@@ -170,13 +182,14 @@ function mark(group, shown) {
   const lead = group.events.reduce((best, event) => (kinds[event.kind][2] < kinds[best.kind][2] ? event : best));
   const [glyph, word] = kinds[lead.kind];
   const more = group.events.length - 1;
+  const pulse = pulses(group) ? `;animation-delay:${newest.at - Date.now()}ms` : "";
   const text = `Batch ${lead.b}, ${word}: ${lead.title}${more ? ` (and ${more} more nearby)` : ""}`;
   return el(
     "button",
     {
       type: "button",
-      class: "pw-mark",
-      style: `left:${group.x.toFixed(1)}px`,
+      class: pulse ? "pw-mark pw-mark-new" : "pw-mark",
+      style: `left:${group.x.toFixed(1)}px${pulse}`,
       tabindex: -1,
       title: text,
       "aria-label": text,
@@ -213,6 +226,7 @@ on("shell", (data) => {
   if (!strip) return;
   if (!parts || parts.strip !== strip) build(strip);
   cost = data.cost.slice();
+  notice(data);
   draw();
 });
 

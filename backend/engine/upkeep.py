@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Final
 
@@ -13,18 +14,18 @@ TIDY_S: Final = 60.0
 
 
 class Upkeep:
-    """Of one run."""
+    """Of one run. What is due goes by a clock that nobody sets."""
 
     def __init__(self, writer: EngineWriter, run_id: str) -> None:
         self._writer, self._run_id = writer, run_id
-        self._beat_at, self._tidied_at = 0.0, time.time()
+        self._beat_at, self._tidied_at = -math.inf, time.monotonic()
 
     def look(self) -> None:
         """Called several times a second: does what is due."""
-        now = time.time()
-        if now - self._beat_at >= HEARTBEAT_S:
-            self._beat_at = now
+        at, now = time.monotonic(), time.time()
+        if at - self._beat_at >= HEARTBEAT_S:
+            self._beat_at = at
             self._writer.heartbeat(self._run_id, now)
-        if now - self._tidied_at >= TIDY_S:
-            self._tidied_at = now
+        if at - self._tidied_at >= TIDY_S:
+            self._tidied_at = at
             self._writer.retention(self._run_id, now)

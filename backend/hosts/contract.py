@@ -28,6 +28,11 @@ class InputSource:
         """The stream's."""
         return self.stream.name
 
+    def rounds(self, through: int) -> int:
+        """How often it began anew between ``start`` and arrival number ``through`` (exclusive)."""
+        n = None if self.replay is None else self.replay.n_tuples
+        return max(0, through - 1) // n - max(0, self.start - 1) // n if n else 0
+
 
 class InputsFailed(Exception):
     """No input is left to read, because every one failed; the message says why."""
@@ -74,7 +79,8 @@ class BatchLoop(Protocol):
 
     def input_knob(self, input: str, name: str) -> KnobValue:
         """'rate', in tuples a second (0: as fast as possible); 'at_end', 'stop' or 'loop';
-        'max_batch_tuples', the most of the input that a batch takes (0: no limit)."""
+        'max_batch_tuples', the most of the input that a batch takes (0: no limit); 'intake', 'on',
+        'paused' or 'removed'."""
 
     def ending(self, why: str) -> None:
         """The run was stopped from outside: said before what runs it is taken down, which a loaded

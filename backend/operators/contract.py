@@ -105,7 +105,8 @@ class InputResult:
     n_tuples: tuples that fit. n_matched: those satisfying at least one query. n_misfits: kept
     aside. misfits: the first of those. recent: some of the matched tuples, in order of arrival.
     stream_time: latest time seen, as text. backlog_tuples: waiting at the source; None = unknown.
-    failure: why it gives no more tuples, or ''. ended: it has given its last tuple.
+    failure: why it gives no more tuples, or ''. ended: it has given its last tuple. rounds: times a
+    replayed one began anew since it was opened.
     """
 
     n_tuples: int = 0
@@ -117,6 +118,7 @@ class InputResult:
     backlog_tuples: int | None = None
     failure: str = ""
     ended: bool = False
+    rounds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +135,15 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a batch did: by input and by unit. timings_ms: parts of duration_ms."""
+    """What a batch did: by input and by unit. timings_ms: parts of duration_ms. partitions: tuples
+    that each of its tasks took, by number; networks not counted."""
 
     batch_id: int
     inputs: Mapping[str, InputResult]
     units: Mapping[str, UnitResult]
     duration_ms: float = 0.0
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    partitions: tuple[int, ...] = ()
 
     @property
     def n_tuples(self) -> int:

@@ -27,9 +27,8 @@ from bench.simulate import Simulated
 
 #: Shares of one-sided predicates that want low values: they set the spread of Q4's regions.
 LEANS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-#: λ of both Fig. 9; the lengths of the sub-streams are stated nowhere: ten λ.
+#: λ of both Fig. 9; the lengths of the sub-streams are stated nowhere.
 SLOW_LAMBDA: Final = 80_000
-STRETCH: Final = 800_000
 #: μ of Fig. 9 is not in the texts; never: nothing is rearranged after the first order.
 MUS: Final = {"0": 0.0, "0.02": 0.02, "0.1": 0.1, "0.5": 0.5, "never": math.inf}
 #: A jump: in shares of the best order's cost.

@@ -65,7 +65,7 @@ def point_arrivals(name: str, sizes: JoinSizes) -> PointArrivals:
 @lru_cache(maxsize=16)
 def tree_runs(point: PointArrivals) -> tuple[TreeRun, ...]:
     """All 15 XJoins."""
-    return tuple(run_tree(tree, point.arrivals) for tree in trees((0, 1, 2, 3)))
+    return tuple(run_tree(tree, FOUR_WAY, point.arrivals) for tree in trees((0, 1, 2, 3)))
 
 
 def plans_at(name: str, sizes: JoinSizes, w: float) -> PlansAt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,8 +22,6 @@ from bench.experiments.join_running import (
 
 #: A stream, or the join of two trees.
 JoinTree: TypeAlias = "int | tuple[JoinTree, JoinTree]"
-#: On one attribute: a result has it wherever its parts have it.
-_EQUAL = JoinOp((((0, 0), (1, 0)),))
 _REFERENCE_BYTES = 8
 
 
@@ -49,69 +47,107 @@ def trees(inputs: tuple[int, ...]) -> Iterator[JoinTree]:
                 yield a, b
 
 
-class _Node:
-    """A join of two subtrees, at work. n_kept: elements of subresults that it took;
-    n_held, most_held: references in those."""
+class TreeJoin:
+    """A join of two subtrees, at work. leaves: its streams, in the order of its results' columns.
+    n_kept: elements of subresults that it took; n_held, most_held: references in those."""
 
-    def __init__(self, tree: JoinTree, arrivals: Arrivals) -> None:
+    def __init__(self, tree: JoinTree, work: JoinOp, widths: Sequence[int]) -> None:
         assert isinstance(tree, tuple)
-        self.parts = [one if isinstance(one, int) else _Node(one, arrivals) for one in tree]
-        widths = [_width(one) for one in tree]
+        self.parts = [one if isinstance(one, int) else TreeJoin(one, work, widths) for one in tree]
+        self.leaves = tuple(leaf for one in tree for leaf in _leaves(one))
+        sides = [_leaves(one) for one in tree]
+        self._width = sum(widths[leaf] for leaf in self.leaves)
         bags = [k for k, one in enumerate(tree) if not isinstance(one, int)]
-        self.join = BenchJoin(_EQUAL, widths, bags)
+        side_widths = [sum(widths[leaf] for leaf in side) for side in sides]
+        self.join = BenchJoin(_between_sides(work, sides, widths), side_widths, bags)
         self.n_kept = self.n_held = self.most_held = 0
 
-    def run(self, inputs: list[SignedElements]) -> SignedElements:
+    def run(self, inputs: Sequence[SignedElements]) -> SignedElements:
         """The results of some elements of the streams."""
         taken = []
         for one in self.parts:
             found = inputs[one] if isinstance(one, int) else one.run(inputs)
             if not isinstance(one, int):
-                self._keep(found)
+                self._keep(found, len(one.leaves))
             taken.append(found)
-        return _elements(self.join.run(taken))
+        return _elements(self.join.run(taken), self._width)
 
-    def _keep(self, found: SignedElements) -> None:
+    def _keep(self, found: SignedElements, n_references: int) -> None:
         """A subresult changes; a tuple of it refers to one of each stream."""
         self.n_kept += len(found.places)
-        held = self.n_held + np.cumsum(found.signs) * found.values.shape[1]
+        held = self.n_held + np.cumsum(found.signs) * n_references
         self.n_held = int(held[-1]) if len(held) else self.n_held
         self.most_held = max(self.most_held, int(held.max(initial=0)))
 
-    def nodes(self) -> Iterator[_Node]:
+    def nodes(self) -> Iterator[TreeJoin]:
         """Itself and those below."""
         yield self
         for one in self.parts:
-            if isinstance(one, _Node):
+            if isinstance(one, TreeJoin):
                 yield from one.nodes()
 
     def begin_counting(self) -> None:
+        """Counts begin anew."""
         for one in self.nodes():
             one.join.tune(JoinTuning())
             one.n_kept = 0
 
+    def operations(self, n_arrivals: int) -> Operations:
+        """Since counting began, over so many tuples."""
+        probes = built = scans = kept = 0
+        for node in self.nodes():
+            done = node.join.operations(n_arrivals)
+            probes, built, scans = probes + done.probes, built + done.built, scans + done.scans
+            kept += node.n_kept
+        return Operations(n_arrivals, probes, built, scans, kept, results=self.join.n_results)
 
-def run_tree(tree: JoinTree, arrivals: Arrivals) -> TreeRun:
+
+def run_tree(tree: JoinTree, work: JoinOp, arrivals: Arrivals) -> TreeRun:
     """As ``forced`` runs a pipeline of joins."""
-    root, n = _Node(tree, arrivals), len(arrivals.streams)
+    root, n = TreeJoin(tree, work, arrivals.widths), len(arrivals.streams)
     inputs, warm = elements(arrivals), int(WARM * n)
     root.run(between(inputs, 0, warm))
     root.begin_counting()
     root.run(between(inputs, warm, n))
-    probes = built = scans = kept = n_bytes = 0
-    for node in root.nodes():
-        done = node.join.operations(n - warm)
-        probes, built, scans = probes + done.probes, built + done.built, scans + done.scans
-        kept += node.n_kept
-        n_bytes += _REFERENCE_BYTES * node.most_held
-    found = Operations(n - warm, probes, built, scans, kept, results=root.join.n_results)
-    return TreeRun(tree, found, n_bytes)
+    n_bytes = sum(_REFERENCE_BYTES * node.most_held for node in root.nodes())
+    return TreeRun(tree, root.operations(n - warm), n_bytes)
 
 
-def _width(tree: JoinTree) -> int:
-    return 1 if isinstance(tree, int) else sum(map(_width, tree))
+def is_connected(tree: JoinTree, work: JoinOp) -> bool:
+    """Whether no node is a Cartesian product."""
+    if isinstance(tree, int):
+        return True
+    sides = [_leaves(one) for one in tree]
+    shared = [
+        all(any(input in side for input, _ in members) for side in sides) for members in work.equal
+    ]
+    return any(shared) and all(is_connected(one, work) for one in tree)
 
 
-def _elements(block: Block) -> SignedElements:
+def _between_sides(work: JoinOp, sides: Sequence[tuple[int, ...]], widths: Sequence[int]) -> JoinOp:
+    """What is equal between two sides; within each it is so already."""
+    classes = []
+    for members in work.equal:
+        found = []
+        for k, side in enumerate(sides):
+            own = [(k, _offset(side, widths, *one)) for one in members if one[0] in side]
+            found += own[:1]
+        if len(found) == len(sides):
+            classes.append(tuple(found))
+    return JoinOp(tuple(classes))
+
+
+def _offset(side: tuple[int, ...], widths: Sequence[int], input: int, column: int) -> int:
+    """Where a column of a stream is among those of a side."""
+    return sum(widths[leaf] for leaf in side[: side.index(input)]) + column
+
+
+def _leaves(tree: JoinTree) -> tuple[int, ...]:
+    if isinstance(tree, int):
+        return (tree,)
+    return tuple(leaf for one in tree for leaf in _leaves(one))
+
+
+def _elements(block: Block, width: int) -> SignedElements:
     values = np.stack([column.values for column in block.columns], axis=1)
-    return SignedElements(block.tau, block.sign, values)
+    return SignedElements(block.tau, block.sign, values.reshape(-1, width))

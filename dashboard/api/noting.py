@@ -23,7 +23,7 @@ from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
 from dashboard.postmortem import records_of
 from dashboard.report import page_of
-from dashboard.views.alerts import why_no_rule
+from dashboard.views.alerts import AlertState, why_no_rule
 from storage.vocabulary.records import NOTED, Command
 
 WRITABLE: Final = tuple(kind for kind in NOTED if kind != "forget")
@@ -135,30 +135,6 @@ def _attached(response: Response, name: str) -> Response:
     return response
 
 
-@dataclass(frozen=True, slots=True)
-class RuleAnswer:
-    """An alert rule: property relation threshold, of an entity."""
-
-    id: int
-    name: str
-    entity: str
-    property: str
-    relation: str
-    threshold: float
-    webhook: bool
-
-
-@dataclass(frozen=True, slots=True)
-class AlertAnswer:
-    """A rule at a batch. whose: name of the entity. value: null = unknown. fires: it holds."""
-
-    rule: RuleAnswer
-    whose: str
-    value: float | None
-    fires: bool
-
-
-def alerts(call: ApiCall) -> list[AlertAnswer]:
+def alerts(call: ApiCall) -> list[AlertState]:
     """The alert rules of the run, and which of them hold."""
-    found = alert_states(call.services.reader, find_run(call).id, call.query["at"])
-    return [AlertAnswer(RuleAnswer(*one.rule), one.whose, one.value, one.fires) for one in found]
+    return alert_states(call.services.reader, find_run(call).id, call.query["at"])

@@ -12,6 +12,7 @@ from dashboard.api.metrics import MEDIA
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Handler, Method, Route
 from dashboard.openapi import build_document
+from dashboard.views.alerts import AlertState
 from storage.rows import StoredMisfit, StoredResult
 from storage.vocabulary.records import Command, Entity, Knob, PlanVersion, Unit
 
@@ -280,7 +281,7 @@ _NOTING = (
         f"{_RUN}/alerts",
         noting.alerts,
         "Alert rules, and which of them hold",
-        list[noting.AlertAnswer],
+        list[AlertState],
         (AT,),
     ),
     Route(

@@ -58,12 +58,13 @@ class PlanDrawing(Drawn):
     """The plan as cards and edges; see modules/plan_graph.js.
 
     plan: dashboard.views.plan.graph_plan. values: of one batch, by entity; a number for what has a
-    size only. sparks: id -> the last 24 numbers. selected: the pinned node, or ''.
+    size only. sparks: id -> the last 24 numbers. spreads: dashboard.views.spreads.build_spreads.
+    selected: the pinned node, or ''.
     """
 
     _namespace = NAMESPACE
     _type = "PlanGraph"
-    _names = ("id", "plan", "values", "sparks", "batch", "selected")
+    _names = ("id", "plan", "values", "sparks", "spreads", "batch", "selected")
 
     def __init__(
         self,
@@ -71,11 +72,18 @@ class PlanDrawing(Drawn):
         plan: Mapping[str, Any],
         values: Mapping[str, Any],
         sparks: Mapping[str, Sequence[float]],
+        spreads: Mapping[str, Any],
         batch: int | None,
         selected: str = "",
     ) -> None:
         super().__init__(
-            id=id, plan=plan, values=values, sparks=sparks, batch=batch, selected=selected
+            id=id,
+            plan=plan,
+            values=values,
+            sparks=sparks,
+            spreads=spreads,
+            batch=batch,
+            selected=selected,
         )
 
 
@@ -109,6 +117,41 @@ class HistoryChart(Drawn):
             at=at,
             height=height,
         )
+
+
+class Rolling(Drawn):
+    """A text whose digits roll to their new places when it changes."""
+
+    _namespace = NAMESPACE
+    _type = "Rolling"
+    _names = ("text",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text=text)
+
+
+class GainCurve(Drawn):
+    """What adapting came to, as a small area: points are (batch, value, low, high); low and high,
+    the 95 % band, may be unknown."""
+
+    _namespace = NAMESPACE
+    _type = "GainCurve"
+    _names = ("points", "what", "form", "tone")
+
+    def __init__(
+        self,
+        points: Sequence[tuple[int, float, float | None, float | None]],
+        what: str,
+        form: Format,
+        tone: str,
+    ) -> None:
+        drawn = [[_short(number) for number in point] for point in points]
+        super().__init__(points=drawn, what=what, form=form, tone=tone)
+
+
+def _short(number: float | None) -> float | None:
+    """Four significant digits: a curve shows no more."""
+    return None if number is None else number if isinstance(number, int) else float(f"{number:.4g}")
 
 
 class KnobCard(Drawn):

@@ -50,6 +50,7 @@ EVENTS: Final[Mapping[str, EventKind]] = {
     "algorithm": EventKind("◆", "Another algorithm", "knob", 2),
     "query": EventKind("⚑", "Query change", "query", 3),
     "change": EventKind("≈", "Stream changed", "query", 3),
+    "loop": EventKind("↻", "Stream begins anew", "query", 3),
     "misfit": EventKind("✖", "Misfits", "warning", 4),
     "held back": EventKind("○", "Held back", "quiet", 5),
     "run": EventKind("●", "Run", "quiet", 6),
@@ -83,6 +84,7 @@ STATES: Final[Mapping[str, Tone]] = {
     "refused": "error",
     "active": "ok",
     "paused": "quiet",
+    "removed": "quiet",
     "contradictory": "warning",
     "open": "ok",
 }

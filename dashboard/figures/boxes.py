@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from dashboard.figures.theme import Palette
+from dashboard.figures.theme import BODY_PX, FINE_PX, Palette
 from dashboard.views.gaps import Gap
 from dashboard.views.thrash import FlipLoop
 
@@ -58,7 +58,7 @@ def loop_numbers(loops: Sequence[FlipLoop], y: float, colours: Palette) -> list[
             "yref": "paper",
             "yanchor": "bottom",
             "showarrow": False,
-            "font": {"size": 12, "color": colours.orange},
+            "font": {"size": BODY_PX, "color": colours.orange},
         }
         for number, loop in enumerate(loops, start=1)
         if loop.since is not None
@@ -107,7 +107,7 @@ def gap_words(gaps: Sequence[Gap], y: float, colours: Palette) -> list[dict[str,
             "yref": "paper",
             "yanchor": "bottom",
             "showarrow": False,
-            "font": {"size": 11, "color": colours.text},
+            "font": {"size": FINE_PX, "color": colours.text},
             "bgcolor": colours.card,
         }
         for gap in gaps

@@ -7,7 +7,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from dashboard.figures.boxes import stamp
-from dashboard.figures.theme import Palette, palette, template
+from dashboard.figures.theme import FINE_PX, Palette, palette, template
 from dashboard.views.cache_lanes import CacheLane
 
 LANE_PX: Final = 26
@@ -39,10 +39,10 @@ def draw_lanes(lanes: list[CacheLane], theme: str | None = None) -> go.Figure:
         yaxis={
             "categoryorder": "array",
             "categoryarray": names[::-1],
-            "tickfont": {"color": colours.text, "size": 11},
+            "tickfont": {"color": colours.text, "size": FINE_PX},
         },
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 11}},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": FINE_PX}},
         uirevision="cache-lanes",
     )
     return figure

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from dashboard.figures.theme import ink, palette, safe, short, template
+from dashboard.figures.theme import FINE_PX, ink, palette, safe, short, template
 from dashboard.views.chains import ChainsView, PathChart
 
 HEIGHT: Final = 300
@@ -29,7 +29,7 @@ def draw_chains(view: ChainsView, theme: str | None = None) -> go.Figure:
         },
         yaxis={"title": {"text": "elements left of it", "standoff": 6}, "rangemode": "tozero"},
         showlegend=True,
-        legend={"orientation": "v", "x": 1.01, "y": 1, "font": {"size": 11}},
+        legend={"orientation": "v", "x": 1.01, "y": 1, "font": {"size": FINE_PX}},
         uirevision="chains",
     )
     return figure

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from dashboard.figures.theme import Palette, palette, template
+from dashboard.figures.theme import BODY_PX, Palette, palette, template
 from dashboard.views.compare import BY_TIME, ComparedLine
 
 ROW: Final = 124
@@ -83,5 +83,5 @@ def _title(line: ComparedLine, y: float, colours: Palette) -> dict[str, Any]:
         "xanchor": "left",
         "yanchor": "top",
         "showarrow": False,
-        "font": {"size": 12, "color": colours.text},
+        "font": {"size": BODY_PX, "color": colours.text},
     }

@@ -8,7 +8,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from dashboard.components.formats import show
-from dashboard.figures.theme import Palette, palette, safe, short, template
+from dashboard.figures.theme import BODY_PX, FINE_PX, Palette, palette, safe, short, template
 from dashboard.views.matrix import QueryColumn, RegionsView, SelectivityView
 
 ROW_PX: Final = 20
@@ -136,7 +136,7 @@ def _numbers(view: SelectivityView) -> go.Scatter:
         mode="text",
         text=[_short_number(cell[2], tight) for cell in cells],
         textfont={
-            "size": 9 if tight else 12,
+            "size": FINE_PX if tight else BODY_PX,
             "color": ["#ffffff" if cell[2] < WHITE_BELOW else "#101113" for cell in cells],
         },
         hoverinfo="skip",
@@ -158,7 +158,7 @@ def _legend(colours: Palette) -> dict[str, Any]:
         "outlinewidth": 0,
         "tickvals": [0, 0.5, 1],
         "ticktext": ["0: refutes all", "0.5", "1: refutes none"],
-        "tickfont": {"size": 10, "color": colours.muted},
+        "tickfont": {"size": FINE_PX, "color": colours.muted},
     }
 
 
@@ -171,7 +171,7 @@ def _bars(shares: Sequence[float | None], hovers: list[str], colours: Palette) -
         marker={"color": colours.teal},
         text=[show(share, "pct") for share in shares],
         textposition="outside",
-        textfont={"size": 11, "color": colours.text},
+        textfont={"size": FINE_PX, "color": colours.text},
         cliponaxis=False,
         customdata=hovers,
         hovertemplate="%{customdata}<extra></extra>",
@@ -198,7 +198,7 @@ def _row_axis(labels: Sequence[str]) -> dict[str, Any]:
         "tickmode": "array",
         "tickvals": list(range(len(labels))),
         "ticktext": [short(label, 34) for label in labels],
-        "tickfont": {"size": 10 if dense else 12},
+        "tickfont": {"size": FINE_PX if dense else BODY_PX},
         "showgrid": False,
         "range": [len(labels) - 0.5, -0.5],
         "ticks": "",

@@ -6,7 +6,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
-from dashboard.figures.theme import ink, palette, safe, template
+from dashboard.figures.theme import FINE_PX, ink, palette, safe, template
 from dashboard.views.queue_curves import CurvesView
 
 HEIGHT: Final = 300
@@ -43,7 +43,7 @@ def draw_curves(view: CurvesView, theme: str | None = None) -> go.Figure:
             "rangemode": "tozero",
         },
         showlegend=True,
-        legend={"orientation": "v", "x": 1.01, "y": 1, "font": {"size": 11}},
+        legend={"orientation": "v", "x": 1.01, "y": 1, "font": {"size": FINE_PX}},
         hovermode="x unified",
         uirevision="queue curves",
     )

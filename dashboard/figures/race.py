@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from dashboard.figures.theme import Palette, palette, template
+from dashboard.figures.theme import BODY_PX, Palette, palette, template
 from dashboard.views.race import RaceLane, RaceView
 
 HEIGHT: Final = 300
@@ -37,7 +37,13 @@ def draw_race(view: RaceView, theme: str | None = None) -> go.Figure:
             "tickformat": "~s",
         },
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": 12}},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1.0,
+            "yanchor": "bottom",
+            "font": {"size": BODY_PX},
+        },
         hovermode="x unified",
         uirevision="race",
     )

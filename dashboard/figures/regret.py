@@ -7,7 +7,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from dashboard.figures.boxes import stamps
-from dashboard.figures.theme import Palette, palette, template
+from dashboard.figures.theme import BODY_PX, Palette, palette, template
 from dashboard.views.regret import LINES, RegretView
 
 HEIGHT: Final = 330
@@ -100,4 +100,4 @@ def _below() -> str:
 def _title(y: float, text: str, colours: Palette) -> dict[str, Any]:
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": y}
     anchor = {"xanchor": "left", "yanchor": "bottom", "showarrow": False}
-    return {"text": text, **place, **anchor, "font": {"size": 12, "color": colours.text}}
+    return {"text": text, **place, **anchor, "font": {"size": BODY_PX, "color": colours.text}}

@@ -13,9 +13,13 @@ import plotly.graph_objects as go
 Theme: TypeAlias = Literal["light", "dark"]
 
 FONT: Final = (
-    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', "
+    "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Noto Sans', "
     "'DejaVu Sans', sans-serif"
 )
+#: Sizes of text, as in assets/a_tokens.css.
+FINE_PX: Final = 11
+BODY_PX: Final = 13
+TITLE_PX: Final = 16
 
 
 class Palette(NamedTuple):
@@ -100,21 +104,21 @@ def short(text: str, longest: int) -> str:
 
 
 def template(theme: str | None) -> go.layout.Template:
-    """Transparent background, hairline grid, 12 px text, hover labels on a solid card."""
+    """Transparent background, hairline grid, body text, hover labels on a solid card."""
     colours = palette(theme)
     axis = _axis(colours)
     return go.layout.Template(
         layout={
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"family": FONT, "size": 12, "color": colours.text},
+            "font": {"family": FONT, "size": BODY_PX, "color": colours.text},
             "colorway": [colours.blue, colours.teal, colours.violet, colours.orange],
             "xaxis": axis,
             "yaxis": axis,
             "hoverlabel": {
                 "bgcolor": colours.card,
                 "bordercolor": colours.muted,
-                "font": {"family": FONT, "size": 12, "color": colours.text},
+                "font": {"family": FONT, "size": BODY_PX, "color": colours.text},
                 "align": "left",
             },
             "modebar": {
@@ -134,8 +138,8 @@ def _axis(colours: Palette) -> dict[str, Any]:
         "gridcolor": colours.grid,
         "linecolor": colours.grid,
         "zeroline": False,
-        "tickfont": {"size": 11, "color": colours.muted},
-        "title": {"font": {"size": 11, "color": colours.muted}},
+        "tickfont": {"size": FINE_PX, "color": colours.muted},
+        "title": {"font": {"size": FINE_PX, "color": colours.muted}},
         "automargin": False,
     }
 

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from dashboard.components.kinds import EVENTS, event_kind
 from dashboard.figures.boxes import gap_boxes, gap_words, loop_boxes, loop_numbers, stamp, stamps
-from dashboard.figures.theme import Palette, palette, safe, template
+from dashboard.figures.theme import BODY_PX, FINE_PX, TITLE_PX, Palette, palette, safe, template
 from dashboard.views.gaps import Gap, parted
 from dashboard.views.thrash import FlipLoop
 from dashboard.views.timeline import LANES, Band, Marker, TimelinePanel, TimelineTrace, TimelineView
@@ -215,7 +215,7 @@ def _lane_traces(markers: Sequence[Marker], axis: str, colours: Palette) -> list
                 yaxis=axis,
                 mode="text" if glyph else "markers",
                 text=glyph or None,
-                textfont={"size": 15, "color": colour},
+                textfont={"size": TITLE_PX, "color": colour},
                 marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 1.5}},
                 customdata=[[m.batch, _marker_words(m), m.link] for m in mine],
                 hovertemplate="%{customdata[1]}",
@@ -263,7 +263,7 @@ def _lane_axis(height: int, colours: Palette) -> dict[str, Any]:
         "range": [len(LANES) - 0.5, -0.5],
         "tickvals": list(range(len(LANES))),
         "ticktext": [MARKS[lane][0] for lane in LANES],
-        "tickfont": {"size": 11, "color": colours.text},
+        "tickfont": {"size": FINE_PX, "color": colours.text},
         "ticklabelstandoff": 4,
         "showgrid": True,
         "fixedrange": True,
@@ -316,7 +316,7 @@ def _title(
         "xanchor": "left",
         "yanchor": "bottom",
         "showarrow": False,
-        "font": {"size": 12, "color": colours.text},
+        "font": {"size": BODY_PX, "color": colours.text},
     }
 
 

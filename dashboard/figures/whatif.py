@@ -8,7 +8,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from dashboard.figures.boxes import stamps
-from dashboard.figures.theme import Palette, palette, template
+from dashboard.figures.theme import BODY_PX, FINE_PX, Palette, palette, template
 from dashboard.views.ghost import APPEARS, COMMON, VANISHES, effect, plan_words
 from dashboard.views.whatif import GhostStep
 
@@ -90,7 +90,7 @@ def _lane_axis(colours: Palette) -> dict[str, Any]:
         "range": [len(MARKS) - 0.5, -0.5],
         "tickvals": list(range(len(MARKS))),
         "ticktext": [words for words, *_ in MARKS.values()],
-        "tickfont": {"size": 11, "color": colours.text},
+        "tickfont": {"size": FINE_PX, "color": colours.text},
         "ticklabelstandoff": 4,
         "fixedrange": True,
         "anchor": "x",
@@ -109,5 +109,5 @@ def _title(tried: str, colours: Palette) -> dict[str, Any]:
         "text": "   ".join(words),
         **place,
         **anchor,
-        "font": {"size": 12, "color": colours.text},
+        "font": {"size": BODY_PX, "color": colours.text},
     }

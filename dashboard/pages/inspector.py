@@ -14,16 +14,19 @@ from dashboard.components.links import jump
 from dashboard.components.names import term, words_of
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, live
 from dashboard.context import Context
+from dashboard.panels.common.headroom import draw_line
 from dashboard.panels.knob_cards import draw_cards, folded, is_locked
 from dashboard.services import Services
 from dashboard.views import plan as plans
 from dashboard.views.book import SYSTEM, Book
+from dashboard.views.headroom import RECENT, build_headroom, of_entity
 from dashboard.views.inspector import (
     STEP_WORDS,
     Inspector,
     PropertyLine,
     Reason,
     build_inspector,
+    grouped,
     properties_of,
 )
 from dashboard.views.knobs import ranked
@@ -74,7 +77,7 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     parts: list[Component] = [_head(context, view)]
     if view.history is not None:
         parts.append(_history(reader, context, view))
-    parts.append(html.Div(_properties(context, view.properties), id=PROPERTIES))
+    parts.append(html.Div(draw_properties(services, context), id=PROPERTIES))
     if entity == SYSTEM or book.role(entity) in STEP_WORDS:
         parts += _why(context, view.reasons)
     knobs = _knobs(reader, context)
@@ -87,11 +90,28 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     return parts
 
 
+def _next(reader: Reader, context: Context, entity: str, book: Book) -> list[Component]:
+    """What would move the pinned entity, or be overtaken by what would; of all units nothing: the
+    page says it below the plan."""
+    unit = book[entity].unit_id if entity in book else ""
+    if not unit:
+        return []
+    found = reader.decisions(context.run_id, until=context.batch, limit=RECENT, unit=unit)
+    lines = of_entity(build_headroom(found, {}), book.name(entity), unit)
+    if not lines:
+        return []
+    items = [draw_line(one, context) for one in lines]
+    return [html.H3("What would change it"), html.Ul(items, className="pw-next")]
+
+
 def draw_properties(services: Services, context: Context) -> list[Component]:
-    """The table of the pinned entity's properties as of the batch of the context."""
+    """The tables of the pinned entity's properties as of the batch of the context, and what would
+    change its place."""
     reader, run, at = services.reader, context.run_id, context.batch
     book, values = Book(reader.entities(run, at)), reader.values(run, at)
-    return _properties(context, properties_of(node_of(context), book, values))
+    entity = node_of(context)
+    table = _properties(context, properties_of(entity, book, values))
+    return [*table, *_next(reader, context, entity, book)]
 
 
 def _view(reader: Reader, context: Context, entity: str, book: Book) -> Inspector:
@@ -129,7 +149,7 @@ def _head(context: Context, view: Inspector) -> Component:
             html.P(title, className="pw-inspected"),
             html.P(view.summary, className="pw-summary"),
         ],
-        **attrs(data_entity=view.entity),
+        **attrs(data_entity=view.entity, data_pinned=view.entity != SYSTEM or None),
     )
 
 
@@ -156,10 +176,12 @@ _COLUMNS: Final = (TableColumn("Property"), TableColumn("Value", "f2"), TableCol
 
 
 def _properties(context: Context, properties: list[PropertyLine]) -> list[Component]:
-    if not properties:
-        return []
-    rows = [_row(context, item) for item in properties]
-    return [RowTable("Properties at this moment", _COLUMNS, rows, className="pw-properties")]
+    return [
+        RowTable(
+            group, _COLUMNS, [_row(context, item) for item in lines], className="pw-properties"
+        )
+        for group, lines in grouped(properties)
+    ]
 
 
 def _unit(context: Context, item: PropertyLine) -> CellData:

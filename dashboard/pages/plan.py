@@ -17,9 +17,9 @@ from dashboard.components.links import jump
 from dashboard.components.panels import panel, save_svg, twinned
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
-from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages.contract import Page
+from dashboard.pages.headline import draw_headline, headline_key
 from dashboard.pages.inspector import (
     PROPERTIES,
     draw_inspector,
@@ -28,19 +28,26 @@ from dashboard.pages.inspector import (
 )
 from dashboard.pages.plan_tables import draw_tables
 from dashboard.panels import frame
+from dashboard.panels.common.headroom import read_headroom
 from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views import plan_parts as parts
 from dashboard.views.book import SYSTEM
+from dashboard.views.headroom import next_words
+from dashboard.views.plan_skips import Skip, skips_of
+from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
 from storage.reader import Reader
 from storage.rows import SeriesData
 from storage.vocabulary.records import Batch, Entity, PlanVersion
 
 GRAPH: Final = "plan-graph"
 HEADLINE: Final = "plan-headline"
+HEADLINE_KEY: Final = "plan-headline-key"
+NOTE: Final = "plan-note"
 CHOICES: Final = "plan-choices"
 STEPS: Final = "plan-steps"
 RECENT: Final = "plan-recent"
+_GRAPH_PROPERTIES: Final = ("plan", "values", "sparks", "spreads", "batch", "selected")
 INSPECTOR: Final = "plan-inspector"
 INSPECTOR_KEY: Final = "plan-inspector-key"
 _RECENT_BATCHES: Final = 240
@@ -69,7 +76,8 @@ class Facts(NamedTuple):
     """What the page reads for one moment. plan: what is shown, of all units or of one, perhaps only
     what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
     version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
-    the plan, in an order of its flow."""
+    the plan, in an order of its flow. spreads: of its steps; skips: ways past others;
+    next: what would change it next."""
 
     plan: PlanVersion | None
     nodes: list[views.Node]
@@ -82,12 +90,16 @@ class Facts(NamedTuple):
     series: dict[tuple[str, str], SeriesData]
     entities: dict[str, Entity]
     batches: tuple[Batch, ...]
+    spreads: Spreads
+    skips: list[Skip]
+    next: str
 
 
 def read(reader: Reader, context: Context) -> Facts:
     """Everything but the inspector, as of the batch of the context."""
     run, at = context.run_id, context.batch
-    titles = {unit.id: unit.title for unit in reader.units(run, at)}
+    all_units = reader.units(run, at)
+    titles = {unit.id: unit.title for unit in all_units}
     plans = reader.plans_at(run, at) or {one.unit_id: one for one in reader.plans(run)[:1]}
     wanted = context.moment.unit
     shown = {wanted: plans[wanted]} if wanted in plans else plans
@@ -109,9 +121,27 @@ def read(reader: Reader, context: Context) -> Facts:
     batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
     titles = {unit: titles.get(unit, unit) for unit in plans}
     values = reader.values(run, at)
-    return Facts(
-        plan, nodes, units, titles, version, outputs, shared, values, series, entities, batches
-    )
+    skips = [skip for _, one in units for skip in skips_of(one)]
+    spreads = _spreads(reader, context, plan, nodes, entities)
+    words = next_words(read_headroom(reader, context, all_units))
+    told = (values, series, entities, batches, spreads, skips, words)
+    return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
+
+
+def _spreads(
+    reader: Reader,
+    context: Context,
+    plan: PlanVersion | None,
+    nodes: list[views.Node],
+    entities: dict[str, Entity],
+) -> Spreads:
+    """The steps over the last batches of their plan."""
+    at = context.batch
+    if plan is None or at is None:
+        return {}
+    since, keys = since_of(plan, at), keys_of(nodes)
+    series = reader.many_series(context.run_id, keys, since_batch=since, until_batch=at)
+    return build_spreads(plan, nodes, series, entities)
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -122,38 +152,35 @@ def layout(context: Context, services: Services) -> Component:
             "The engine has not begun a run in this store. It appears here as soon as it does.",
         )
     facts = read(services.reader, context)
-    headline = html.Span(_headline(context, facts), id=HEADLINE)
+    note = html.Span(_note(context, facts), id=NOTE)
     steps = html.Div(draw_tables(facts), id=STEPS)
+    graph = twinned(
+        "Plan", _graph(context, facts), steps, note=note, more=(save_svg(),), id="pw-plan-twin"
+    )
     others = [frame.lay_out(one, context, services) for one in PAGE.panels]
-    choices = html.Div(_choices(context, facts), id=CHOICES)
+    inspector = [
+        _inspector(context, services),
+        dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
+    ]
+    band, key = _headline(services.reader, context, facts)
     return html.Div(
         [
+            html.Div(band, id=HEADLINE, className="pw-headline"),
+            dcc.Store(id=HEADLINE_KEY, data=key),
             html.Div(
-                [
-                    choices,
-                    twinned(
-                        "Plan",
-                        _graph(context, facts),
-                        steps,
-                        note=headline,
-                        more=(save_svg(),),
-                        id="pw-plan-twin",
-                    ),
-                    *others,
-                    _recent(facts),
-                ],
-                className="pw-plan-left",
+                [html.Div(_choices(context, facts), id=CHOICES), graph], className="pw-plan-graph"
             ),
-            html.Aside(
-                [
-                    _inspector(context, services),
-                    dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
-                ],
-                **attrs(aria_label="Inspector"),
-            ),
+            html.Div([*others, _recent(facts)], className="pw-plan-rest"),
+            html.Aside(inspector, className="pw-plan-side", **attrs(aria_label="Inspector")),
         ],
         className="pw-plan",
     )
+
+
+def _headline(reader: Reader, context: Context, facts: Facts) -> tuple[list[Component], str]:
+    """The headline, and what it depends on."""
+    key = headline_key(context, facts.units, facts.values)
+    return draw_headline(reader, context, facts.units, facts.values), key
 
 
 def _recent(facts: Facts) -> Component:
@@ -174,26 +201,20 @@ def register(app: Dash, services: Services) -> None:
         frame.register(app, services, one)
 
     @app.callback(
-        *(Output(GRAPH, name) for name in ("plan", "values", "sparks", "batch", "selected")),
+        *(Output(GRAPH, name) for name in _GRAPH_PROPERTIES),
         Output(HEADLINE, "children"),
+        Output(HEADLINE_KEY, "data"),
+        Output(NOTE, "children"),
         Output(CHOICES, "children"),
         Output(STEPS, "children"),
         Output(RECENT, "children"),
         *(Output(chart.id, "points") for chart in CHARTS),
         moment,
+        State(HEADLINE_KEY, "data"),
         prevent_initial_call=True,
     )
-    def _follow(data: dict[str, Any] | None) -> tuple[Any, ...]:
-        context = _shown(services, data)
-        facts = read(services.reader, context)
-        texts = (
-            _headline(context, facts),
-            _choices(context, facts),
-            draw_tables(facts),
-            _recent_table(facts),
-        )
-        charts = (_points(chart, facts) for chart in CHARTS)
-        return (*_graph_properties(context, facts), *texts, *charts)
+    def _follow(data: dict[str, Any] | None, headline: str | None) -> tuple[Any, ...]:
+        return _followed(services, _shown(services, data), headline)
 
     @app.callback(
         Output(INSPECTOR, "children"),
@@ -205,6 +226,22 @@ def register(app: Dash, services: Services) -> None:
     )
     def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, ...]:
         return _inspected(services, _shown(services, data), shown)
+
+
+def _followed(services: Services, context: Context, headline: str | None) -> tuple[Any, ...]:
+    """All but the inspector at the moment; the headline only where it is another."""
+    facts = read(services.reader, context)
+    same = headline == headline_key(context, facts.units, facts.values)
+    band = (no_update, no_update) if same else _headline(services.reader, context, facts)
+    texts = (
+        *band,
+        _note(context, facts),
+        _choices(context, facts),
+        draw_tables(facts),
+        _recent_table(facts),
+    )
+    charts = (_points(chart, facts) for chart in CHARTS)
+    return (*_graph_properties(context, facts), *texts, *charts)
 
 
 def _shown(services: Services, data: dict[str, Any] | None) -> Context:
@@ -222,12 +259,14 @@ def _inspected(services: Services, context: Context, shown: str | None) -> tuple
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
-    graph = views.graph_plan(context.run_id, facts.plan, facts.nodes, facts.version, facts.shared)
+    limits = views.limits_of(facts.entities)
+    shown = (facts.plan, facts.nodes, facts.version, facts.shared, facts.skips, limits)
+    graph = views.graph_plan(context.run_id, *shown)
     sparks = {
         node.id: views.spark(facts.series.get((node.entity, node.spark))) for node in facts.nodes
     }
     values = views.graph_values(facts.values, facts.entities)
-    return graph, values, sparks, context.batch, context.moment.node or ""
+    return graph, values, sparks, facts.spreads, context.batch, context.moment.node or ""
 
 
 def _graph(context: Context, facts: Facts) -> Component:
@@ -263,20 +302,23 @@ def _chip(context: Context, words: str, here: bool, **target: str) -> Component:
     return jump(context, words, className="pw-chip-link", **target, **current)
 
 
-def _headline(context: Context, facts: Facts) -> Any:
+def _note(context: Context, facts: Facts) -> list[Any]:
+    """Which plan is shown, since when, and what would change it next."""
+    words: list[Any] = [_which(context, facts)]
+    if facts.next:
+        words.append(html.Span(f"Next: {facts.next}", className="pw-plan-next", title=facts.next))
+    return words
+
+
+def _which(context: Context, facts: Facts) -> str:
+    """Without a plan why there is none."""
     plan = facts.plan
     if plan is None:
         return (context.run.note if context.run else "") or views.headline(None)
-    title, latest = max(facts.units, key=lambda one: (one[1].batch, one[1].version))
-    lead = views.headline(latest)
-    if len(facts.units) > 1:
-        lead = f"Plan {plan.version} of {len(facts.units)} units; the latest, of {title}: {lead}"
-    words = html.Span(latest.reason, className="pw-reason", title=latest.reason)
-    parts: list[Any] = [lead, " · ", words]
-    if latest.decision is not None:
-        node, unit = str(latest.decision), latest.unit_id
-        parts += [" ", jump(context, "why?", "/decisions", max(0, latest.batch), node, unit)]
-    return static(html.Span(parts, className="pw-headline"))
+    _, latest = max(facts.units, key=lambda one: (one[1].batch, one[1].version))
+    if len(facts.units) < 2:
+        return views.headline(latest)
+    return f"Plan {plan.version} of {len(facts.units)} units, since batch {max(0, latest.batch)}"
 
 
 def _points(chart: Chart, facts: Facts) -> list[list[Any]]:

@@ -67,23 +67,28 @@ def _section(
         figure.append(html.Div(graph, id=panel.part("chart"), hidden=drawn.figure is None))
     figure += [trees["foot"], *_knobs(panel, context, services, scope)]
     frame: dict[str, Any] = {"id": f"pw-{panel.name}", "className": panel.className}
-    if not panel.twin:
-        return card(panel.title, figure, note=trees["note"], **frame)
     more = [sql_link(context, panel.sql)] if panel.sql else []
+    if not panel.twin:
+        return card(panel.title, figure, actions=more or None, note=trees["note"], **frame)
     return twinned(panel.title, figure, trees["table"], note=trees["note"], more=more, **frame)
 
 
 def _knobs(
     panel: Panel[Any], context: Context, services: Services, scope: PanelScope
 ) -> list[Component]:
-    reader = services.reader
-    found = knobs_of(reader, context.run_id, context.batch, scope)
-    knobs = [found[name] for name in panel.knobs if name in found]
-    if not knobs:
-        return []
-    locked = sheet_of(context, services).locked
-    cards = draw_cards(reader, context, knobs, locked, panel.name, compact=True)
-    return [html.H3(panel.knobs_title), html.Div(cards, className="pw-panel-knobs")]
+    """The cards of the panel's knobs; of a panel about the run, under the unit that has them."""
+    reader, locked = services.reader, sheet_of(context, services).locked
+    found: list[Component] = []
+    units = [scope.unit] if scope.unit else [one.id for one in scope.units]
+    for unit in units or [""]:
+        own = knobs_of(reader, context.run_id, context.batch, scope._replace(unit=unit))
+        knobs = [own[name] for name in panel.knobs if name in own]
+        if knobs:
+            words = " · ".join(filter(None, (panel.knobs_title, scope.title(unit))))
+            place = f"{panel.name}-{unit}" if len(units) > 1 else panel.name
+            cards = draw_cards(reader, context, knobs, locked, place, compact=True)
+            found += [html.H3(words), html.Div(cards, className="pw-panel-knobs")]
+    return found
 
 
 def watching(part: Callable[[str], str], watch: dict[str, Any]) -> list[Component]:

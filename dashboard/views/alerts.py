@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from operator import ge, gt, le, lt
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from dashboard.views.book import Book
 from storage.vocabulary.records import Command
@@ -19,7 +20,8 @@ RELATIONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 
 
-class AlertRule(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AlertRule:
     """``property relation threshold`` of an entity. id: number of the command that wrote it.
 
     webhook: also told to the dashboard's webhook, if it has one.
@@ -34,8 +36,9 @@ class AlertRule(NamedTuple):
     webhook: bool
 
 
-class AlertState(NamedTuple):
-    """A rule at a batch. value: None = unknown. fires: it holds."""
+@dataclass(frozen=True, slots=True)
+class AlertState:
+    """A rule at a batch. whose: name of the entity. value: None = unknown. fires: it holds."""
 
     rule: AlertRule
     whose: str

@@ -32,7 +32,7 @@ def plan_titles(plans: Sequence[PlanVersion]) -> dict[tuple[str, int], str]:
 
 def plan_title(old: PlanVersion | None, new: PlanVersion) -> str:
     """'Plan 3: temp before dep_delay', or what else tells it from the plan before."""
-    return f"Plan {new.version}: {_difference(old, new)}"
+    return f"Plan {new.version}: {difference(old, new)}"
 
 
 def names(plan: PlanVersion) -> list[str]:
@@ -47,7 +47,8 @@ def of_unit(stored: StoredEvent, unit: str) -> StoredEvent:
     return replace(stored, event=replace(event, title=f"{unit}: {event.title}")) if unit else stored
 
 
-def _difference(old: PlanVersion | None, new: PlanVersion) -> str:
+def difference(old: PlanVersion | None, new: PlanVersion) -> str:
+    """What tells a plan from the one before: 'temp before dep_delay'."""
     order = names(new)
     if old is None:
         return f"{order[0]} first" if order else new.kind

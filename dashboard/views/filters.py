@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 from dashboard.views.book import Book
 from dashboard.views.decision_costs import number_of
 from storage.rows import SeriesData
+from storage.vocabulary.headroom import overtaking_words
 from storage.vocabulary.records import Decision, Matrix, PlanVersion
 
 VIEW: Final = "view"
@@ -194,12 +195,7 @@ def shown_of(value: str | None) -> Cells:
 
 def near_words(near: NearPair) -> str:
     """'known overtakes table if its drop probability rises by 0.060'."""
-    pair = f"{near.challenger} overtakes {near.incumbent}"
-    if near.rise is None:
-        return f"{near.challenger} cannot overtake {near.incumbent}, whatever it drops"
-    if near.rise <= 0:
-        return f"{near.challenger} outranks {near.incumbent} already"
-    return f"{pair} if its drop probability rises by {near.rise:.3f}"
+    return overtaking_words(near.challenger, near.incumbent, near.rise)
 
 
 def plan_batches(plans: Sequence[PlanVersion]) -> list[int]:

@@ -16,7 +16,14 @@ from storage.vocabulary.records import Decision, Entity
 
 MOST_DECISIONS: Final = 4
 #: What an operator asks first; the rest of the system's properties follow.
-_FIRST: Final = ("tuples_per_s", "visits_per_tuple", "dropping_ratio", "batch_ms", "backlog_tuples")
+_FIRST: Final = (
+    "tuples_per_s",
+    "n_answered",
+    "visits_per_tuple",
+    "dropping_ratio",
+    "batch_ms",
+    "backlog_tuples",
+)
 #: Properties of the whole that are shown with a source or an output that has none of its own.
 _ROWS: Final = {
     "source": ("tuples_per_s", "n_tuples", "backlog_tuples", "tuples_total", "misfits_total"),
@@ -36,8 +43,29 @@ _HISTORY: Final = {
 _STATIC_UNITS: Final = {"bitmap_bytes": "bytes"}
 
 
+#: Groups of properties, in the order they are shown in.
+SPEED, COST, QUALITY, STORE, FACTS = "Speed", "Cost", "Quality", "Store", "What it is"
+GROUPS: Final = (SPEED, COST, QUALITY, STORE, FACTS)
+#: Unit -> group of what is measured in it; the rest is about what comes out.
+_BY_UNIT: Final = {
+    **dict.fromkeys(("tuples/s", "ms", "ticks", "shards"), SPEED),
+    **dict.fromkeys(("visits/tuple", "visits", "us/tuple", "us", "1/us", "tuples/us"), COST),
+    **dict.fromkeys(("cost/tuple", "cost/tuple/KB", "probes", "runs"), COST),
+    **dict.fromkeys(("bytes", "decisions", "entries"), STORE),
+}
+#: What its unit does not tell.
+_BY_NAME: Final = {
+    **dict.fromkeys(("n_tuples", "tuples_total", "backlog_tuples", "pending_tuples"), SPEED),
+    **dict.fromkeys(("flow_tuples", "queue_peak_tuples", "queue_mean_tuples"), SPEED),
+    **dict.fromkeys(("profile_share", "n_sampled", "time_share", "profile_prob_used"), COST),
+    **dict.fromkeys(("micro_ratio", "relative_cost", "order_gap", "break_even_prob"), COST),
+    **dict.fromkeys(("commit_ms", "size_tuples", "window_tuples", "window_passed_tuples"), STORE),
+}
+
+
 class PropertyLine(NamedTuple):
-    """One row: name, value, how to write it, unit, meaning; live: 'entity|property' or ''."""
+    """One row: name, value, how to write it, unit, meaning; live: 'entity|property' or ''; group:
+    one of :data:`GROUPS`."""
 
     name: str
     value: Any
@@ -45,6 +73,13 @@ class PropertyLine(NamedTuple):
     unit: str
     meaning: str
     live: str
+    group: str
+
+
+def grouped(properties: Sequence[PropertyLine]) -> list[tuple[str, list[PropertyLine]]]:
+    """The properties by group, in the order of :data:`GROUPS`; groups without any are left out."""
+    found = [(group, [one for one in properties if one.group == group]) for group in GROUPS]
+    return [(group, lines) for group, lines in found if lines]
 
 
 class Reason(NamedTuple):
@@ -170,9 +205,10 @@ def _measured_property(owner: str, name: str, values: Values) -> PropertyLine:
     form, unit = _written(name)
     known_as = registry.KNOWN.properties.get(name)
     meaning = known_as.meaning if known_as else ""
-    return PropertyLine(
-        name, value if known(value) else None, form, unit, meaning, f"{owner}|{name}"
-    )
+    raw = known_as.unit if known_as else ""
+    group = _BY_NAME.get(name) or _BY_UNIT.get(raw, COST if name.startswith("share_") else QUALITY)
+    shown = value if known(value) else None
+    return PropertyLine(name, shown, form, unit, meaning, f"{owner}|{name}", group)
 
 
 def _written(name: str) -> tuple[Format, str]:
@@ -185,7 +221,7 @@ def _static(found: Entity | None, book: Book) -> list[PropertyLine]:
     if found is None:
         return []
     return [
-        PropertyLine(name, _plain(value, book), "text", _STATIC_UNITS.get(name, ""), "", "")
+        PropertyLine(name, _plain(value, book), "text", _STATIC_UNITS.get(name, ""), "", "", FACTS)
         for name, value in found.properties.items()
         if value not in (None, "", [], {})
     ]

@@ -18,9 +18,12 @@ from storage.vocabulary.joins import CACHE_STATES
 from storage.vocabulary.records import Entity, Knob
 
 POOL: Final = "pool"
+RUN_POOL: Final = "run pool"
 CACHE: Final = "cache"
-#: The knobs that are turned on the market: bytes of a pool, caches that stay, that may not be.
+#: The knobs that are turned on the market: bytes of a pool, of that of all joins, caches that stay,
+#: that may not be.
 POOL_KNOB: Final = "pool_bytes"
+RUN_KNOB: Final = "run_pool_bytes"
 PIN_KNOB: Final = "pinned_caches"
 FORBID_KNOB: Final = "forbidden_caches"
 #: The knob that says what costs are.
@@ -33,13 +36,15 @@ EFFECT_BATCHES: Final = 10
 MEASURED: Final = "processing_us"
 
 Values = Mapping[str, Mapping[str, float | None]]
+#: Cache -> what it wants, tier by tier: bytes, cost a tuple and KB, cost a tuple.
+Tiers = Mapping[str, Sequence[Sequence[float]]]
 
 
 class CacheBid(NamedTuple):
     """A cache or a candidate for one. name: as knobs have it; short: beside its join. places: where
     it is looked up, 'in U, step 2'. state: of CACHE_STATES, else empty. choice: pinned, forbidden
     or empty. bid: cost a tuple and KB; benefit, upkeep: cost a tuple; used, granted, wanted:
-    bytes."""
+    bytes. tiers: what it wants at which priority; (): all at its bid. pool: of its join."""
 
     id: str
     name: str
@@ -58,6 +63,8 @@ class CacheBid(NamedTuple):
     used: float | None
     granted: float | None
     wanted: float | None
+    tiers: tuple[tuple[float, ...], ...]
+    pool: str
 
 
 class TurnEffect(NamedTuple):
@@ -74,9 +81,11 @@ class TurnEffect(NamedTuple):
 
 
 class MarketView(NamedTuple):
-    """The market of one join. name: of its queries. bytes: of the pool; price: cost a tuple and KB,
-    None while memory is left; plain, cached: cost a tuple without caches and with them, in
-    ``cost``. bids: the highest first; knobs: by name."""
+    """The market of one join, or of all joins of a unit, whose costs are then for each element of
+    all. name: of its queries. bytes: of the pool, None = no limit; price: cost a tuple and KB, None
+    while memory is left; plain, cached: cost a tuple without caches and with them, in ``cost``.
+    bids: the highest first; knobs: by name. caps: pool -> its bytes, where ``bids`` are from
+    several."""
 
     pool: str
     join: str
@@ -92,6 +101,12 @@ class MarketView(NamedTuple):
     bids: tuple[CacheBid, ...]
     effect: TurnEffect | None
     knobs: Mapping[str, Knob]
+    caps: Mapping[str, float]
+
+    @property
+    def is_of_run(self) -> bool:
+        """Whether several joins share it."""
+        return RUN_KNOB in self.knobs
 
 
 def build_markets(
@@ -100,9 +115,10 @@ def build_markets(
     knobs: Sequence[Knob],
     turns: Mapping[str, Sequence[Knob]],
     measured: Mapping[str, SeriesData],
+    tiers: Tiers,
 ) -> list[MarketView]:
-    """One for each pool, by name. turns: unit -> the course of POOL_KNOB; measured: join -> its
-    MEASURED."""
+    """One for each pool, by name, that of all joins of a unit last. turns: unit -> the course of
+    POOL_KNOB; measured: join -> its MEASURED."""
     found = []
     for pool in book.of(POOL):
         own = values.get(pool.id, {})
@@ -113,7 +129,7 @@ def build_markets(
                 pool.id,
                 join,
                 pool.unit_id,
-                _title(book, join),
+                join_title(book, join),
                 own.get("pool_bytes"),
                 own.get("granted_bytes"),
                 own.get("used_bytes"),
@@ -121,12 +137,74 @@ def build_markets(
                 own.get("plain_cost"),
                 own.get("cached_cost"),
                 cost_unit(in_unit),
-                _bids(book, values, pool.id, in_unit),
+                _bids(book, values, pool.id, in_unit, tiers),
                 _effect(turns.get(pool.unit_id, ()), measured.get(join)),
                 {n: in_unit[n] for n in (POOL_KNOB, PIN_KNOB, FORBID_KNOB) if n in in_unit},
+                {},
             )
         )
-    return sorted(found, key=lambda one: (-len(one.bids), one.name))
+    found.sort(key=lambda one: (-len(one.bids), one.name))
+    return [*found, *_of_runs(book, values, knobs, found)]
+
+
+def _of_runs(
+    book: Book, values: Values, knobs: Sequence[Knob], markets: Sequence[MarketView]
+) -> list[MarketView]:
+    """The pools that all joins of a unit share."""
+    found = []
+    for pool in book.of(RUN_POOL):
+        knob = next((k for k in knobs if (k.name, k.scope) == (RUN_KNOB, pool.unit_id)), None)
+        joins = [one for one in markets if one.unit == pool.unit_id]
+        if knob is not None and joins:
+            shares = [values.get(one.pool, {}).get("element_share") or 0.0 for one in joins]
+            found.append(_of_run(pool, values.get(pool.id, {}), knob, joins, shares))
+    return found
+
+
+def _of_run(
+    pool: Entity,
+    own: Mapping[str, float | None],
+    knob: Knob,
+    joins: Sequence[MarketView],
+    shares: Sequence[float],
+) -> MarketView:
+    """shares: of each join, its elements for each element of all."""
+    parts = list(zip(joins, shares, strict=True))
+    bids = [_scaled(bid, share) for one, share in parts for bid in one.bids]
+    return MarketView(
+        pool.id,
+        "",
+        pool.unit_id,
+        "all joins",
+        own.get("pool_bytes"),
+        own.get("granted_bytes"),
+        own.get("used_bytes"),
+        own.get("pool_price"),
+        _mean([(one.plain, share) for one, share in parts]),
+        _mean([(one.cached, share) for one, share in parts]),
+        joins[0].cost,
+        tuple(sorted((one for one in bids if one.state == "used"), key=_rank)),
+        None,
+        {RUN_KNOB: knob},
+        {one.pool: one.bytes for one in joins if one.bytes is not None},
+    )
+
+
+def _scaled(bid: CacheBid, share: float) -> CacheBid:
+    """Its costs for each element of all joins."""
+    bid_, benefit, upkeep = (_times(one, share) for one in (bid.bid, bid.benefit, bid.upkeep))
+    tiers = tuple((n, priority * share, saving * share) for n, priority, saving in bid.tiers)
+    return bid._replace(short=bid.name, bid=bid_, benefit=benefit, upkeep=upkeep, tiers=tiers)
+
+
+def _times(value: float | None, share: float) -> float | None:
+    return None if value is None else share * value
+
+
+def _mean(parts: Sequence[tuple[float | None, float]]) -> float | None:
+    """Of costs, each with the share of its join; None: none is known."""
+    known = [value * share for value, share in parts if value is not None]
+    return sum(known) if known else None
 
 
 def named_caches(knob: Knob | None) -> tuple[str, ...]:
@@ -147,13 +225,15 @@ def state_of(value: float | None) -> str:
     return CACHE_STATES[place] if 0 <= place < len(CACHE_STATES) else ""
 
 
-def _title(book: Book, join: str) -> str:
+def join_title(book: Book, join: str) -> str:
     """The queries that a join is for; the join itself where nobody says."""
     facts = book[join].properties if join in book else {}
     return ", ".join(map(str, facts.get("queries") or ())) or book.name(join)
 
 
-def _bids(book: Book, values: Values, pool: str, knobs: Mapping[str, Knob]) -> tuple[CacheBid, ...]:
+def _bids(
+    book: Book, values: Values, pool: str, knobs: Mapping[str, Knob], tiers: Tiers
+) -> tuple[CacheBid, ...]:
     pinned, forbidden = (named_caches(knobs.get(name)) for name in (PIN_KNOB, FORBID_KNOB))
     found = []
     for cache in book.of(CACHE):
@@ -162,7 +242,8 @@ def _bids(book: Book, values: Values, pool: str, knobs: Mapping[str, Knob]) -> t
         names = {cache.name, str(cache.properties["short_name"])}
         choice = "pinned" if names & set(pinned) else ""
         choice = "forbidden" if names & set(forbidden) else choice
-        found.append(_bid(cache, values.get(cache.id, {}), choice))
+        wants = tuple(tuple(map(float, one)) for one in tiers.get(cache.id, ()))
+        found.append(_bid(cache, values.get(cache.id, {}), choice, wants))
     return tuple(sorted(found, key=_rank))
 
 
@@ -171,7 +252,12 @@ def _rank(one: CacheBid) -> tuple[bool, float, str]:
     return one.state != "used", -(one.bid or 0.0), one.name
 
 
-def _bid(cache: Entity, own: Mapping[str, float | None], choice: str) -> CacheBid:
+def _bid(
+    cache: Entity,
+    own: Mapping[str, float | None],
+    choice: str,
+    tiers: tuple[tuple[float, ...], ...],
+) -> CacheBid:
     facts = cache.properties
     return CacheBid(
         cache.id,
@@ -191,6 +277,8 @@ def _bid(cache: Entity, own: Mapping[str, float | None], choice: str) -> CacheBi
         own.get("used_bytes"),
         own.get("granted_bytes"),
         own.get("wanted_bytes"),
+        tiers,
+        str(facts["pool"]),
     )
 
 

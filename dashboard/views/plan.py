@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from dashboard.components.kinds import LADDER, NATIVE, Card, node_kind
 from dashboard.views.book import SYSTEM
 from dashboard.views.numbers import known
+from dashboard.views.plan_skips import Skip
 from storage.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
 
@@ -88,15 +89,18 @@ def graph_plan(
     nodes: Sequence[Node],
     version: int | None = None,
     shared: Mapping[str, Sequence[str]] | None = None,
+    skips: Sequence[Skip] = (),
+    limits: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """The plan as the graph draws it: any graph without a circle, nodes in an order of its flow.
 
     nodes: its ``plan_nodes``. version: of the plan of the whole run, when this is a part of it.
-    shared: node -> the outputs that have it in common. band: its steps all look at every tuple.
+    shared: node -> the outputs that have it in common. skips: ways past others; limits: queue ->
+    elements it may hold. band: its steps all look at every tuple.
     Filters that compare are of kind NATIVE, the others call functions or look into windows.
     """
     if plan is None:
-        empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": [], "kinds": {}}
+        empty: dict[str, Any] = {"nodes": [], "edges": [], "signs": [], "kinds": {}, "skips": []}
         return {"run": run_id, "version": 0, "hash": "", "kind": "", "band": False, **empty}
     drawn = [node._replace(shared=tuple((shared or {}).get(node.id, ())) or None) for node in nodes]
     kinds = _kinds(drawn)
@@ -108,9 +112,22 @@ def graph_plan(
         "band": plan.kind == "no early drop",
         "kinds": kinds,
         "nodes": [_sent(node, kinds[node.kind]) for node in drawn],
-        "edges": list(plan.graph.get("edges", [])),
+        "edges": [_limited(edge, limits or {}) for edge in plan.graph.get("edges", [])],
+        "skips": [skip._asdict() for skip in skips],
         "signs": _signs(drawn),
     }
+
+
+def _limited(edge: Mapping[str, Any], limits: Mapping[str, float]) -> dict[str, Any]:
+    """The edge, with what its queue may hold where it has a limit."""
+    limit = limits.get(edge.get("queue") or "")
+    return {**edge, "capacity": limit} if limit else dict(edge)
+
+
+def limits_of(entities: Mapping[str, Entity]) -> dict[str, float]:
+    """Queue -> elements it may hold, of those with a limit."""
+    found = {one.id: one.properties.get("capacity_tuples") for one in entities.values()}
+    return {id: float(limit) for id, limit in found.items() if limit}
 
 
 def whole(plans: Sequence[tuple[str, PlanVersion]]) -> PlanVersion | None:

@@ -10,9 +10,10 @@ import numpy as np
 
 from dashboard.components.kinds import event_kind
 from dashboard.context import Context
-from dashboard.views.events import names
+from dashboard.views.events import difference, names
 from dashboard.views.gaps import gaps_of
 from dashboard.views.numbers import known
+from dashboard.views.opening import NO_OPENING, Opening
 from dashboard.views.pace import PaceShown
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import PlanVersion, Run
@@ -20,6 +21,9 @@ from storage.vocabulary.records import PlanVersion, Run
 MOST_EVENTS: Final = 600
 MOST_QUIET: Final = 200
 QUIET_KINDS: Final = ("held back",)
+#: Digits sent: milliseconds, and a cost finer than a pixel of the strip.
+TIME_DIGITS: Final = 3
+COST_DIGITS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,11 @@ class Snapshot:
 
     run: {id, workload, stream, state, note, heartbeat_at, backlog, pace}. runs: {id, label,
     state}, newest first. first, now: batches. time: Unix s of the newest record. period_s:
-    between two batches lately. plans: oldest first. cost: [batch, visits per tuple]. times: [batch,
+    between two batches lately. plans: oldest first. change: what tells the newest from the one it
+    followed. cost: [batch, visits per tuple]. times: [batch,
     Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). gaps: without
     an engine, (first batch after it, words). pages: paths with records. left_out: events the strip
-    leaves out.
+    leaves out. opening: what a page without a run in its address opens on.
     """
 
     run: dict[str, Any] | None
@@ -41,6 +46,7 @@ class Snapshot:
     time: float | None = None
     period_s: float = 1.0
     plans: list[dict[str, Any]] = field(default_factory=list)
+    change: str = ""
     cost: list[tuple[int, float]] = field(default_factory=list)
     times: list[tuple[int, float]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -48,6 +54,7 @@ class Snapshot:
     gaps: list[tuple[int, str]] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
     left_out: int = 0
+    opening: dict[str, str] = field(default_factory=dict)
 
 
 def build_snapshot(
@@ -61,6 +68,7 @@ def build_snapshot(
     titles: Mapping[str, str] | None = None,
     backlog: float | None = None,
     pace: PaceShown | None = None,
+    opening: Opening = NO_OPENING,
 ) -> Snapshot:
     """The snapshot of the run of ``context``; cost: visits_per_tuple over the whole run.
 
@@ -69,7 +77,7 @@ def build_snapshot(
     """
     choices = [_choice(run) for run in sorted(runs, key=lambda run: -run.started_at)]
     if context.run is None:
-        return Snapshot(None, choices, pages=list(pages))
+        return Snapshot(None, choices, pages=list(pages), opening=opening._asdict())
     shown = pick_events(events)
     times = [] if cost is None else pairs(cost.batch, cost.time)
     return Snapshot(
@@ -83,13 +91,15 @@ def build_snapshot(
             plan_item(plan, number, (titles or {}).get(plan.unit_id, ""))
             for number, plan in enumerate(plans, 1)
         ],
-        cost=[] if cost is None else pairs(cost.batch, cost.value),
+        change=_change(plans),
+        cost=[] if cost is None else pairs(cost.batch, cost.value, COST_DIGITS),
         times=times,
         events=[event_item(event) for event in shown],
         kinds={event.event.kind: _mark(event.event.kind) for event in shown},
         gaps=[(gap.batch, gap.words) for gap in gaps_of(events)],
         pages=list(pages),
         left_out=len(events) - len(shown),
+        opening=opening._asdict(),
     )
 
 
@@ -106,10 +116,10 @@ def _run_item(run: Run, streams: str, backlog: float | None, pace: PaceShown) ->
     }
 
 
-def pairs(batches: Any, values: Any) -> list[tuple[int, float]]:
-    """(batch, value) of the known values."""
+def pairs(batches: Any, values: Any, digits: int = TIME_DIGITS) -> list[tuple[int, float]]:
+    """(batch, value) of the known values, to so many digits behind the point."""
     return [
-        (int(batch), float(value))
+        (int(batch), round(float(value), digits))
         for batch, value in zip(batches, values, strict=True)
         if known(float(value))
     ]
@@ -123,6 +133,14 @@ def period(times: Sequence[tuple[int, float]]) -> float:
     steps = np.diff(recent, axis=0)
     usable = steps[:, 0] > 0
     return float(np.median(steps[usable, 1] / steps[usable, 0])) if usable.any() else 1.0
+
+
+def _change(plans: Sequence[PlanVersion]) -> str:
+    """What tells the newest plan from the one of its unit that it followed."""
+    if not plans:
+        return ""
+    own = [plan for plan in plans if plan.unit_id == plans[-1].unit_id]
+    return difference(own[-2] if len(own) > 1 else None, own[-1])
 
 
 def plan_item(plan: PlanVersion, number: int, of: str = "") -> dict[str, Any]:

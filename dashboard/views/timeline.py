@@ -148,6 +148,7 @@ _LANE_OF: Final = {
     "algorithm": "knob",
     "query": "query",
     "change": "query",
+    "loop": "query",
     "misfit": "error",
     "input": "error",
 }

@@ -11,7 +11,7 @@ from storage.vocabulary.properties import Property, Vocabulary
 CACHE_STATES: Final = ("profiled", "used", "unused")
 
 JOINS: Final = Vocabulary(
-    roles=("pipeline",),
+    roles=("pipeline", "run pool"),
     matrices=("join view", "cache bids"),
     properties={
         "cache_state": Property("", ("cache",), "0 profiled, 1 used, 2 unused"),
@@ -28,15 +28,22 @@ JOINS: Final = Vocabulary(
         "cache_evictions": Property(
             "entries", ("cache",), "entries of the batch that gave way to another key"
         ),
-        "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use"),
+        "used_bytes": Property("bytes", ("cache", "pool"), "bytes in use, in all shards"),
         "granted_bytes": Property(
-            "bytes", ("cache", "pool"), "bytes of the pool it has; of the pool all it gave"
+            "bytes",
+            ("cache", "pool"),
+            "bytes of the pool it has, in all shards; of the pool all it gave",
         ),
         "wanted_bytes": Property(
-            "bytes", ("cache",), "bytes of all the entries that it is expected to have"
+            "bytes",
+            ("cache",),
+            "bytes of all the entries that it is expected to have, in all shards",
         ),
         "pool_bytes": Property(
-            "bytes", ("pool",), "bytes caches of the join may take together in each shard"
+            "bytes",
+            ("pool",),
+            "bytes caches of the join may take together, in all shards; of the run's pool those of "
+            "all joins, none where they have no common limit",
         ),
         "cache_benefit": Property(
             "cost/tuple",
@@ -52,13 +59,37 @@ JOINS: Final = Vocabulary(
             "benefit less upkeep for each KB that it is expected to take",
         ),
         "pool_price": Property(
-            "cost/tuple/KB", ("pool",), "the lowest bid that is served; none while memory is left"
+            "cost/tuple/KB",
+            ("pool",),
+            "the lowest bid that is served, in the run's pool for each element of all joins; none "
+            "while memory is left",
         ),
         "plain_cost": Property(
             "cost/tuple", ("pool",), "what the join would take for each element without caches"
         ),
         "cached_cost": Property(
             "cost/tuple", ("pool",), "what it takes for each element with the caches in use"
+        ),
+        "element_share": Property(
+            "prob", ("pool",), "elements of the join for each element of all joins, lately"
+        ),
+        "caching_elements_total": Property(
+            "tuples", ("pool",), "elements of the join since the run began"
+        ),
+        "caching_spent_total": Property(
+            "cost", ("pool",), "what they cost with the caches in force at the time"
+        ),
+        "caching_plain_total": Property(
+            "cost",
+            ("pool",),
+            "what they would have cost without caches; less the spent it is the saving",
+        ),
+        "caching_best_total": Property(
+            "cost",
+            ("pool",),
+            "what they would have cost with the best caches in hindsight, for each stretch between "
+            "changes of the candidates; the spent less it is the regret. Looked for at decisions, "
+            "in between those that were found last are priced",
         ),
         "arrival_share": Property(
             "prob", ("operator",), "share of the elements of the join that come in by the pipeline"

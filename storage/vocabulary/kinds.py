@@ -18,7 +18,8 @@ EntityKind: TypeAlias = Literal[
 ]
 #: One meaning each: a plan was adopted; a better one was found and not taken (kept, cool-down); a
 #: knob was turned; the set of queries changed; the run began, went on, was held, stepped or asked
-#: to stop; tuples were kept aside; an input failed or ended; the statistics changed; another
+#: to stop; tuples were kept aside; an input failed or ended; a replayed
+#: input began anew at its end; the statistics changed; another
 #: algorithm took over.
 EventKind: TypeAlias = Literal[
     "rearrangement",
@@ -28,6 +29,7 @@ EventKind: TypeAlias = Literal[
     "run",
     "misfit",
     "input",
+    "loop",
     "change",
     "algorithm",
 ]

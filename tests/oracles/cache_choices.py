@@ -55,15 +55,45 @@ def best_value(problem: CacheSelection) -> float:
     return max(value for _, value in all_choices(problem))
 
 
+#: By join: (pages, priority) of each cache in pages of each shard, own pool, shards, share.
+Demands = Mapping[str, tuple[Mapping[str, Sequence[tuple[int, float]]], int, int, float]]
+
+
 def served(n_pages: int, wants: Mapping[str, Sequence[tuple[int, float]]]) -> dict[str, int]:
-    """Pages by cache when (pages, priority) are served from the highest priority down."""
-    found, left = dict.fromkeys(wants, 0), n_pages
-    tiers = [
-        (-priority, cache, place, n)
-        for cache, wanted in wants.items()
-        for place, (n, priority) in enumerate(wanted)
-    ]
-    for _, cache, _, n in sorted(tiers):
-        found[cache] += min(n, left)
-        left -= min(n, left)
+    """Pages by cache when one after the other goes to who makes most of it. wants: (pages,
+    priority) by cache, priorities falling."""
+    found = dict.fromkeys(wants, 0)
+    for _ in range(n_pages):
+        asking = [(-p, c) for c in wants if (p := _next(wants[c], found[c])) is not None]
+        if asking:
+            found[min(asking)[1]] += 1
     return found
+
+
+def divided(n_pages: int, demands: Demands) -> dict[str, dict[str, int]]:
+    """Pages by join and cache, when one page (of all shards) after the other goes to who makes most
+    of it; who has no room for another one is asked no more."""
+    found = {join: dict.fromkeys(wants, 0) for join, (wants, _, _, _) in demands.items()}
+    left = n_pages
+    while True:
+        asking = []
+        for join, (wants, own, n_shards, share) in demands.items():
+            is_open = sum(found[join].values()) < own and n_shards <= left
+            for cache in wants if is_open else ():
+                priority = _next(wants[cache], found[join][cache])
+                if priority is not None:
+                    asking.append((-priority * share / n_shards, join, cache))
+        if not asking:
+            return found
+        _, join, cache = min(asking)
+        found[join][cache] += 1
+        left -= demands[join][2]
+
+
+def _next(wanted: Sequence[tuple[int, float]], held: int) -> float | None:
+    """What the next page is worth to a cache; None: it wants no more."""
+    for n, priority in wanted:
+        if held < n:
+            return priority
+        held -= n
+    return None

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from backend.operators.network.join_tuning import (
+    FIRST_BLOCKS,
+    RUN_BLOCKS,
     CacheCounts,
     CacheSpec,
     JoinProfile,
@@ -42,9 +44,12 @@ class _Cache:
 class _Shadow:
     keys: set[Row] = field(default_factory=set)
     n: int = 0
+    n_run: int = 0
+    n_before: int = 0
     n_probes: int = 0
     misses: int = 0
     n_blocks: int = 0
+    n_keys: int = 0
 
 
 class CountingJoin:
@@ -191,23 +196,33 @@ class CountingJoin:
             shadow.keys.add(self._key(spec, one))
             shadow.n += 1
             if shadow.n == self.tuning.block_probes:
-                shadow.n_probes += shadow.n
-                shadow.misses += len(shadow.keys)
-                shadow.n_blocks += 1
-                shadow.keys, shadow.n = set(), 0
+                self._end_block(shadow)
+
+    def _end_block(self, shadow: _Shadow) -> None:
+        shadow.n_run += 1
+        if shadow.n_run > FIRST_BLOCKS:
+            shadow.n_probes += shadow.n
+            shadow.misses += len(shadow.keys) - shadow.n_before
+            shadow.n_blocks += 1
+        shadow.n_keys = shadow.n_before = len(shadow.keys)
+        shadow.n = 0
+        if shadow.n_run == RUN_BLOCKS:
+            shadow.keys, shadow.n_run, shadow.n_before = set(), 0, 0
 
     def profile(self) -> JoinProfile:
         """Since the last one."""
         shadows: dict[str, dict[Segment, ShadowCounts]] = {}
         for (id, reader), one in self._shadows.items():
-            found = ShadowCounts(one.n_probes, float(one.misses), one.n_blocks)
+            found = ShadowCounts(one.n_probes, float(one.misses), one.n_blocks, one.n_keys)
             shadows.setdefault(id, {})[reader] = found
         caches = {id: self._counts(cache) for id, cache in self.caches.items()}
         pipelines = tuple(self._pipeline(input) for input in range(self.shape.n))
         unfinished = self._shadows
         self._clear()
         for key, one in self._shadows.items():
-            one.keys, one.n = unfinished[key].keys, unfinished[key].n
+            before = unfinished[key]
+            one.keys, one.n = before.keys, before.n
+            one.n_run, one.n_before = before.n_run, before.n_before
         return JoinProfile(pipelines, caches, shadows)
 
     def _pipeline(self, input: int) -> PipelineProfile:

@@ -234,7 +234,7 @@ def test_a_killed_run_goes_on_and_loses_or_doubles_nothing(tmp_path: Path) -> No
     assert sum(matched for _, matched in last.values()) == N_TUPLES // 2
     assert sorted(last) == list(range(len(last)))
     assert len(lines) - len(last) <= 1  # batch 4 came again
-    assert len(list((tmp_path / "run" / "spool").glob("*.arrow"))) < 5
+    assert len(list((tmp_path / "run" / "spool").glob("*.ipc"))) < 5
 
 
 @pytest.mark.parametrize("has_networks", [False, True])

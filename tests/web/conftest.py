@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from dashboard.scripts import ASSETS
+from dashboard.bundle import ASSETS
 from tests.web.site import Site, serve
 
 _FLAGS = (

@@ -61,10 +61,11 @@ class Site:
 
 
 @contextmanager
-def serve(folder: Path, *, empty: bool = False) -> Iterator[Site]:
+def serve(folder: Path, *, empty: bool = False, awaits: bool = False) -> Iterator[Site]:
     """A store with an ended, a running and a stalled run in ``folder``, served on a free port.
 
-    empty: without any run; ``site.recording.begin()`` begins the first.
+    empty: without any run; ``site.recording.begin()`` begins the first. awaits: with the ended run
+    alone, beside which another one is being started.
     """
     path = str(folder / "planwatch.db")
     now = time.time()
@@ -72,10 +73,13 @@ def serve(folder: Path, *, empty: bool = False) -> Iterator[Site]:
         recording = Recording(writer, RUNNING, now)
         if not empty:
             record(writer, ENDED, N_ENDED, now - 9000)
+        if not (empty or awaits):
             record(writer, STALLED, 20, now - 3600, end=False)
             started_at = now - 5 - PERIOD_S * N_RUNNING
             recording = record(writer, RUNNING, N_RUNNING, started_at, end=False)
-        settings = Settings(path, "a-token-for-tests", port=0, threads=32)
+        settings = Settings(
+            path, "a-token-for-tests", port=0, threads=32, awaits_since=now if awaits else None
+        )
         server = Server(settings)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()

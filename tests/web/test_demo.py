@@ -16,6 +16,7 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from storage.liveness import LIVE_STATES
 from storage.store import open_reader
 from tests.web.conftest import until
 
@@ -64,8 +65,8 @@ class Demo:
         """Batches recorded so far."""
         try:
             with open_reader(self.store) as reader:
-                runs = reader.runs()
-                return len(reader.batches(runs[0].id)) if runs else 0
+                live = [run for run in reader.runs() if run.state in LIVE_STATES]
+                return len(reader.batches(live[0].id)) if live else 0
         except OSError:
             return 0
 

@@ -62,7 +62,7 @@ def test_the_market_shows_what_caches_bid_and_have(
     open_page: OpenPage, run: JoinsRun, scheme: str, width: int, height: int
 ) -> None:
     page = open_page(f"/memory?run={RUN}", scheme=scheme, width=width, height=height)
-    expect(page.locator(".pw-market-head h3")).to_contain_text("Caches save")
+    expect(page.locator(".pw-market-head h3").first).to_contain_text("Caches save")
     cache = values_of(run, "cache", "R ⋈ S")
     row = bid_of(page, "R ⋈ S")
     expect(row).to_have_attribute("data-state", "used")
@@ -93,7 +93,7 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
     edge = page.get_by_role("slider", name="Pool of the join of four")
     expect(edge).to_have_attribute("aria-valuenow", str(64 * KB))
     box = edge.bounding_box()
-    bar = page.locator(".pw-pool").bounding_box()
+    bar = page.locator(".pw-pool").first.bounding_box()
     assert box is not None
     assert bar is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
@@ -125,6 +125,27 @@ def test_the_edge_is_dragged_previewed_and_applied_and_grants_follow(
         "[...document.querySelectorAll('.pw-bid-used')].reduce((s, b) => s + +b.dataset.granted, 0)"
     )
     settle(page, run, f"{granted} <= 4096")
+
+
+def test_the_pool_of_all_joins_is_turned_and_grants_follow(
+    open_page: OpenPage, run: JoinsRun
+) -> None:
+    page = open_page(f"/memory?run={RUN}")
+    edge = page.get_by_role("slider", name="Pool of all joins")
+    expect(edge).to_have_attribute("aria-valuetext", "no limit")
+    edge.focus()
+    page.keyboard.press("Home")
+    draft = page.locator(".pw-market-draft")
+    expect(draft).to_contain_text("Draft: pool no limit → 4\u2009KB.")
+    draft.get_by_role("button", name="Apply").click()
+    settle(
+        page, run, "document.querySelector('.pw-market[data-join=\"\"]').dataset.pool === '4096'"
+    )
+    assert 0 < values_of(run, "run pool", "Pool of all joins")["granted_bytes"] <= 4 * KB
+    assert values_of(run, "pool", "Pool of a and b and c")["granted_bytes"] <= 4 * KB
+    edge.focus()
+    page.keyboard.press("End")
+    expect(draft).to_contain_text("4\u2009KB → no limit.")
 
 
 def test_escape_leaves_and_discard_forgets_a_draft(open_page: OpenPage, run: JoinsRun) -> None:
@@ -159,7 +180,7 @@ def test_caches_are_forbidden_pinned_and_let_go(open_page: OpenPage, run: JoinsR
 def test_replay_shows_the_market_of_its_moment(open_page: OpenPage, run: JoinsRun) -> None:
     page = open_page(f"/memory?run={RUN}&at=2")
     pool = values_of(run, "pool", "Pool of a and b and c", 2)
-    market = page.locator(".pw-market")
+    market = page.locator(".pw-market").first
     expect(market).to_have_attribute("data-pool", str(int(pool["pool_bytes"])))
     cache = values_of(run, "cache", "R ⋈ S", 2)
     row = bid_of(page, "R ⋈ S")
@@ -211,23 +232,53 @@ for one in CACHES:
 def test_a_pool_is_served_from_the_highest_bid_down(ask: Ask) -> None:
     given = "Object.fromEntries(m.served(bids, pool))"
     assert ask("market_rule", given, bids=CACHES, pool=12_288) == {"a": 8192, "b": 4096}
-    moves = ask("market_rule", "m.moved(bids, 16384, 4096)", bids=CACHES)
+    moves = ask("market_rule", "m.moved({bids}, 16384, 4096)", bids=CACHES)
     assert [(one["short"], one["to"]) for one in moves] == [("B", 0), ("A", 4096)]
-    moves = ask("market_rule", "m.moved(bids, 0, 16384)", bids=CACHES)
+    moves = ask("market_rule", "m.moved({bids}, 0, 16384)", bids=CACHES)
     assert [one["short"] for one in moves] == ["A", "B"]
     pinned = [CACHES[0], {**CACHES[1], "choice": "pinned"}]
     assert ask("market_rule", given, bids=pinned, pool=8192) == {"b": 8192, "a": 0}
 
 
 def test_the_price_is_the_last_bid_served_and_work_falls_with_memory(ask: Ask) -> None:
-    assert ask("market_rule", "m.price(bids, 12288)", bids=CACHES) == 1.0
-    assert ask("market_rule", "m.price(bids, 16384)", bids=CACHES) is None
+    assert ask("market_rule", "m.price({bids}, 12288)", bids=CACHES) == 1.0
+    assert ask("market_rule", "m.price({bids}, 16384)", bids=CACHES) is None
     market = {"plain": 10.0, "bids": CACHES}
     work = [
         ask("market_rule", "m.worked(market, pool)", market=market, pool=p)
         for p in (0, 8192, 16384)
     ]
     assert work == [10.0, 8.0, 7.0]
+
+
+#: Two tiers of a miss-ratio curve: the first page saves most of what the cache saves.
+CURVED = {**CACHES[0], "pool": "p", "granted": 8192, "tiers": [[4096, 3.0, 1.8], [4096, 0.3, 0.2]]}
+
+
+def test_a_turn_is_previewed_along_the_miss_ratio_curve(ask: Ask) -> None:
+    bids = [CURVED, {**CACHES[1], "pool": "q"}]
+    given = "Object.fromEntries(m.served(bids, pool, caps))"
+    assert ask("market_rule", given, bids=bids, pool=12_288, caps={}) == {"a": 4096, "b": 8192}
+    capped = ask("market_rule", given, bids=bids, pool=16_384, caps={"q": 4096})
+    assert capped == {"a": 8192, "b": 4096}
+    work = [
+        ask("market_rule", "m.worked({plain: 10, bids}, pool)", bids=[CURVED], pool=p)
+        for p in (4096, 8192)
+    ]
+    assert work == pytest.approx([8.2, 8.0])
+
+
+def test_a_pool_without_limit_is_at_the_end_of_its_bar(ask: Ask) -> None:
+    market = {
+        "limitless": True,
+        "bids": CACHES,
+        "bytes": None,
+        "knobs": {"pool": {"low": 0, "high": None}},
+    }
+    assert ask("market_rule", "m.bytesText(m.room(market, 0))", market=market) == "no limit"
+    assert ask("market_rule", "m.keyed(market, 'End', 4096)", market=market) == 0
+    assert ask("market_rule", "m.keyed(market, 'Home', 8192)", market=market) == 4096
+    assert ask("market_rule", "m.keyed(market, 'ArrowLeft', Infinity)", market=market) == 20_480
 
 
 def test_names_in_a_knob_come_and_go(ask: Ask) -> None:

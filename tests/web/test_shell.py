@@ -286,5 +286,6 @@ def test_own_turns_have_their_own_row_on_the_strip(open_page: OpenPage, site: Si
     )
     until(page, f"({counted})([...document.querySelectorAll('.pw-mark[data-row=\"1\"]')]) === 3")
     expect(turns.first).to_have_attribute("aria-label", re.compile("Knob change: mu = 0", re.I))
-    rows = "all => new Set(all.map(mark => mark.offsetTop)).size"
-    assert page.eval_on_selector_all(".pw-mark", rows) == 2
+    until(
+        page, "new Set([...document.querySelectorAll('.pw-mark')].map(m => m.offsetTop)).size === 2"
+    )

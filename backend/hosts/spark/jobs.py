@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from py4j.protocol import Py4JError
@@ -18,7 +19,7 @@ from backend.hosts.listening import Listener
 from backend.hosts.networks import HostJob, Networks
 from backend.hosts.spark.parcel import Shipping, packed
 from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.tasks import PLACE, TARGET, TOLD, RowSource, work_of
+from backend.hosts.spark.tasks import PATH, PLACE, TARGET, TOLD, RowSource, work_of
 from backend.operators.contract import BatchPlan
 from backend.operators.network.shard import Places
 from backend.workloads.spec import SinkSpec
@@ -81,12 +82,11 @@ class BatchJobs:
         if n_shards + n_others == 1:
             return frame.coalesce(1)
         first, n = (n_shards, n_others) if n_others else (0, n_shards)
-        target = F.lit(first) + F.pmod(F.spark_partition_id(), F.lit(n))
-        shards = F.array(*[F.lit(shard) for shard in range(n_shards)])
-        tasks = F.explode(F.array_union(shards, F.array(target)))
-        places = [F.monotonically_increasing_id().alias(PLACE)] if rows.native else []
-        given = frame.select("*", *places, target.alias(TARGET), tasks.alias(_TASK))
-        return given.repartitionById(n_shards + n_others, F.col(_TASK))
+        if rows.native:
+            return _spread(frame, n_shards, first, n)
+        target = F.lit(first) + F.pmod(F.hash(PATH), F.lit(n))
+        one = frame.select("*", target.alias(TARGET)).coalesce(1)
+        return reduce(DataFrame.union, [one] * (n_shards + n_others))
 
     def close(self) -> None:
         """Leave nothing behind, in the workers and in the sink; the JVM may be gone already."""
@@ -95,3 +95,14 @@ class BatchJobs:
         except (PySparkException, Py4JError) as error:
             log.info("Spark had stopped before the run: %s", type(error).__name__)
         self._batches.close()
+
+
+def _spread(frame: DataFrame, n_shards: int, first: int, n: int) -> DataFrame:
+    """Rows that are dear to make, as tuples of native sources are, made once and copied: to each
+    shard, and to the task that does the work on them, one of n from number ``first`` on."""
+    target = F.lit(first) + F.pmod(F.spark_partition_id(), F.lit(n))
+    shards = F.array(*[F.lit(shard) for shard in range(n_shards)])
+    tasks = F.explode(F.array_union(shards, F.array(target)))
+    place = F.monotonically_increasing_id().alias(PLACE)
+    given = frame.select("*", place, target.alias(TARGET), tasks.alias(_TASK))
+    return given.repartitionById(max(n_shards, first + n), F.col(_TASK))

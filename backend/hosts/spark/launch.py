@@ -24,6 +24,7 @@ from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import java_of, why_failed
 from backend.hosts.spark.once import nothing_decided, taken_once
+from backend.hosts.spark.remote import NO_MASTER
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import read_at_once
@@ -51,8 +52,6 @@ from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
 VERSION: Final = "0.1.0"
-#: In place of Spark's master: everything in this process.
-NO_MASTER: Final = "none"
 #: So long the end of a run waits for workers that are still being warmed.
 WARMED_WITHIN_S: Final = 3.0
 
@@ -62,12 +61,14 @@ Begin: TypeAlias = Literal["go on", "fresh"]
 
 @dataclass(frozen=True, slots=True)
 class LaunchSettings:
-    """master: Spark's. folder: where runs keep checkpoint, spool and default sink. once: take what
-    is there, then end. conf: further settings of Spark, which come before ours. asked: knobs that
-    were given for this start. progress: told (n, total) as queries are registered."""
+    """master: Spark's. folder: for Spark's log and spill files, and prepared data. runs: where runs
+    keep checkpoint, spool, state and default sink. once: take what is there, then end. conf:
+    further settings of Spark, which come before ours. asked: knobs that were given for this start.
+    progress: told (n, total) as queries are registered."""
 
     master: str
     folder: Path
+    runs: Path
     once: bool
     begin: Begin = "fresh"
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -327,7 +328,7 @@ class Launch:
         return {name: one.digest for name, one in self._stored.items()}
 
     def _folder(self, run_id: str) -> Path:
-        return self.settings.folder / "runs" / run_id
+        return self.settings.runs / run_id
 
     def _sink(self, run_id: str) -> SinkSpec:
         """The run's own part of the sink."""

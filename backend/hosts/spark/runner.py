@@ -25,6 +25,7 @@ from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import rooms
 from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.jobs import BatchJobs
+from backend.hosts.spark.remote import is_remote, unseen_by_workers
 from backend.hosts.spark.session import hush
 from backend.hosts.spark.tasks import tag_of
 from backend.operators.network.shard import Places
@@ -58,9 +59,10 @@ class RunFailed(Exception):
 class RunHost:
     """Executes one run. A killed one goes on in the same folder.
 
-    inputs: what it reads; sink: its path is the run's own folder. folder: the run's own, on this
-    machine, for checkpoint and spool. once: take what is there, and end. keeps_rate: its streams
-    come at their rates, else as fast as possible.
+    inputs: what it reads; sink: its path is the run's own folder. folder: the run's own, on every
+    machine with workers, for checkpoint, spool and state. once: take what is there, and end.
+    keeps_rate: its streams come at their rates, else as fast as possible. Raises RunFailed where
+    workers do not see the folder.
     """
 
     def __init__(
@@ -74,6 +76,9 @@ class RunHost:
         keeps_rate: bool = True,
     ) -> None:
         self.stopping = threading.Event()
+        unseen = unseen_by_workers(session, folder)
+        if unseen:
+            raise RunFailed("; ".join(unseen))
         self._keeps_rate = keeps_rate
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
@@ -152,6 +157,7 @@ class RunHost:
             prefix=tag_of(name),
             limit=lambda: self._limit(name),
             marks_end=lambda: name in self._read or self._takes_what_is_there,
+            rests=lambda: loop.input_knob(name, "intake") != "on",
         )
 
     def _limit(self, name: str) -> int | None:
@@ -237,6 +243,7 @@ class RunHost:
         if feeder is not None:
             is_over = feeder.finished and feeder.backlog == 0
             facts |= {"backlog_tuples": feeder.backlog, "ended": is_over}
+            facts["rounds"] = source.rounds(feeder.n_consumed)
         return facts
 
     def _note_failures(self) -> None:
@@ -263,6 +270,8 @@ class RunHost:
         """The input's tuples were all taken, or those that there will be."""
         if name in self._read and name not in self._jobs.networks.ended:
             return False
+        if self._loop.input_knob(name, "intake") == "removed":
+            return feeder.backlog == 0
         if feeder.error is not None:
             return feeder.backlog == 0
         return name in self._failures or (feeder.finished and feeder.backlog == 0)
@@ -284,12 +293,16 @@ class RunHost:
             # the JVM may be gone already: a terminal sends its signal to the whole group
             log.info("Spark had stopped before the query: %s", type(error).__name__)
         self._jobs.close()
-        shutil.rmtree(self._arenas, ignore_errors=True)
+        if self._arenas.is_absolute():
+            shutil.rmtree(self._arenas, ignore_errors=True)
 
 
 def _arenas(session: SparkSession, run_id: str) -> Path:
     """Where the arenas of a run are, on each machine that works: what an earlier incarnation of the
-    run left here goes."""
+    run left here goes. On other machines relative to a folder that Spark removes with its
+    executor."""
+    if is_remote(str(session.sparkContext.master)):
+        return Path("planwatch-arenas") / run_id
     local = str(session.conf.get("spark.local.dir", tempfile.gettempdir()))
     found = Path(local) / "planwatch-arenas" / run_id
     shutil.rmtree(found, ignore_errors=True)

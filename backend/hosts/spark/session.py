@@ -23,6 +23,8 @@ from pyspark.sql import SparkSession
 
 from backend.hosts.spark.archive import RECORDING, java_options
 from backend.hosts.spark.java import find_java
+from backend.hosts.spark.remote import is_remote
+from backend.hosts.spark.shipping import shipped, workers_python
 
 log = logging.getLogger(__name__)
 #: A deep expression tree needs stack where the query is planned.
@@ -48,6 +50,8 @@ SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
+    # partitions of a union are those of its parts, one after the other: shards are such parts
+    "spark.sql.unionOutputPartitioning": "false",
     # a value that does not fit is kept aside and counted, never an exception in mid-batch
     "spark.sql.ansi.enabled": "false",
     # every column of a CSV line is parsed, so that a misfit shows whatever the plan reads
@@ -89,21 +93,23 @@ def build_session(
     """
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.home)
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    own = dict(conf or {})
+    os.environ["PYSPARK_PYTHON"] = workers_python(master, own)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["TZ"] = "UTC"
     time.tzset()
-    if master.startswith("local"):
+    if not is_remote(master):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     scratch.mkdir(parents=True, exist_ok=True)
     builder = SparkSession.builder.master(patient(master)).appName(name)
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
-    own = dict(conf or {})
+    own |= shipped(master, own, scratch)
     driver = [STACK, *[QUICK] * is_quick, java_options(java), *_logging(scratch)]
     driver.append(own.pop(DRIVER_OPTIONS, ""))
     builder = builder.config(DRIVER_OPTIONS, " ".join(filter(None, driver)))
     for key, value in {**SETTINGS, **_sockets(master), **own}.items():
-        if key != "spark.driver.bindAddress" or master.startswith("local"):
+        if key != "spark.driver.bindAddress" or not is_remote(master):
             builder = builder.config(key, value)
     on_interrupt = signal.getsignal(signal.SIGINT)
     session = builder.getOrCreate()

@@ -6,9 +6,10 @@ Rows are paths of spool files, or tuples of native sources, or some of either.
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from backend.hosts.contract import cause
 from backend.hosts.networks import Gathered, HostJob
+from backend.operators.network.shard import Places
 from backend.operators.task import CHUNK_TUPLES, Arrivals, BatchTask
 from backend.workloads.contract import CORRUPT
 from backend.workloads.replay import END, NUMBER_DIGITS, read_spooled
@@ -205,13 +207,21 @@ class _Taking:
         reports = [self._task.report()]
         if self._gathered is None:
             return reports
-        places = self._job.places
-        assert places is not None
+        assert self._job.places is not None
+        places = here(self._job.places)
         for one in self._job.networks:
             if self._partition < one.job.n_shards:
                 home = places.shard(one.unit, self._partition, one.job.n_shards)
                 reports.append(self._gathered.run(one, self._partition, home).packed())
         return reports
+
+
+def here(places: Places) -> Places:
+    """Of a worker: relative ones are below the folder of its executor."""
+    if Path(places.arenas).is_absolute():
+        return places
+    own = os.environ["SPARK_LOCAL_DIRS"].partition(",")[0]
+    return replace(places, arenas=str(Path(own) / places.arenas))
 
 
 def _take_tables(take: Take, input: str, tables: list[tuple[int, pa.Table]]) -> None:

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from backend.hosts.networks import HostJob
 from backend.hosts.rehearsal import compiled, rehearse
 from backend.hosts.spark.parcel import Shipping
-from backend.hosts.spark.shipping import is_local, ship_code
+from backend.hosts.spark.remote import is_remote
+from backend.hosts.spark.shipping import ship_code
 from backend.hosts.spark.tasks import TOLD, RowSource, work_of
 from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import SelectionPlan
@@ -40,7 +41,7 @@ def _warm(session: SparkSession, has_networks: bool) -> None:
     compiling = compiled()
     try:
         _match_one(session)
-        if has_networks and is_local(session):
+        if has_networks and not is_remote(str(session.sparkContext.master)):
             compiling.join()
             n = session.sparkContext.defaultParallelism
             rows = session.range(0, n, 1, n)

@@ -18,7 +18,7 @@ from backend.operators.network.regions import MemoryRegions, Regions
 #: that it holds.
 IMAGE_EVERY: Final = 32
 #: Or tuples: so many, or half of what the state holds where that is more.
-IMAGE_TUPLES: Final = 200_000
+IMAGE_TUPLES: Final = 500_000
 
 #: Has what went into a network in a batch go through it again: state, version it is of, segment.
 Replay: TypeAlias = Callable[[Regions, str, RedoSegment], None]

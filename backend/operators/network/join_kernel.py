@@ -225,6 +225,40 @@ def combine(
     return n_out
 
 
+@inlined
+def join_plainly(
+    port: int,
+    seq: int,
+    sign: int,
+    inputs: Ints,
+    keys: Ints,
+    indexes: Ints,
+    steps: Ints,
+    progress: Ints,
+    values: Ints,
+    cursor: Ints,
+    chosen: Ints,
+    tally: Ints,
+    counts: Ints,
+    out: Ints,
+    n_out: int,
+) -> int:
+    """Have the results of an element in ``out``, behind ``n_out`` others, then add it to, or take
+    it from, its synopsis: how many results there are then, -1 where the room does not do."""
+    rows, base = words_at(inputs[port, ROWS]), (seq & inputs[port, MASK]) * inputs[port, WIDTH]
+    nulls, first, end = inputs[port, NULLS], inputs[port, KEYS], inputs[port, KEYS_END]
+    tally[:] = 0
+    chosen[port] = seq
+    if binds(rows, base, nulls, keys, first, end, 0, values):
+        table = steps[port]
+        n_out = combine(
+            inputs, keys, indexes, table, progress, values, cursor, chosen, tally, out, n_out
+        )
+    if n_out >= 0:
+        settle(port, seq, sign, inputs, keys, indexes, steps, progress, tally, counts)
+    return n_out
+
+
 @kernel
 def probe(
     inputs: Ints,
@@ -253,18 +287,12 @@ def probe(
     """
     n_out = 0
     for i in range(begin, len(ports)):
-        port, seq, before = ports[i], seqs[i], n_out
-        rows, base = words_at(inputs[port, ROWS]), (seq & inputs[port, MASK]) * inputs[port, WIDTH]
-        nulls, first, end = inputs[port, NULLS], inputs[port, KEYS], inputs[port, KEYS_END]
-        tally[:] = 0
-        chosen[port] = seq
-        if binds(rows, base, nulls, keys, first, end, 0, values):
-            table = steps[port]
-            n_out = combine(
-                inputs, keys, indexes, table, progress, values, cursor, chosen, tally, out, n_out
-            )
-            if n_out < 0:
-                return i, before
-            elements[before:n_out] = i
-        settle(port, seq, signs[i], inputs, keys, indexes, steps, progress, tally, counts)
+        port, before = ports[i], n_out
+        n_out = join_plainly(
+            port, seqs[i], signs[i], inputs, keys, indexes, steps, progress, values, cursor,
+            chosen, tally, counts, out, n_out,
+        )  # fmt: skip
+        if n_out < 0:
+            return i, before
+        elements[before:n_out] = i
     return len(ports), n_out

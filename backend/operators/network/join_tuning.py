@@ -6,8 +6,8 @@ counted from 0; step j of a pipeline probes the j-th input of its order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,6 +22,10 @@ MOST_OBSERVATIONS: Final = 200
 #: Reuse distances that are told apart: bin b holds those of 2^b to 2^(b+1)-1 (bin 0 also 0), the
 #: last one those of keys that were not seen before, or longer ago than is remembered.
 REUSE_BINS: Final = 24
+#: Blocks of shadow look-ups with one bitmap, and those of them that only fill it: a cache would
+#: know their keys, so that the misses of a block that begins with nothing say too much.
+RUN_BLOCKS: Final = 12
+FIRST_BLOCKS: Final = 2
 
 Words: TypeAlias = NDArray[np.uint64]
 _Part = TypeVar("_Part")
@@ -64,8 +68,9 @@ class JoinTuning:
     orders: for each input the order in which it probes the others; (): as planned. profile_prob:
     for each pipeline the share of its elements that are profiled, chosen by a hash of ``seed`` and
     their number; (): none. shadows: candidates whose miss probability is estimated, in each of
-    their readers by blocks of ``block_probes`` look-ups and ``bitmap_alpha`` bits for each of those
-    (card 10.2). two_phase: look for a partner in each window before results are made (card 7).
+    their readers by blocks of ``block_probes`` look-ups, by ``bitmap_alpha`` bits for each of a run
+    of blocks (card 10.2). two_phase: look for a partner in each window before results are made
+    (card 7).
     """
 
     orders: tuple[tuple[int, ...], ...] = ()
@@ -127,22 +132,30 @@ class CacheCounts:
 
 @dataclass(frozen=True, slots=True)
 class ShadowCounts:
-    """Shadow look-ups in blocks that were finished in a batch. misses: distinct keys of the blocks,
-    added up, by linear counting."""
+    """Shadow look-ups in blocks that were finished in a batch. misses: keys that were new in these
+    blocks, by linear counting; blocks come in runs of ``RUN_BLOCKS`` with one bitmap, the first
+    ``FIRST_BLOCKS`` of which only fill it and are not told of. n_keys: different ones in the run
+    so far, at the end of its last block."""
 
     n_probes: int = 0
     misses: float = 0.0
     n_blocks: int = 0
+    n_keys: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class JoinProfile:
     """What a join tells of a batch: its pipelines, caches by id, shadow look-ups by id and
-    segment."""
+    segment; processor_ns: all its elements took."""
 
     pipelines: tuple[PipelineProfile, ...] = ()
     caches: Mapping[str, CacheCounts] = field(default_factory=dict)
     shadows: Mapping[str, Mapping[Segment, ShadowCounts]] = field(default_factory=dict)
+    processor_ns: int = 0
+
+
+#: What is told of each profiled element.
+_OBSERVED: Final = ("tau", "entering", "busy_ns", "scanned", "dropped_by")
 
 
 def added_profiles(parts: Sequence[JoinProfile]) -> JoinProfile:
@@ -151,8 +164,9 @@ def added_profiles(parts: Sequence[JoinProfile]) -> JoinProfile:
     segments = _by_name([one.shadows for one in parts], lambda found: found)
     return JoinProfile(
         tuple(_pipeline(found) for found in pipelines),
-        _by_name([one.caches for one in parts], _summed),
-        {id: _by_name(found, _summed) for id, found in segments.items()},
+        _by_name([one.caches for one in parts], added_fields),
+        {id: _by_name(found, added_fields) for id, found in segments.items()},
+        sum(one.processor_ns for one in parts),
     )
 
 
@@ -163,10 +177,13 @@ def _by_name(
     return {name: join([one[name] for one in parts if name in one]) for name in names}
 
 
-def _summed(parts: Sequence[_Part]) -> _Part:
-    """Counts of which every field adds up."""
-    made: Any = type(parts[0])
-    found: _Part = made(*(sum(getattr(one, item.name) for one in parts) for item in fields(made)))
+def added_fields(parts: Sequence[_Part], kept: Collection[str] = ()) -> _Part:
+    """Counts of which every field adds up but those ``kept``, which are as the first has them."""
+    first: Any = parts[0]
+    names = [item.name for item in fields(first) if item.name not in kept]
+    found: _Part = replace(
+        first, **{name: sum(getattr(one, name) for one in parts) for name in names}
+    )
     return found
 
 
@@ -178,15 +195,4 @@ def _pipeline(parts: Sequence[PipelineProfile]) -> PipelineProfile:
     def observed(name: str) -> Any:
         return np.concatenate([getattr(one, name) for one in parts])[newest]
 
-    return PipelineProfile(
-        n_plus=sum(one.n_plus for one in parts),
-        n_minus=sum(one.n_minus for one in parts),
-        n_probes=sum(one.n_probes for one in parts),
-        n_built=sum(one.n_built for one in parts),
-        n_scanned=sum(one.n_scanned for one in parts),
-        tau=observed("tau"),
-        entering=observed("entering"),
-        busy_ns=observed("busy_ns"),
-        scanned=observed("scanned"),
-        dropped_by=observed("dropped_by"),
-    )
+    return replace(added_fields(parts, _OBSERVED), **{name: observed(name) for name in _OBSERVED})

@@ -7,6 +7,7 @@ of its own input. NULL equals nothing; integers are compared with floating-point
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -41,6 +42,7 @@ class WindowJoin:
         self._tables = JoinTables(planned, surroundings.plan, self._synopses)
         self._counts = np.zeros((n, n - 1, join_kernel.N_COUNT), np.int64)
         self._came = np.zeros((n, 2), np.int64)
+        self._processor_ns = 0
         self._tuning = surroundings.joins.get(planned.id)
         self._tuned = self._taken_up(planned.work, surroundings)
         self._residual = None
@@ -106,8 +108,9 @@ class WindowJoin:
             return None
         pipelines = pipeline_profiles(self._came, self._counts, self._tuned)
         if self._tuned is None:
-            return JoinProfile(pipelines)
-        return JoinProfile(pipelines, self._tuned.cache_counts(), self._tuned.shadow_counts())
+            return JoinProfile(pipelines, processor_ns=self._processor_ns)
+        caches, shadows = self._tuned.cache_counts(), self._tuned.shadow_counts()
+        return JoinProfile(pipelines, caches, shadows, self._processor_ns)
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         """The combinations that the elements add and take away."""
@@ -169,7 +172,9 @@ class WindowJoin:
         for one in self._synopses:
             one.store.take_up()
         ports, _, signs, _ = came
-        np.add.at(self._came, (ports, (signs < 0).astype(np.int64)), 1)
+        self._came += np.bincount(2 * ports + (signs < 0), minlength=2 * len(self._came)).reshape(
+            -1, 2
+        )
         stubs = [one.stub for one in self._synopses]
         progress = np.array([[stub.lo, stub.hi, stub.n_gone] for stub in stubs])
         at = self._tables.addresses()
@@ -178,8 +183,9 @@ class WindowJoin:
         done, room = 0, 2 * n_elements
         while done < n_elements:
             out, elements = np.empty((n, room), np.int64), np.empty(room, np.int64)
-            begin = done
+            begin, started = done, time.thread_time_ns()
             done, n_out = self._probe_from(begin, at, progress, came, out, elements)
+            self._processor_ns += time.thread_time_ns() - started
             yield elements[:n_out], out[:, :n_out]
             room = room if done > begin else 4 * room
         for stub, (lo, hi, n_gone) in zip(stubs, progress.tolist(), strict=True):

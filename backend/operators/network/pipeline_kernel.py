@@ -25,8 +25,10 @@ from backend.operators.network.join_kernel import (
     next_match,
     words_at,
 )
+from backend.operators.network.join_tuning import FIRST_BLOCKS, RUN_BLOCKS
 from backend.operators.network.tuned_words import (
     AS_FLOAT,
+    BITS_SET,
     BOUND,
     BOUND_END,
     CAME,
@@ -36,7 +38,10 @@ from backend.operators.network.tuned_words import (
     ENDS,
     GROUP,
     HIT,
+    IN_BLOCK,
+    IN_RUN,
     INPUT,
+    KEYS_BEFORE,
     LAST,
     LEVEL,
     MARK,
@@ -49,6 +54,7 @@ from backend.operators.network.tuned_words import (
     PLAIN,
     READER,
     SHADOW_BLOCKS,
+    SHADOW_KEYS,
     SHADOW_MISSES,
     SHADOW_PROBES,
     SHADOWS,
@@ -69,14 +75,20 @@ from backend.operators.selection.bits import called, inlined
 
 
 @called
+def charge_watched(at: Pointer, account: int, n: int) -> None:
+    """Of an element that is watched."""
+    state = line(at, A.state)
+    busy, now = row(at, A.busy, account), nanoseconds(state[CLOCK])
+    busy[0] += now - state[MARK] - state[OVERHEAD]
+    busy[1] += n
+    state[MARK] = now
+
+
+@inlined
 def charge(at: Pointer, account: int, n: int) -> None:
     """The time since the last charge was for an account, and n operations of it."""
-    state = line(at, A.state)
-    if state[WATCH] != UNWATCHED:
-        busy, now = row(at, A.busy, account), nanoseconds(state[CLOCK])
-        busy[0] += now - state[MARK] - state[OVERHEAD]
-        busy[1] += n
-        state[MARK] = now
+    if line(at, A.state)[WATCH] != UNWATCHED:
+        charge_watched(at, account, n)
 
 
 @inlined
@@ -127,7 +139,8 @@ def n_joined(at: Pointer, begin: int, end: int, most: int) -> Any:
 
 @called
 def shadow(at: Pointer, s: int) -> None:
-    """Look a key up in a bitmap; at the end of a block, count its distinct keys (card 10.2)."""
+    """Look a key up in a bitmap; at the end of a block, count the keys that are new in it (card
+    10.2)."""
     bitmap, sums = row(at, A.shadows, s), row(at, A.shadow_sums, s)
     bits, facts = words_at(bitmap[caching.DIRECTORY]), words_at(bitmap[caching.FACTS])
     n_bits = bitmap[caching.N_CELLS]
@@ -135,19 +148,25 @@ def shadow(at: Pointer, s: int) -> None:
     bit = np.int64(((hash >> np.uint64(32)) * np.uint64(n_bits)) >> np.uint64(32))
     if not bits[bit >> 6] >> (bit & 63) & 1:
         bits[bit >> 6] |= 1 << (bit & 63)
-        facts[0] += 1
-    facts[1] += 1
-    if facts[1] < bitmap[caching.MOST]:
+        facts[BITS_SET] += 1
+    facts[IN_BLOCK] += 1
+    if facts[IN_BLOCK] < bitmap[caching.MOST]:
         return
-    n = float(facts[1])
-    if facts[0] < n_bits:
-        n = min(n, -n_bits * np.log(1.0 - facts[0] / n_bits))
-    sums[SHADOW_PROBES] += facts[1]
-    sums[SHADOW_MISSES] += np.int64(n * MILLION)
-    sums[SHADOW_BLOCKS] += 1
-    facts[0], facts[1] = 0, 0
-    for word in range((n_bits + 63) >> 6):
-        bits[word] = 0
+    facts[IN_RUN] += 1
+    n = float(facts[IN_RUN] * facts[IN_BLOCK])
+    if facts[BITS_SET] < n_bits:
+        n = min(n, -n_bits * np.log(1.0 - facts[BITS_SET] / n_bits))
+    n_new = min(np.int64(n * MILLION) - facts[KEYS_BEFORE], facts[IN_BLOCK] * MILLION)
+    if facts[IN_RUN] > FIRST_BLOCKS:
+        sums[SHADOW_PROBES] += facts[IN_BLOCK]
+        sums[SHADOW_MISSES] += n_new
+        sums[SHADOW_BLOCKS] += 1
+    sums[SHADOW_KEYS] = np.int64(n * MILLION)
+    facts[IN_BLOCK], facts[KEYS_BEFORE] = 0, sums[SHADOW_KEYS]
+    if facts[IN_RUN] == RUN_BLOCKS:
+        facts[BITS_SET], facts[IN_RUN], facts[KEYS_BEFORE] = 0, 0, 0
+        for word in range((n_bits + 63) >> 6):
+            bits[word] = 0
 
 
 @called

@@ -192,6 +192,22 @@ class NetworkPlan:
         """Raises KeyError."""
         return self._by_id[id]
 
+    def is_net(self, query: str) -> bool:
+        """Whether no two elements of a query's answer at one tick cancel, as they come."""
+        answer = self.answers[query]
+        return answer.is_stream or self._is_net(self.operator(answer.operator))
+
+    def _is_net(self, one: PlannedOperator) -> bool:
+        """Aggregates tell a tick once; selections, and projections that keep all, leave it so."""
+        work = one.work
+        if isinstance(work, ProjectOp):
+            kept = {column.index for column in work.expressions if isinstance(column, At)}
+            if len(kept) < len(self.operator(one.inputs[0]).fields):
+                return False
+        if isinstance(work, ProjectOp | SelectOp):
+            return self._is_net(self.operator(one.inputs[0]))
+        return isinstance(work, AggregateOp)
+
     def consumers(self) -> dict[str, tuple[tuple[str, int], ...]]:
         """Id -> the (operator, input number) its elements go to, in order of the plan."""
         found: dict[str, list[tuple[str, int]]] = {one.id: [] for one in self.operators}

@@ -38,7 +38,6 @@ _TAU: Final = "_tau"
 _ARRIVAL: Final = "_arrival"
 #: Files of a batch that has been left behind by so many are of no use: one batch may come again.
 _INPUTS_KEPT: Final = 2
-_IPC: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 
 #: Pickles a job.
 Pack: TypeAlias = Callable[[NetworkJob], bytes]
@@ -216,10 +215,11 @@ class RedoLog:
 
     def _write_rows(self, name: str, facts: Mapping[str, Any], rows: Mapping[str, Timed]) -> int:
         tables = {stream: _ipc(_with_times(timed)) for stream, timed in rows.items()}
-        sizes = {stream: len(data) for stream, data in tables.items()}
+        sizes: dict[str, int] = {stream: data.size for stream, data in tables.items()}
         head = _head({"facts": facts, "tables": sizes})
         self._write(name, lambda out: [out.write(part) for part in (head, *tables.values())])
-        return len(head) + sum(sizes.values())
+        n_bytes: int = len(head) + sum(sizes.values())
+        return n_bytes
 
     def _read_rows(self, name: str) -> tuple[dict[str, Any], dict[str, Timed]]:
         source = io.BytesIO(self._read(name))
@@ -281,12 +281,12 @@ def _with_times(timed: Timed) -> pa.Table:
     return table.append_column(_ARRIVAL, pa.array(timed.arrivals))
 
 
-def _ipc(table: pa.Table) -> bytes:
+def _ipc(table: pa.Table) -> pa.Buffer:
+    """As it lies in memory: to compress it would take longer than to write it."""
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema, options=_IPC) as writer:
+    with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)
-    data: bytes = out.getvalue().to_pybytes()
-    return data
+    return out.getvalue()
 
 
 def _timed(data: bytes) -> Timed:

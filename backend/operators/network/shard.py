@@ -31,7 +31,6 @@ from backend.operators.network.plan import (
     PlannedOperator,
     RelationInput,
     StreamInput,
-    ToStreamOp,
 )
 from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import Regions
@@ -57,7 +56,8 @@ class ReshardingRefused(Exception):
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where the state of a run's units is kept. log: URL of the folder of all redo logs; arenas:
-    folder on each machine that works, of this incarnation of the run."""
+    folder on each machine that works, of this incarnation of the run; a relative one is below a
+    folder that each worker has for itself."""
 
     log: str
     arenas: str
@@ -177,14 +177,13 @@ class _Player:
         return self._job.plan
 
     def answered(self, released: Released, watch: Watch | None) -> _Played:
-        """Have tuples go through the network; the net changes of its answers. What i-, d- and
-        r-stream tell is that already, in canonical order."""
+        """Have tuples go through the network; the net changes of its answers."""
         played = self.play(released, watch)
         plan, netted = self._job.plan, {}
         for query, block in played.answers.items():
-            last = plan.operator(plan.answers[query].operator)
-            is_net = isinstance(last.work, ToStreamOp)
-            netted[query] = block if is_net else self._net(block, last.fields, self.strings)
+            fields = answer_fields(plan, query)
+            is_net = plan.is_net(query)
+            netted[query] = block if is_net else self._net(block, fields, self.strings)
         return played._replace(answers=netted)
 
     def play(self, released: Released, watch: Watch | None = None) -> _Played:

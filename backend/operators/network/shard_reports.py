@@ -5,19 +5,20 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 import numpy as np
 
 from backend.operators.contract import UnitResult
 from backend.operators.network.blocks import Ints
-from backend.operators.network.join_tuning import added_profiles
+from backend.operators.network.join_tuning import added_fields, added_profiles
 from backend.operators.network.reports import (
     AnswerElement,
     NetworkReport,
     OperatorCounts,
     QueueCurve,
+    ShardLoad,
     StoreReport,
     StubReport,
 )
@@ -89,7 +90,14 @@ def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
         attached=_counted(one.attached for one in reports),
         newest=max(one.newest for one in reports),
         stores=_together((one.stores for one in reports), _store),
+        shards=tuple(_load(one) for one in reports) if len(reports) > 1 else (),
     )
+
+
+def _load(report: NetworkReport) -> ShardLoad:
+    counts = report.operators.values()
+    n_in, busy_ns = sum(one.n_in for one in counts), sum(one.busy_ns for one in counts)
+    return ShardLoad(n_in, busy_ns, report.state_bytes)
 
 
 def _counted(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -114,13 +122,8 @@ def _together(
 def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
     names = dict.fromkeys(name for one in counts for name in one.counters)
     profiles = [one.join for one in counts if one.join is not None]
-    return OperatorCounts(
-        n_in=sum(one.n_in for one in counts),
-        n_out=sum(one.n_out for one in counts),
-        busy_ns=sum(one.busy_ns for one in counts),
-        n_runs=sum(one.n_runs for one in counts),
-        n_tuples=sum(one.n_tuples for one in counts),
-        n_bytes=sum(one.n_bytes for one in counts),
+    return replace(
+        added_fields(counts, ("counters", "join")),
         counters={name: sum(one.counters.get(name, 0.0) for one in counts) for name in names},
         join=added_profiles(profiles) if profiles else None,
     )
@@ -134,13 +137,7 @@ def _store(parts: Sequence[StoreReport]) -> StoreReport:
         stubs[one.operator, one.port] = StubReport(
             one.operator, one.port, before.n_tuples + one.n_tuples, before.behind + one.behind
         )
-    return StoreReport(
-        parts[0].id,
-        tuple(stubs.values()),
-        sum(one.n_tuples for one in parts),
-        sum(one.n_bytes for one in parts),
-        sum(one.n_bytes_saved for one in parts),
-    )
+    return replace(added_fields(parts, ("id", "stubs")), stubs=tuple(stubs.values()))
 
 
 def _summed(curves: Sequence[QueueCurve]) -> QueueCurve:

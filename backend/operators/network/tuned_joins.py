@@ -16,6 +16,7 @@ from backend.operators.network.join_caches import JoinCaches, NotedScopes
 from backend.operators.network.join_tables import Addresses, JoinTables
 from backend.operators.network.join_tuning import (
     MOST_OBSERVATIONS,
+    RUN_BLOCKS,
     CacheCounts,
     CacheSpec,
     JoinTuning,
@@ -145,9 +146,9 @@ class _Shadows:
         self.looked_up: list[tuple[CacheSpec, Segment]] = [
             (spec, one) for spec in tuning.shadows for one in spec.readers
         ]
-        self.sums = np.zeros((len(self.looked_up), 3), np.int64)
+        self.sums = np.zeros((len(self.looked_up), 4), np.int64)
         self._scopes = NotedScopes(regions)
-        n_bits = max(1, tuning.bitmap_alpha * tuning.block_probes)
+        n_bits = max(1, tuning.bitmap_alpha * tuning.block_probes * RUN_BLOCKS)
         said = {
             _name(spec, one): f"{spec.key} {n_bits} {tuning.block_probes}"
             for spec, one in self.looked_up
@@ -171,17 +172,17 @@ class _Shadows:
             scope = self._scopes.scope(_name(spec, one))
             bits = scope.array("bits", "int64", int(row[cache_kernel.N_CELLS]) // 64 + 1)
             row[cache_kernel.DIRECTORY] = bits.ctypes.data
-            row[cache_kernel.FACTS] = scope.array("facts", "int64", 2).ctypes.data
+            row[cache_kernel.FACTS] = scope.array("facts", "int64", words.N_BITMAP).ctypes.data
         return self._rows
 
     def counts(self) -> dict[str, dict[Segment, ShadowCounts]]:
         """By id and segment, blocks that were finished since they were made."""
         found: dict[str, dict[Segment, ShadowCounts]] = {}
-        for (spec, one), (probes, misses, blocks) in zip(
+        for (spec, one), (probes, misses, blocks, keys) in zip(
             self.looked_up, self.sums.tolist(), strict=True
         ):
             found.setdefault(spec.id, {})[one] = ShadowCounts(
-                probes, misses / words.MILLION, blocks
+                probes, misses / words.MILLION, blocks, keys / words.MILLION
             )
         return found
 

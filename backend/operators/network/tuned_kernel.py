@@ -24,6 +24,7 @@ from backend.operators.network.join_kernel import (
     WIDTH,
     Pointer,
     binds,
+    join_plainly,
     settle,
     words_at,
 )
@@ -47,6 +48,7 @@ from backend.operators.network.tuned_words import (
     ENTERING,
     GOES,
     GOES_ON,
+    IS_PLAIN,
     KEYED,
     KEYED_END,
     LEVEL,
@@ -140,7 +142,6 @@ def begin_element(at: Pointer, port: int, seq: int) -> int:
     for level in range(n_inputs):
         line(at, A.starts)[level] = -1
     line(at, A.chosen)[port] = seq
-    state[WATCH] = draw(at, port)
     does = GOES if bind_element(at, port, seq) else UNBOUND
     if state[WATCH] == WATCH_ALL:
         everyone = (1 << n_inputs) - 1 - (1 << port)
@@ -276,8 +277,24 @@ def probe_tuned(
     state = line(at, A.state)
     if state[LEVEL] >= 0 and state[WATCH] != UNWATCHED:  # goes on after a stop, which is no work
         state[MARK] = nanoseconds(state[CLOCK])
+    inputs, keys, indexes = table(at, A.inputs), table(at, A.keys), table(at, A.indexes)
+    steps, counts = cube(at, A.steps), cube(at, A.counts)
+    progress, tally = table(at, A.progress), table(at, A.tally)
+    values, cursor, chosen = line(at, A.values), line(at, A.cursor), line(at, A.chosen)
     for i in range(begin, len(ports)):
         port, seq, before = ports[i], seqs[i], n_out
+        if state[LEVEL] < 0:
+            state[WATCH] = draw(at, port)
+            if state[WATCH] == UNWATCHED and row(at, A.pipelines, port)[IS_PLAIN]:
+                n_out = join_plainly(
+                    port, seq, signs[i], inputs, keys, indexes, steps, progress, values, cursor,
+                    chosen, tally, counts, out, n_out,
+                )  # fmt: skip
+                if n_out < 0:
+                    line(at, A.numbers)[port] -= 1
+                    return i, before
+                elements[before:n_out] = i
+                continue
         does = GOES if state[LEVEL] >= 0 else begin_element(at, port, seq)
         if does == GOES:
             n_out = join_element(at, port, signs[i], out, n_out)

@@ -115,7 +115,15 @@ class TunedTables:
         drops = self._drop_walks(port) if tuning.two_phase else (0, 0)
         paths = self._profile_paths(port) if profiled else (0, 0)
         lists = *self._listed(counted), *self._listed(keyed)
-        return [profiled, timed, tuning.seed, *drops, *paths, *lists]
+        is_plain = drops[0] == drops[1] and not keyed and not self._has_points(port)
+        return [profiled, timed, tuning.seed, *drops, *paths, *lists, is_plain]
+
+    def _has_points(self, port: int) -> bool:
+        """Whether a pipeline looks anything up on the way, or tells a cache."""
+        points = self.points[port]
+        told = points[:, words.UPDATES_END] > points[:, words.UPDATES]
+        looked = points[:, words.SHADOWS_END] > points[:, words.SHADOWS]
+        return bool((told | looked | (points[:, words.READER] >= 0)).any())
 
     def _drop_walks(self, port: int) -> tuple[int, int]:
         """The windows in which an element of an input must have a partner. Behind an update of a

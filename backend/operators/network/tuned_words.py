@@ -20,10 +20,11 @@ from backend.operators.selection.bits import inlined
 READER, LAST, ENDS, UPDATES, UPDATES_END, BOUND, BOUND_END, SHADOWS, SHADOWS_END = range(9)
 N_POINT: Final = 9
 #: Of pipelines: in 2^53rds, below which a hash profiles an element, or times it; the walks of drop
-#: probing, the paths of profiles; caches to settle, and keyed ones to check, after an element.
+#: probing, the paths of profiles; caches to settle, and keyed ones to check, after an element;
+#: whether elements that are not watched go the way of joins that are not tuned.
 PROFILED, TIMED, SEED, DROPS, DROPS_END, PATHS, PATHS_END = range(7)
-COUNTED, COUNTED_END, KEYED, KEYED_END = range(7, 11)
-N_PIPELINE: Final = 11
+COUNTED, COUNTED_END, KEYED, KEYED_END, IS_PLAIN = range(7, 12)
+N_PIPELINE: Final = 12
 #: Of columns that give classes their values: input, column, class, whether compared as a float.
 INPUT, COLUMN, GROUP, AS_FLOAT = range(4)
 #: Of drop probing: the walk, and the step that goes on from where it stopped, -1: none. Of paths:
@@ -46,8 +47,12 @@ UNBOUND, PARTNERLESS, GOES = range(3)
 N_PROBED, N_BUILT, N_SCANNED = range(3)
 #: Of what is observed of an element: τ, who drops it; then entering, times and scanned by step.
 TAU, DROPPED_BY, ENTERING = range(3)
-#: Of shadow look-ups, added up: look-ups, millionths of distinct keys, blocks.
-SHADOW_PROBES, SHADOW_MISSES, SHADOW_BLOCKS = range(3)
+#: Of shadow look-ups, added up: look-ups, millionths of new keys, blocks; and such of the keys of
+#: the run so far. Facts of a bitmap: bits set, look-ups of the block, blocks of the run, such
+#: millionths at the end of the block before.
+SHADOW_PROBES, SHADOW_MISSES, SHADOW_BLOCKS, SHADOW_KEYS = range(4)
+BITS_SET, IN_BLOCK, IN_RUN, KEYS_BEFORE = range(4)
+N_BITMAP: Final = 4
 MILLION: Final = 1_000_000
 
 

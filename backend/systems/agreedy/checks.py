@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from backend.adaptive.core import Cooldown
 from backend.adaptive.evidence import compared_detail, finite, plan_detail
+from backend.adaptive.headroom import recorded
 from backend.adaptive.stats import mean_of
-from backend.adaptive.words import too_thin
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
-from backend.systems.agreedy.explain import cost_sentence, finding_sentence
+from backend.systems.agreedy.exact import PS_PER_US, us_per_tuple
+from backend.systems.agreedy.explain import cost_sentence, finding_sentence, why_kept
 from backend.systems.agreedy.findings import Finding, Near, Situation, near_violations
+from backend.systems.agreedy.headroom import check_headroom, pair_headroom
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.orders import optimal_order, order_cost
 from backend.systems.agreedy.policies import Policy
 from backend.systems.agreedy.window import ProfileWindow
+from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision
 
@@ -27,7 +30,7 @@ GAP_UP_TO: Final = 10
 
 class Check(NamedTuple):
     """What is checked when. seq: its number. version: of the plan in force; n: tuples since the
-    last check. names: by filter."""
+    last check. names: by filter. cooldown: since the last switch."""
 
     seq: int
     batch_id: int
@@ -35,6 +38,7 @@ class Check(NamedTuple):
     n: int
     names: Sequence[str]
     knobs: AgreedyKnobs
+    cooldown: Cooldown
 
 
 def examine(
@@ -48,13 +52,13 @@ def examine(
     """The order to run if the verdict is to switch, by filter, and the decision."""
     names, knobs, switched = check.names, check.knobs, verdict == "switched"
     proposal = policy.considered(s, finding)
-    old_us, new_us = (_us(ps, s.n_tuples) for ps in (proposal.old_ps, proposal.new_ps))
-    if proposal.order == s.view.order:
-        new_us = None
+    old_us, new_us = us_per_tuple(proposal.old_ps, s.n_tuples), None
+    if proposal.order != s.view.order:
+        new_us = us_per_tuple(proposal.new_ps, s.n_tuples)
     order, new = ([names[x] for x in one] for one in (s.view.order, proposal.order))
-    said = finding_sentence(finding, names, knobs.rule)
     inequality = policy.inequality(knobs.rule, finding, old_us, new_us)
-    said += f"; {_then(verdict, len(window), knobs) or cost_sentence(old_us, new_us, new)}"
+    found = finding_sentence(finding, names, knobs.rule)
+    why = why_kept(verdict, len(window), knobs.least_samples, knobs.cooldown_tuples)
     version = check.version + 1 if switched else None
     return proposal.order, Decision(
         seq=check.seq,
@@ -69,30 +73,54 @@ def examine(
         n=check.n,
         n_sample=s.n_tuples,
         knob_version=knobs.version,
-        explanation=said,
+        explanation=f"{found}; {why or cost_sentence(old_us, new_us, new)}",
         old=plan_detail(check.version, "early drop", order),
         new=plan_detail(version, "early drop", new) if switched else None,
         predicted_old=old_us,
         predicted_new=new_us,
         plan_version=version,
-        detail=_detail(s, window, policy, finding, names)
+        detail=_detail(check, s, window, policy, finding, verdict, (old_us, new_us))
         | (_compared(s, window, proposal.order, names) if switched and s.is_complete else {}),
     )
 
 
 def _detail(
-    s: Situation, window: ProfileWindow, policy: Policy, finding: Finding, names: Sequence[str]
+    check: Check,
+    s: Situation,
+    window: ProfileWindow,
+    policy: Policy,
+    finding: Finding,
+    verdict: Verdict,
+    costs: tuple[float | None, float | None],
 ) -> dict[str, Any]:
+    names, near = check.names, near_violations(s, policy.kept(s.view))
     return {
         "cost_unit": "us per tuple",
         "rule": "evidence" if s.rule.by_evidence else "alpha",
         "alpha": float(s.rule.alpha),
         "pair": _pair_detail(finding, names),
-        "near": [_near_detail(n, names) for n in near_violations(s, policy.kept(s.view))],
+        "near": [_near_detail(n, names) for n in near],
         "violated": _violated_detail(finding),
         "window_tuples": len(window),
         "complete": s.is_complete,
+        **recorded(_headroom(check, s, near, len(window), policy, verdict, costs)),
     }
+
+
+def _headroom(
+    check: Check,
+    s: Situation,
+    near: list[Near],
+    held: int,
+    policy: Policy,
+    verdict: Verdict,
+    costs: tuple[float | None, float | None],
+) -> list[Headroom]:
+    """costs: of the present order and of the one looked at, us per tuple."""
+    knobs = check.knobs
+    pairs = policy.headroom(s.rule, pair_headroom(near, check.names, s.rule), *costs)
+    needed, spell = policy.least_window(knobs), knobs.cooldown_tuples
+    return check_headroom(verdict, pairs, held, needed, check.cooldown, spell)
 
 
 def order_gap(s: Situation) -> float | None:
@@ -105,21 +133,6 @@ def order_gap(s: Situation) -> float | None:
     least = order_cost(best, s.columns, s.costs, s.n_tuples)
     now = order_cost(s.view.order, s.columns, s.costs, s.n_tuples)
     return now / least - 1 if least else None
-
-
-def _us(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
-    return None if total_ps is None or not n_tuples else total_ps / n_tuples / PS_PER_US
-
-
-def _then(verdict: Verdict, held: int, knobs: AgreedyKnobs) -> str:
-    """Why the order was kept; empty for a switch."""
-    ends = {
-        "switched": "",
-        "thin": too_thin(held, knobs.least_samples, "profile tuples"),
-        "cooldown": f"not acted on within {knobs.cooldown_tuples} tuples of the last switch",
-        "pinned": "not acted on, the order is fixed",
-    }
-    return ends.get(verdict, "order kept")
 
 
 def _compared(

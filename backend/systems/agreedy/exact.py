@@ -31,6 +31,11 @@ def picoseconds(us: float) -> Picoseconds:
     return max(0, round(us * PS_PER_US))
 
 
+def us_per_tuple(total: Picoseconds | None, n_tuples: int) -> float | None:
+    """Of a total over some tuples; None: it is not known, or of no tuple."""
+    return None if total is None or not n_tuples else total / n_tuples / PS_PER_US
+
+
 def fraction(alpha: float) -> Fraction:
     """α as it is written: 0.9 is 9/10."""
     return Fraction(repr(float(alpha)))

@@ -69,13 +69,15 @@ class Finding(NamedTuple):
 class Near(NamedTuple):
     """How far a pair is from a violation: the rise in the challenger's drop probability it takes.
 
-    rise_prob: None when no drop probability is enough.
+    rise_prob: None when no drop probability is enough. drop_prob: the challenger's now, of what
+    reaches the pair's row.
     """
 
     pair: Pair
     own: int
     other: int
     rise_prob: float | None
+    drop_prob: float
 
 
 def look(s: Situation, kept: NDArray[np.bool_], flat: bool = False) -> Finding | None:
@@ -125,9 +127,10 @@ def near_violations(s: Situation, kept: NDArray[np.bool_], most: int = 5) -> lis
     nearest = np.argsort(rise[rows, columns], kind="stable")[:most]
     found = []
     for i, j in zip(rows[nearest].tolist(), columns[nearest].tolist(), strict=True):
-        by = float(rise[i, j])
+        by, n_row = float(rise[i, j]), float(n_rows[i, 0])
         names = s.view.order[i], s.view.order[j]
-        found.append(Near(Pair(i, j), *names, None if math.isinf(by) else by))
+        now = float(s.view.counts[i, j]) / n_row if n_row else 0.0
+        found.append(Near(Pair(i, j), *names, None if math.isinf(by) else by, now))
     return found
 
 

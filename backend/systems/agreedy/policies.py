@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from backend.adaptive.core import Cooldown
 from backend.adaptive.evidence import finite
+from backend.adaptive.headroom import saving
 from backend.model.filters import ProbeRule
 from backend.systems.agreedy.exact import Picoseconds, ranks_below
 from backend.systems.agreedy.findings import Finding, Situation, look
@@ -27,6 +28,7 @@ from backend.systems.agreedy.orders import (
     ranked_order,
 )
 from backend.systems.agreedy.view import MatrixView
+from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 
 
@@ -119,6 +121,12 @@ class Policy(ABC):
         own, other = finding.ranks
         alpha = float(rule.threshold)
         return TestedInequality(finite(own), finite(alpha * other), "drops per us")
+
+    def headroom(
+        self, rule: Rule, near: list[Headroom], old_us: float | None, new_us: float | None
+    ) -> list[Headroom]:
+        """What a check that kept the order fell short of. near: pairs, the nearest first."""
+        return near
 
 
 class AGreedy(Policy):
@@ -281,6 +289,15 @@ class Optimal(Policy):
         """Best cost < α · present cost."""
         rhs = None if old_us is None else float(rule.threshold) * old_us
         return TestedInequality(new_us, rhs, "predicted cost per tuple")
+
+    def headroom(
+        self, rule: Rule, near: list[Headroom], old_us: float | None, new_us: float | None
+    ) -> list[Headroom]:
+        """It looks at orders as a whole, not at pairs."""
+        if old_us is None or new_us is None:
+            return []
+        least = 1 - float(rule.threshold)
+        return [saving("another order", old_us, new_us, least, "us/tuple")]
 
     def _best(self, s: Situation) -> list[int]:
         view = s.view

@@ -301,7 +301,8 @@ class FiltersReOptimizer:
         if switched or self._policy.is_partial:
             self._judged = self._seen()
         seq, names = self._evaluations.count(), self._profiler.names
-        check = Check(seq, batch_id, self._version, self._since_check, names, self.knobs)
+        since, wait = self._since_check, self._cooldown
+        check = Check(seq, batch_id, self._version, since, names, self.knobs, wait)
         order, decision = examine(
             check, situation, self._profiler.window, self._policy, finding, verdict
         )

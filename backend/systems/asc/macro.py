@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -113,6 +113,29 @@ def macro_sequence_by_period(constructs: ConstructSet, periods: Sequence[Regions
     return MacroSequence(tuple(build.order), tuple(build.steps))
 
 
+class StandingPlace(NamedTuple):
+    """A place of an order that stands, looked at as if it were being built: the step, whose chosen
+    attribute is the one that stands there, and the share of the sample alive before it (of queries
+    all attributes together cover)."""
+
+    step: MacroStep
+    alive_prob: float
+
+
+def standing_places(
+    constructs: ConstructSet, regions: Regions, order: Sequence[str]
+) -> list[StandingPlace]:
+    """What the rule says of each place of an order but the last, regions intp[T, n] in schema
+    order: scores of the attribute there and of all behind it."""
+    build = _MacroConstruction(constructs)
+    found = []
+    for chosen in order[:-1]:
+        alive = build.alive_prob(regions)
+        build.step(regions, chosen)
+        found.append(StandingPlace(build.steps[-1], alive))
+    return found
+
+
 class _MacroConstruction:
     """The growing prefix ρ and what is known so far."""
 
@@ -125,8 +148,8 @@ class _MacroConstruction:
         self.uncovered = constructs.covered.copy()
         self.individual: dict[str, float] = {}
 
-    def step(self, regions: Regions) -> None:
-        """Measure every remaining attribute on one sample and append the best."""
+    def step(self, regions: Regions, chosen: str | None = None) -> None:
+        """Measure every remaining attribute on one sample and append the best, or the chosen."""
         if self.uncovered.any():
             phase: Phase = "selectivity"
             scores = {a: self._selectivity(a, regions) for a in self.left}
@@ -137,7 +160,14 @@ class _MacroConstruction:
             scores = {a: self._dropping_ratio(a, regions, prefix) for a in self.left}
         candidates = self._candidates(scores)
         rank = _rank_selectivity if phase == "selectivity" else _rank_dropping
-        self._append(phase, candidates, min(candidates, key=rank).attribute, len(regions))
+        best = chosen or min(candidates, key=rank).attribute
+        self._append(phase, candidates, best, len(regions))
+
+    def alive_prob(self, regions: Regions) -> float:
+        """Share of the sample no prefix has dropped; 1 without a sample."""
+        if not len(regions):
+            return 1.0
+        return float(np.any(self._prefix_bitmaps(regions), axis=1).mean())
 
     def append_last(self) -> None:
         """The last attribute is appended without measurement."""

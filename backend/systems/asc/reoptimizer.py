@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from backend.adaptive.core import Evaluations, FollowUp
+from backend.adaptive.headroom import recorded
 from backend.adaptive.words import REFILLED, arrows, count, too_thin
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import (
@@ -29,15 +30,9 @@ from backend.systems.asc.arrows import carried_plan, fitted_plan
 from backend.systems.asc.constructs import ConstructSet, ConstructStore, Progress
 from backend.systems.asc.cost import CostModel, PlanCost, PlanShape, executed_cost, sample_costs
 from backend.systems.asc.cover import EXACT_UP_TO, cover_prefix, static_order
-from backend.systems.asc.evidence import (
-    choice_detail,
-    decision_record,
-)
-from backend.systems.asc.explain import (
-    change_sentence,
-    plan_text,
-    rearrangement_sentence,
-)
+from backend.systems.asc.evidence import choice_detail, decision_record
+from backend.systems.asc.explain import change_sentence, plan_text, rearrangement_sentence
+from backend.systems.asc.headroom import choice_headroom, rejection_headroom
 from backend.systems.asc.knobs import AscKnobs
 from backend.systems.asc.matching import Regions, StopRule
 from backend.systems.asc.memory import check_memory, taken_in
@@ -244,6 +239,8 @@ class SelectionReOptimizer:
             visits = self._watch.expected_visits(self._plan, moment.sample, self.knobs).detail()
         detail = {"sample": moment.source, "visits_ci": visits, "paths": self._paths()}
         detail |= self._trials.taken()
+        n_sampled = len(self._watch.profile)
+        detail |= recorded(rejection_headroom(moment, verdict, n_sampled, SAMPLED))
         watched = moment.watched
         said = why if watched is None else f"{change_sentence(moment, watched)}; {why}"
         return [decision_record(moment, verdict, said, detail)]
@@ -285,6 +282,7 @@ class SelectionReOptimizer:
         self._trials.rebuilt(moment, found.proposal.shape, choice)
         said = rearrangement_sentence(moment, found)
         detail = {**choice_detail(moment, found), "paths": paths, **self._trials.taken()}
+        detail |= recorded(choice_headroom(choice, self.knobs.trigger, self.knobs.mu))
         verdict: Verdict = "switched" if choice.switches else "kept"
         decision = decision_record(moment, verdict, said, detail, choice)
         ended = self._follow_up.end(batch_id) if choice.switches else []

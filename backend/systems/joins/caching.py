@@ -16,7 +16,8 @@ from backend.systems.joins.candidates import CacheCandidate, candidates
 from backend.systems.joins.changes import CacheChange, PricedCandidate
 from backend.systems.joins.costs import PipelineFlow, bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
-from backend.systems.joins.memory import PagePool, Tier
+from backend.systems.joins.memory import Tier, served
+from backend.systems.joins.patience import Patience
 from backend.systems.joins.selecting import SELECTORS
 from backend.systems.joins.selection import (
     CacheSelection,
@@ -43,35 +44,60 @@ class CacheKeeper:
         #: What is in use. While a cache is profiled anew it is not, but was selected last.
         self.choice: dict[str, tuple[Segment, ...]] = {}
         self._selected: dict[str, tuple[Segment, ...]] = {}
-        self.pool = PagePool(settings.pool_bytes // PAGE_BYTES)
+        #: What caches in use want, in pages of each shard.
+        self.wants: dict[str, list[Tier]] = {}
+        self._allowed: int | None = None
         self.is_profiling = True
         self._waited = self._elements = 0
         self._compared: dict[str, tuple[float, float]] = {}
         self._asked = bool(settings.pinned)
+        self._patience = Patience()
         self.reordered(orders)
 
     # ------------------------------------------------------------------ what is in force
 
     def specs(self) -> tuple[CacheSpec, ...]:
         """Caches in use that have pages."""
-        held, ways = self.pool.held, self._settings.ways
+        held, ways = self.held, self._settings.ways
         return tuple(
             self.candidates[id].spec(readers, held[id] * PAGE_BYTES, ways)
             for id, readers in self.in_force.items()
         )
 
     @property
+    def n_pages(self) -> int:
+        """Of each shard, by the join's own pool."""
+        settings = self._settings
+        return settings.pool_bytes // (PAGE_BYTES * settings.n_shards)
+
+    def allow(self, n_pages: int | None) -> None:
+        """How many pages of each shard it may have of those that joins share; None: they share
+        none."""
+        self._allowed = n_pages
+
+    @property
+    def held(self) -> dict[str, int]:
+        """Pages of each shard by cache."""
+        allowed = self.n_pages if self._allowed is None else min(self.n_pages, self._allowed)
+        return served(allowed, self.wants)
+
+    @property
     def in_force(self) -> Choice:
         """What is chosen and has pages."""
-        held = self.pool.held
+        held = self.held
         return {id: readers for id, readers in self.choice.items() if held.get(id)}
 
-    def shadows(self) -> tuple[CacheSpec, ...]:
-        """Candidates that are profiled."""
-        if self._settings.caching == "off":
+    def shadows(self, known: JoinStatistics) -> tuple[CacheSpec, ...]:
+        """Candidates that are profiled, with the readers not enough is known of."""
+        if self._settings.caching == "off" or known.waits_for_bare:
             return ()
-        profiled = (self.candidates[id] for id in self.states.which("profiled"))
-        return tuple(one.spec(one.readers, PAGE_BYTES, self._settings.ways) for one in profiled)
+        found = []
+        for id in self.states.which("profiled"):
+            one = self.candidates[id]
+            open = [reader for reader in one.readers if not known.is_shadowed(one, reader)]
+            if open:
+                found.append(one.spec(open, PAGE_BYTES, self._settings.ways))
+        return tuple(found)
 
     def used(self) -> dict[str, CacheCandidate]:
         """Caches in use, by id."""
@@ -104,8 +130,6 @@ class CacheKeeper:
         self._settings = settings
         found = self._offer()
         self._asked = not settings.pinned <= self.choice.keys()
-        self.pool.resize(settings.pool_bytes // PAGE_BYTES)
-        self.pool.settle()
         return found
 
     def _offer(self) -> list[Transition]:
@@ -120,8 +144,9 @@ class CacheKeeper:
         found += [self.states.step(id, "new") for id in new]
         self.candidates, self._selected = now, same
         self.choice = {id: readers for id, readers in same.items() if id in self.choice}
-        self.pool.keep(self.choice)
+        self._keep_pages()
         if new:
+            self._compared = {id: of for id, of in self._compared.items() if id not in new}
             self._begin_profiling()
         return found
 
@@ -150,9 +175,15 @@ class CacheKeeper:
             found.append(self._select(known, is_forced=True))
         elif self.is_profiling and self._is_ready(known):
             found.append(self._select(known))
-        elif not self.is_profiling and self._waited >= self._settings.interval_tuples:
+        elif not self.is_profiling and self._is_time(known):
             self._reprofile(known)
         return found
+
+    def _is_time(self, known: JoinStatistics) -> bool:
+        """Whether to profile anew: after an interval, or several where that led to nothing new."""
+        has_moved = self._patience.look(known.activity, self._settings.change_share)
+        n_intervals = 1 if has_moved else self._patience.n_intervals
+        return self._waited >= n_intervals * self._settings.interval_tuples
 
     def problem(self, known: JoinStatistics) -> CacheSelection:
         """All candidates at the moment, whatever their state."""
@@ -170,6 +201,7 @@ class CacheKeeper:
                 old, before = dict(self._selected), self.states.all()
                 step = self.states.step(id, "benefit below cost")
                 del self.choice[id], self._selected[id]
+                self._patience.selected(True)
                 self._claim_pages(estimates, known)
                 told = self._change("monitor", "switched", estimates, known, old, before)
                 found.append(told._replace(dropped=id, transitions=(step,)))
@@ -177,7 +209,7 @@ class CacheKeeper:
 
     def _is_ready(self, known: JoinStatistics) -> bool:
         """W observations of everything; or as many as an interval gave."""
-        if not known.are_full():
+        if not known.are_full() or (known.waits_for_bare and not self.choice):
             return False
         is_profiled = all(known.profiled())
         watched = [*self.states.which("profiled"), *self.states.which("used")]
@@ -195,7 +227,7 @@ class CacheKeeper:
             known.forget(step.cache)
             known.forget_shadows(step.cache)
             self.choice.pop(step.cache, None)
-        self.pool.keep(self.choice)
+        self._keep_pages()
         known.begin_profiling()
         self._begin_profiling()
 
@@ -208,7 +240,7 @@ class CacheKeeper:
             "selected": {id: [list(r) for r in readers] for id, readers in self._selected.items()},
             "is_profiling": self.is_profiling,
             "waited": self._waited,
-            "pages": self.pool.held,
+            "pages": self.held,
         }
 
     def restore(self, state: Mapping[str, Any], orders: Orders) -> None:
@@ -227,9 +259,8 @@ class CacheKeeper:
         self.choice = {id: r for id, r in self._selected.items() if states[id] == "used"}
         self.is_profiling, self._waited = bool(state["is_profiling"]), int(state["waited"])
         self._offer()
-        held = {id: state["pages"].get(id, 0) for id in self.choice}
-        self.pool.want({id: [Tier(n, 0.0)] for id, n in held.items() if n})
-        self.pool.settle()
+        held = {id: int(state["pages"].get(id, 0)) for id in self.choice}
+        self.wants = {id: [Tier(n, 0.0)] for id, n in held.items() if n}
 
     # ------------------------------------------------------------------ selection
 
@@ -251,8 +282,9 @@ class CacheKeeper:
         self._asked = False
         self._claim_pages(estimates, known)
         verdict: Verdict = "switched" if new != old else "kept" if is_new else "below_threshold"
+        self._patience.selected(verdict == "switched")
         told = self._change("selection", verdict, estimates, known, old, before)
-        return told._replace(moved=moved, transitions=tuple(steps))
+        return told._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
 
     def _adopt(self, new: Choice, known: JoinStatistics, is_forced: bool) -> list[Transition]:
         """Candidates become what was selected; a cache in use that is not steps back first."""
@@ -309,13 +341,21 @@ class CacheKeeper:
         return tuple(self.candidates[id].readers.index(reader) for reader in readers)
 
     def _claim_pages(self, estimates: Mapping[str, CacheEstimate], known: JoinStatistics) -> None:
-        self.pool.want(
-            {
-                id: known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
-                for id, readers in self.choice.items()
-            }
-        )
-        self.pool.settle()
+        self.wants = {
+            id: self._first_if_pinned(
+                id, known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
+            )
+            for id, readers in self.choice.items()
+        }
+
+    def _first_if_pinned(self, id: str, tiers: list[Tier]) -> list[Tier]:
+        """Pinned caches are served before all others."""
+        is_pinned = id in self._settings.pinned
+        return [tier._replace(priority=math.inf) for tier in tiers] if is_pinned else tiers
+
+    def _keep_pages(self) -> None:
+        """What is not in use wants none."""
+        self.wants = {id: tiers for id, tiers in self.wants.items() if id in self.choice}
 
     def _change(
         self,
@@ -327,7 +367,7 @@ class CacheKeeper:
         before: Mapping[str, CacheState],
     ) -> CacheChange:
         """What is told of a look at the caches."""
-        held, caches, n_elements = self.pool.held, [], self._elements
+        held, caches, n_elements = self.held, [], self._elements
         for id, estimate in estimates.items():
             readers = self.choice.get(id) or old.get(id, ())
             pays = [p for p, one in enumerate(estimate.readers) if one.benefit > 0]

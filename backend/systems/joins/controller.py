@@ -22,13 +22,16 @@ from backend.operators.network.join_tuning import (
 from backend.systems.joins.caching import CacheKeeper
 from backend.systems.joins.costs import PipelineFlow
 from backend.systems.joins.estimates import JoinStatistics
+from backend.systems.joins.join_model import JoinModel
+from backend.systems.joins.joint import JOINT_UP_TO_INPUTS
+from backend.systems.joins.joint_orders import JointOrders
 from backend.systems.joins.ordering import FilterSample, PipelineOrder
 from backend.systems.joins.regret import CachingRegret, CachingTotals
 from backend.systems.joins.selection import CacheSelection, Choice
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import Transition
-from backend.systems.joins.telling import JoinLook, cache_decision, order_decision
+from backend.systems.joins.telling import JoinLook, cache_decision, order_decision, tree_decision
 from storage.vocabulary.records import Decision, DecisionOutcome
 
 
@@ -45,6 +48,16 @@ class _Caches(NamedTuple):
 
     problem: CacheSelection
     n: int
+
+
+class _Since(NamedTuple):
+    """What came since the last look at trees: tuples of the batches, elements of the join."""
+
+    n_tuples: int = 0
+    n_elements: int = 0
+
+    def then(self, n_tuples: int, n_elements: int) -> _Since:
+        return _Since(self.n_tuples + n_tuples, self.n_elements + n_elements)
 
 
 class JoinController:
@@ -84,6 +97,8 @@ class JoinController:
         ]
         self._order_follow_ups = [FollowUp[tuple[int, ...], FilterSample]() for _ in range(n)]
         self._cache_follow_up = FollowUp[Choice, _Caches]()
+        self._joint, self._since_tree = JointOrders(), _Since()
+        self._tree_decision: int | None = None
 
     # ------------------------------------------------------------------ what is in force
 
@@ -97,13 +112,19 @@ class JoinController:
         """What caching came to since the beginning."""
         return self._regret.totals
 
+    def allow(self, n_pages: int | None) -> None:
+        """How many pages of each shard its caches may have of those that joins share; None: they
+        share none. ``tuning`` follows at once."""
+        self.caches.allow(n_pages)
+        self.tuning = self._tuning()
+
     def _tuning(self) -> JoinTuning:
         settings, caches = self.settings, self.caches
         return JoinTuning(
             orders=self.orders,
             caches=caches.specs(),
             profile_prob=caches.profile_prob(self.known),
-            shadows=caches.shadows(),
+            shadows=caches.shadows(self.known),
             block_probes=settings.block_probes,
             bitmap_alpha=settings.bitmap_alpha,
             two_phase=settings.two_phase,
@@ -142,13 +163,19 @@ class JoinController:
         self._regret.account(problem, caches.in_force, n_elements)
         outcomes += self._follow(batch_id, n_elements, profile, problem)
         self._reorder(batch_id, profile, decisions, outcomes)
-        for change in caches.observe(n_tuples, n_elements, known):
+        changes = caches.observe(n_tuples, n_elements, known)
+        if changes:
+            self._regret.look_back()
+        for change in changes:
             decision = cache_decision(self._look(batch_id), change)
             decisions.append(decision)
             if change.verdict == "switched":
                 outcomes += self._cache_follow_up.end(batch_id)
                 old, new = dict(change.old), dict(change.new)
                 self._cache_follow_up.begin(decision.seq, old, new, _price_caches)
+        self._since_tree = self._since_tree.then(n_tuples, n_elements)
+        if self._is_joint and self._may_look_at_trees():
+            self._look_at_trees(batch_id, decisions, outcomes)
         before, self.tuning = self.tuning, self._tuning()
         is_new = self.tuning != before
         return Told(tuple(decisions), tuple(outcomes), self.tuning if is_new else None)
@@ -168,12 +195,15 @@ class JoinController:
     ) -> None:
         """Look at the order of each pipeline that something new is known of."""
         flows, settings, changed = self.known.flows(), self.settings, []
+        shares = [flow.share for flow in flows]
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
             pipeline.take(told, settings.profile_tuples)
             flow, i = flows[pipeline.input], pipeline.input
             costs = self._costs(pipeline, flow)
             outcomes += self._follow_order(batch_id, pipeline, told, costs)
-            check = pipeline.check(costs, settings) if len(told.dropped_by) else None
+            looks = len(told.dropped_by) and not self._is_joint
+            is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
+            check = pipeline.check(costs, settings, shares) if looks and is_known else None
             if check is None:
                 continue
             decision = order_decision(self._look(batch_id), check, _pipeline_cost(flow))
@@ -182,13 +212,19 @@ class JoinController:
                 self._order_follow_ups[i].begin(
                     decision.seq, check.before, check.filters, pipeline.price
                 )
-                if pipeline.adopt(check.filters):
+                if pipeline.adopt(check.filters, check.for_caches):
                     changed.append(i)
             decisions.append(decision)
-        if changed:
-            outcomes += self._cache_follow_up.end(batch_id)  # readers may be in other places
-            self.known.reordered(changed)
-            self._forget(self.caches.reordered(self.orders))
+        outcomes += self._reordered(batch_id, changed)
+
+    def _reordered(self, batch_id: int, changed: Sequence[int]) -> list[DecisionOutcome]:
+        """These pipelines have other orders now."""
+        if not changed:
+            return []
+        found = self._cache_follow_up.end(batch_id)  # readers may be in other places
+        self.known.reordered(changed)
+        self._forget(self.caches.reordered(self.orders))
+        return found
 
     def _costs(self, pipeline: PipelineOrder, flow: PipelineFlow) -> list[float]:
         """By input: what joining a tuple with it costs in this pipeline; of one that no tuple came
@@ -220,6 +256,54 @@ class JoinController:
         follow.follow(n, spent, pipeline.sample(told, costs))
         return follow.end(batch_id) if follow.n_tuples >= self.settings.order_samples else []
 
+    # ------------------------------------------------------------------ trees
+
+    @property
+    def _is_joint(self) -> bool:
+        """Whether all orders are looked at together, with caches."""
+        settings, n = self.settings, self.shape.n
+        is_asked = settings.join_order == "joint" and settings.caching != "off"
+        return is_asked and n <= JOINT_UP_TO_INPUTS
+
+    def _may_look_at_trees(self) -> bool:
+        """Once an interval, when caches were chosen for the orders in force."""
+        caches = self.caches
+        is_settled = not (caches.is_profiling and caches.candidates)
+        is_due = self._since_tree.n_tuples >= self.settings.interval_tuples
+        return is_settled and is_due and self.known.are_full() and self.known.probe_cost > 0
+
+    def _look_at_trees(
+        self, batch_id: int, decisions: list[Decision], outcomes: list[DecisionOutcome]
+    ) -> None:
+        caches, known, n = self.caches, self.known, self._since_tree.n_elements
+        problem = caches.problem(known)
+        cost, plain = problem.cost(caches.in_force), problem.cost({})
+        if self._tree_decision is not None:
+            outcomes.append(DecisionOutcome(self._tree_decision, batch_id, cost, n, None, None, 0))
+        model = JoinModel.fitted(
+            self.shape,
+            self.orders,
+            known.flows(),
+            known.probe_cost,
+            known.units,
+            known.misses(caches.candidates.values(), self.orders),
+        )
+        check = self._joint.look(self.orders, cost, plain, model, self.settings.change_share)
+        decision = tree_decision(self._look(batch_id), check, n)
+        decisions.append(decision)
+        self._since_tree, self._tree_decision = _Since(), None
+        if check.verdict == "switched":
+            self._tree_decision = decision.seq
+            outcomes += self._run_as(batch_id, check.after)
+
+    def _run_as(self, batch_id: int, orders: Orders) -> list[DecisionOutcome]:
+        """Other orders of all pipelines."""
+        changed = [i for i, order in enumerate(orders) if order != self.pipelines[i].operators]
+        for i in changed:
+            self.pipelines[i] = PipelineOrder(self.shape, i, orders[i], literally=True)
+            self._order_follow_ups[i] = FollowUp()
+        return self._reordered(batch_id, changed)
+
     # ------------------------------------------------------------------ caches
 
     def _follow(
@@ -237,17 +321,18 @@ class JoinController:
     # ------------------------------------------------------------------ going on
 
     def state(self) -> dict[str, Any]:
-        """What a run that goes on needs, as JSON-typed data; statistics are gathered anew."""
+        """What a run that goes on needs beside ``totals``, as JSON-typed data; statistics are
+        gathered anew."""
         return {
             "filters": [list(one.filters) for one in self.pipelines],
             "literal": [one.is_literal for one in self.pipelines],
             "caches": self.caches.state(),
-            "totals": list(self.totals),
             "decisions": self._evaluations.seq,
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on where ``state`` was taken, as far as the join is the same."""
+    def restore(self, state: Mapping[str, Any], totals: CachingTotals) -> None:
+        """Go on where ``state`` was taken, as far as the join is the same. totals: as they were
+        published last."""
         filters, literal = state["filters"], state["literal"]
         if [sorted(one) for one in filters] == [sorted(one.filters) for one in self.pipelines]:
             self.pipelines = [
@@ -255,7 +340,7 @@ class JoinController:
                 for i, (order, is_literal) in enumerate(zip(filters, literal, strict=True))
             ]
         self.caches.restore(state["caches"], self.orders)
-        self._regret = CachingRegret(CachingTotals(*state["totals"]))
+        self._regret = CachingRegret(totals)
         self._evaluations.seq = max(self._evaluations.seq, int(state["decisions"]))
         self.tuning = self._tuning()
 

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.stats import Z95
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheCounts, JoinProfile, Segment
+from backend.operators.network.join_tuning import (
+    PAGE_BYTES,
+    RUN_BLOCKS,
+    CacheCounts,
+    JoinProfile,
+    Segment,
+)
+from backend.systems.joins.calibration import Calibration
 from backend.systems.joins.candidates import CacheCandidate
 from backend.systems.joins.costs import (
     PipelineFlow,
     ReaderCosts,
     UnitCosts,
+    bare_costs,
     maintenance_cost,
     reader_costs,
 )
+from backend.systems.joins.join_model import LookupPlace
 from backend.systems.joins.memory import MissRatioCurve, Tier, pages, single_tier
 from backend.systems.joins.selection import Choice
 from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.statistics import (
     MissWindow,
     OperationCosts,
@@ -42,7 +51,8 @@ _MOST_BLOCKS: Final = 64
 
 class CacheEstimate(NamedTuple):
     """A candidate in numbers, per element of the join. readers: as in the candidate. n_keys,
-    n_bytes: what it is expected to hold. errors: standard error of each reader's benefit."""
+    n_bytes: what it is expected to hold in each shard. errors: standard error of each reader's
+    benefit."""
 
     readers: tuple[ReaderCosts, ...]
     cost: float
@@ -72,9 +82,16 @@ class JoinStatistics:
         self._rates = Rates(shape.n, keep * settings.block_probes)
         self._operations = OperationCosts(keep, counted, settings.w)
         self._shadows: dict[tuple[str, Segment], MissWindow] = {}
+        self._shadow_keys: dict[tuple[str, Segment], float] = {}
         self._observed: dict[str, MissWindow] = {}
         self._reuse: dict[str, deque[NDArray[np.int64]]] = {}
         self._counts: dict[str, CacheCounts] = {}
+        self._calibration = Calibration(keep)
+        self._tells_time = False
+        self._flows: tuple[PipelineFlow, ...] | None = None
+        #: By pipeline, of the last batch: elements of the input per element of the join; index
+        #: probes and built tuples per element of the input.
+        self.activity: NDArray[np.float64] = np.zeros((shape.n, 3))
 
     # ------------------------------------------------------------------ taking in
 
@@ -83,11 +100,15 @@ class JoinStatistics:
         for one, told in zip(self.pipelines, profile.pipelines, strict=True):
             one.add(told)
         n_elements = self._rates.add(profile)
+        self._flows = None
+        if n_elements:
+            self.activity = _activity(profile)
         block = self._settings.block_probes
         for id, segments in profile.shadows.items():
             for segment, shadow in segments.items():
                 window = self._window(self._shadows, (id, segment))
                 window.add(shadow.n_probes, shadow.misses, shadow.n_blocks)
+                self._shadow_keys[id, segment] = shadow.n_keys
         flows = self.flows()
         prior = self._operations.prior(self.probe_cost)
         for id, counts in profile.caches.items():
@@ -99,12 +120,40 @@ class JoinStatistics:
             self._counts[id] = counts
             keep = self._settings.window_observations
             self._reuse.setdefault(id, deque(maxlen=keep)).append(counts.reuse)
+        if n_elements and profile.processor_ns and self._settings.cost_by == "measured":
+            self._tells_time = True
+            self._calibrate(profile, used, choice, profile.processor_ns / n_elements)
+            self._flows = None
         return n_elements
+
+    def _calibrate(
+        self,
+        profile: JoinProfile,
+        used: Mapping[str, CacheCandidate],
+        choice: Choice,
+        taken_ns: float,
+    ) -> None:
+        """taken_ns: by the batch, per element."""
+        found, flows, units = self._calibration, self.flows(), self.units
+        probes_ns, operations_ns = sum(map(sum, bare_costs(flows))), 0.0
+        for id, readers in choice.items():
+            estimate = self.estimate(used[id], flows, units)
+            operations_ns += estimate.cost
+            for reader in readers:
+                one = estimate.readers[used[id].readers.index(reader)]
+                probes_ns -= (1 - one.miss_prob) * one.segment
+                operations_ns += one.lookups * one.probe_cost + one.miss_prob * one.creates
+        probes_ns, operations_ns = probes_ns / found.of_probes, operations_ns / found.of_operations
+        if choice:
+            found.add_cached(taken_ns, probes_ns, operations_ns)
+        elif not profile.shadows:
+            found.add_bare(taken_ns, probes_ns)
 
     def reordered(self, pipelines: Sequence[int]) -> None:
         """These pipelines have other orders now."""
         for one in pipelines:
             self.pipelines[one].reordered()
+        self._flows = None
 
     def forget(self, cache: str) -> None:
         """A cache is looked up in another way from now on: begin to watch it anew."""
@@ -126,12 +175,26 @@ class JoinStatistics:
     @property
     def units(self) -> UnitCosts:
         """Of operations of caches."""
-        return self._operations.units(self.probe_cost)
+        found, factor = self._operations.units(self.probe_cost), self._calibration.of_operations
+        return UnitCosts(*(factor * cost for cost in found))
 
     def flows(self) -> tuple[PipelineFlow, ...]:
         """Of all pipelines."""
-        shares = self._rates.shares.tolist()
-        return tuple(one.flow(*share) for one, share in zip(self.pipelines, shares, strict=True))
+        if self._flows is None:
+            shares, factor = self._rates.shares.tolist(), self._calibration.of_probes
+            pairs = zip(self.pipelines, shares, strict=True)
+            self._flows = tuple(one.flow(plus, minus, factor) for one, (plus, minus) in pairs)
+        return self._flows
+
+    @property
+    def waits_for_bare(self) -> bool:
+        """Whether batches without shadow look-ups are missing, which say what the join takes."""
+        return self._tells_time and not self._calibration.knows_bare
+
+    def is_shadowed(self, candidate: CacheCandidate, reader: Segment) -> bool:
+        """Whether W blocks of shadow look-ups were seen of a reader."""
+        window = self._shadows.get((candidate.id, reader))
+        return window is not None and window.is_full
 
     def begin_profiling(self) -> None:
         """W observations of each pipeline are to be made from now on."""
@@ -188,6 +251,21 @@ class JoinStatistics:
         cost = maintenance_cost(candidate, flows, units)
         return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
 
+    def misses(
+        self, candidates: Iterable[CacheCandidate], orders: Orders
+    ) -> dict[LookupPlace, float]:
+        """What is known of look-ups, by where they are made: of plain caches in use as observed,
+        else as the shadow says, which asks for the key alone."""
+        found = dict[LookupPlace, float]()
+        for one in candidates:
+            is_seen = not one.witnesses and self.is_observed(one.id)
+            for at in one.readers:
+                window = self._observed[one.id] if is_seen else self._shadows.get((one.id, at))
+                if window is not None and window.prob is not None:
+                    joined = frozenset((at.pipeline, *orders[at.pipeline][: at.first]))
+                    found[at.pipeline, joined, one.key] = window.prob
+        return found
+
     def measured_saving(
         self, profile: JoinProfile, used: Mapping[str, CacheCandidate], choice: Choice
     ) -> float:
@@ -212,7 +290,8 @@ class JoinStatistics:
     def tiers(
         self, candidate: CacheCandidate, estimate: CacheEstimate, places: Sequence[int]
     ) -> list[Tier]:
-        """The pages a cache wants: along its miss-ratio curve where reuse was seen."""
+        """The pages of each shard a cache wants, along its miss-ratio curve where reuse was
+        seen."""
         id, room = candidate.id, self._room
         curve = MissRatioCurve.of(np.sum(self._reuse[id], axis=0)) if id in self._reuse else None
         tiers: list[Tier] = []
@@ -269,19 +348,27 @@ class JoinStatistics:
     def _size(
         self, candidate: CacheCandidate, readers: Sequence[ReaderCosts]
     ) -> tuple[float, float]:
-        """Keys and bytes: as held where a cache is in use and nothing was evicted, else by the keys
-        behind its look-ups and the tuples of its segment for each."""
-        counts = self._counts.get(candidate.id)
+        """Keys and bytes of each shard: as held where a cache is in use and nothing was evicted,
+        else by the keys behind its look-ups and the tuples of its segment for each."""
+        counts, n_shards = self._counts.get(candidate.id), self._settings.n_shards
         cell = max(_KEY_WORDS + len(candidate.key), _REFERENCE_WORDS + len(candidate.windows))
         refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
         key_bytes = 8 * (cell + 1) * (1 + refs)
         block = self._settings.block_probes
-        n_keys = max((keys_behind(one.miss_prob, block) for one in readers), default=0.0)
+        run = RUN_BLOCKS * block
+        seen = [self._shadow_keys.get((candidate.id, reader)) for reader in candidate.readers]
+        n_keys = max(
+            (
+                keys_behind(one.miss_prob, block) if n is None else keys_behind(n / run, run)
+                for one, n in zip(readers, seen, strict=True)
+            ),
+            default=0.0,
+        )
         if counts is None or not counts.n_entries:
             return n_keys, n_keys * key_bytes
-        key_bytes = counts.n_bytes / counts.n_entries
-        n_keys = max(n_keys, counts.n_entries) if counts.evictions else counts.n_entries
-        return n_keys, max(n_keys * key_bytes, counts.n_bytes)
+        key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
+        n_keys = max(n_keys, held) if counts.evictions else held
+        return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
 
 
 def keys_behind(miss_prob: float, block_probes: int) -> float:
@@ -296,6 +383,13 @@ def keys_behind(miss_prob: float, block_probes: int) -> float:
         else:
             high = middle
     return high
+
+
+def _activity(profile: JoinProfile) -> NDArray[np.float64]:
+    """See ``JoinStatistics.activity``."""
+    came = np.array([one.n_plus + one.n_minus for one in profile.pipelines], np.float64)
+    done = np.array([(one.n_probes, one.n_built) for one in profile.pipelines], np.float64)
+    return np.column_stack([came / came.sum(), done / np.maximum(came, 1.0)[:, None]])
 
 
 def _lookup_cost(

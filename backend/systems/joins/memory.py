@@ -7,123 +7,87 @@ each stretch of its miss-ratio curve, at what a page of it saves (card 15.9).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 class Tier(NamedTuple):
-    """So many pages at a priority: what a page saves, per element of the join."""
+    """So many pages at a priority: what a page saves, per element of the join; infinite for what is
+    to be served first."""
 
     n_pages: int
     priority: float
 
 
-class _Claim(NamedTuple):
-    """A tier of a cache. rank: its place among all; 0 is served first."""
-
-    rank: int
-    cache: str
-    n_pages: int
+#: A cache, or a cache of one of several joins.
+CacheT = TypeVar("CacheT", str, tuple[str, str])
 
 
-class PagePool:
-    """Pages that caches hold. One that needs a page takes a free one, else one from a cache of
-    lower priority, else goes on with what it has.
+def served(n_pages: int, wants: Mapping[str, Sequence[Tier]]) -> dict[str, int]:
+    """Pages by cache, from the highest priority down: never more than there are. Tiers of a cache
+    come in the order it fills them, priorities falling; of equal ones the first id is first.
 
-    n_granted, n_reclaimed: pages handed out, and taken back from caches that keep others.
+    It is where the protocol of the text ends, in which a cache takes a free page, else one from a
+    cache of lower priority.
     """
+    found, left = dict.fromkeys(wants, 0), n_pages
+    for cache, tier in _by_priority(wants):
+        granted = min(left, tier.n_pages)
+        found[cache] += granted
+        left -= granted
+    return found
 
-    def __init__(self, n_pages: int) -> None:
-        self._n_pages = n_pages
-        self._claims: dict[str, list[_Claim]] = {}
-        self._held: dict[str, list[int]] = {}
-        self.n_granted = self.n_reclaimed = 0
 
-    @property
-    def n_pages(self) -> int:
-        return self._n_pages
+class JoinDemand(NamedTuple):
+    """What a join wants of the memory of a run. wants: of its caches, in pages of each shard.
+    n_pages: its own pool, in each shard. n_shards: that its caches are in. share: its elements per
+    element of all joins."""
 
-    @property
-    def n_free(self) -> int:
-        return self._n_pages - sum(map(sum, self._held.values()))
+    wants: Mapping[str, Sequence[Tier]]
+    n_pages: int
+    n_shards: int
+    share: float
 
-    @property
-    def held(self) -> dict[str, int]:
-        """Pages by cache."""
-        return {cache: sum(tiers) for cache, tiers in self._held.items()}
 
-    def resize(self, n_pages: int) -> None:
-        """Another size; where it is too small now, the pages of lowest priority go."""
-        self._n_pages = n_pages
-        lacking = -self.n_free
-        for claim in self._by_rank()[::-1]:
-            lacking -= self._take(claim, lacking)
+def divided(n_pages: int, demands: Mapping[str, JoinDemand]) -> dict[str, int]:
+    """Pages of each shard by join, when joins share so many pages, all shards together: from the
+    highest saving of a page per element of all joins down, none above its own pool.
 
-    def want(self, wants: Mapping[str, Sequence[Tier]]) -> None:
-        """What caches want from now on; the pages of others, and those that are no longer wanted,
-        are free. Tiers of a cache come in the order it fills them; equal priorities: by id."""
-        ranked = sorted(
-            (-tier.priority, cache, place)
-            for cache, tiers in wants.items()
-            for place, tier in enumerate(tiers)
-        )
-        rank = {(cache, place): at for at, (_, cache, place) in enumerate(ranked)}
-        self._claims = {
-            cache: [_Claim(rank[cache, p], cache, tier.n_pages) for p, tier in enumerate(tiers)]
-            for cache, tiers in wants.items()
-        }
-        held, self._held = self.held, {}
-        for cache, claims in self._claims.items():
-            left = held.get(cache, 0)
-            self._held[cache] = []
-            for claim in claims:
-                self._held[cache].append(min(left, claim.n_pages))
-                left -= self._held[cache][-1]
+    Inside a join caches are served in that order as well, so that ``served`` with these pages
+    is what each of them has.
+    """
+    wants = {
+        (join, cache): [_in_run(tier, one) for tier in tiers]
+        for join, one in demands.items()
+        for cache, tiers in one.wants.items()
+    }
+    found, left = dict.fromkeys(demands, 0), n_pages
+    for (join, _), tier in _by_priority(wants):
+        one = demands[join]
+        granted = min(tier.n_pages, one.n_pages - found[join], left // one.n_shards)
+        found[join] += granted
+        left -= granted * one.n_shards
+    return found
 
-    def keep(self, caches: Container[str]) -> None:
-        """The pages of other caches are free."""
-        self._claims = {one: claims for one, claims in self._claims.items() if one in caches}
-        self._held = {one: tiers for one, tiers in self._held.items() if one in caches}
 
-    def ask(self, cache: str) -> int:
-        """Fill a cache as far as it may; its pages then."""
-        for place, claim in enumerate(self._claims[cache]):
-            needed = claim.n_pages - self._held[cache][place]
-            granted = min(needed, self.n_free)
-            self._held[cache][place] += granted
-            for lower in self._by_rank()[: claim.rank : -1]:
-                if granted == needed:
-                    break
-                taken = self._take(lower, needed - granted)
-                self._held[cache][place] += taken
-                granted += taken
-            self.n_granted += granted
-            if granted < needed:
-                break
-        return sum(self._held[cache])
+def _in_run(tier: Tier, demand: JoinDemand) -> Tier:
+    if math.isinf(tier.priority):
+        return tier
+    return tier._replace(priority=tier.priority * demand.share / demand.n_shards)
 
-    def settle(self) -> dict[str, int]:
-        """Have all caches ask until none gets more; pages by cache."""
-        before: dict[str, int] = {}
-        while self.held != before:
-            before = self.held
-            for cache in sorted(self._claims):
-                self.ask(cache)
-        return self.held
 
-    def _by_rank(self) -> list[_Claim]:
-        return sorted(claim for claims in self._claims.values() for claim in claims)
-
-    def _take(self, claim: _Claim, n_pages: int) -> int:
-        place = self._claims[claim.cache].index(claim)
-        taken = max(0, min(n_pages, self._held[claim.cache][place]))
-        self._held[claim.cache][place] -= taken
-        self.n_reclaimed += taken
-        return taken
+def _by_priority(wants: Mapping[CacheT, Sequence[Tier]]) -> list[tuple[CacheT, Tier]]:
+    ranked = [
+        (-tier.priority, cache, place, tier)
+        for cache, tiers in wants.items()
+        for place, tier in enumerate(tiers)
+    ]
+    return [(cache, tier) for _, cache, _, tier in sorted(ranked)]
 
 
 def pages(n_bytes: float, page_bytes: int) -> int:

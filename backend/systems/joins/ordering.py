@@ -7,8 +7,11 @@ pipeline is what evaluates them in that order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +20,27 @@ from backend.adaptive.core import Cooldown
 from backend.model.filters import DROPPED, PASSED, Outcomes
 from backend.operators.network.join_tuning import PipelineProfile
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, picoseconds
-from backend.systems.agreedy.findings import Finding, Situation
+from backend.systems.agreedy.exact import Picoseconds, picoseconds, us_per_tuple
+from backend.systems.agreedy.findings import Finding, Situation, near_violations
+from backend.systems.agreedy.headroom import check_headroom, pair_headroom
 from backend.systems.agreedy.policies import Policy, ProposedOrder, policy_class
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape
+from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
+
+#: An input comes more rarely than another if its elements are fewer by this factor.
+_RARER: Final = 2.0
 
 
 class OrderCheck(NamedTuple):
     """One look at the invariant of a pipeline. before, filters: the present order and the one
     proposed, by input; names: of the filters, as the finding numbers them. costs: of looking for
     partners, per element, old and new, in the unit of the settings; None: unknown. lhs, rhs,
-    metric: what was tested, lhs < rhs."""
+    metric: what was tested, lhs < rhs. headroom: what keeping the order fell short of. for_caches:
+    the order is about as good as the present one, and rarer inputs go first."""
 
     input: int
     verdict: Verdict
@@ -47,6 +56,8 @@ class OrderCheck(NamedTuple):
     metric: str
     n_window: int
     n_tuples: int
+    headroom: tuple[Headroom, ...] = ()
+    for_caches: bool = False
 
 
 class FilterSample(NamedTuple):
@@ -74,6 +85,7 @@ class PipelineOrder:
         self.view = MatrixView(range(len(self.targets)))
         self.window = ProfileWindow(len(self.targets))
         self.cooldown = Cooldown()
+        self._for_caches = False
 
     @property
     def filters(self) -> tuple[int, ...]:
@@ -99,8 +111,13 @@ class PipelineOrder:
         self.view.update(inserted, self.window.expire(keep))
         self.cooldown.passed(profile.n_plus + profile.n_minus)
 
-    def check(self, costs: Sequence[float], settings: JoinSettings) -> OrderCheck | None:
-        """One look. costs: by input, of joining with it. None: there is nothing to compare."""
+    def check(
+        self, costs: Sequence[float], settings: JoinSettings, shares: Sequence[float] = ()
+    ) -> OrderCheck | None:
+        """One look. costs: by input, of joining with it; shares: of the join's elements, (): not to
+        be looked at. None: there is nothing to compare."""
+        if self._for_caches:
+            settings = replace(settings, alpha=settings.alpha**2)
         policy = policy_class(_policy_name(settings))()
         situation = self._situation(costs, settings)
         finding = policy.find(situation)
@@ -111,24 +128,59 @@ class PipelineOrder:
         if proposal.order == self.view.order:
             new = None
         tested = policy.inequality(settings.rule, finding, old, new)
-        verdict = self._verdict(finding, proposal, settings)
+        names = tuple(self.shape.names[j] for j in self.targets)
+        near = near_violations(situation, policy.kept(situation.view))
+        pairs = policy.headroom(settings.rule, pair_headroom(near, names, settings.rule), old, new)
+        verdict, order = self._verdict(finding, proposal, settings), list(proposal.order)
+        rarer = None
+        if verdict == "below_threshold" and shares and self._may_switch(settings):
+            rarer = self._rarer_first(situation, settings, shares)
+        if rarer is not None:
+            verdict, order, new = "switched", rarer, None
         return OrderCheck(
             self.input,
             verdict,
             finding,
             policy,
             self.filters,
-            (*(self.targets[x] for x in proposal.order), *self._far),
-            tuple(self.shape.names[j] for j in self.targets),
+            (*(self.targets[x] for x in order), *self._far),
+            names,
             old,
             new,
             *tested,
             len(self.window),
             situation.n_tuples,
+            tuple(self._headroom(verdict, pairs, settings)),
+            rarer is not None,
         )
 
-    def adopt(self, filters: Sequence[int]) -> bool:
-        """Another order is in force; whether the pipeline is another."""
+    def _may_switch(self, settings: JoinSettings) -> bool:
+        is_held = self.cooldown.holds(settings.cooldown_tuples)
+        return settings.join_order != "fixed" and settings.caching != "off" and not is_held
+
+    def _rarer_first(
+        self, situation: Situation, settings: JoinSettings, shares: Sequence[float]
+    ) -> list[int] | None:
+        """The order with the first neighbours exchanged of which the second comes more rarely and
+        drops about as much for its cost; None: there are none.
+
+        Deviation: the text orders pipelines without regard to caches. But what is kept of inputs
+        that rarely come is cheap to keep and often looked up, and for that their pipelines have to
+        begin with each other. The exchange is well inside α, so that it is not taken back.
+        """
+        order, counts = list(self.view.order), self.view.counts
+        for k, (x, y) in enumerate(pairwise(order)):
+            is_rarer = shares[self.targets[x]] >= _RARER * shares[self.targets[y]]
+            own, other = counts[k, k] * situation.costs[y], counts[k, k + 1] * situation.costs[x]
+            if is_rarer and other >= math.sqrt(settings.alpha) * own:
+                order[k], order[k + 1] = y, x
+                return order
+        return None
+
+    def adopt(self, filters: Sequence[int], for_caches: bool = False) -> bool:
+        """Another order is in force; whether the pipeline is another. for_caches: it is so as
+        rarer inputs go first, and takes a violation by α² to be left."""
+        self._for_caches = for_caches
         before, self._literal = self.operators, None
         order = [self.targets.index(j) for j in filters if j in self.targets]
         self.view.reorder(order, self.window.columns)
@@ -154,10 +206,17 @@ class PipelineOrder:
         """Of the filter of an input: all joins of its path. A unit of cost counts as a ns."""
         return picoseconds(sum(costs[j] for j in self.shape.path(self.input, target)) / 1000)
 
+    def _headroom(
+        self, verdict: Verdict, pairs: Sequence[Headroom], settings: JoinSettings
+    ) -> list[Headroom]:
+        needed, held = _least_window(settings), len(self.window)
+        spell = settings.cooldown_tuples
+        return check_headroom(verdict, pairs, held, needed, self.cooldown, spell)
+
     def _verdict(
         self, finding: Finding, proposal: ProposedOrder, settings: JoinSettings
     ) -> Verdict:
-        if len(self.window) < min(settings.order_samples, settings.profile_tuples):
+        if len(self.window) < _least_window(settings):
             return "thin"
         if not finding.is_violated or proposal.order == self.view.order:
             return "below_threshold"
@@ -173,10 +232,16 @@ class PipelineOrder:
         return found
 
 
+def _least_window(settings: JoinSettings) -> int:
+    """Profiled elements a check takes."""
+    return min(settings.order_samples, settings.profile_tuples)
+
+
 def _policy_name(settings: JoinSettings) -> str:
     return "optimal" if settings.join_order == "optimal" else "a-greedy"
 
 
 def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:
     """In the unit of costs, which ``_price`` takes for nanoseconds."""
-    return None if total_ps is None or not n_tuples else 1000 * total_ps / n_tuples / PS_PER_US
+    us = us_per_tuple(total_ps, n_tuples)
+    return None if us is None else 1000 * us

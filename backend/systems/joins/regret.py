@@ -19,12 +19,12 @@ from backend.systems.joins.selection import CacheSelection, Choice, PricedCache
 class CachingTotals(NamedTuple):
     """Since the beginning, in the unit of costs. n_elements: of the join. spent: with the caches in
     force; bare: without any; hindsight: with the best ones for each stretch of time between changes
-    of the candidates."""
+    of the candidates, or from where a killed run went on."""
 
-    n_elements: int
-    spent: float
-    bare: float
-    hindsight: float
+    n_elements: int = 0
+    spent: float = 0.0
+    bare: float = 0.0
+    hindsight: float = 0.0
 
     @property
     def saved(self) -> float:
@@ -38,10 +38,14 @@ class CachingTotals(NamedTuple):
 
 
 class CachingRegret:
-    """Adds up. Candidates may change; what was then the best is settled first."""
+    """Adds up. Candidates may change; what was then the best is settled first.
+
+    The best choice in hindsight is looked for by ``look_back`` and when the candidates change; in
+    between the one that was found is priced, so that a batch costs one sum.
+    """
 
     def __init__(self, settled: CachingTotals | None = None) -> None:
-        self._settled = settled or CachingTotals(0, 0.0, 0.0, 0.0)
+        self._settled = settled or CachingTotals()
         self._begin(())
 
     def _begin(self, candidates: tuple[CacheCandidate, ...]) -> None:
@@ -49,6 +53,7 @@ class CachingRegret:
         self._bare: NDArray[np.float64] | None = None
         self._costs = np.zeros(len(candidates))
         self._procs = [np.zeros(len(one.readers)) for one in candidates]
+        self._best: Choice = {}
 
     def account(self, problem: CacheSelection, choice: Choice, n_elements: int) -> None:
         """So many elements came while ``choice`` was in force. problem: all candidates at the
@@ -56,7 +61,8 @@ class CachingRegret:
         candidates = tuple(one.candidate for one in problem.caches)
         bare = np.array(problem.bare)
         if candidates != self._candidates:
-            self._settled = self._settled._replace(hindsight=self.totals.hindsight)
+            self.look_back()
+            self._settled = self.totals
             self._begin(candidates)
         spent, none = n_elements * problem.cost(choice), n_elements * float(bare.sum())
         self._settled = self._settled._replace(
@@ -70,15 +76,23 @@ class CachingRegret:
             self._costs[place] += n_elements * cache.cost
             self._procs[place] += n_elements * np.array(cache.procs)
 
+    def look_back(self) -> None:
+        """Find the best choice for what everything cost until now."""
+        if self._bare is not None:
+            self._best = exact(self._summed(self._bare))
+
     @property
     def totals(self) -> CachingTotals:
         """Until now."""
         if self._bare is None:
             return self._settled
+        summed = self._summed(self._bare)
+        best = min(summed.cost(self._best), summed.cost({}))
+        return self._settled._replace(hindsight=self._settled.hindsight + best)
+
+    def _summed(self, bare: NDArray[np.float64]) -> CacheSelection:
         caches = tuple(
             PricedCache(one, float(cost), tuple(procs.tolist()))
             for one, cost, procs in zip(self._candidates, self._costs, self._procs, strict=True)
         )
-        summed = CacheSelection(tuple(map(tuple, self._bare.tolist())), caches)
-        best = summed.cost(exact(summed))
-        return self._settled._replace(hindsight=self._settled.hindsight + best)
+        return CacheSelection(tuple(map(tuple, bare.tolist())), caches)

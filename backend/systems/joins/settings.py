@@ -10,7 +10,7 @@ from backend.systems.agreedy.knobs import Rule
 from backend.systems.joins.shape import Orders
 from backend.systems.joins.statistics import ELEMENTS
 
-JoinOrder: TypeAlias = Literal["fixed", "a-greedy", "optimal"]
+JoinOrder: TypeAlias = Literal["fixed", "a-greedy", "optimal", "joint"]
 Caching: TypeAlias = Literal["off", "exact", "greedy", "trees"]
 
 #: Costs are measured in nanoseconds, or counted in index probes as in the text.
@@ -24,10 +24,11 @@ W: Final = 0.25
 class JoinSettings:
     """How a join is tuned.
 
-    join_order: what keeps the orders of the pipelines; ``orders`` are those to begin with (with
-    'fixed', to keep); (): as planned. alpha, confidence, order_samples, cooldown_tuples,
-    profile_tuples: of the checks of the Greedy Invariant. caching: how caches are chosen.
-    pool_bytes: of all caches of the join. interval_tuples: I, from a selection to the next
+    join_order: what keeps the orders of the pipelines; 'joint': searched together with the caches,
+    in joins of few inputs (else as 'a-greedy'). ``orders`` are those to begin with (with 'fixed',
+    to keep); (): as planned. alpha, confidence, order_samples, cooldown_tuples, profile_tuples: of
+    the checks of the Greedy Invariant. caching: how caches are chosen. pool_bytes: of all caches of
+    the join, in all the n_shards it runs in. interval_tuples: I, from a selection to the next
     profiling. window_observations: W. change_share: by how much a benefit or cost has to move for a
     new selection. candidates: m, how many caches are considered where fewer have the prefix
     invariant. pinned, forbidden: ids of caches. profile_prob: share of elements that are profiled.
@@ -38,7 +39,7 @@ class JoinSettings:
 
     join_order: JoinOrder = "a-greedy"
     orders: Orders = ()
-    alpha: float = 0.9
+    alpha: float = 0.8
     confidence: float = 0.99
     order_samples: int = 100
     profile_tuples: int = 1000
@@ -51,14 +52,15 @@ class JoinSettings:
     candidates: int = 6
     pinned: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
-    profile_prob: float = 0.02
+    profile_prob: float = 0.005
     cost_by: CostsBy = "measured"
     w: float = W
-    ways: int = 1
+    ways: int = 4
     block_probes: int = 1000
     bitmap_alpha: int = 8
     two_phase: bool = False
     seed: int = 0
+    n_shards: int = 1
     knob_version: int = 0
 
     @property

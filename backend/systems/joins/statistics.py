@@ -68,11 +68,12 @@ class PipelineStatistics:
         found: NDArray[np.float64] = entering[:, :-1] + entering[:, 1:] + SCAN * profile.scanned
         return found
 
-    def flow(self, share: float, minus_share: float) -> PipelineFlow:
-        """share: elements of the input per element of the join."""
+    def flow(self, share: float, minus_share: float, factor: float = 1.0) -> PipelineFlow:
+        """share: elements of the input per element of the join. factor: of all costs."""
         mean = self._entering.mean(axis=0) if self.n else np.zeros(self._n)
         entering = tuple((share * mean).tolist())
-        return PipelineFlow(share, minus_share, entering, tuple(self._costs.tolist()), self.n)
+        costs = tuple((factor * self._costs).tolist())
+        return PipelineFlow(share, minus_share, entering, costs, self.n)
 
     def segment_costs(self, reader: Segment) -> NDArray[np.float64]:
         """float64[n]: what the steps of a segment cost for each observed element."""

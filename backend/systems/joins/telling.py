@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from backend.adaptive.evidence import finite, plan_detail
-from backend.adaptive.words import arrows, count, percent, significant, too_thin
+from backend.adaptive.headroom import moving, recorded
+from backend.adaptive.words import arrows, count, percent, significant
 from backend.operators.network.join_tuning import Segment
+from backend.systems.agreedy.explain import why_kept
 from backend.systems.joins.changes import CacheChange, PricedCandidate
+from backend.systems.joins.joint_orders import TreeCheck
 from backend.systems.joins.ordering import OrderCheck
 from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape
-from storage.vocabulary.kinds import Verdict
+from backend.systems.joins.shape import JoinShape, Orders
 from storage.vocabulary.records import Decision
 
 #: Kinds of decisions.
 SELECTION, MONITOR, ORDER = "cache selection", "cache monitor", "probe order"
+TREE = "join tree"
 
 
 class JoinLook(NamedTuple):
@@ -58,8 +61,12 @@ def cache_decision(look: JoinLook, change: CacheChange) -> Decision:
             "transitions": [step._asdict() for step in change.transitions],
             "moved": None if change.moved is None else finite(change.moved),
             "change_share": look.settings.change_share,
+            **_cache_headroom(change, look.settings),
         },
     )
+
+
+_FOR_CACHES: Final = "; about as good, and what rarely comes goes first, where caches can keep it"
 
 
 def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | None) -> Decision:
@@ -79,7 +86,7 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
         n=check.n_tuples,
         n_sample=check.n_window,
         knob_version=look.settings.knob_version,
-        explanation=_order_explained(look, check, old, new),
+        explanation=_order_explained(look, check, old, new) + _FOR_CACHES * check.for_caches,
         old=plan_detail(None, "filters", old, pipeline=names[check.input]),
         new=plan_detail(None, "filters", new, pipeline=names[check.input]),
         predicted_old=check.old_cost,
@@ -91,8 +98,55 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
             "pipeline_cost": pipeline_cost,
             "alpha": look.settings.alpha,
             "window_tuples": check.n_window,
+            **recorded(check.headroom),
         },
     )
+
+
+def tree_decision(look: JoinLook, check: TreeCheck, n_elements: int) -> Decision:
+    """A look at all orders together. n_elements: since the last one."""
+    shape, names = look.shape, look.shape.names
+    kept = [" ⋈ ".join(names[i] for i in sorted(inside)) for inside, _ in check.kept]
+    bound = (1 - check.gain) * check.old_cost
+    return Decision(
+        seq=look.seq,
+        batch=look.batch_id,
+        algorithm="joint search",
+        kind=TREE,
+        verdict=check.verdict,
+        metric="cost of the join",
+        lhs=check.new_cost,
+        relation="<",
+        rhs=bound,
+        n=n_elements,
+        n_sample=look.n_sample,
+        knob_version=look.settings.knob_version,
+        explanation=_tree_explained(look, check, kept),
+        old=plan_detail(None, "pipelines", _all_pipelines(shape, check.before)),
+        new=plan_detail(None, "pipelines", _all_pipelines(shape, check.after)),
+        predicted_old=check.old_cost,
+        predicted_new=check.new_cost,
+        detail={
+            "cost_unit": look.settings.cost_unit,
+            "kept": kept,
+            "measured": check.is_measured,
+            "gain": check.gain,
+        },
+    )
+
+
+def _tree_explained(look: JoinLook, check: TreeCheck, kept: Sequence[str]) -> str:
+    unit = look.settings.cost_unit
+    if check.before == check.after:
+        return f"no other orders are known to be better than {significant(check.old_cost)} {unit}"
+    how = "measured before" if check.is_measured else "predicted"
+    which = f"the tree that keeps {', '.join(kept)}" if kept else "other orders"
+    said = f"{which}: {significant(check.new_cost)} {unit} {how}, now {significant(check.old_cost)}"
+    return said if check.verdict == "switched" else f"{said}; {percent(check.gain)} less is needed"
+
+
+def _all_pipelines(shape: JoinShape, orders: Orders) -> list[str]:
+    return [f"{shape.names[i]}: {arrows(_names(shape, one))}" for i, one in enumerate(orders)]
 
 
 def reader_said(shape: JoinShape, reader: Segment) -> str:
@@ -109,10 +163,18 @@ def _tested(
         gone = next(one for one in change.caches if one.candidate.id == change.dropped)
         benefit = sum(gone.estimate.readers[place].benefit for place in gone.places)
         return benefit, "<", gone.estimate.cost, "benefit of a cache against its cost"
-    if change.verdict == "below_threshold":
+    if not change.is_chosen:
         moved = 0.0 if change.moved is None else change.moved
         return moved, ">", settings.change_share, "largest change of a benefit or cost"
     return new, "<", old, "cost of the join"
+
+
+def _cache_headroom(change: CacheChange, settings: JoinSettings) -> dict[str, Any]:
+    """What caches that were not selected anew are waiting for."""
+    if change.cause == "monitor" or change.verdict != "below_threshold":
+        return {}
+    share, moved = settings.change_share, change.moved or 0.0
+    return recorded([moving("a benefit or cost", moved, share, "caches are selected anew")])
 
 
 def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> str:
@@ -126,7 +188,7 @@ def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> s
             f"cache {by_id[change.dropped]} is dropped: it saves {significant(lhs)} {unit} and "
             f"costs {significant(rhs)}"
         )
-    if change.verdict == "below_threshold":
+    if not change.is_chosen:
         return (
             f"caches kept: no benefit or cost moved more than "
             f"{percent(look.settings.change_share)} since the last selection"
@@ -187,13 +249,9 @@ def _order_explained(
         f"of {count(found.n_row)} elements that get so far {other} drops {count(found.v_other)}"
     )
     said += f"{passed}, {own} {count(found.v_own)}"
-    endings: dict[Verdict, str] = {
-        "switched": f"order {arrows(old)} becomes {arrows(new)}",
-        "thin": too_thin(check.n_window, look.settings.order_samples, "profile tuples"),
-        "cooldown": "not acted on so soon after the last change",
-        "pinned": "not acted on, the order is fixed",
-    }
-    return f"{said}; {endings.get(check.verdict, 'order kept')}"
+    settings = look.settings
+    kept = why_kept(check.verdict, check.n_window, settings.order_samples, settings.cooldown_tuples)
+    return f"{said}; {kept or f'order {arrows(old)} becomes {arrows(new)}'}"
 
 
 def _names(shape: JoinShape, inputs: Sequence[int]) -> tuple[str, ...]:

@@ -6,17 +6,20 @@ touches no result. Cores stay while their join does, whatever other queries come
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
 from backend.adaptive.core import Evaluations
-from backend.operators.network.join_tuning import JoinTuning
+from backend.operators.network.join_tuning import PAGE_BYTES, JoinTuning
 from backend.operators.network.pipelines import probe_orders
 from backend.operators.network.plan import JoinOp, NetworkPlan, RelationInput, StreamInput
 from backend.operators.network.reports import NetworkReport
 from backend.systems.joins.candidates import CacheCandidate, candidates
 from backend.systems.joins.controller import JoinController
+from backend.systems.joins.memory import JoinDemand, divided
+from backend.systems.joins.regret import CachingTotals
 from backend.systems.joins.settings import Caching, CostsBy, JoinOrder, JoinSettings
 from backend.systems.joins.shape import JoinShape
 from backend.systems.stream.describing import readers_of
@@ -25,6 +28,8 @@ from storage.vocabulary.records import Decision, DecisionOutcome
 
 #: Joins of fewer inputs have one order and no segment that could be cached.
 LEAST_INPUTS: Final = 3
+#: Batches that say how many elements come to a join.
+RECENT_BATCHES: Final = 10
 
 
 class JoinNews(NamedTuple):
@@ -37,7 +42,7 @@ class JoinNews(NamedTuple):
 class AdaptiveJoin:
     """One join with its decision core. id: of the operator; name: what people call it; query: the
     first that reads it; attributes: names of those of each equality class; is_one_of_many: others
-    have caches, too."""
+    have caches, too; n_shards: that it runs in."""
 
     def __init__(
         self,
@@ -49,7 +54,8 @@ class AdaptiveJoin:
         is_one_of_many: bool,
     ) -> None:
         self.id, self.name, self.work = id, name, join_in(plan, id)
-        self.query = ""
+        self.query, self.n_shards = "", 1
+        self._elements: deque[int] = deque(maxlen=RECENT_BATCHES)
         self.is_one_of_many, self._knobs = is_one_of_many, knobs
         inputs = input_names(plan, id)
         shape = JoinShape.of(self.work, len(inputs), inputs)
@@ -113,6 +119,10 @@ class AdaptiveJoin:
             candidates=knobs.candidates,
             profile_prob=knobs.join_profile_prob,
             cost_by=cast(CostsBy, knobs.join_costs),
+            ways=knobs.cache_ways,
+            bitmap_alpha=knobs.bitmap_alpha,
+            two_phase=knobs.two_phase,
+            n_shards=self.n_shards,
             knob_version=knobs.version,
         )
         return replace(
@@ -131,17 +141,22 @@ class AdaptiveJoin:
             if {self.short_name(one), f"{self.short_name(one)} of {self.query}"} & wanted
         )
 
-    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> JoinNews:
-        """A batch is over."""
+    def observe(
+        self, batch_id: int, n_tuples: int, report: NetworkReport
+    ) -> tuple[Decision | DecisionOutcome, ...]:
+        """A batch is over; what it led to."""
         counts = report.operators.get(self.id)
         if counts is None or counts.join is None:
-            return JoinNews()
+            return ()
+        self._elements.append(sum(one.n_plus + one.n_minus for one in counts.join.pipelines))
         told = self.core.observe(batch_id, n_tuples, counts.join)
-        orders_before = self.core.tuning
         self._set(self._settings(self._knobs))  # names may mean others under other orders
-        found = tuple(self._named_after(one) for one in told.decisions)
-        is_new = told.tuning is not None or self.core.tuning != orders_before
-        return JoinNews((*told.outcomes, *found), is_new)
+        return (*told.outcomes, *(self._named_after(one) for one in told.decisions))
+
+    @property
+    def n_elements(self) -> float:
+        """That come in a batch, lately."""
+        return sum(self._elements) / len(self._elements) if self._elements else 0.0
 
     def _named_after(self, decision: Decision) -> Decision:
         """A decision in words of the run: caches by name, and which join it is about."""
@@ -162,6 +177,7 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
     def __init__(self, evaluations: Evaluations) -> None:
         self._evaluations = evaluations
         self._by_id: dict[str, AdaptiveJoin] = {}
+        self._run_bytes = 0
 
     def __getitem__(self, id: str) -> AdaptiveJoin:
         return self._by_id[id]
@@ -187,13 +203,32 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
                 join = AdaptiveJoin(plan, id, names[id], knobs, self._evaluations, len(ids) > 1)
             join.name, join.is_one_of_many = names[id], len(ids) > 1
             join.query = next(iter(readers[id]), "")
+            join.n_shards = knobs.shards if keys_of(plan, id) else 1
+            join.turn(knobs)
             self._by_id[id] = join
-        self.turn(knobs)
+        self._run_bytes = knobs.run_pool_bytes
+        self._divide()
 
-    def turn(self, knobs: StreamKnobs) -> None:
-        """Other values of the knobs."""
-        for one in self._by_id.values():
-            one.turn(knobs)
+    def _divide(self) -> None:
+        """Share the memory of the run among the joins."""
+        pages: Mapping[str, int | None] = dict.fromkeys(self)
+        if self._run_bytes:
+            pages = divided(self._run_bytes // PAGE_BYTES, self._demands())
+        for id, one in self.items():
+            one.core.allow(pages[id])
+
+    def _demands(self) -> dict[str, JoinDemand]:
+        return {
+            id: JoinDemand(
+                one.core.caches.wants, one.core.caches.n_pages, one.n_shards, self.share(id)
+            )
+            for id, one in self.items()
+        }
+
+    def share(self, id: str) -> float:
+        """Elements of a join per element of all joins; equal parts before any came."""
+        n = sum(one.n_elements for one in self.values())
+        return self[id].n_elements / n if n else 1 / len(self)
 
     @property
     def tunings(self) -> dict[str, JoinTuning]:
@@ -202,24 +237,31 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
 
     def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> JoinNews:
         """A batch is over."""
-        news = [one.observe(batch_id, n_tuples, report) for one in self._by_id.values()]
-        found = tuple(record for one in news for record in one.found)
-        return JoinNews(found, any(one.is_new for one in news))
+        before = self.tunings
+        told = [one.observe(batch_id, n_tuples, report) for one in self._by_id.values()]
+        self._divide()
+        return JoinNews(tuple(record for one in told for record in one), self.tunings != before)
 
     def state(self) -> dict[str, Any]:
         """What a run that goes on needs, as JSON-typed data."""
         return {id: one.core.state() for id, one in self._by_id.items()}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on as ``state`` was taken, joins that are there still."""
+    def restore(self, state: Mapping[str, Any], totals: Mapping[str, CachingTotals]) -> None:
+        """Go on as ``state`` was taken, joins that are there still. totals: by join."""
         for id, told in state.items():
             if id in self._by_id:
-                self._by_id[id].core.restore(told)
+                self._by_id[id].core.restore(told, totals[id])
+        self._divide()
 
 
 def named_caches(names: str) -> frozenset[str]:
     """The names in the value of a knob, parted by semicolons."""
     return frozenset(name.strip() for name in names.split(";") if name.strip())
+
+
+def keys_of(plan: NetworkPlan, id: str) -> Mapping[str, int]:
+    """The columns that part the shards of an operator; none: it runs in one."""
+    return next((group.keys for group in plan.groups if id in group.operators), {})
 
 
 def join_in(plan: NetworkPlan, id: str) -> JoinOp:

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.headroom import recorded, saving, waiting_for
 from backend.adaptive.words import arrows, number, numbers, percent, too_thin
 from backend.operators.network.job import Policy
 from backend.systems.stream.bursts import waiting
@@ -100,7 +101,7 @@ class ChainWatch:
             new=found.listed(found.fresh, names),
             predicted_old=found.before,
             predicted_new=found.after,
-            detail=found.detail(running, names, policy),
+            detail=found.detail(running, names, policy) | self._headroom(verdict, found, n_tuples),
         )
         return ChainCheck(decision, verdict, adopted)
 
@@ -113,6 +114,20 @@ class ChainWatch:
         if verdict == "switched":
             self._in_a_row = 0
         return verdict
+
+    def _headroom(self, verdict: Verdict, found: _Comparison, n_tuples: int) -> dict[str, Any]:
+        """What chains that were kept are waiting for."""
+        if verdict == "thin":
+            return recorded([waiting_for(n_tuples, MIN_TUPLES, "tuples of a batch")])
+        if verdict != "kept":
+            return {}
+        lasting = waiting_for(self._in_a_row, IN_A_ROW, "batches with that gain")._replace(unit="")
+        if found.gain >= MIN_GAIN:
+            return recorded([lasting])
+        least, held = percent(MIN_GAIN), numbers(found.after, found.before)
+        words = f"other chains would have to keep {least} less in queues than those in force"
+        cost = saving("", found.before, found.after, MIN_GAIN, "tuples")
+        return recorded([cost._replace(words=f"{words} ({held[0]} against {held[1]})")])
 
     def outcomes(
         self,

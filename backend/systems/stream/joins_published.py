@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 from typing import Final, NamedTuple
 
 from backend.model.ids import entity_id
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheCounts, JoinProfile
 from backend.operators.network.reports import NetworkReport
+from backend.systems.contract import UnitState
 from backend.systems.joins.candidates import CacheCandidate, conflicts
 from backend.systems.joins.estimates import CacheEstimate
+from backend.systems.joins.memory import Tier
+from backend.systems.joins.regret import CachingTotals
 from backend.systems.publishing import Values, samples_of
 from backend.systems.stream.adaptive_joins import AdaptiveJoin
 from backend.systems.stream.layout import NetworkLayout
@@ -20,20 +24,35 @@ from storage.vocabulary.records import Entity, Json, Matrix, Sample
 
 _KB: Final = 1024
 _COST: Final = "cost/tuple"
-_BID: Final = "cost/tuple/KB"
+BID: Final = "cost/tuple/KB"
+
+
+class MemoryTier(NamedTuple):
+    """Bytes, in all shards, that a cache wants at one priority, by KB; what they save."""
+
+    n_bytes: int
+    priority: float
+    saving: float
 
 
 class CacheNumbers(NamedTuple):
-    """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes.
-    miss_prob, benefit, wanted: None of one that nobody looked up so far."""
+    """A candidate at this moment, costs in the unit that is told. wanted, granted: bytes, in all
+    shards.
+    miss_prob, benefit: None of one that nobody looked up so far, which has no tiers. tiers: what it
+    wants, the first stretch first, as the pool serves it."""
 
     candidate: CacheCandidate
     state: str
     miss_prob: float | None
     benefit: float | None
     upkeep: float
-    wanted: int | None
+    tiers: tuple[MemoryTier, ...]
     granted: int
+
+    @property
+    def wanted(self) -> int | None:
+        """Bytes."""
+        return sum(one.n_bytes for one in self.tiers) or None
 
     @property
     def bid(self) -> float | None:
@@ -44,10 +63,12 @@ class CacheNumbers(NamedTuple):
 
 
 class PublishedJoin:
-    """A tuned join of a network with the ids of what belongs to it."""
+    """A tuned join of a network with the ids of what belongs to it, at one moment. share: its
+    elements per element of all joins."""
 
-    def __init__(self, layout: NetworkLayout, join: AdaptiveJoin) -> None:
-        self._unit, self._join = layout.unit_id, join
+    def __init__(self, layout: NetworkLayout, join: AdaptiveJoin, share: float) -> None:
+        self._unit, self._join, self.share = layout.unit_id, join, share
+        self.id = join.id
         self.node = layout.node(join.id)
         self.pool = entity_id(self._unit, "pool", join.id)
 
@@ -68,7 +89,7 @@ class PublishedJoin:
     def entities(self) -> list[Entity]:
         """The pipelines, the pool and all candidates."""
         join, names = self._join, self._join.shape.names
-        pool = {"join": self.node, "page_bytes": PAGE_BYTES}
+        pool = {"join": self.node, "page_bytes": PAGE_BYTES, "shards": join.n_shards}
         found = [self._entity(self.pool, "pool", f"Pool of {join.name}", pool)]
         for input, name in enumerate(names):
             facts = {"join": self.node, "input": name, "order": self._order(input)}
@@ -125,24 +146,36 @@ class PublishedJoin:
         """A cost of the core as it is told: microseconds, or index probes."""
         return cost if self._join.core.settings.cost_by == "counted" else cost / 1e3
 
+    @cached_property
     def numbers(self) -> list[CacheNumbers]:
         """All candidates at this moment."""
-        core = self._join.core
-        known, held = core.known, core.caches.pool.held
+        core, page_bytes = self._join.core, PAGE_BYTES * self._join.n_shards
+        known, held = core.known, core.caches.held
         flows, units, states = known.flows(), known.units, core.caches.states.all()
         found = []
         for one in self._join.candidates:
             estimate = known.estimate(one, flows, units)
             places, miss_prob = self._places(one, estimate), _miss_prob(estimate)
-            benefit = wanted = None
+            benefit, tiers = None, tuple[MemoryTier, ...]()
             if miss_prob is not None:
                 benefit = self._cost(sum(estimate.readers[place].benefit for place in places))
-                tiers = known.tiers(one, estimate, places)
-                wanted = PAGE_BYTES * sum(tier.n_pages for tier in tiers)
+                tiers = self._tiers(known.tiers(one, estimate, places), page_bytes, benefit)
             state, pages = states.get(one.id, "unused"), held.get(one.id, 0)
-            upkeep, granted = self._cost(estimate.cost), PAGE_BYTES * pages
-            found.append(CacheNumbers(one, state, miss_prob, benefit, upkeep, wanted, granted))
+            upkeep, granted = self._cost(estimate.cost), page_bytes * pages
+            found.append(CacheNumbers(one, state, miss_prob, benefit, upkeep, tiers, granted))
         return found
+
+    def _tiers(
+        self, tiers: Sequence[Tier], page_bytes: int, benefit: float
+    ) -> tuple[MemoryTier, ...]:
+        """Along a miss-ratio curve each saves what its hits do; a single one has all benefit."""
+        found = []
+        for one in tiers:
+            n_bytes = page_bytes * one.n_pages
+            saving = self._cost(one.priority * one.n_pages)
+            priority = saving / (n_bytes / _KB)
+            found.append(MemoryTier(n_bytes, priority, saving if len(tiers) > 1 else benefit))
+        return tuple(found)
 
     def _places(self, one: CacheCandidate, estimate: CacheEstimate) -> tuple[int, ...]:
         """The readers in use; of what is not used those that would pay."""
@@ -155,9 +188,8 @@ class PublishedJoin:
         """Of a batch."""
         counts = report.operators.get(self._join.id)
         profile = JoinProfile() if counts is None or counts.join is None else counts.join
-        numbers = self.numbers()
-        found = samples_of(self.pool, self._pool(numbers, profile))
-        for one in numbers:
+        found = samples_of(self.pool, {**self._pool(profile), **self._totals()})
+        for one in self.numbers:
             own = profile.caches.get(one.candidate.id)
             found += samples_of(self.cache(one.candidate.id), self._cache(one, own))
         for input, flow in enumerate(self._join.core.known.flows()):
@@ -173,20 +205,40 @@ class PublishedJoin:
             found += samples_of(self.pipeline(input), values)
         return found
 
-    def _pool(self, numbers: list[CacheNumbers], profile: JoinProfile) -> Values:
-        core = self._join.core
+    def _pool(self, profile: JoinProfile) -> Values:
+        core, numbers = self._join.core, self.numbers
         problem = core.caches.problem(core.known)
-        bids = [one.bid for one in numbers if one.granted and one.bid is not None]
-        is_short = any(one.granted < (one.wanted or 0) for one in numbers if one.state == "used")
-        price = min(bids, default=None) if is_short else None
         return {
             "pool_bytes": (core.settings.pool_bytes, "bytes"),
             "granted_bytes": (sum(one.granted for one in numbers), "bytes"),
-            "used_bytes": (sum(one.n_bytes for one in profile.caches.values()), "bytes"),
-            "pool_price": (price, _BID),
+            "used_bytes": (used_bytes(profile), "bytes"),
+            "pool_price": (price_of([(one, 1.0) for one in numbers]), BID),
             "plain_cost": (self._cost(problem.cost({})), _COST),
             "cached_cost": (self._cost(problem.cost(core.caches.choice)), _COST),
+            "element_share": (self.share, "prob"),
         }
+
+    def _totals(self) -> Values:
+        totals = self._join.core.totals
+        return {
+            "caching_elements_total": (totals.n_elements, "tuples"),
+            "caching_spent_total": (self._cost(totals.spent), "cost"),
+            "caching_plain_total": (self._cost(totals.bare), "cost"),
+            "caching_best_total": (self._cost(totals.hindsight), "cost"),
+        }
+
+    def totals_in(self, state: UnitState) -> CachingTotals:
+        """As a killed run published them last."""
+        n, *costs = (
+            state.total(self.pool, name)
+            for name in (
+                "caching_elements_total",
+                "caching_spent_total",
+                "caching_plain_total",
+                "caching_best_total",
+            )
+        )
+        return CachingTotals(round(n), *(cost / self._cost(1.0) for cost in costs))
 
     def _cache(self, one: CacheNumbers, counts: CacheCounts | None) -> Values:
         """Of a batch. counts: None of a cache that was not in use."""
@@ -197,7 +249,7 @@ class PublishedJoin:
             "wanted_bytes": (one.wanted, "bytes"),
             "cache_benefit": (one.benefit, _COST),
             "cache_upkeep": (one.upkeep, _COST),
-            "cache_bid": (one.bid, _BID),
+            "cache_bid": (one.bid, BID),
         }
         own = counts or CacheCounts()
         return found | {
@@ -237,7 +289,7 @@ class PublishedJoin:
         return found
 
     def _bids(self) -> list[Matrix]:
-        numbers, core = self.numbers(), self._join.core
+        numbers, core = self.numbers, self._join.core
         if not numbers:
             return []
         values = [
@@ -268,9 +320,23 @@ class PublishedJoin:
                 row_stats={
                     "name": [self._join.cache_name(one.candidate) for one in numbers],
                     "conflicts": excluded,
+                    "tiers": [[list(tier) for tier in one.tiers] for one in numbers],
                 },
             )
         ]
+
+
+def used_bytes(profile: JoinProfile) -> int:
+    """Of all caches of a join, in all shards."""
+    return sum(one.n_bytes for one in profile.caches.values())
+
+
+def price_of(numbers: Sequence[tuple[CacheNumbers, float]]) -> float | None:
+    """The lowest bid that is served, each times its factor; None while memory is left."""
+    if not any(one.granted < (one.wanted or 0) for one, _ in numbers if one.state == "used"):
+        return None
+    bids = [one.bid * factor for one, factor in numbers if one.granted and one.bid is not None]
+    return min(bids, default=None)
 
 
 def _miss_prob(estimate: CacheEstimate) -> float | None:

@@ -9,7 +9,8 @@ from backend.adaptive import knobs as shared
 from backend.model.knobs import Knobs, knob
 
 SCHEDULERS: Final = ("fifo", "round_robin", "greedy", "chain")
-JOIN_ORDERS: Final = ("a-greedy", "fixed", "optimal")
+JOIN_TREES: Final = ("mjoin", "binary")
+JOIN_ORDERS: Final = ("a-greedy", "fixed", "optimal", "joint")
 CACHINGS: Final = ("exact", "greedy", "trees", "off")
 JOIN_COSTS: Final = ("measured", "counted")
 IMPLICIT_ISTREAM: Final = ("unwindowed", "monotonic", "never")
@@ -49,8 +50,8 @@ class StreamKnobs(Knobs):
         scale="log",
         unit="bytes",
         help="What windows, joins and aggregates may keep, of all shards together. Beyond it new "
-        "queries are refused and no further batch begins, until it is raised or a query goes; "
-        "nothing is dropped. 0: without limit.",
+        "queries are refused and no further batch begins, until it is raised or a query goes: a "
+        "run with --once waits for that, too. Nothing is dropped. 0: without limit.",
     )
     sharing: bool = knob(
         True,
@@ -72,12 +73,20 @@ class StreamKnobs(Knobs):
         help="Parts the network runs in, side by side; operators that compare by a key are spread "
         "over them. Fixed for a run.",
     )
+    join_trees: str = knob(
+        "mjoin",
+        choices=JOIN_TREES,
+        help="How more than two inputs are joined: mjoin, by one operator that keeps the inputs "
+        "alone; binary, by a binary join for each further input, which keeps what is joined so "
+        "far. Fixed for a run. Results are the same.",
+    )
     join_order: str = knob(
         "a-greedy",
         choices=JOIN_ORDERS,
         help="In which order an element of one of three or more inputs is joined with the others: "
         "a-greedy, first the one that most often has no partner for its cost, as profiled; fixed, "
-        "as it is; optimal, the best order for the profile. Results are the same.",
+        "as it is; optimal, the best order for the profile; joint, orders and caches together, as "
+        "a tree of joins, where a join has up to four inputs. Results are the same.",
     )
     caching: str = knob(
         "exact",
@@ -100,8 +109,17 @@ class StreamKnobs(Knobs):
         high=1 << 40,
         unit="bytes",
         scale="log",
-        help="Memory of the caches of each join, in each shard, handed out in pages of 4096 bytes "
-        "to those that make most of it.",
+        help="Memory of the caches of each join, all shards together, handed out in pages of 4096 "
+        "bytes to those that make most of it.",
+    )
+    run_pool_bytes: int = knob(
+        0,
+        low=0,
+        high=1 << 40,
+        unit="bytes",
+        scale="log",
+        help="Memory of the caches of all joins and shards together, handed out in pages of 4096 "
+        "bytes to those that make most of it for each element that comes. 0: without limit.",
     )
     pinned_caches: str = knob(
         "",
@@ -144,5 +162,27 @@ class StreamKnobs(Knobs):
         choices=JOIN_COSTS,
         help="What the costs of a join are: measured, nanoseconds on this machine; counted, index "
         "probes as in the text, the same on every machine.",
+    )
+    cache_ways: int = knob(
+        1,
+        low=1,
+        high=16,
+        unit="entries",
+        help="Entries that share a set of a cache: 1, a new key takes the place of the other one "
+        "there; more, of the one used longest ago.",
+    )
+    bitmap_alpha: int = knob(
+        8,
+        low=1,
+        high=64,
+        unit="bits",
+        scale="log",
+        help="Bits for each look-up of a block whose different keys are counted, for the miss "
+        "probability of caches not in use.",
+    )
+    two_phase: bool = knob(
+        False,
+        help="Look for a partner in every window before results are made of any: worth it where "
+        "most elements have none in one of them. Results are the same.",
     )
     reject_sample_every: int = shared.reject_sample_every(1)

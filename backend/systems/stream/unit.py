@@ -35,8 +35,11 @@ from backend.systems.stream.published import (
     mean_waiting,
     progress_matrix,
     samples,
+    shard_load,
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
+from backend.systems.stream.rewrites import JoinTrees
+from backend.systems.stream.run_pool import run_pool, run_pool_samples
 from backend.systems.stream.state_limit import StateLimit
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict
@@ -90,8 +93,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             return self._recorded([self._adopt(batch, "the queries the run begins with")])
         self._sizes = {}
         evidence = state.plan.evidence
-        if evidence["shards"] != self._knobs.shards:
-            raise Refused(_fixed(evidence["shards"]))
+        _check_fixed(evidence["shards"], evidence.get("join_trees", "mjoin"), self._knobs)
         known = evidence["registered"]
         for name, one in self._queries.items():
             since, meaning = known.get(name, (batch, ""))
@@ -102,7 +104,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         self.layout = self._laid_out(self._queries, self._knobs)
         self._version, self._watch.evaluations.seq = state.plan.version, state.n_decisions
         self._tune_joins()
-        self.joins.restore(evidence.get("joins", {}))
+        totals = {one.id: one.totals_in(state) for one in self._published_joins}
+        self.joins.restore(evidence.get("joins", {}), totals)
         if self._graph().digest == state.plan.hash:
             return self._recorded([REFILLED])
         return self._recorded([REFILLED, self._rechained(batch, "the queries are others")])
@@ -216,14 +219,14 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         seen = super().observe()
         if result is None:
             return seen
-        curves = curve_matrix(self.layout, result.report)
-        return Observation(seen.samples, (*seen.matrices, curves))
+        report = result.report
+        told = (curve_matrix(self.layout, report), *shard_load(report))
+        return Observation(seen.samples, (*seen.matrices, *told))
 
     def _turned(self, knobs: StreamKnobs, batch_id: int) -> Recorded:
         """Other values of the knobs. Raises Refused."""
         before = self._knobs
-        if knobs.shards != before.shards:
-            raise Refused(_fixed(before.shards))
+        _check_fixed(before.shards, before.join_trees, knobs)
         reasons = []
         if (knobs.sharing, knobs.implicit_istream) != (before.sharing, before.implicit_istream):
             self.layout = self._laid_out(self._queries, knobs)
@@ -251,6 +254,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             sharing=knobs.sharing,
             since={name: one.since for name, one in queries.items()},
             tick_us=self._tick_us,
+            joins=cast(JoinTrees, knobs.join_trees),
             keyed=knobs.shards > 1,
         )
         return NetworkLayout.of(self._job.id, plan)
@@ -261,7 +265,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
 
     @property
     def _published_joins(self) -> list[PublishedJoin]:
-        return [PublishedJoin(self.layout, one) for one in self.joins.values()]
+        share = self.joins.share
+        return [PublishedJoin(self.layout, one, share(id)) for id, one in self.joins.items()]
 
     def _graph(self) -> PlanGraph:
         """The plan with its chains, and the caches in use."""
@@ -333,7 +338,8 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         id, knobs, layout = self._job.id, self._knobs, self.layout
         facts: dict[str, Json] = {"shards": knobs.shards, "tick_us": self._tick_us}
         found = layout.entities("Operator network", self._capacities, facts)
-        found += [one for join in self._published_joins for one in join.entities()]
+        joins = self._published_joins
+        found += [*run_pool(id, joins), *(one for join in joins for one in join.entities())]
         found += [layout.query(one.query, one.since) for one in self._queries.values()]
         return [*found, *(query_entity(id, query, "paused") for query in paused.values())]
 
@@ -342,7 +348,9 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         shards = self._knobs.shards
         report = result.report
         found = samples(self.layout, report, self._chaining, shards, self._seconds, sizes)
-        return found + [one for join in self._published_joins for one in join.samples(report)]
+        joins = self._published_joins
+        found += run_pool_samples(self._job.id, joins, report, self._knobs.run_pool_bytes)
+        return found + [one for join in joins for one in join.samples(report)]
 
     def _matrices(self) -> tuple[Matrix, ...]:
         profile, plan = self._profile, self.layout.plan
@@ -367,11 +375,17 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
                 "scheduler": knobs.scheduler,
                 "sharing": knobs.sharing,
                 "shards": knobs.shards,
+                "join_trees": knobs.join_trees,
                 "predicted_waiting": adopted.predicted,
                 "joins": self.joins.state(),
             },
         )
 
 
-def _fixed(shards: int) -> str:
-    return f"shards stays {shards}: it is fixed for a run; begin another one with --fresh"
+def _check_fixed(shards: int, join_trees: str, now: StreamKnobs) -> None:
+    """Raises Refused where a knob that state is laid out by is not as it was."""
+    for name, before in {"shards": shards, "join_trees": join_trees}.items():
+        if getattr(now, name) != before:
+            raise Refused(
+                f"{name} stays {before}: it is fixed for a run; begin another one with --fresh"
+            )

@@ -11,6 +11,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import state_badge
 from dashboard.components.links import jump
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.agreedy.view import MatrixShown, build
 from dashboard.panels.common.decision_card import pair_table
 from dashboard.panels.contract import Drawing, Panel, Sheet, has_matrix
@@ -66,11 +67,12 @@ def _bar(near: NearPair) -> Component:
     return html.Div(fill, className="pw-bar", **attrs(aria_hidden=True))
 
 
-def _beside(name: str, title: str, draw: Any) -> Panel[MatrixShown]:
+def _beside(name: str, title: str, draw: Any, sql: str) -> Panel[MatrixShown]:
     return Panel(
         name=name,
         page="/matrix",
         title=title,
+        sql=sql,
         twin=False,
         side=True,
         build=build,
@@ -82,5 +84,5 @@ def _beside(name: str, title: str, draw: Any) -> Panel[MatrixShown]:
     )
 
 
-CHECK: Final = _beside("check", "Last check", draw_check)
-NEAR: Final = _beside("near", "Near violations", draw_near)
+CHECK: Final = _beside("check", "Last check", draw_check, records.DECISIONS)
+NEAR: Final = _beside("near", "Near violations", draw_near, records.matrices(VIEW))

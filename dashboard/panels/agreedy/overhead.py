@@ -12,6 +12,7 @@ from dashboard.components.filters import ShareBar
 from dashboard.components.formats import show
 from dashboard.components.tiles import live_value, tile, tiles
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
 from dashboard.views.book import Book
@@ -87,6 +88,7 @@ PANEL: Final = Panel(
     name="overhead",
     page="/matrix",
     title="Overhead",
+    sql=records.samples("filter"),
     twin=False,
     side=True,
     className="pw-overhead",

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.figures.race import HEIGHT, draw_race
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.race import MATRIX, PROPERTIES, RaceView, build_race
@@ -91,6 +92,7 @@ PANEL: Final = Panel(
     name="race",
     page="/matrix",
     title="Race",
+    sql=records.matrices("race"),
     build=build,
     draw=draw,
     applies=has_role("filter"),

@@ -12,6 +12,7 @@ from dashboard.components.filters import Scrubber, ViewMatrix
 from dashboard.components.formats import Format, show
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.services import Services
 from dashboard.views.book import Book
@@ -175,6 +176,7 @@ PANEL: Final = Panel(
     name="view",
     page="/matrix",
     title="Matrix view",
+    sql=records.matrices(VIEW),
     build=build,
     draw=draw,
     applies=has_matrix(VIEW),

@@ -12,6 +12,7 @@ from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
 from dashboard.components.names import words_of
 from dashboard.context import Context
 from dashboard.figures.whatif import HEIGHT, draw_ghost
+from dashboard.panels import records
 from dashboard.panels.asc.whatif import ghost_numbers, ghost_table
 from dashboard.panels.common.compare import asked_for
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
@@ -120,6 +121,7 @@ PANEL: Final = Panel(
     name="branch",
     page="/compare",
     title="Branch from here",
+    sql=records.DECISIONS,
     build=build,
     draw=draw,
     applies=has_role("selection"),

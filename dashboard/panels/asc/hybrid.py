@@ -17,6 +17,7 @@ from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.tiles import live_value, tile, tiles
 from dashboard.context import Context
 from dashboard.figures.hybrid import lay_out
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.book import Book
 from dashboard.views.hybrid import (
@@ -227,6 +228,7 @@ PANEL: Final = Panel(
     name="hybrid",
     page="/matrix",
     title="Hybrid plan",
+    sql=records.matrices(ARROWS),
     build=build,
     draw=draw,
     applies=has_matrix(ARROWS),

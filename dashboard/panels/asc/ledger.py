@@ -11,6 +11,7 @@ from dashboard.components.formats import clock, show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.regret import HEIGHT, draw_regret
+from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.views.book import Book, by_property
 from dashboard.views.regret import LINES, PROPERTIES, RegretView, build_regret
@@ -73,10 +74,7 @@ PANEL: Final = Panel(
     name="ledger",
     page="/timeline",
     title="Regret ledger",
-    sql="SELECT p.batch_id, s.property, p.value, s.unit FROM samples p\n"
-    "JOIN series s ON s.id = p.series_id\nWHERE s.run_id = :run "
-    "AND s.property LIKE 'regret%' AND p.batch_id <= :at\n"
-    "ORDER BY p.batch_id DESC, s.property",
+    sql=records.samples(like="regret%"),
     build=build,
     draw=draw,
     applies=has_role("selection"),

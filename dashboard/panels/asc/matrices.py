@@ -18,6 +18,7 @@ from dashboard.figures.matrix import (
     regions_height,
     selectivity_height,
 )
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.book import Book
 from dashboard.views.matrix import (
@@ -174,6 +175,7 @@ SELECTIVITY_PANEL: Final = Panel(
     name="selectivity",
     page="/matrix",
     title="Conditional selectivity",
+    sql=records.matrices(SELECTIVITY),
     build=build_selectivities,
     draw=draw_selectivities,
     applies=has_matrix(SELECTIVITY),
@@ -186,6 +188,7 @@ REGIONS_PANEL: Final = Panel(
     name="regions",
     page="/matrix",
     title="Regions",
+    sql=records.matrices(REGIONS),
     build=build_chosen_regions,
     draw=draw_chosen_regions,
     applies=has_matrix(REGIONS),

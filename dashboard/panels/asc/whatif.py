@@ -14,6 +14,7 @@ from dashboard.components.formats import clock, show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.context import Context
 from dashboard.figures.whatif import HEIGHT, draw_ghost
+from dashboard.panels import records
 from dashboard.panels.common.timeline import clicks
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
@@ -194,8 +195,7 @@ PANEL: Final = Panel(
     name="whatif",
     page="/timeline",
     title="What if μ",
-    sql="SELECT seq, batch, verdict, lhs, relation, rhs, n, n_sample, knob_version FROM decisions\n"
-    "WHERE run_id = :run AND batch <= :at ORDER BY seq DESC",
+    sql=records.DECISIONS,
     build=build,
     draw=draw,
     applies=has_role("selection"),

@@ -14,6 +14,7 @@ from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.names import words_of
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.alerts import AlertState
 from dashboard.views.book import SYSTEM, Book
@@ -103,6 +104,7 @@ PANEL: Final = Panel(
     name="alerts",
     page="/monitor",
     title="Alert rules",
+    sql=records.requests("alert"),
     twin=False,
     build=build,
     draw=draw,

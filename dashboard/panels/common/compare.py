@@ -13,6 +13,7 @@ from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.compare import ROW, draw_compared
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
 from dashboard.views.compare import (
@@ -271,6 +272,7 @@ PANEL: Final = Panel(
     name="compare",
     page="/compare",
     title="Compare",
+    sql=records.BATCHES,
     build=build,
     draw=draw,
     news=("run", "plans", "decisions"),

@@ -15,6 +15,7 @@ from dashboard.components.keys import clientside
 from dashboard.components.rows import DecisionLinks, jump_to
 from dashboard.components.states import empty
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.common.decision_card import draw_card
 from dashboard.panels.contract import Drawing, News, Panel, PanelScope, RunFacts, Sheet
 from dashboard.panels.facts import knobs_of
@@ -121,6 +122,7 @@ LIST: Final = Panel(
     name="decisions",
     page="/decisions",
     title="Decisions",
+    sql=records.DECISIONS,
     twin=False,
     className="pw-decisions-panel",
     build=build_shown,

@@ -15,7 +15,7 @@ from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.components.states import empty
 from dashboard.context import Context
-from dashboard.panels import knob_cards
+from dashboard.panels import knob_cards, records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.services import Services
 from dashboard.turns import effects
@@ -193,6 +193,7 @@ PANELS: Final = (
         name="audit",
         page="/knobs",
         title="Audit log",
+        sql=records.REQUESTS,
         twin=False,
         build=build_audit,
         draw=draw_audit,

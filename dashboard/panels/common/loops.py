@@ -12,6 +12,7 @@ from dashboard.components.badges import badge
 from dashboard.components.formats import clock, show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
 from dashboard.views.book import SYSTEM
@@ -147,8 +148,7 @@ PANEL: Final = Panel(
     name="loops",
     page="/timeline",
     title="Back and forth",
-    sql='SELECT unit_id, version, batch, kind, "order", reason FROM plan_versions\n'
-    "WHERE run_id = :run AND batch <= :at ORDER BY unit_id, version",
+    sql=records.PLANS,
     twin=False,
     build=build,
     draw=draw,

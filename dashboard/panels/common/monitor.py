@@ -13,6 +13,7 @@ from dashboard.components.links import jump
 from dashboard.components.names import words_of
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.services import Services
 from dashboard.views.book import Book
@@ -190,6 +191,7 @@ PANEL: Final = Panel(
     name="monitor",
     page="/monitor",
     title="Graphs",
+    sql=records.samples(),
     build=build,
     draw=draw,
     news=("run", "plans", "queries"),

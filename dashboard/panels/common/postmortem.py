@@ -10,9 +10,11 @@ from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import clock
+from dashboard.components.kinds import event_kind
 from dashboard.components.links import jump
 from dashboard.components.states import empty
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.postmortem import story_of
 from dashboard.services import Services
@@ -22,18 +24,8 @@ from storage.reader import Reader
 FORM: Final = "pw-note-form"
 #: Sentences on the page, newest ones; the file has all.
 SHOWN: Final = 400
-_SIGNS: Final = {
-    "rearrangement": "▲",
-    "knob": "◆",
-    "algorithm": "◆",
-    "query": "⚑",
-    "misfit": "✖",
-    "input": "⇥",
-    "gap": "⧗",
-    "note": "✎",
-    "run": "●",
-    "change": "≈",
-}
+#: Of what is no event.
+_SIGNS: Final = {"gap": "⧗", "note": "✎"}
 
 
 class ToldRun(NamedTuple):
@@ -92,9 +84,8 @@ def _files(run: str) -> list[Component]:
 def _line(one: Sentence, context: Context, locked: str) -> Component:
     path, node, unit = one.link
     when = jump(context, f"batch {one.batch}", at=one.batch, className="pw-link pw-story-when")
-    sign = html.Span(
-        _SIGNS.get(one.kind, "·"), className="pw-story-sign", **attrs(aria_hidden=True)
-    )
+    glyph = _SIGNS.get(one.kind) or event_kind(one.kind).sign
+    sign = html.Span(glyph, className="pw-story-sign", **attrs(aria_hidden=True))
     parts: list[Any] = [
         html.Span(one.text),
         html.Small(one.aside, className="pw-story-aside") if one.aside else "",
@@ -144,6 +135,7 @@ PANEL: Final = Panel(
     name="story",
     page="/postmortem",
     title="What happened",
+    sql=records.EVENTS,
     twin=False,
     build=build,
     draw=draw,

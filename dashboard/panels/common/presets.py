@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.presets import PresetRow, beside, presets_of, saved_values
 from storage.reader import Reader
@@ -73,6 +74,7 @@ PANEL: Final = Panel(
     name="presets",
     page="/knobs",
     title="Sets of values",
+    sql=records.requests("preset"),
     twin=False,
     build=build,
     draw=draw,

@@ -11,6 +11,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import show
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.common.result_parts import (
     FILTER,
     draw_filter,
@@ -189,11 +190,14 @@ PANELS: Final[tuple[Panel[ResultsShown], ...]] = (
         "queries",
         "Queries",
         draw_list,
+        sql=records.RESULTS,
         className="pw-results-queries",
         controls=_filter,
         inputs=(Input(FILTER, "value"),),
     ),
     _panel("query", "", draw_chosen, build_chosen, side=True),
-    _panel("requests", "Register a query", draw_asked, side=True, controls=_form),
-    _panel("misfits", "Misfits", draw_aside, side=True),
+    _panel(
+        "requests", "Register a query", draw_asked, side=True, controls=_form, sql=records.REQUESTS
+    ),
+    _panel("misfits", "Misfits", draw_aside, side=True, sql=records.MISFITS),
 )

@@ -14,6 +14,7 @@ from dashboard.components.kinds import event_kind
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.timeline import draw_timeline, timeline_height
+from dashboard.panels import records
 from dashboard.panels.common import loops
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
@@ -196,10 +197,7 @@ PANEL: Final = Panel(
     name="timeline",
     page="/timeline",
     title="Timeline",
-    sql="SELECT p.batch_id, p.time, s.property, p.value, s.unit FROM samples p\n"
-    "JOIN series s ON s.id = p.series_id\nWHERE s.run_id = :run "
-    "AND s.entity_id = 'system' AND p.batch_id <= :at\n"
-    "ORDER BY p.batch_id DESC, s.property",
+    sql=records.samples(),
     build=build,
     draw=draw,
     news=HISTORY,

@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.book import Book
 from dashboard.views.join_matrices import BIDS, CandidateLine, CandidatesView, build_candidates
@@ -73,6 +74,7 @@ PANEL: Final = Panel(
     name="cache-bids",
     page="/matrix",
     title="Benefit and cost of caches",
+    sql=records.matrices(BIDS),
     build=build,
     draw=draw,
     applies=has_matrix(BIDS),

@@ -11,6 +11,7 @@ from dashboard.components.formats import clock
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.cache_lanes import draw_lanes, lanes_height
+from dashboard.panels import records
 from dashboard.panels.common.timeline import clicks
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.services import Services
@@ -77,6 +78,7 @@ PANEL: Final = Panel(
     name="cache-lanes",
     page="/timeline",
     title="Caches",
+    sql=records.samples("cache"),
     build=build,
     draw=draw,
     applies=has_role("cache"),

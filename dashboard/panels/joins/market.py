@@ -12,9 +12,11 @@ from dashboard.components.drawn import knob_row
 from dashboard.components.market import CacheMarket
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.services import Services
 from dashboard.views.book import Book
+from dashboard.views.join_matrices import BIDS
 from dashboard.views.market import (
     EFFECT_BATCHES,
     FORBID_KNOB,
@@ -22,6 +24,7 @@ from dashboard.views.market import (
     PIN_KNOB,
     POOL,
     POOL_KNOB,
+    RUN_KNOB,
     SEPARATOR,
     CacheBid,
     MarketView,
@@ -46,7 +49,23 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[MarketVie
     measured = _measured(
         reader, run, at, {str(p.properties["join"]): p.unit_id for p in pools}, turns
     )
-    return build_markets(book, reader.values(run, at), reader.knobs(run, at), turns, measured)
+    values, knobs = reader.values(run, at), reader.knobs(run, at)
+    tiers = _tiers(reader, run, at, scope)
+    return build_markets(book, values, knobs, turns, measured, tiers)
+
+
+def _tiers(reader: Reader, run: str, at: int | None, scope: PanelScope) -> dict[str, Any]:
+    """Cache -> what it wants of its pool, tier by tier."""
+    names = [key.name for key in reader.matrix_keys(run, scope.only) if key.kind == BIDS]
+    stored = [reader.matrix(run, name, at, scope.only) for name in names]
+    return {
+        cache: wants
+        for one in stored
+        if one is not None
+        for cache, wants in zip(
+            one.matrix.rows, one.matrix.row_stats.get("tiers", ()), strict=False
+        )
+    }
 
 
 def _turns(reader: Reader, run: str, unit: str, at: int | None) -> list[Knob]:
@@ -89,13 +108,14 @@ def draw(markets: list[MarketView], sheet: Sheet) -> Drawing:
 def _sent(market: MarketView, context: Context) -> dict[str, Any]:
     told = market._asdict()
     told["bids"] = [one._asdict() for one in market.bids]
+    told["limitless"] = market.is_of_run
     told["effect"] = None if market.effect is None else market.effect._asdict()
-    names = {"pool": POOL_KNOB, "pin": PIN_KNOB, "forbid": FORBID_KNOB}
+    pool = RUN_KNOB if market.is_of_run else POOL_KNOB
+    names = {"pool": pool, "pin": PIN_KNOB, "forbid": FORBID_KNOB}
     told["knobs"] = {
         role: knob_row(market.knobs[name]) for role, name in names.items() if name in market.knobs
     }
     told["separator"] = SEPARATOR
-    told["href"] = jump_to(context, "/plan", node=market.join)
     return told
 
 
@@ -119,7 +139,8 @@ _COLUMNS: Final = (
 
 
 def _table(markets: list[MarketView], context: Context) -> Component:
-    rows = [_row(one, market, context) for market in markets for one in market.bids]
+    joins = [market for market in markets if not market.is_of_run]
+    rows = [_row(one, market, context) for market in joins for one in market.bids]
     return RowTable("Caches and candidates, as they are served", _COLUMNS, rows)
 
 
@@ -150,6 +171,7 @@ PANEL: Final = Panel(
     name="market",
     page="/memory",
     title="The market",
+    sql=records.samples(POOL, "cache"),
     build=build,
     draw=draw,
     applies=has_role(POOL),

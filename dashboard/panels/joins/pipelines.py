@@ -13,6 +13,7 @@ from dashboard.components.formats import show
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.components.static import static
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.views.book import Book
 from dashboard.views.pipelines import (
@@ -130,6 +131,7 @@ PANEL: Final = Panel(
     name="pipelines",
     page="/plan",
     title="Pipelines",
+    sql=records.samples(PIPELINE, "cache"),
     build=build,
     draw=draw,
     applies=has_role(PIPELINE),

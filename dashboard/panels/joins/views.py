@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.join_matrices import VIEW, JoinView, build_join_view
 from storage.reader import Reader
@@ -49,6 +50,7 @@ PANEL: Final = Panel(
     name="join-views",
     page="/matrix",
     title="Pipelines: who has no partner",
+    sql=records.matrices(VIEW),
     build=build,
     draw=draw,
     applies=has_matrix(VIEW),

@@ -14,6 +14,7 @@ from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.figures.chains import HEIGHT, draw_chains
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.chains import KIND, ChainOf, ChainsView, build_chains
 from storage.reader import Reader
@@ -85,6 +86,7 @@ PANEL: Final = Panel(
     name="chains",
     page="/matrix",
     title="Chains",
+    sql=records.matrices("progress chart"),
     build=build,
     draw=draw,
     applies=has_matrix("progress chart"),

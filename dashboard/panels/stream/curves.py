@@ -10,6 +10,7 @@ from dashboard.components.formats import show
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.queue_curves import HEIGHT, draw_curves
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
 from dashboard.views.book import Book
 from dashboard.views.queue_curves import MATRIX, CurvesView, build_curves
@@ -70,6 +71,7 @@ PANEL: Final = Panel(
     name="queue-curves",
     page="/matrix",
     title="Queues within the batch",
+    sql=records.matrices(MATRIX),
     build=build,
     draw=draw,
     applies=has_matrix(MATRIX),

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dashboard.figures.caching import draw_caching
 from dashboard.views.book import Book
 from dashboard.views.cache_lanes import build_lanes
+from dashboard.views.caching import BEST, ELEMENTS, PLAIN, SPENT, build_caching
 from dashboard.views.join_matrices import build_candidates, build_join_view
 from dashboard.views.market import EFFECT_BATCHES, build_markets, named_caches, state_of
 from dashboard.views.pipelines import build_pipelines
@@ -78,7 +80,7 @@ def series(entity: str, values: list[float], first: int = 0) -> SeriesData:
 
 
 def test_caches_in_use_come_first_and_each_as_it_bids() -> None:
-    (market,) = build_markets(BOOK, VALUES, [knob("pool_bytes", 8192)], {}, {})
+    (market,) = build_markets(BOOK, VALUES, [knob("pool_bytes", 8192)], {}, {}, {})
     assert [one.id for one in market.bids] == ["c3", "c1", "c2"]
     assert market.name == "q1, q2"
     assert (market.bytes, market.plain, market.cached, market.cost) == (8192, 3.0, 2.0, "µs")
@@ -92,7 +94,7 @@ def test_costs_are_probes_where_they_are_counted_and_choices_are_read_from_knobs
         knob("pinned_caches", "R ⋈ S;  S ⋈ T"),
         knob("forbidden_caches", "T ⋈ U"),
     ]
-    (market,) = build_markets(BOOK, VALUES, knobs, {}, {})
+    (market,) = build_markets(BOOK, VALUES, knobs, {}, {}, {})
     assert market.cost == "probes"
     assert {one.id: one.choice for one in market.bids} == {
         "c1": "pinned",
@@ -105,14 +107,56 @@ def test_costs_are_probes_where_they_are_counted_and_choices_are_read_from_knobs
 def test_the_effect_of_a_turn_is_measured_on_batches_around_it() -> None:
     turns = {UNIT: [knob("pool_bytes", 8192), knob("pool_bytes", 4096, 20, 1)]}
     measured = {"j": series("j", [1.0] * 20 + [np.nan, 3.0, 5.0])}
-    (market,) = build_markets(BOOK, VALUES, [], turns, measured)
+    (market,) = build_markets(BOOK, VALUES, [], turns, measured, {})
     effect = market.effect
     assert effect is not None
     assert (effect.batch, effect.old, effect.new) == (20, 8192, 4096)
     assert (effect.before, effect.n_before) == (1.0, EFFECT_BATCHES)
     assert (effect.after, effect.n_after) == (4.0, 2)
-    (market,) = build_markets(BOOK, VALUES, [], {UNIT: turns[UNIT][:1]}, measured)
+    (market,) = build_markets(BOOK, VALUES, [], {UNIT: turns[UNIT][:1]}, measured, {})
     assert market.effect is None
+
+
+def test_all_joins_share_a_market_in_which_costs_are_for_elements_of_all() -> None:
+    second = cache("c9", "A ⋈ B", pool="pool2")
+    shared = Entity("all", "pool", "Pool of all joins", {}, unit_id=UNIT, role="run pool")
+    other = Entity("pool2", "pool", "Pool", {"join": "j2"}, unit_id=UNIT, role="pool")
+    book = Book([*BOOK.values(), second, shared, other])
+    values: dict[str, dict[str, float | None]] = {
+        **VALUES,
+        "pool": {**VALUES["pool"], "element_share": 0.25},
+        "pool2": {"element_share": 0.75, "plain_cost": 4.0, "pool_bytes": 4096},
+        "c9": {"cache_state": 1, "cache_bid": 0.4},
+        "all": {"pool_bytes": None, "granted_bytes": 9000},
+    }
+    tiers = {"c1": [[4096, 0.8, 3.2], [4096, 0.2, 0.8]]}
+    knobs = [knob("pool_bytes", 8192), knob("run_pool_bytes", 0)]
+    *joins, market = build_markets(book, values, knobs, {}, {}, tiers)
+    assert [one.is_of_run for one in joins] == [False, False]
+    assert market.is_of_run
+    assert [one.id for one in market.bids] == ["c9", "c3", "c1"]
+    assert [one.bid for one in market.bids] == pytest.approx([0.3, 0.225, 0.125])
+    assert market.bids[-1].tiers == ((4096, 0.2, 0.8), (4096, 0.05, 0.2))
+    assert market.plain == pytest.approx(0.25 * 3 + 0.75 * 4)
+    assert (market.bytes, market.granted) == (None, 9000)
+    assert market.caps == {"pool": 8192, "pool2": 4096}
+
+
+def test_what_caching_saved_and_lost_since_the_run_began() -> None:
+    totals = {
+        ELEMENTS: [10.0, 20.0],
+        PLAIN: [100.0, 200.0],
+        SPENT: [90.0, 150.0],
+        BEST: [90.0, 140.0],
+    }
+    told = {("pool", name): series("pool", values) for name, values in totals.items()}
+    (join,) = build_caching(BOOK, {"pool": ("four", "probes")}, told)
+    assert [(row.saved, row.regret) for row in join.rows] == [(10, 0), (50, 10)]
+    words, tone = join.verdict
+    assert tone == "ok"
+    assert words.startswith("saved 25")
+    assert len(draw_caching([join]).data) == 2
+    assert build_caching(BOOK, {"pool": ("four", "probes")}, {}) == []
 
 
 @pytest.mark.parametrize(
@@ -177,7 +221,7 @@ def test_matrices_of_a_join() -> None:
 
 
 def test_parts_stand_against_their_limits_and_the_largest_come_first() -> None:
-    knobs = [knob("bitmap_memory", 4), knob("window_tuples", 1000)]
+    knobs = [knob("bitmap_memory", 4), knob("tau_tuples", 1000), knob("state_limit_bytes", 0)]
     view = build_takes(BOOK, VALUES, knobs)
     limits = {one.name: (one.value, one.limit, one.unit) for one in view.kinds}
     assert limits["Bitmaps of constructs"] == (1 << 20, 4 << 20, "bytes")

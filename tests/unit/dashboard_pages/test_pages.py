@@ -15,9 +15,10 @@ from dashboard.components.rows import jump_to
 from dashboard.context import Moment
 from dashboard.live import Hub
 from dashboard.pages import DECISIONS, PAGES
+from dashboard.panels import PANELS
 from dashboard.panels.common import timeline
 from dashboard.panels.common.decisions import wanted_decision
-from dashboard.panels.contract import PanelScope
+from dashboard.panels.contract import Panel, PanelScope
 from dashboard.panels.facts import read_facts
 from dashboard.services import Services
 from dashboard.settings import Settings
@@ -109,3 +110,24 @@ def test_jumps_are_links_that_keep_the_rest_of_the_moment(recorded: Services) ->
     assert jump == {"href": "/matrix?run=r1&at=9&node=asc%3Aorigin", "path": "/matrix", "at": "9"}
     assert jump_to(context, at="now")["href"] == "?run=r1&node=asc%3Aorigin"
     assert jump_to(context, "/plan", run="r2")["href"] == "/plan?run=r2"
+
+
+def test_every_panel_with_a_title_has_the_query_behind_it() -> None:
+    assert [panel.name for panel in PANELS if panel.title and not panel.sql] == ["sql"]
+
+
+@pytest.mark.parametrize(
+    "panel", [one for one in PANELS if one.sql], ids=lambda panel: str(panel.name)
+)
+def test_the_query_behind_a_panel_runs(panel: Panel[Any], recorded: Services) -> None:
+    answer = recorded.reader.ask(panel.sql, {"run": "r1", "at": 60})
+    context = contexts.resolve(recorded.reader, Moment(run="r1", at=60))
+    meant = panel.applies(read_facts(context, recorded.reader))
+    may_be_none = panel.name in ("alerts", "presets", "audit", "requests", "misfits")
+    assert answer.columns
+    assert answer.rows or may_be_none or not meant
+
+
+def test_a_panel_without_a_table_has_its_query_too(recorded: Services) -> None:
+    [page] = [page for page in PAGES if page.path == "/knobs"]
+    assert "pw-sql-link" in laid_out(page, recorded, Moment(run="r1"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.context import Context, Moment, default_run, of, resolve
+from dashboard.context import Context, Moment, of, resolve
 from storage.vocabulary.kinds import RunState
 from tests.unit.dashboard_shell.samples import Runs, context, run
 
@@ -41,14 +41,6 @@ def test_what_a_page_is_narrowed_to_stays_with_the_page() -> None:
 @pytest.mark.parametrize("search", ["?at=x", "?at=-3", "?at=1.5", "?frozen=1", "", "?", None])
 def test_nonsense_in_the_url_counts_as_absent(search: str | None) -> None:
     assert Moment.from_search(search) == Moment()
-
-
-def test_the_default_run_is_the_newest_running_else_the_newest() -> None:
-    old, new = run("old", "running", 1.0), run("new", "ended", 9.0)
-    newest = run("newest", "starting", 3.0)
-    assert default_run([old, new, newest]) is newest
-    assert default_run([new, run("older", "failed", 2.0)]) is new
-    assert default_run([]) is None
 
 
 def test_a_pinned_batch_is_never_beyond_the_newest() -> None:

@@ -31,8 +31,10 @@ TURNS: Mapping[int, tuple[tuple[str, Any], ...]] = {
     2: (("pool_bytes", 4096), ("join_order", "optimal")),
     4: (("forbidden_caches", "R ⋈ S"), ("candidates", 0)),
     6: (("pool_bytes", 1 << 20), ("forbidden_caches", ""), ("pinned_caches", "R ⋈ S")),
+    7: (("run_pool_bytes", 8192), ("two_phase", True), ("cache_ways", 4), ("bitmap_alpha", 2)),
     8: (("caching", "off"), ("join_order", "fixed")),
-    10: (("caching", "greedy"), ("window_observations", 4), ("join_costs", "measured")),
+    9: (("caching", "exact"), ("join_order", "joint")),
+    11: (("caching", "greedy"), ("window_observations", 4), ("join_costs", "measured")),
 }
 N_TICKS = 3000
 
@@ -90,7 +92,9 @@ def test_answers_are_the_same_whatever_is_turned(tmp_path: Path) -> None:
     assert answers(tmp_path / "tuned", 500, False) == plain
     assert answers(tmp_path / "turned", 300, True) == plain
     assert answers(tmp_path / "shards", 700, True, shards=2) == plain
+    assert answers(tmp_path / "trees", 500, False, join_order="joint") == plain
     assert answers(tmp_path / "tiny", 500, False, pool_bytes=0) == plain
+    assert answers(tmp_path / "limited", 500, False, run_pool_bytes=8192, shards=2) == plain
 
 
 @pytest.fixture
@@ -149,6 +153,9 @@ def test_caches_pipelines_and_the_pool_are_entities_with_numbers(run: JoinsRun) 
     assert sum(
         values[one.id]["arrival_share"] or 0 for one in entities["pipeline"]
     ) == pytest.approx(1)
+    whole = values["system"]
+    assert (whole.get("matched_total"), whole.get("dropping_ratio")) == (None, None)
+    assert (whole["answered_total"] or 0) > 0
     kinds = {key.kind for key in run.reader.matrix_keys("r")}
     assert {"join view", "cache bids"} <= kinds
 
@@ -201,16 +208,61 @@ def test_grants_stay_within_a_pool_that_shrinks(run: JoinsRun) -> None:
     ]
 
 
+#: A join that is parted by its key, which the other one cannot be.
+OTHER = """Select R.a From R [Rows 400], S [Rows 300], R [Rows 900] As Q
+Where R.a = S.a and S.a = Q.a"""
+
+
+def granted(run: JoinsRun) -> int:
+    """Bytes of all caches of all joins in all shards, from the next batch on."""
+    unit = unit_of(run)
+    job = unit.operator(99)
+    assert isinstance(job, NetworkJob)
+    return sum(
+        unit.joins[id].n_shards * sum(one.n_bytes for one in tuning.caches)
+        for id, tuning in job.joins.items()
+    )
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_joins_share_the_pool_of_the_run(tmp_path: Path, shards: int) -> None:
+    run = JoinsRun(tmp_path / "store.db", "r", shards=shards, pool_bytes=1 << 20)
+    run.ask("query_add", {"name": "other", "text": OTHER})
+    run.ticks(6)
+    assert [one.n_shards for one in unit_of(run).joins.values()] == [1, shards]
+    free, pool = granted(run), 12_288
+    assert free > pool
+    turn(run, run_pool_bytes=pool)
+    for _ in range(4):
+        assert 0 < granted(run) <= pool
+        values = {
+            e.name: run.reader.values("r")[e.id]
+            for e in run.reader.entities("r", None)
+            if e.kind == "pool" and e.id in run.reader.values("r")
+        }
+        told = values.pop("Pool of all joins")
+        assert told["pool_bytes"] == pool
+        assert told["granted_bytes"] == sum(one["granted_bytes"] or 0 for one in values.values())
+        assert sum(one["element_share"] or 0 for one in values.values()) == pytest.approx(1)
+        run.ticks(1)
+    turn(run, run_pool_bytes=0)
+    assert granted(run) > pool
+    run.close()
+
+
 def test_orders_and_caches_are_taken_up_by_a_run_that_goes_on(tmp_path: Path) -> None:
     run = JoinsRun(tmp_path / "store.db", "r").ticks(4)
     before = join_of(run).core
     orders, choice, version = before.orders, dict(before.caches.choice), unit_of(run).plan_version
+    totals = before.totals
     assert choice
+    assert 0 < totals.saved < totals.bare
     run.kill()
     again = JoinsRun(tmp_path / "store.db", "r", continues=True)
     after = join_of(again).core
     assert (after.orders, dict(after.caches.choice)) == (orders, choice)
     assert unit_of(again).plan_version == version  # the same plan: none of its own
+    assert after.totals == totals  # as of the last batch, not of the last plan
     again.ticks(1)
     again.close()
 

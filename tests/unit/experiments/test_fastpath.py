@@ -30,7 +30,7 @@ def test_a_source_is_spooled_from_any_tuple_on_and_begins_anew(tmp_path: Path) -
     folder = spool(source, tmp_path / "spool", 10, first=5, stream="S")
     (file,) = folder.iterdir()
     table = read_spooled(file)
-    assert file.name == "S-000000000005.arrow"
+    assert file.name == "S-000000000005.ipc"
     assert table.column("a").to_pylist() == [5, 6, 0, 1, 2, 3, 4, 5, 6, 0]
 
 

@@ -77,7 +77,7 @@ def test_all_plans_find_the_same_results() -> None:
     work = on_one_attribute(4)
     expected = forced(work, arrivals, JoinTuning()).results
     assert expected > 100
-    assert {run_tree(tree, arrivals).operations.results for tree in trees((0, 1, 2, 3))} == {
+    assert {run_tree(tree, work, arrivals).operations.results for tree in trees((0, 1, 2, 3))} == {
         expected
     }
     tuning = settled(work, arrivals, adaptive(0.0, nested_orders(4), block_probes=50))

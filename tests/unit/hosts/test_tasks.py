@@ -73,7 +73,7 @@ def told(rows: RowSource, found: list[str]) -> TaskReport:
 
 def test_names_of_spool_files_tell_the_stream() -> None:
     for name in ("A", "B b", "a-b", "Straße"):
-        assert tag_in(f"{tag_of(name)}000000000012.arrow") == tag_of(name)
+        assert tag_in(f"{tag_of(name)}000000000012.ipc") == tag_of(name)
     assert len({tag_of(name) for name in ("a b", "a_b", "a-b", "a-20-b")}) == 4
 
 
@@ -88,7 +88,7 @@ def test_files_of_several_streams(rows: RowSource) -> None:
 @pytest.mark.parametrize("damage", ["torn", "gone", "other"])
 def test_a_file_that_cannot_be_read_ends_its_stream_alone(rows: RowSource, damage: str) -> None:
     found = paths(rows)
-    path = rows.spool / f"{tag_of('A')}000000000021.arrow"
+    path = rows.spool / f"{tag_of('A')}000000000021.ipc"
     if damage == "torn":
         path.write_bytes(path.read_bytes()[:200])
     elif damage == "gone":
@@ -167,7 +167,7 @@ def test_a_shard_takes_what_others_count(
     narrow = with_network(2)
     job = replace(narrow.networks[0].job, schemas={"A": A}, streams={"A": StreamTime(None)})
     narrow = replace(narrow, networks=(replace(narrow.networks[0], job=job),))
-    (rows.spool / f"{tag_of('B b')}000000000010.arrow").unlink()  # nobody here reads it
+    (rows.spool / f"{tag_of('B b')}000000000010.ipc").unlink()  # nobody here reads it
     report, _ = placed(rows, narrow, tmp_path_factory.mktemp("narrow"), False)
     assert not report.inputs
     (alone,) = placed(rows, with_network(1), tmp_path_factory.mktemp("two"), True)

@@ -1,14 +1,20 @@
-"""Pages of a pool: never more than there are, in the end by priority."""
+"""Pages of a pool: never more than there are, by priority; of one pool for several joins."""
 
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from backend.systems.joins.memory import MissRatioCurve, PagePool, Tier, single_tier
-from tests.oracles.cache_choices import served
+from backend.systems.joins.memory import (
+    JoinDemand,
+    MissRatioCurve,
+    Tier,
+    divided,
+    served,
+    single_tier,
+)
+from tests.oracles import cache_choices
 
 _tiers = st.builds(Tier, st.integers(1, 9), st.integers(-3, 6).map(float))
 #: A page of a later tier of a cache saves no more than one of an earlier tier.
@@ -16,79 +22,59 @@ _wants = st.dictionaries(
     st.sampled_from("abcd"),
     st.lists(_tiers, min_size=1, max_size=3).map(lambda t: sorted(t, key=lambda x: -x.priority)),
 )
+#: Shares that keep products of priorities exact.
+_demands = st.dictionaries(
+    st.sampled_from("jkl"),
+    st.builds(
+        JoinDemand,
+        _wants,
+        st.integers(0, 20),
+        st.sampled_from([1, 2, 4]),
+        st.sampled_from([0.25, 0.5]),
+    ),
+)
 
 
 @given(st.integers(0, 30), _wants)
-def test_in_the_end_caches_are_served_by_priority(
-    n_pages: int, wants: dict[str, list[Tier]]
+def test_caches_are_served_by_priority(n_pages: int, wants: dict[str, list[Tier]]) -> None:
+    found = served(n_pages, wants)
+    assert found == cache_choices.served(n_pages, wants)
+    assert sum(found.values()) <= n_pages
+
+
+@given(st.integers(0, 60), _demands)
+def test_joins_share_a_pool_by_what_a_page_saves_in_each(
+    n_pages: int, demands: dict[str, JoinDemand]
 ) -> None:
-    pool = PagePool(n_pages)
-    pool.want(wants)
-    assert pool.settle() == served(n_pages, wants)
+    """Never above the pool of the run or of a join; each join serves its caches in that order."""
+    found = divided(n_pages, demands)
+    by_cache = cache_choices.divided(n_pages, demands)
+    assert found == {join: sum(pages.values()) for join, pages in by_cache.items()}
+    assert sum(demands[join].n_shards * n for join, n in found.items()) <= n_pages
+    assert all(n <= demands[join].n_pages for join, n in found.items())
+    assert {j: served(n, demands[j].wants) for j, n in found.items()} == by_cache
 
 
-@given(st.integers(0, 30), _wants, _wants, st.integers(0, 30))
-def test_the_past_of_a_pool_does_not_matter(
-    n_pages: int, before: dict[str, list[Tier]], wants: dict[str, list[Tier]], then: int
-) -> None:
-    pool = PagePool(n_pages)
-    pool.want(before)
-    pool.settle()
-    pool.resize(then)
-    assert pool.n_free >= 0
-    pool.want(wants)
-    assert pool.settle() == served(then, wants)
+@given(_demands)
+def test_a_pool_that_is_large_enough_changes_nothing(demands: dict[str, JoinDemand]) -> None:
+    found = divided(1000, demands)
+    assert {join: served(n, demands[join].wants) for join, n in found.items()} == {
+        join: served(one.n_pages, one.wants) for join, one in demands.items()
+    }
 
 
-class Pool(RuleBasedStateMachine):
-    """Caches come, ask and go while the pool changes its size."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.pool, self.wants = PagePool(10), dict[str, list[Tier]]()
-
-    @rule(wants=_wants)
-    def want(self, wants: dict[str, list[Tier]]) -> None:
-        self.pool.want(wants)
-        self.wants = wants
-
-    @rule(cache=st.sampled_from("abcd"))
-    def ask(self, cache: str) -> None:
-        if cache in self.wants:
-            before = self.pool.held[cache]
-            assert self.pool.ask(cache) >= before
-
-    @rule(n_pages=st.integers(0, 25))
-    def resize(self, n_pages: int) -> None:
-        self.pool.resize(n_pages)
-
-    @rule(caches=st.sets(st.sampled_from("abcd")))
-    def keep(self, caches: set[str]) -> None:
-        self.pool.keep(caches)
-        self.wants = {cache: tiers for cache, tiers in self.wants.items() if cache in caches}
-
-    @invariant()
-    def never_above_the_pool(self) -> None:
-        held = self.pool.held
-        assert sum(held.values()) + self.pool.n_free == self.pool.n_pages
-        assert self.pool.n_free >= 0
-        for cache, n in held.items():
-            assert 0 <= n <= sum(tier.n_pages for tier in self.wants[cache])
+def test_the_join_with_more_elements_makes_more_of_a_page() -> None:
+    wants = {"c": single_tier(8.0, 8)}
+    often, rarely = JoinDemand(wants, 100, 1, 0.9), JoinDemand(wants, 100, 1, 0.1)
+    assert divided(10, {"often": often, "rarely": rarely}) == {"often": 8, "rarely": 2}
+    spread = often._replace(n_shards=4)
+    assert divided(10, {"often": spread, "rarely": rarely}) == {"often": 2, "rarely": 2}
 
 
-TestPool = Pool.TestCase
-TestPool.settings = settings(max_examples=20, stateful_step_count=20)
-
-
-def test_a_cache_of_higher_priority_takes_pages_from_one_of_lower() -> None:
-    pool = PagePool(10)
-    pool.want({"low": single_tier(8.0, 8)})
-    assert pool.settle() == {"low": 8}
-    pool.want({"low": single_tier(8.0, 8), "high": single_tier(12.0, 6)})
-    assert pool.ask("high") == 6
-    assert pool.held == {"low": 4, "high": 6}
-    assert pool.ask("low") == 4
-    assert pool.n_reclaimed == 4
+def test_a_cache_of_higher_priority_is_served_first() -> None:
+    assert served(10, {"low": single_tier(8.0, 8)}) == {"low": 8}
+    both = {"low": single_tier(8.0, 8), "high": single_tier(12.0, 6)}
+    assert served(10, both) == {"low": 4, "high": 6}
 
 
 def test_a_miss_ratio_curve_gives_tiers_of_falling_use() -> None:

@@ -115,9 +115,10 @@ def test_ctrl_c_ends_everything_in_ten_seconds(demo: Demo) -> None:
     assert demo.process.wait(timeout=10) == 0
     assert gone_within(everything, 2)
     with open_reader(str(demo.store)) as reader:
-        (only,) = reader.runs()
-    assert only.state == "ended", demo.said.read_text()
-    assert only.note
+        live, recorded = reader.runs()
+    assert recorded.workload == "flights", "a new store begins with a recording"
+    assert live.state == "ended", demo.said.read_text()
+    assert live.note
 
 
 def test_killing_the_demo_ends_everything_too(demo: Demo) -> None:

@@ -142,24 +142,33 @@ def shadowed(keys: Sequence[int], cut: int, tuning: JoinTuning) -> ShadowCounts:
     return found
 
 
-def test_shadow_look_ups_count_distinct_keys_of_blocks() -> None:
-    keys = [k * k % 23 for k in range(250)]
+def test_shadow_look_ups_count_the_keys_that_are_new_in_blocks() -> None:
+    """Two blocks only fill the bitmap; after twelve it is cleared."""
+    keys = [k * k % 97 + k // 300 for k in range(1500)]
     tuning = JoinTuning(shadows=(OF_R1,), block_probes=100, bitmap_alpha=16)
-    found = shadowed(keys, 250, tuning)
-    assert (found.n_probes, found.n_blocks) == (200, 2)
-    exact = len(set(keys[:100])) + len(set(keys[100:200]))
+    found = shadowed(keys, 1500, tuning)
+    assert (found.n_probes, found.n_blocks) == (1100, 11)
+    exact = len(set(keys[:1200])) - len(set(keys[:200]))
+    exact += len(set(keys[1200:1500])) - len(set(keys[1200:1400]))
     assert found.misses == pytest.approx(exact, abs=1.5)
-    assert shadowed(keys, 30, tuning) == found
+    assert found.n_keys == pytest.approx(len(set(keys[1200:])), abs=1.5)
+    assert replace(shadowed(keys, 30, tuning), n_keys=found.n_keys) == found
+
+
+def test_keys_that_come_again_are_hits_once_the_bitmap_is_filled() -> None:
+    """100 keys in turn: a block that begins with nothing would miss them all."""
+    tuning = JoinTuning(shadows=(OF_R1,), block_probes=100, bitmap_alpha=16)
+    found = shadowed([k % 100 for k in range(900)], 300, tuning)
+    assert (found.n_probes, found.misses, found.n_blocks) == (700, 0.0, 7)
 
 
 def test_linear_counting_makes_up_for_collisions() -> None:
-    """100 distinct keys in 100 bits: about 63 are set (card 10.2), and 100 are counted."""
-    tuning = JoinTuning(shadows=(OF_R1,), block_probes=100, bitmap_alpha=1)
-    found = shadowed(list(range(4000)), 4000, tuning)
-    assert found.n_blocks == 40
-    assert 90 * 40 < found.misses < 100 * 40 + 1
+    """As many distinct keys as bits: 63 in a hundred are set (card 10.2), and all are counted."""
+    tuning = JoinTuning(shadows=(OF_R1,), block_probes=1000, bitmap_alpha=1)
+    found = shadowed(list(range(24_000)), 8000, tuning)
+    assert found.n_blocks == 20
+    assert found.misses == pytest.approx(20_000, rel=0.05)
     naive = 100 * (1 - (1 - 1 / 100) ** 100)
-    assert found.misses / 40 > naive + 20
     assert -100 * log(1 - naive / 100) == pytest.approx(100, abs=1)
 
 

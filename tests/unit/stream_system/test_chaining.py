@@ -13,6 +13,7 @@ from backend.systems.stream.bursts import waiting
 from backend.systems.stream.chaining import IN_A_ROW, MIN_GAIN, Chaining, ChainWatch
 from backend.systems.stream.chains import Paths, slopes_of, steps_of
 from backend.systems.stream.measured import FADING, LEAST_US, NetworkProfile
+from storage.vocabulary.headroom import read
 from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.unit.stream_system.test_chains import operator
 
@@ -93,6 +94,7 @@ def test_a_gain_has_to_last() -> None:
     for n in range(1, IN_A_ROW):
         decision = watched.batch(unlike)
         assert (decision.verdict, watched.running) == ("kept", before)
+        assert [one.missing for one in read(decision.detail)] == [IN_A_ROW - n]
         assert decision.lhs is not None
         assert decision.lhs >= MIN_GAIN
         assert f"in {n} of the {IN_A_ROW} batches in a row" in decision.explanation

@@ -73,12 +73,12 @@ def wait(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def spooled(feeder: Feeder) -> pa.Table:
+def published(feeder: Feeder) -> pa.Table:
     """Everything published; checks the names of the files on the way."""
     tables = []
     n = 0
-    for path in sorted(feeder.directory.glob("*.arrow")):
-        assert path.name == f"{n:012d}.arrow"
+    for path in sorted(feeder.directory.glob("*.ipc")):
+        assert path.name == f"{n:012d}.ipc"
         tables.append(read_spooled(path))
         n += tables[-1].num_rows
     return pa.concat_tables(tables)
@@ -158,7 +158,7 @@ def test_a_source_without_a_known_end_is_asked_again_and_not_all_the_time(
     wait(lambda: feeder.published == 9)
     source.n_tuples = 9
     wait(lambda: feeder.finished)
-    assert spooled(feeder).column("id").to_pylist() == list(range(9))
+    assert published(feeder).column("id").to_pylist() == list(range(9))
 
 
 def test_as_fast_as_possible_publishes_all_of_it_in_order(
@@ -167,7 +167,7 @@ def test_as_fast_as_possible_publishes_all_of_it_in_order(
     source = MemorySource([[i, "a"] for i in range(95)] + [["x", "b"]] * 5, SCHEMA)
     feeder = feeders(source, Speed(0), slice_tuples=30)
     wait(lambda: feeder.finished)
-    table = spooled(feeder)
+    table = published(feeder)
     assert table.schema.remove_metadata() == told_schema(SCHEMA)
     assert table.column("id").to_pylist() == [*range(95), *[None] * 5]
     assert table.column(CORRUPT).to_pylist() == [None] * 95 + ['["x", "b"]'] * 5
@@ -214,7 +214,7 @@ def test_the_rate_is_kept_and_may_be_changed_while_running(
 def test_a_rate_below_one_per_tick_adds_up(feeders: Callable[..., Feeder]) -> None:
     feeder = feeders(numbers(100), Speed(20))
     wait(lambda: feeder.published >= 5)
-    assert all(len(read_spooled(f)) == 1 for f in feeder.directory.glob("0*.arrow"))
+    assert all(len(read_spooled(f)) == 1 for f in feeder.directory.glob("0*.ipc"))
 
 
 def test_the_end_stops_until_it_is_told_to_loop(feeders: Callable[..., Feeder]) -> None:
@@ -228,7 +228,7 @@ def test_the_end_stops_until_it_is_told_to_loop(feeders: Callable[..., Feeder]) 
     speed.at_end = "stop"
     feeder.consumed_to(25)
     wait(lambda: feeder.finished)
-    assert spooled(feeder).column("id").to_pylist() == [*range(10)] * 3
+    assert published(feeder).column("id").to_pylist() == [*range(10)] * 3
 
 
 def test_an_empty_source_is_finished_at_once(feeders: Callable[..., Feeder]) -> None:
@@ -241,7 +241,7 @@ def test_it_goes_on_from_a_given_arrival_number(feeders: Callable[..., Feeder]) 
     feeder = feeders(numbers(10), Speed(0), start=7)
     wait(lambda: feeder.finished)
     (path,) = feeder.directory.iterdir()
-    assert path.name == f"{7:012d}.arrow"
+    assert path.name == f"{7:012d}.ipc"
     assert read_spooled(path).column("id").to_pylist() == [7, 8, 9]
 
 
@@ -252,7 +252,7 @@ def test_files_are_deleted_when_what_came_behind_them_was_taken_too(
     wait(lambda: feeder.finished)
     for taken, first in ((55, 0), (0, 0), (70, 50), (70, 50), (100, 70)):
         feeder.consumed_to(taken)
-        assert sorted(p.name for p in feeder.directory.iterdir())[0] == f"{first:012d}.arrow"
+        assert sorted(p.name for p in feeder.directory.iterdir())[0] == f"{first:012d}.ipc"
     assert feeder.backlog == 0
 
 
@@ -263,11 +263,11 @@ def test_it_goes_on_behind_what_a_killed_process_published(
     wait(lambda: first.published == 35)
     first.stop()
     last_change = max(path.stat().st_mtime_ns for path in first.directory.iterdir())
-    half = first.directory / f".{35:012d}.arrow"
+    half = first.directory / f".{35:012d}.ipc"
     half.write_bytes(b"PAR1")
     second = feeders(numbers(100), Speed(0), slice_tuples=40, start=20)
     wait(lambda: second.finished)
-    assert spooled(second).column("id").to_pylist() == list(range(100))
+    assert published(second).column("id").to_pylist() == list(range(100))
     assert not half.exists()
     assert second.backlog == 80
     later = [path for path in second.directory.iterdir() if int(path.stem) >= 35]
@@ -278,7 +278,7 @@ def test_a_reader_never_sees_half_a_file(feeders: Callable[..., Feeder]) -> None
     feeder = feeders(DriftSource(1, [Phase("uniform", 60_000)]), Speed(0), slice_tuples=2000)
     seen: set[str] = set()
     while not feeder.finished:
-        for path in feeder.directory.glob("0*.arrow"):
+        for path in feeder.directory.glob("0*.ipc"):
             if path.name not in seen:
                 assert read_spooled(path).num_rows == 2000
                 seen.add(path.name)
@@ -380,3 +380,43 @@ def test_no_more_waits_than_the_limit_allows(feeders: Callable[..., Feeder], rat
     limit[0] = None
     wait(lambda: feeder.finished)
     assert feeder.published == 1000
+
+
+@pytest.mark.parametrize("rate", [0.0, 2000.0])
+def test_while_a_stream_rests_its_tuples_go_by_at_their_rate(tmp_path: Path, rate: float) -> None:
+    rests = threading.Event()
+    feeder = Feeder(
+        numbers(1_000_000),
+        tmp_path,
+        lambda: rate,
+        lambda: "stop",
+        ahead_tuples=100,
+        tick_s=0.005,
+        marks_end=lambda: True,
+        rests=rests.is_set,
+    )
+    rests.set()
+    feeder.start()
+    try:
+        wait(lambda: [path.suffix for path in tmp_path.iterdir()] == [".end"])
+        if rate:
+            wait(lambda: feeder.published > 200)
+        assert feeder.backlog == 0
+        assert feeder.published == 0 or rate
+        rests.clear()
+        wait(lambda: any(tmp_path.glob("[0-9]*.ipc")))
+        first = min(tmp_path.glob("[0-9]*.ipc"))
+        assert int(first.stem) > 200 or not rate
+        assert read_spooled(first).column("id")[0].as_py() == int(first.stem)
+        rests.set()
+        n_told = max(
+            int(path.stem) + len(read_spooled(path)) for path in tmp_path.glob("[0-9]*.ipc")
+        )
+        if rate:
+            wait(lambda: feeder.published > n_told)
+        feeder.consumed_to(n_told)
+        assert feeder.backlog <= 100
+        wait(lambda: len(list(tmp_path.glob("*.end"))) == 1)
+    finally:
+        feeder.stop()
+    assert feeder.error is None

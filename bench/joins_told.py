@@ -1,0 +1,95 @@
+"""What the bench of adaptive joins prints of its lanes: ratios of sums over the same stretches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from bench.joins_data import JoinCase
+from bench.joins_lanes import JoinStretch
+
+#: A stretch that is this near the best fixed plan's is at its level.
+NEAR = 0.95
+
+
+def ns_per_tuple(of: Sequence[JoinStretch]) -> float:
+    """Processor time."""
+    return 1e9 * sum(one.cpu_s for one in of) / _n_tuples(of)
+
+
+def counted_cost(of: Sequence[JoinStretch], w: float) -> float:
+    """Per tuple, in index probes. w: of a cache operation."""
+    total = sum(one.operations.cost(w) * one.operations.n_arrivals for one in of)
+    return total / _n_tuples(of)
+
+
+def _n_tuples(of: Sequence[JoinStretch]) -> int:
+    return sum(one.operations.n_arrivals for one in of)
+
+
+def tell_lanes(
+    title: str, took: Mapping[str, Sequence[JoinStretch]], fixed: Sequence[str], w: float
+) -> None:
+    """All lanes, each beside the best of the fixed ones (1: as good)."""
+    best_ns = min(ns_per_tuple(took[name]) for name in fixed)
+    best_cost = min(counted_cost(took[name], w) for name in fixed)
+    print(f"\n{title}: {_n_tuples(next(iter(took.values()))):,} tuples, {_load()}")
+    print(f"  {'':42}{'ns/tuple':>10}{'best / it':>10}{'cost':>10}{'best / it':>10}")
+    for name, of in took.items():
+        ns, cost = ns_per_tuple(of), counted_cost(of, w)
+        print(f"  {name:42}{ns:10.0f}{best_ns / ns:10.2f}{cost:10.2f}{best_cost / cost:10.2f}")
+
+
+def caught_up(of: Sequence[JoinStretch], fixed: Sequence[Sequence[JoinStretch]], w: float) -> int:
+    """Stretches until one is at the level of the best fixed plan, in counted cost; all, if none
+    is."""
+    cost = _by(w)
+    best = min(fixed, key=lambda one: counted_cost(one, w))
+    for k, (own, other) in enumerate(zip(of, best, strict=True)):
+        if cost(other) / cost(own) >= NEAR:
+            return k
+    return len(of)
+
+
+def _by(w: float) -> Callable[[JoinStretch], float]:
+    return lambda one: one.operations.cost(w)
+
+
+def tell_case(case: JoinCase, took: Mapping[str, Sequence[JoinStretch]], w: float) -> None:
+    """A single workload: each lane beside the first."""
+    base = next(iter(took.values()))
+    print(f"\n{case.name}: {_n_tuples(base):,} tuples, {_load()}")
+    print(f"  {'':30}{'ns/tuple':>10}{'MJoin / it':>12}{'cost':>10}{'MJoin / it':>12}  caches")
+    for name, of in took.items():
+        ns, cost = ns_per_tuple(of), counted_cost(of, w)
+        by_ns, by_cost = ns_per_tuple(base) / ns, counted_cost(base, w) / cost
+        tuning = of[-1].tuning
+        caches = ", ".join(one.id for one in tuning.caches) if tuning else ""
+        print(f"  {name:30}{ns:10.0f}{by_ns:12.2f}{cost:10.2f}{by_cost:12.2f}  {caches}")
+
+
+def tell_overhead(base: Sequence[JoinStretch], watched: Sequence[JoinStretch]) -> None:
+    """What a join takes more that is watched in vain."""
+    more = ns_per_tuple(watched) / ns_per_tuple(base) - 1
+    decided = sum(one.decide_s for one in watched) / sum(one.cpu_s for one in watched)
+    print(
+        f"\nwatched in vain: {100 * more:.1f} % more time, of all {100 * decided:.1f} % decisions"
+    )
+
+
+def tell_two_phases(base: Sequence[JoinStretch], apart: Sequence[JoinStretch]) -> None:
+    """Drop probing first, beside output generation alone."""
+    looked = sum(one.dropping for one in apart)
+    probes = sum(one.operations.probes for one in apart) - looked
+    alone = sum(one.operations.probes for one in base)
+    n = _n_tuples(base)
+    print("\ndrop probing, then output generation, per tuple")
+    print(
+        f"  probes: {looked / n:.2f} that look for partners, {probes / n:.2f} behind them;", end=""
+    )
+    print(f" {alone / n:.2f} without drop probing")
+    print(f"  time: {ns_per_tuple(apart):.0f} ns, {ns_per_tuple(base):.0f} without drop probing")
+
+
+def _load() -> str:
+    return f"load {os.getloadavg()[0]:.1f}"

@@ -1,0 +1,108 @@
+"""The page's own JavaScript and styles: one script and one sheet, made when the server starts.
+
+``assets/modules`` are ES modules that import each other by relative addresses. ``main.js`` is
+served with all it imports, each module a block after those it imports itself, so a page asks once.
+What modules export stands outside of the blocks, under names that are unique; a test holds that.
+The addresses change with the content, and the browser keeps what it got for good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from flask import Flask, Response, redirect
+from werkzeug.wrappers import Response as AnyResponse
+
+ASSETS: Final = Path(__file__).resolve().parent.parent / "assets"
+#: Where the addresses begin.
+PREFIX: Final = "/scripts/"
+BOOT: Final = "theme_boot.js"
+FOLDER: Final = "modules/"
+MAIN: Final = f"{FOLDER}main.js"
+SHEET: Final = "styles.css"
+_IMPORT: Final = re.compile(r'^import (?:\{[^}]*\} from )?"\./([\w.]+)";\n', re.MULTILINE)
+_FUNCTION: Final = re.compile(r"^export ((?:async )?function) (\w+)", re.MULTILINE)
+_VALUE: Final = re.compile(r"^export (?:const|let) (\w+)", re.MULTILINE)
+_TYPES: Final = {".js": "text/javascript", ".css": "text/css"}
+
+
+class Bundle:
+    """The scripts and styles below a folder, as they were when the server started."""
+
+    def __init__(self, folder: Path = ASSETS) -> None:
+        found = (path for path in sorted(folder.rglob("*.js")))
+        texts = {one.relative_to(folder).as_posix(): one.read_text("utf-8") for one in found}
+        texts |= {MAIN: bundled(texts, MAIN), SHEET: sheet(folder)}
+        self._bodies = {name: text.encode() for name, text in texts.items()}
+        digest = hashlib.sha256()
+        for name, body in self._bodies.items():
+            digest.update(f"{name} {len(body)}\n".encode() + body)
+        self.version: Final = digest.hexdigest()[:12]
+
+    def address(self, name: str) -> str:
+        """Where a file is: '/scripts/1f0c8a5be2d7/modules/main.js'."""
+        return f"{PREFIX}{self.version}/{name}"
+
+    def head(self) -> str:
+        """Tags for the head: the theme before the first paint, the styles, the script ahead."""
+        return "\n".join(
+            (
+                f'<script src="{self.address(BOOT)}"></script>',
+                f'<link rel="modulepreload" href="{self.address(MAIN)}">',
+                f'<link rel="stylesheet" href="{self.address(SHEET)}">',
+            )
+        )
+
+    def start(self) -> str:
+        """The tag that runs the modules; the last thing they do is to start Dash's renderer."""
+        return f'<script id="_dash-renderer" type="module" src="{self.address(MAIN)}"></script>'
+
+    def install(self, server: Flask) -> None:
+        """Serve them; the address of another version leads to the one of this."""
+
+        @server.get(f"{PREFIX}<version>/<path:name>")
+        def _file(version: str, name: str) -> AnyResponse:
+            if name not in self._bodies:
+                return Response(status=404)
+            if version != self.version:
+                return redirect(self.address(name))
+            return Response(self._bodies[name], mimetype=_TYPES[Path(name).suffix])
+
+
+def bundled(texts: Mapping[str, str], entry: str) -> str:
+    """A module with all it imports, as one. texts: by path below ``assets``."""
+    names = list(_in_order(texts, entry, set()))
+    exported = [one for name in names for one in exports(texts[name])]
+    blocks = (f"// {name}\n{{\n{_block(texts[name])}}}\n" for name in names)
+    return f"let {', '.join(exported)};\n{''.join(blocks)}"
+
+
+def exports(text: str) -> list[str]:
+    """The names a module exports."""
+    return [*_VALUE.findall(text), *(name for _, name in _FUNCTION.findall(text))]
+
+
+def _block(text: str) -> str:
+    """A module without its imports, setting what it exports; functions first, as they are known
+    in all of a module."""
+    functions = "".join(f"{name} = {name}$;\n" for _, name in _FUNCTION.findall(text))
+    return functions + _VALUE.sub(r"\1", _FUNCTION.sub(r"\1 \2$", _IMPORT.sub("", text)))
+
+
+def _in_order(texts: Mapping[str, str], name: str, met: set[str]) -> Iterator[str]:
+    """Each module after those it imports, as a browser runs them."""
+    met.add(name)
+    for imported in _IMPORT.findall(texts[name]):
+        if FOLDER + imported not in met:
+            yield from _in_order(texts, FOLDER + imported, met)
+    yield name
+
+
+def sheet(folder: Path) -> str:
+    """All style sheets of a folder by name; what they name is found from another address, too."""
+    texts = (path.read_text("utf-8") for path in sorted(folder.glob("*.css")))
+    return "\n".join(texts).replace('url("', 'url("/assets/')

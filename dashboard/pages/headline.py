@@ -1,0 +1,166 @@
+"""The headline of the Plan page: what adapting came to, and the last change of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.drawn import GainCurve, Rolling
+from dashboard.components.formats import show, with_mu
+from dashboard.components.links import jump
+from dashboard.components.static import static
+from dashboard.context import Context
+from dashboard.views.book import Book, by_property
+from dashboard.views.decisions import MIN_SAMPLES
+from dashboard.views.events import difference
+from dashboard.views.gain import (
+    LEDGER,
+    RATIOS,
+    Gain,
+    column,
+    ledger_gain,
+    ratio_gain,
+    thinned,
+)
+from dashboard.views.plan import Values
+from dashboard.views.regret import TOTAL
+from storage.reader import Reader
+from storage.rows import DecisionEntry
+from storage.vocabulary.records import PlanVersion
+
+#: (title, plan) of the units shown
+Units: TypeAlias = Sequence[tuple[str, PlanVersion]]
+
+_MAX_READ: Final = 400
+_MAX_DRAWN: Final = 120
+
+
+class LastChange(NamedTuple):
+    """The newest plan that followed another one. words: what moved; entry: the decision behind it,
+    when it is stored; title: of its unit, where there are several."""
+
+    plan: PlanVersion
+    words: str
+    entry: DecisionEntry | None
+    title: str
+
+
+def find_gain(reader: Reader, context: Context, units: Units, values: Values) -> Gain | None:
+    """What adapting came to until the moment, in the first of the units that has a figure."""
+    entities, found = reader.entities(context.run_id, context.batch), list[Gain]()
+    for title, plan in units:
+        book = Book(entities, plan.unit_id)
+        read = partial(_columns, reader, context, values)
+        gains = [ledger_gain(read(book.systems(), LEDGER))]
+        for ratio in RATIOS:
+            told = [entity for entity in book if ratio.before in values.get(entity, {})]
+            gains += [ratio_gain(ratio, read([entity], ratio[:2])) for entity in told]
+        of = f" · {title}" if len(units) > 1 else ""
+        found += [one._replace(basis=one.basis + of) for one in gains if one is not None]
+    return max(found, key=lambda one: one.figure != "", default=None)
+
+
+def _columns(
+    reader: Reader, context: Context, values: Values, owners: Sequence[str], names: Sequence[str]
+) -> dict[str, dict[int, float]]:
+    """The properties of the owners that have them, over the run until the moment."""
+    at = context.batch
+    keys = [(owner, name) for owner in owners for name in names if name in values.get(owner, {})]
+    if not keys:
+        return {}
+    found = reader.many_series(context.run_id, keys, until_batch=at, max_points=_MAX_READ)
+    return {
+        name: column(data, at, values[data.entity].get(name))
+        for name, data in by_property(found).items()
+    }
+
+
+def last_change(reader: Reader, context: Context, units: Units) -> LastChange | None:
+    """The last change of the plan until the moment; None while the first plans are in force."""
+    changed = [(title, plan) for title, plan in units if plan.version > 1]
+    if not changed:
+        return None
+    title, plan = max(changed, key=lambda one: (one[1].batch, one[1].version))
+    run, unit = context.run_id, plan.unit_id
+    before = reader.plan_at(run, plan.batch - 1, unit)
+    entry = None if plan.decision is None else reader.decision(run, plan.decision, unit)
+    same = before is not None and (before.order, before.kind) == (plan.order, plan.kind)
+    words = f"plan {plan.version}" if same else difference(before, plan)
+    return LastChange(plan, words, entry, title if len(units) > 1 else "")
+
+
+def headline_key(context: Context, units: Units, values: Values) -> str:
+    """Changes exactly when the headline is to be drawn anew."""
+    told = [name for ratio in RATIOS for name in ratio[:2]] + [TOTAL]
+    numbers = [own[name] for own in values.values() for name in told if name in own]
+    plans = [(plan.unit_id, plan.version) for _, plan in units]
+    at = None if context.mode == "live" else context.batch
+    return repr((context.run_id, at, plans, numbers))
+
+
+def draw_headline(
+    reader: Reader, context: Context, units: Units, values: Values
+) -> list[Component]:
+    """The band's words, and the curve behind them."""
+    n = sum(plan.version - 1 for _, plan in units)
+    gain = find_gain(reader, context, units, values)
+    lead, figure, basis, tone = _said(gain, n, units)
+    title: list[Any] = [html.Span(lead), *([" ", Rolling(figure)] if figure else [])]
+    words = [
+        html.P(title, className="pw-gain", **attrs(data_tone=tone)),
+        html.P(basis, className="pw-gain-basis"),
+        *_changed(context, last_change(reader, context, units)),
+    ]
+    drawn: list[Component] = [static(html.Div(words, className="pw-gain-words"))]
+    if gain is not None and len(gain.curve) > 1:
+        drawn.append(GainCurve(thinned(gain.curve, _MAX_DRAWN), gain.what, gain.form, gain.tone))
+    return drawn
+
+
+def _said(gain: Gain | None, n: int, units: Units) -> tuple[str, str, str, str]:
+    """lead, figure, basis, tone; of a run that tells of no gain how often its plan changed."""
+    times = {0: "no plan change", 1: "1 plan change"}.get(n, f"{show(n, 'int')} plan changes")
+    if gain is not None:
+        return gain.lead, gain.figure, f"{gain.basis} · {times}", gain.tone
+    if not n:
+        plans = "The first plan is" if len(units) < 2 else f"{len(units)} first plans are"
+        return f"{plans} in force", "", "nothing gave a reason to change it yet", "quiet"
+    count = {1: "once", 2: "twice"}.get(n, "")
+    figure = count or f"{show(n, 'int')} times"
+    return "The plan changed", figure, "since the run began", "gain"
+
+
+def _changed(context: Context, change: LastChange | None) -> list[Component]:
+    """The last change in words, and in full why."""
+    if change is None:
+        return []
+    plan, batch = change.plan, max(0, change.plan.batch)
+    of = f"{change.title}: " if change.title else ""
+    words: list[Any] = [jump(context, f"batch {show(batch, 'int')}", at=batch), " ", of]
+    words += [html.B(change.words), _cost(change.entry), " "]
+    if plan.decision is not None:
+        node = str(plan.decision)
+        words.append(jump(context, "why?", "/decisions", batch, node, plan.unit_id))
+    return [
+        html.P(words, className="pw-gain-last"),
+        html.P(plan.reason, className="pw-gain-reason"),
+    ]
+
+
+def _cost(entry: DecisionEntry | None) -> str:
+    """', 3.46 → 2.91 visits per tuple' of the same sampled tuples, before they are predicted."""
+    if entry is None:
+        return ""
+    detail, outcome = entry.decision.detail or {}, entry.outcome
+    unit = with_mu(str(detail.get("cost_unit") or "visits per tuple"))
+    old, new, word = entry.decision.predicted_old, entry.decision.predicted_new, ", predicted"
+    if outcome is not None and outcome.n_sample >= MIN_SAMPLES:
+        old, new, word = outcome.counterfactual_old, outcome.sample_new, ""
+    if old is None or new is None:
+        return ""
+    return f", {show(old, 'f2')} → {show(new, 'f2')} {unit}{word}"

@@ -1,0 +1,169 @@
+"""What would make a plan change next, beside the plan; and why it did not, beside decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import clock, show
+from dashboard.components.links import jump
+from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
+from dashboard.components.states import empty
+from dashboard.components.static import static
+from dashboard.context import Context
+from dashboard.panels import records
+from dashboard.panels.contract import Drawing, News, Panel, PanelScope, RunFacts, Sheet
+from dashboard.views.headroom import (
+    RECENT,
+    HeadroomLine,
+    WhyNotLine,
+    build_headroom,
+    build_why_not,
+)
+from storage.reader import Reader
+from storage.vocabulary.records import Unit
+
+#: Evaluations that kept a plan, looked through for the nearest; and those that are listed.
+LOOKED: Final = 300
+LISTED: Final = 12
+_KEPT: Final = ("below_threshold", "kept", "cooldown", "thin", "pinned")
+_NEWS: Final[tuple[News, ...]] = ("decisions", "plans", "run")
+
+
+def _decided(facts: RunFacts) -> bool:
+    return facts.decided
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> list[HeadroomLine] | None:
+    """None before the first evaluation."""
+    return read_headroom(reader, context, scope.units) or None
+
+
+def read_headroom(reader: Reader, context: Context, units: Sequence[Unit]) -> list[HeadroomLine]:
+    """Of all units, or of the one the address names, as of the moment."""
+    wanted = context.moment.unit
+    shown = [one for one in units if not wanted or one.id == wanted] or list(units)
+    entries = [
+        entry
+        for one in shown
+        for entry in reader.decisions(
+            context.run_id, until=context.batch, limit=RECENT, unit=one.id
+        )
+    ]
+    titles = {one.id: one.title for one in units} if len(units) > 1 else {}
+    return build_headroom(entries, titles)
+
+
+def draw(lines: list[HeadroomLine], sheet: Sheet) -> Drawing:
+    """A line each, the longer its bar, the nearer."""
+    context = sheet.context
+    parts: list[Component] = []
+    for (of, about), own in groupby(lines, lambda one: (one.of, one.about)):
+        if of or about:
+            parts.append(html.H3(" · ".join(filter(None, (of, about and f"pipeline of {about}")))))
+        parts.append(html.Ul([draw_line(one, context) for one in own], className="pw-next"))
+    return Drawing(static(html.Div(parts)), table=_table(lines, context), note=_NOTE)
+
+
+_NOTE: Final = "as the last evaluation says; the longer the bar, the nearer the change"
+
+
+def draw_line(one: HeadroomLine, context: Context) -> Component:
+    """The sentence, how near it is, and the evaluation that says so."""
+    link = jump(
+        context, f"#{one.seq}", "/decisions", at=max(0, one.batch), node=str(one.seq), unit=one.unit
+    )
+    near = 0.0 if one.near is None else one.near
+    bar = html.Div(html.I(style={"width": f"{100 * near:.0f}%"}), className="pw-bar")
+    shown = html.Span(show(one.near, "pct"), className="pw-next-near")
+    label = attrs(aria_hidden=True)
+    row = [html.Span(one.words, className="pw-next-words"), html.Div(bar, **label), shown, link]
+    return html.Li(row)
+
+
+_COLUMNS: Final = (
+    TableColumn("Near", "pct", "", "what there is as a share of what it takes"),
+    TableColumn("What has to happen"),
+    TableColumn("Missing"),
+)
+_SAID: Final = TableColumn("Evaluation")
+
+
+def _table(lines: list[HeadroomLine], context: Context) -> Component:
+    return RowTable("What would change the plan next", (*_COLUMNS, _SAID), _rows(lines, context))
+
+
+def _rows(lines: list[HeadroomLine], context: Context) -> list[list[CellData]]:
+    return [
+        [
+            {"text": one.near, "bar": one.near or 0.0},
+            f"{one.of}: {one.words}" if one.of else one.words,
+            one.missing or None,
+            {"text": f"#{one.seq}", "sort": one.seq, "jump": _jump(one, context)},
+        ]
+        for one in lines
+    ]
+
+
+def _jump(one: HeadroomLine, context: Context) -> dict[str, str]:
+    return jump_to(
+        context, at=max(0, one.batch), node=str(one.seq), unit=one.unit, path="/decisions"
+    )
+
+
+def build_kept(reader: Reader, context: Context, scope: PanelScope) -> list[WhyNotLine]:
+    """The evaluations of a unit that kept its plan."""
+    entries = reader.decisions(
+        context.run_id, until=context.batch, verdicts=_KEPT, limit=LOOKED, unit=scope.only
+    )
+    return build_why_not(entries, {})
+
+
+def draw_kept(rows: list[WhyNotLine], sheet: Sheet) -> Drawing:
+    """The nearest of them, with what was missing."""
+    if not rows:
+        return Drawing(empty("No evaluation kept the plan so far", "All of them changed it."))
+    nearest = rows[:LISTED]
+    columns = (*_COLUMNS, TableColumn("Came to"), _SAID, TableColumn("When"))
+    told = _rows([one.line for one in nearest], sheet.context)
+    cells = [
+        [*own[:3], f"{one.sign} {one.word}", own[3], f"batch {one.line.batch} · {clock(one.time)}"]
+        for one, own in zip(nearest, told, strict=True)
+    ]
+    shown = RowTable(_kept_words(len(rows)), columns, cells, className="pw-why-not")
+    return Drawing(shown, note="near violations first, with the number that was missing")
+
+
+def _kept_words(n: int) -> str:
+    least = f"nearest {LISTED} of the {n}" if n > LISTED else f"{n}"
+    return f"The {least} newest stored evaluations that kept the plan"
+
+
+PANEL: Final = Panel(
+    name="headroom",
+    page="/plan",
+    title="What would change it next",
+    sql=records.DECISIONS,
+    build=build,
+    draw=draw,
+    applies=_decided,
+    news=_NEWS,
+)
+KEPT: Final = Panel(
+    name="why-not",
+    page="/decisions",
+    title="Why not",
+    sql=records.DECISIONS,
+    twin=False,
+    side=True,
+    build=build_kept,
+    draw=draw_kept,
+    applies=_decided,
+    news=_NEWS,
+    unit=True,
+)

@@ -1,0 +1,155 @@
+"""What would make a plan change next, and the evaluations that kept it, near violations first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from dashboard.components.formats import show
+from dashboard.components.kinds import verdict
+from dashboard.views.decisions import metric_words, sign_of
+from dashboard.views.numbers import form_of, shown_unit
+from storage.rows import DecisionEntry
+from storage.vocabulary.headroom import Headroom, read
+from storage.vocabulary.records import Decision
+
+_CHANGED: Final = "It has just changed: the next evaluation says what would change it again"
+_PINNED: Final = "It is pinned: nothing that is measured changes it"
+
+
+class HeadroomLine(NamedTuple):
+    """One thing that would change a plan. unit: its id; of: what people call it, '' where a run has
+    one only; about: the pipeline it is about, or ''. missing: in words with its unit, '' = not
+    told. near: [0, 1], None = not known. seq, batch: the evaluation that says so."""
+
+    unit: str
+    of: str
+    about: str
+    words: str
+    missing: str
+    near: float | None
+    entity: str
+    over: str
+    seq: int
+    batch: int
+
+
+class WhyNotLine(NamedTuple):
+    """An evaluation that kept the plan, as :class:`HeadroomLine`; word: its verdict."""
+
+    line: HeadroomLine
+    verdict: str
+    sign: str
+    word: str
+    time: float
+
+
+#: Newest evaluations of a unit that are looked at: what is older may be about another algorithm.
+RECENT: Final = 20
+
+
+def build_headroom(
+    entries: Iterable[DecisionEntry], titles: Mapping[str, str]
+) -> list[HeadroomLine]:
+    """Of the newest evaluation of each question a unit asks: what it fell short of, what concerns
+    the plan as a whole first. entries: newest first; titles: of units, where there are several."""
+    newest: dict[tuple[str, str, str], Decision] = {}
+    looked = Counter[str]()
+    for entry in entries:
+        decision = entry.decision
+        looked[decision.unit_id] += 1
+        if looked[decision.unit_id] <= RECENT:
+            question = decision.unit_id, decision.algorithm, _about(decision)
+            newest.setdefault(question, decision)
+    lines = [line for one in newest.values() for line in _lines(one, titles)]
+    return sorted(lines, key=lambda line: (line.of, line.unit, line.about))
+
+
+def build_why_not(entries: Iterable[DecisionEntry], titles: Mapping[str, str]) -> list[WhyNotLine]:
+    """The evaluations that kept the plan, the nearest to a change first, newer before older."""
+    found = []
+    for entry in entries:
+        decision = entry.decision
+        if decision.verdict == "switched":
+            continue
+        told = verdict(decision.verdict)
+        line = _lines(decision, titles)[0]
+        found.append(WhyNotLine(line, decision.verdict, told.sign, told.word, entry.time))
+    return sorted(found, key=lambda one: -(one.line.near or 0.0))
+
+
+def next_words(lines: Iterable[HeadroomLine]) -> str:
+    """The nearest of all, an operator's before the plan's as a whole; '' where none is told."""
+    told = [one for one in lines if one.near is not None]
+    if not told:
+        return ""
+    nearest = max(told, key=lambda one: (bool(one.entity), one.near or 0.0))
+    return f"{nearest.of}: {nearest.words}" if nearest.of else nearest.words
+
+
+def of_entity(lines: Iterable[HeadroomLine], name: str, unit: str) -> list[HeadroomLine]:
+    """Those that would move an operator of a unit or be passed by it, and what has to happen to the
+    plan as a whole before."""
+    own = [one for one in lines if one.unit == unit]
+    moving = [one for one in own if name in (one.entity, one.over)]
+    return [*moving, *(one for one in own if not one.entity)] if moving else []
+
+
+def _lines(decision: Decision, titles: Mapping[str, str]) -> list[HeadroomLine]:
+    recorded = sorted(read(decision.detail), key=lambda one: bool(one.entity))
+    if recorded:
+        return [_line(decision, titles, one) for one in recorded]
+    if decision.verdict == "switched":
+        return [_line(decision, titles, Headroom(_CHANGED, None, "", 0.0), known=False)]
+    if decision.verdict == "pinned":
+        return [_line(decision, titles, Headroom(_PINNED, None, "", 0.0), known=False)]
+    return [_by_inequality(decision, titles)]
+
+
+def _line(
+    decision: Decision, titles: Mapping[str, str], one: Headroom, known: bool = True
+) -> HeadroomLine:
+    words = one.words[:1].upper() + one.words[1:] if not one.entity else one.words
+    missing = "" if one.missing is None else _amount(one.missing, one.unit)
+    near = one.near if known else None
+    return HeadroomLine(
+        decision.unit_id,
+        titles.get(decision.unit_id, ""),
+        _about(decision),
+        words,
+        missing,
+        near,
+        one.entity,
+        one.over,
+        decision.seq,
+        decision.batch,
+    )
+
+
+def _by_inequality(decision: Decision, titles: Mapping[str, str]) -> HeadroomLine:
+    """Of a record that does not tell: the inequality it tested."""
+    lhs, rhs = decision.lhs, decision.rhs
+    if lhs is None or rhs is None:
+        return _line(decision, titles, Headroom(decision.explanation, None, "", 0.0), known=False)
+    metric = metric_words(decision.metric)
+    sign = sign_of(decision.relation)
+    words = f"{metric} {sign} {show(rhs, 'f3')} would change it, now {show(lhs, 'f3')}"
+    least, most = sorted((abs(lhs), abs(rhs)))
+    near = least / most if most else 1.0
+    return _line(decision, titles, Headroom(words, abs(rhs - lhs), "", near))
+
+
+def _amount(missing: float, unit: str) -> str:
+    """'0.060', '0.21 visits/tuple', '1 880 tuples'."""
+    form = "f3" if unit in ("prob", "") and missing != int(missing) else form_of(unit)
+    if unit == "" and missing == int(missing):
+        form = "int"
+    words = shown_unit(unit) if unit not in ("prob", "") else ""
+    return f"{show(missing, form)} {words}".strip()
+
+
+def _about(decision: Decision) -> str:
+    """The pipeline of a decision on one."""
+    old: Any = decision.old
+    return str(old.get("pipeline") or "") if isinstance(old, Mapping) else ""

@@ -1,0 +1,48 @@
+"""What a page opens on: the run at work once it has a batch, until then a recorded one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from storage.liveness import LIVE_STATES
+from storage.vocabulary.records import Run
+
+
+class Opening(NamedTuple):
+    """live: the newest run at work that has a batch. recording: the newest run that has one, where
+    none is live and one is awaited. Both are ids, '' = none."""
+
+    live: str = ""
+    recording: str = ""
+
+
+NO_OPENING: Final = Opening()
+
+
+def by_interest(runs: Sequence[Run]) -> list[Run]:
+    """Runs at work before others, newest first."""
+    return sorted(runs, key=lambda run: (run.state not in LIVE_STATES, -run.started_at))
+
+
+def default_run(runs: Sequence[Run], has_batch: Callable[[str], bool]) -> Run | None:
+    """The newest run at work that has a batch, else the newest that has one, else the newest."""
+    ordered = by_interest(runs)
+    return next((run for run in ordered if has_batch(run.id)), next(iter(ordered), None))
+
+
+def build_opening(
+    runs: Sequence[Run], has_batch: Callable[[str], bool], awaits_since: float | None
+) -> Opening:
+    """awaits_since: when the start of a run was asked for, Unix s; None: it was not.
+
+    A run that was begun since then and is over is awaited no longer.
+    """
+    found = default_run(runs, has_batch)
+    if found is None or not has_batch(found.id):
+        return NO_OPENING
+    if found.state in LIVE_STATES:
+        return Opening(live=found.id)
+    begins = any(run.state in LIVE_STATES for run in runs)
+    asked = awaits_since is not None and all(run.started_at < awaits_since for run in runs)
+    return Opening(recording=found.id) if begins or asked else NO_OPENING

@@ -1,0 +1,62 @@
+"""Steps of a plan over the batches it has been in force: smoothed, and at their largest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from dashboard.views.numbers import known
+from dashboard.views.plan import Node, PlanStep, steps
+from storage.rows import SeriesData
+from storage.vocabulary.records import Entity, PlanVersion
+
+#: Batches looked back on, at most.
+WINDOW: Final = 24
+#: Weight of the newest batch in what is smoothed; assets/modules/graph_values.js has the same.
+EWMA_WEIGHT: Final = 0.2
+#: What the numbers of a step are made of.
+READ: Final = ("reached_tuples", "survival_prob", "drop_prob", "cost_us")
+Series: TypeAlias = Mapping[tuple[str, str], SeriesData]
+#: Step -> number -> [smoothed, largest]; a number that was never known is left out.
+Spreads: TypeAlias = dict[str, dict[str, list[float]]]
+
+
+def since_of(plan: PlanVersion, at: int) -> int:
+    """First batch of a window that ends with one: none under another plan."""
+    return max(plan.batch, at - WINDOW + 1, 0)
+
+
+def keys_of(nodes: Sequence[Node]) -> list[tuple[str, str]]:
+    """The series to read."""
+    return [(node.id, name) for node in nodes if node.position for name in READ]
+
+
+def build_spreads(
+    plan: PlanVersion, nodes: Sequence[Node], series: Series, entities: Mapping[str, Entity]
+) -> Spreads:
+    """drop, drops and visits of each step over the batches of ``series``; see
+    :class:`dashboard.views.plan.PlanStep`."""
+    values: dict[int, dict[str, dict[str, float | None]]] = {}
+    for (entity, name), data in series.items():
+        for batch, value in zip(data.batch.tolist(), data.value.tolist(), strict=True):
+            number = value if known(value) else None
+            values.setdefault(int(batch), {}).setdefault(entity, {})[name] = number
+    found: Spreads = {}
+    for batch in sorted(values):
+        for step in steps(plan, nodes, values[batch], entities):
+            own = found.setdefault(step.entity, {})
+            for name, number in _numbers(step).items():
+                if number is not None:
+                    own[name] = _further(own.get(name), number)
+    return found
+
+
+def _numbers(step: PlanStep) -> dict[str, float | None]:
+    return {"drop": step.drop, "drops": step.dropped, "visits": step.visits}
+
+
+def _further(last: list[float] | None, value: float) -> list[float]:
+    if last is None:
+        return [value, value]
+    smoothed, largest = last
+    return [smoothed + EWMA_WEIGHT * (value - smoothed), max(largest, value)]

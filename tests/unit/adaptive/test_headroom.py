@@ -1,0 +1,46 @@
+"""Headroom: sentences and numbers, and the way into a record and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from backend.adaptive.core import Cooldown
+from backend.adaptive.headroom import cooling, moving, overtaking, recorded, saving, waiting_for
+from storage.vocabulary.headroom import read
+
+
+def test_an_operator_overtakes_when_it_drops_so_much_more() -> None:
+    found = overtaking("a3", "a6", 0.06, 0.24, " when the order is built anew")
+    assert found.words == (
+        "a3 overtakes a6 if its drop probability rises by 0.060 when the order is built anew"
+    )
+    assert (found.missing, found.unit, found.entity, found.over) == (0.06, "prob", "a3", "a6")
+    assert found.near == pytest.approx(0.8)
+    assert overtaking("a3", "a6", -0.01, 0.24).near == 1.0
+    assert overtaking("a3", "a6", None, 0.24).near == 0.0
+
+
+def test_what_waits_says_for_how_much() -> None:
+    found = waiting_for(120, 2000, "profile tuples")
+    assert found.words == "1 880 more profile tuples have to come first (120 of 2 000 did)"
+    assert (found.missing, found.near) == (1880.0, 0.06)
+    assert cooling(Cooldown(1000), 4000).missing == 3000.0
+
+
+def test_costs_and_shares() -> None:
+    found = saving("a → b", 2.0, 2.2, 0.05, "visits/tuple")
+    assert found.missing == pytest.approx(0.3)
+    assert found.near == pytest.approx(1.9 / 2.2)
+    assert "5.0 % less than the plan in force (2.20 against 2.00)" in found.words
+    assert saving("a", 2.0, 1.0, 0.0, "").missing == 0.0
+    assert moving("a cost", 0.05, 0.2, "caches are selected").near == pytest.approx(0.25)
+
+
+def test_it_goes_into_a_record_and_comes_back_nearest_first() -> None:
+    far, near = waiting_for(1, 10, "tuples"), waiting_for(9, 10, "tuples")
+    stored = json.loads(json.dumps(recorded([far, near])))
+    assert read(stored) == [near, far]
+    assert recorded([]) == {}
+    assert read({}) == read(None) == []

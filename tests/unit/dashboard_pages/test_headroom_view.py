@@ -1,0 +1,109 @@
+"""What would change a plan next, and why it did not, from the records of decisions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dashboard.views.headroom import build_headroom, build_why_not, next_words, of_entity
+from storage.rows import DecisionEntry
+from storage.vocabulary.records import Decision
+
+PAIR = {
+    "words": "a3 overtakes a6 if its drop probability rises by 0.060",
+    "missing": 0.06,
+    "unit": "prob",
+    "near": 0.9,
+    "entity": "a3",
+    "over": "a6",
+}
+TRIGGER = {
+    "words": "the order is built anew when visits per tuple come to 2.54",
+    "missing": 0.21,
+    "unit": "visits/tuple",
+    "near": 0.1,
+    "entity": "",
+    "over": "",
+}
+
+
+def entry(seq: int, verdict: str = "below_threshold", **more: Any) -> DecisionEntry:
+    given: dict[str, Any] = {
+        "seq": seq,
+        "batch": seq,
+        "algorithm": "x",
+        "kind": "rearrangement",
+        "verdict": verdict,
+        "metric": "change of visits_per_tuple",
+        "lhs": 0.08,
+        "relation": ">=",
+        "rhs": 0.1,
+        "n": 100,
+        "n_sample": 10,
+        "knob_version": 0,
+        "explanation": "kept",
+        "unit_id": "u1",
+    }
+    return DecisionEntry(Decision(**{**given, **more}), 0.0, None)
+
+
+def test_the_plan_as_a_whole_comes_before_its_pairs_and_only_the_newest_counts() -> None:
+    recorded = {"headroom": [PAIR, TRIGGER]}
+    lines = build_headroom([entry(9, detail=recorded), entry(8, detail={})], {})
+    assert [one.seq for one in lines] == [9, 9]
+    assert lines[0].words.startswith("The order is built anew")
+    assert (lines[0].missing, lines[0].near) == ("0.21 visits/tuple", 0.1)
+    assert lines[1].words == PAIR["words"]
+    assert (lines[1].missing, lines[1].entity, lines[1].over) == ("0.060", "a3", "a6")
+
+
+def test_each_unit_and_pipeline_has_its_own() -> None:
+    found = [
+        entry(4, unit_id="u2", old={"pipeline": "R"}),
+        entry(3, unit_id="u2", old={"pipeline": "S"}),
+        entry(2, unit_id="u2", old={"pipeline": "R"}),
+        entry(9),
+    ]
+    lines = build_headroom(found, {"u1": "Filters", "u2": "Joins"})
+    assert [(one.of, one.about, one.seq) for one in lines] == [
+        ("Filters", "", 9),
+        ("Joins", "R", 4),
+        ("Joins", "S", 3),
+    ]
+
+
+def test_records_without_headroom_tell_the_inequality_they_tested() -> None:
+    (line,) = build_headroom([entry(1)], {})
+    assert line.words == "Change of visits per tuple ≥ 0.100 would change it, now 0.080"
+    assert (line.missing, round(line.near or 0, 2)) == ("0.020", 0.8)
+    (unknown,) = build_headroom([entry(1, lhs=None)], {})
+    assert (unknown.words, unknown.near, unknown.missing) == ("Kept", None, "")
+
+
+def test_a_plan_that_just_changed_or_is_pinned_says_so() -> None:
+    (changed,) = build_headroom([entry(1, "switched")], {})
+    assert "just changed" in changed.words
+    (pinned,) = build_headroom([entry(1, "pinned")], {})
+    assert "pinned" in pinned.words
+    assert changed.near is pinned.near is None
+
+
+def test_the_header_tells_the_nearest_operator() -> None:
+    lines = build_headroom([entry(9, detail={"headroom": [PAIR, TRIGGER]})], {"u1": "Filters"})
+    assert next_words(lines) == f"Filters: {PAIR['words']}"
+    assert next_words(build_headroom([entry(1, "pinned")], {})) == next_words([]) == ""
+
+
+def test_an_operator_is_told_with_what_has_to_happen_first() -> None:
+    lines = build_headroom([entry(9, detail={"headroom": [PAIR, TRIGGER]})], {})
+    assert [one.entity for one in of_entity(lines, "a6", "u1")] == ["a3", ""]
+    assert of_entity(lines, "a1", "u1") == []
+    assert of_entity(lines, "a6", "u2") == []
+
+
+def test_near_violations_come_first_and_changes_are_left_out() -> None:
+    near = {"headroom": [{**TRIGGER, "near": 0.97}]}
+    found = [entry(3), entry(2, detail=near), entry(1, "switched"), entry(4, lhs=0.01)]
+    rows = build_why_not(found, {})
+    assert [one.line.seq for one in rows] == [2, 3, 4]
+    assert rows[0].line.missing == "0.21 visits/tuple"
+    assert rows[0].word

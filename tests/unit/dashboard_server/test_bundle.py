@@ -1,0 +1,90 @@
+"""The page's script and styles: one file each, at an address that changes with any part of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import dash
+
+from dashboard.bundle import ASSETS, Bundle, bundled, exports
+
+MODULES = sorted((ASSETS / "modules").glob("*.js"))
+
+
+def test_a_page_asks_for_one_script_and_one_sheet_and_keeps_them(shown: dash.Dash) -> None:
+    browser = shown.server.test_client()
+    html = browser.get("/").text
+    own = re.findall(r'(?:href|src)="(/scripts/[^"]+)"', html)
+    assert len(set(own)) == 3, "theme, script, styles"
+    assert "/assets/" not in re.sub(r'"[^"]*(?:favicon|woff2)[^"]*"', "", html)
+    for address in own:
+        answer = browser.get(address)
+        assert answer.mimetype == ("text/css" if address.endswith("css") else "text/javascript")
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_the_script_holds_every_module_once_after_what_it_imports() -> None:
+    script = Bundle()._bodies["modules/main.js"].decode()
+    order = re.findall(r"^// modules/(\w+\.js)$", script, re.MULTILINE)
+    assert Counter(order) == Counter(path.name for path in MODULES)
+    assert order[-1] == "main.js"
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+    for path in MODULES:
+        for name in re.findall(r'^import .*"\./([\w.]+)";$', path.read_text("utf-8"), re.MULTILINE):
+            back = f'"./{path.name}"' in (path.parent / name).read_text("utf-8")
+            assert back or order.index(name) < order.index(path.name)
+
+
+def test_names_that_are_exported_are_unique_and_used_as_they_are() -> None:
+    names = Counter(name for path in MODULES for name in exports(path.read_text("utf-8")))
+    assert len(names) > 150
+    assert {name for name, n in names.items() if n > 1} == set()
+    for path in MODULES:
+        text = path.read_text("utf-8")
+        assert len(re.findall(r"^export\b", text, re.MULTILINE)) == len(exports(text)), path.name
+        assert not re.search(r"^import .*\bas\b", text, re.MULTILINE), path.name
+
+
+def test_modules_are_joined_as_blocks_that_share_what_they_export() -> None:
+    texts = {
+        "modules/main.js": 'import { a } from "./a.js";\nimport "./b.js";\na();\n',
+        "modules/a.js": 'import { b } from "./b.js";\nexport function a() {\n  b();\n}\n',
+        "modules/b.js": 'import { a } from "./a.js";\nexport const b = () => a;\n',
+    }
+    assert bundled(texts, "modules/main.js").splitlines() == [
+        "let b, a;",
+        *("// modules/b.js", "{", "b = () => a;", "}"),
+        *("// modules/a.js", "{", "a = a$;", "function a$() {", "  b();", "}", "}"),
+        *("// modules/main.js", "{", "a();", "}"),
+    ]
+
+
+def test_what_is_imported_exists() -> None:
+    for path in MODULES:
+        for name in re.findall(r'\b(?:from|import|import\() ?"([^"\n]+)"', path.read_text("utf-8")):
+            assert (path.parent / name).is_file(), f"{path.name} imports {name}"
+
+
+def test_another_version_leads_to_this_one(shown: dash.Dash) -> None:
+    browser = shown.server.test_client()
+    answer = browser.get("/scripts/000000000000/modules/main.js")
+    assert answer.status_code == 302
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert browser.get(answer.headers["Location"]).status_code == 200
+    assert browser.get("/scripts/000000000000/modules/none.js").status_code == 404
+    assert browser.get("/scripts/000000000000/../dashboard/app.py").status_code == 404
+
+
+def test_the_address_follows_the_content(tmp_path: Path) -> None:
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "main.js").write_text("export {};")
+    (tmp_path / "theme_boot.js").write_text("")
+    first = Bundle(tmp_path)
+    assert first.address("theme_boot.js") == Bundle(tmp_path).address("theme_boot.js")
+    (tmp_path / "a.css").write_text("b { color: red }")
+    second = Bundle(tmp_path)
+    assert second.version != first.version
+    (tmp_path / "theme_boot.js").write_text(" ")
+    assert Bundle(tmp_path).version != second.version

@@ -1,0 +1,141 @@
+"""Workers on other machines: what must lie where they see it, and what travels to them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tarfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from backend.cli import main
+from backend.hosts.spark.remote import check_places, is_remote
+from backend.hosts.spark.shipping import PYTHON, ROOT, ship_code, shipped, workers_python
+from backend.hosts.spark.tasks import here
+from backend.model.schema import Schema
+from backend.operators.network.shard import Places
+from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec, Workload, WorkloadError
+
+MASTER = "spark://there:7077"
+SHARED = Path("/mnt/planwatch")
+
+
+def of(source: SourceSpec, sink: str | None = None, rate: float | None = None) -> Workload:
+    stream = StreamSpec("S", Schema.parse("a int"), source, rate=rate)
+    return Workload("w", Path("w.toml"), (stream,), (), {}, SinkSpec(sink))
+
+
+MEMORY = of(SourceSpec("memory", {}, rows=()))
+
+
+@pytest.mark.parametrize(
+    ("master", "expected"),
+    [
+        ("none", False),
+        ("local", False),
+        ("local[*]", False),
+        ("local[2,4]", False),
+        ("spark://a:7077,b:7077", True),
+        ("yarn", True),
+        ("k8s://https://a:443", True),
+    ],
+)
+def test_masters_of_other_machines_are_told_from_local_ones(master: str, expected: bool) -> None:
+    assert is_remote(master) == expected
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        MEMORY,
+        replace(MEMORY, sink=SinkSpec("/mnt/planwatch/out")),
+        replace(MEMORY, sink=SinkSpec("s3a://bucket/out")),
+        of(SourceSpec("csv", {"path": "/home/me/a.csv"})),  # read by the driver
+        of(SourceSpec("orc", {"path": "/mnt/planwatch/in"})),
+        of(SourceSpec("orc", {"path": "/home/me/in"}), rate=5.0),  # read at once, by the driver
+        of(SourceSpec("orc", {"path": "hdfs://there/in"})),
+    ],
+)
+def test_what_workers_can_see_is_accepted(workload: Workload) -> None:
+    check_places(MASTER, workload, SHARED)
+
+
+def test_on_this_machine_everything_is_seen() -> None:
+    check_places("local[2]", of(SourceSpec("orc", {"path": "/home/in"}), "/home/out"), None)
+
+
+@pytest.mark.parametrize(
+    ("workload", "shared", "words"),
+    [
+        (MEMORY, None, "--master: the workers of spark://there:7077 may be on other machines"),
+        (of(MEMORY.streams[0].source, "/home/out"), SHARED, "[sink] path: /home/out is on this"),
+        (of(MEMORY.streams[0].source, "/mnt/planwatch/../out"), SHARED, "[sink] path"),
+        (of(SourceSpec("orc", {"path": "/home/in"})), SHARED, "[streams.S] path: /home/in"),
+    ],
+)
+def test_what_workers_cannot_see_is_refused(
+    workload: Workload, shared: Path | None, words: str
+) -> None:
+    with pytest.raises(WorkloadError) as caught:
+        check_places(MASTER, workload, shared)
+    assert words in str(caught.value)
+    assert "--shared" in str(caught.value)
+
+
+def test_the_command_says_it_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["packets", "--master", MASTER, "--store", "/nowhere/s.db"]) == 2
+    assert "with --shared FOLDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("master", "asked", "expected"),
+    [
+        ("local[2]", {PYTHON: "/there/python"}, sys.executable),
+        (MASTER, {}, f"python{sys.version_info.major}.{sys.version_info.minor}"),
+        (MASTER, {PYTHON: "/there/python"}, "/there/python"),
+    ],
+)
+def test_workers_run_a_python_of_our_version_or_the_one_asked_for(
+    master: str, asked: Mapping[str, str], expected: str
+) -> None:
+    assert workers_python(master, asked) == expected
+
+
+def test_code_travels_with_its_times_beside_archives_that_were_asked_for(tmp_path: Path) -> None:
+    asked = {PYTHON: "/there/python", "spark.archives": "mine.zip#mine"}
+    settings = shipped(MASTER, asked, tmp_path)
+    mine, code = settings["spark.archives"].split(",")
+    assert mine == "mine.zip#mine"
+    archive, _, folder = code.partition("#")
+    assert folder == "planwatch-code"
+    with tarfile.open(archive) as found:
+        times = {one.name: one.mtime for one in found.getmembers()}
+    own = "backend/hosts/spark/tasks.py"
+    # numba knows what it compiled by the time of its source
+    assert times[own] == os.stat(ROOT / own).st_mtime
+    assert "storage/vocabulary/records.py" in times
+    assert "backend/cql/grammar.lark" in times
+    assert shipped("local[2]", asked, tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("master", "path"),
+    [("local[2]", str(ROOT)), (MASTER, "planwatch-code:planwatch-packages")],
+)
+def test_workers_find_the_code(master: str, path: str) -> None:
+    context = SimpleNamespace(master=master, environment=dict[str, Any]())
+    ship_code(cast(SparkSession, SimpleNamespace(sparkContext=context)))
+    assert context.environment == {"PYTHONPATH": path, "TZ": "UTC"}
+
+
+def test_arenas_are_in_the_folder_of_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/own/blockmgr-1,/own/blockmgr-2")
+    places = Places("/mnt/state", "planwatch-arenas/run")
+    assert here(places).arenas == "/own/blockmgr-1/planwatch-arenas/run"
+    assert here(replace(places, arenas="/tmp/run")).arenas == "/tmp/run"
