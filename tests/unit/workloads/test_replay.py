@@ -25,7 +25,7 @@ from backend.workloads.replay import (
     read_spooled,
 )
 from backend.workloads.spec import SourceSpec, StreamSpec
-from tests.unit.workloads.feeding import SCHEMA, Speed, numbers, published, wait
+from tests.unit.workloads.feeding import SCHEMA, Speed, numbers, wait
 
 
 def published(feeder: Feeder) -> pa.Table:
