@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.systems.joins.cache_pages import CachePages
 from backend.systems.joins.candidates import CacheCandidate, candidates
 from backend.systems.joins.changes import (
     CacheChange,
@@ -21,7 +22,7 @@ from backend.systems.joins.changes import (
 )
 from backend.systems.joins.costs import PipelineFlow, bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
-from backend.systems.joins.memory import Tier, served
+from backend.systems.joins.memory import Tier
 from backend.systems.joins.patience import Patience
 from backend.systems.joins.selecting import SELECTORS
 from backend.systems.joins.selection import CacheSelection, Choice, PricedCache
@@ -45,9 +46,7 @@ class CacheKeeper:
         #: What is in use. While a cache is profiled anew it is not, but was selected last.
         self.choice: dict[str, tuple[Segment, ...]] = {}
         self._selected: dict[str, tuple[Segment, ...]] = {}
-        #: What caches in use want, in pages of each shard.
-        self.wants: dict[str, list[Tier]] = {}
-        self._allowed: int | None = None
+        self.pages = CachePages(settings)
         self.is_profiling = True
         self._waited = self._elements = 0
         self._compared: dict[str, tuple[float, float]] = {}
@@ -59,33 +58,16 @@ class CacheKeeper:
 
     def specs(self) -> tuple[CacheSpec, ...]:
         """Caches in use that have pages."""
-        held, ways = self.held, self._settings.ways
+        held, ways = self.pages.held, self._settings.ways
         return tuple(
             self.candidates[id].spec(readers, held[id] * PAGE_BYTES, ways)
             for id, readers in self.in_force.items()
         )
 
     @property
-    def n_pages(self) -> int:
-        """Of each shard, by the join's own pool."""
-        settings = self._settings
-        return settings.pool_bytes // (PAGE_BYTES * settings.n_shards)
-
-    def allow(self, n_pages: int | None) -> None:
-        """How many pages of each shard it may have of those that joins share; None: they share
-        none."""
-        self._allowed = n_pages
-
-    @property
-    def held(self) -> dict[str, int]:
-        """Pages of each shard by cache."""
-        allowed = self.n_pages if self._allowed is None else min(self.n_pages, self._allowed)
-        return served(allowed, self.wants)
-
-    @property
     def in_force(self) -> Choice:
         """What is chosen and has pages."""
-        held = self.held
+        held = self.pages.held
         return {id: readers for id, readers in self.choice.items() if held.get(id)}
 
     def shadows(self, known: JoinStatistics) -> tuple[CacheSpec, ...]:
@@ -129,6 +111,7 @@ class CacheKeeper:
         if settings.cost_by != self._settings.cost_by:
             self._compared = {}
         self._settings = settings
+        self.pages.turn(settings)
         found = self._offer()
         self._asked = not settings.pinned <= self.choice.keys()
         return found
@@ -145,7 +128,7 @@ class CacheKeeper:
         found += [self.states.step(id, "new") for id in new]
         self.candidates, self._selected = now, same
         self.choice = {id: readers for id, readers in same.items() if id in self.choice}
-        self._keep_pages()
+        self.pages.keep(self.choice)
         if new:
             self._compared = {id: of for id, of in self._compared.items() if id not in new}
             self._begin_profiling()
@@ -226,7 +209,7 @@ class CacheKeeper:
             known.forget(step.cache)
             known.forget_shadows(step.cache)
             self.choice.pop(step.cache, None)
-        self._keep_pages()
+        self.pages.keep(self.choice)
         known.begin_profiling()
         self._begin_profiling()
 
@@ -239,7 +222,7 @@ class CacheKeeper:
             "selected": {id: [list(r) for r in readers] for id, readers in self._selected.items()},
             "is_profiling": self.is_profiling,
             "waited": self._waited,
-            "pages": self.held,
+            "pages": self.pages.held,
         }
 
     def restore(self, state: Mapping[str, Any], orders: Orders) -> None:
@@ -259,7 +242,7 @@ class CacheKeeper:
         self.is_profiling, self._waited = bool(state["is_profiling"]), int(state["waited"])
         self._offer()
         held = {id: int(state["pages"].get(id, 0)) for id in self.choice}
-        self.wants = {id: [Tier(n, 0.0)] for id, n in held.items() if n}
+        self.pages.want({id: [Tier(n, 0.0)] for id, n in held.items() if n})
 
     # ------------------------------------------------------------------ selection
 
@@ -342,21 +325,12 @@ class CacheKeeper:
         return tuple(self.candidates[id].readers.index(reader) for reader in readers)
 
     def _claim_pages(self, estimates: Mapping[str, CacheEstimate], known: JoinStatistics) -> None:
-        self.wants = {
-            id: self._first_if_pinned(
-                id, known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
-            )
-            for id, readers in self.choice.items()
-        }
-
-    def _first_if_pinned(self, id: str, tiers: list[Tier]) -> list[Tier]:
-        """Pinned caches are served before all others."""
-        is_pinned = id in self._settings.pinned
-        return [tier._replace(priority=math.inf) for tier in tiers] if is_pinned else tiers
-
-    def _keep_pages(self) -> None:
-        """What is not in use wants none."""
-        self.wants = {id: tiers for id, tiers in self.wants.items() if id in self.choice}
+        self.pages.want(
+            {
+                id: known.tiers(self.candidates[id], estimates[id], self._places(id, readers))
+                for id, readers in self.choice.items()
+            }
+        )
 
     def _change(
         self,
@@ -368,7 +342,7 @@ class CacheKeeper:
         before: Mapping[str, CacheState],
     ) -> CacheChange:
         """What is told of a look at the caches."""
-        held, caches, n_elements = self.held, [], self._elements
+        held, caches, n_elements = self.pages.held, [], self._elements
         for id, estimate in estimates.items():
             readers = self.choice.get(id) or old.get(id, ())
             pays = [p for p, one in enumerate(estimate.readers) if one.benefit > 0]

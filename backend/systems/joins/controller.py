@@ -115,7 +115,7 @@ class JoinController:
     def allow(self, n_pages: int | None) -> None:
         """How many pages of each shard its caches may have of those that joins share; None: they
         share none. ``tuning`` follows at once."""
-        self.caches.allow(n_pages)
+        self.caches.pages.allow(n_pages)
         self.tuning = self._tuning()
 
     def _tuning(self) -> JoinTuning:

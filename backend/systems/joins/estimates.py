@@ -29,7 +29,7 @@ from backend.systems.joins.costs import (
     reader_costs,
 )
 from backend.systems.joins.join_model import LookupPlace
-from backend.systems.joins.memory import MissRatioCurve, Tier, pages, single_tier
+from backend.systems.joins.memory import MissRatioCurve, Tier, keys_behind, pages, single_tier
 from backend.systems.joins.selection import Choice
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
@@ -38,7 +38,6 @@ from backend.systems.joins.statistics import (
     OperationCosts,
     PipelineStatistics,
     Rates,
-    keys_behind,
     probe_cost,
 )
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+#: Keys that are expected at most, in blocks of look-ups.
+_MOST_BLOCKS: Final = 64
 
 
 class Tier(NamedTuple):
@@ -93,6 +96,20 @@ def _by_priority(wants: Mapping[CacheT, Sequence[Tier]]) -> list[tuple[CacheT, T
 def pages(n_bytes: float, page_bytes: int) -> int:
     """Whole pages for so many bytes, at least one."""
     return max(1, -(-int(np.ceil(n_bytes)) // page_bytes))
+
+
+def keys_behind(miss_prob: float, block_probes: int) -> float:
+    """How many keys there are, if blocks of so many look-ups hold miss_prob · block_probes
+    different ones and all are as frequent: D (1 - e^(-W/D)) = different ones; at most 64 blocks."""
+    low, high = 1.0, float(_MOST_BLOCKS * block_probes)
+    wanted = miss_prob * block_probes
+    for _ in range(60):
+        middle = (low + high) / 2
+        if -middle * math.expm1(-block_probes / middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def single_tier(net: float, n_pages: int) -> list[Tier]:

@@ -18,7 +18,7 @@ from backend.operators.network.plan import JoinOp, NetworkPlan, RelationInput, S
 from backend.operators.network.reports import NetworkReport
 from backend.systems.joins.candidates import CacheCandidate, candidates
 from backend.systems.joins.controller import JoinController
-from backend.systems.joins.memory import JoinDemand, divided
+from backend.systems.joins.memory import divided
 from backend.systems.joins.regret import CachingTotals
 from backend.systems.joins.settings import Caching, CostsBy, JoinOrder, JoinSettings
 from backend.systems.joins.shape import JoinShape
@@ -213,17 +213,10 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
         """Share the memory of the run among the joins."""
         pages: Mapping[str, int | None] = dict.fromkeys(self)
         if self._run_bytes:
-            pages = divided(self._run_bytes // PAGE_BYTES, self._demands())
+            demands = {id: one.core.caches.pages.demand(self.share(id)) for id, one in self.items()}
+            pages = divided(self._run_bytes // PAGE_BYTES, demands)
         for id, one in self.items():
             one.core.allow(pages[id])
-
-    def _demands(self) -> dict[str, JoinDemand]:
-        return {
-            id: JoinDemand(
-                one.core.caches.wants, one.core.caches.n_pages, one.n_shards, self.share(id)
-            )
-            for id, one in self.items()
-        }
 
     def share(self, id: str) -> float:
         """Elements of a join per element of all joins; equal parts before any came."""

@@ -150,7 +150,7 @@ class PublishedJoin:
     def numbers(self) -> list[CacheNumbers]:
         """All candidates at this moment."""
         core, page_bytes = self._join.core, PAGE_BYTES * self._join.n_shards
-        known, held = core.known, core.caches.held
+        known, held = core.known, core.caches.pages.held
         flows, units, states = known.flows(), known.units, core.caches.states.all()
         found = []
         for one in self._join.candidates:

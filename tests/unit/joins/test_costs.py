@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from backend.operators.network.join_tuning import CacheCounts, PipelineProfile, Segment
 from backend.systems.joins.candidates import CacheCandidate, prefix_candidates
 from backend.systems.joins.costs import PipelineFlow, UnitCosts, maintenance_cost, reader_costs
+from backend.systems.joins.memory import keys_behind
 from backend.systems.joins.regret import CachingRegret
 from backend.systems.joins.selection import CacheSelection, PricedCache
 from backend.systems.joins.statistics import (
     MissWindow,
     OperationCosts,
     PipelineStatistics,
-    keys_behind,
 )
 from tests.oracles.cache_choices import all_choices
 from tests.unit.joins.cases import laminar_orders, numbered, on_one_attribute, priced
