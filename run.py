@@ -64,10 +64,11 @@ RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
 
 #: Verbs that wait for Java's classes to be prepared; those that have it done beside their work.
 AFTER_CLASSES: Final = frozenset({"bench", "test"})
-BESIDE_CLASSES: Final = frozenset({"demo", "backend"})
+BESIDE_CLASSES: Final = frozenset({"demo", "tour", "backend"})
 
 VERBS: Final = {
     "demo": "run a workload and show it (this is what 'run.py' alone does)",
+    "tour": "a guided demo in the page, with live turns, on a run it starts itself",
     "serve": "the dashboard alone, on what a store holds and on what is being added to it",
     "backend": "the queries alone: Spark and the store; the way onto a cluster, too",
     "replay": "open a recorded run, read-only; needs neither Java nor Spark",
@@ -97,6 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]] = {
     "demo": (add_pipeline, add_resume, add_store, add_server),
+    "tour": (add_store, add_server),
     "serve": (add_store, add_server, add_access),
     "backend": (add_pipeline, add_extent, add_store),
     "replay": (add_recording, add_server),
@@ -223,9 +225,18 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
             port = choose_port(options.host, options.port)
             page = [sys.executable, str(ROOT / "run.py"), "serve", *server_arguments(options, port)]
             engine = [sys.executable, str(ROOT / "run.py"), "backend", *pipeline_arguments(options)]
-            supervisor = Supervisor(page, engine, STATE, options.host, port)
+            opens = getattr(options, "opens", "")
+            supervisor = Supervisor(page, engine, STATE, options.host, port, opens=opens)
             status = supervisor.run(happenings)
         return status
+
+
+def tour(options: argparse.Namespace, rest: list[str]) -> int:
+    """The demo of the drifting stream, four times as fast, opened at the tour's first stop."""
+    words = ["demo", "drift", "--store", options.store, "--set", "rate=4000"]
+    shown = build_parser().parse_args(words)
+    shown.host, shown.port, shown.opens = options.host, options.port, "plan?tour=1"
+    return demo(shown, rest)
 
 
 def begin_store(options: argparse.Namespace) -> None:
@@ -337,6 +348,7 @@ def test(options: argparse.Namespace, rest: list[str]) -> int:
 
 ACTIONS: Final[dict[str, Callable[[argparse.Namespace, list[str]], int]]] = {
     "demo": demo,
+    "tour": tour,
     "serve": serve,
     "backend": backend,
     "replay": replay,

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from backend.counting import Counting
 from backend.engine.knobs import KNOBS
+from backend.hosts.publish import check_sink
 from backend.hosts.spark.java import JavaMissing
-from backend.hosts.spark.remote import NO_MASTER, check_places
+from backend.hosts.spark.places import check_places
+from backend.hosts.spark.remote import NO_MASTER
 from backend.model.knobs import KnobRefused
 from backend.options import ONCE, OURS, SHARED
 from backend.systems.contract import Refused
@@ -114,6 +116,8 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
 
     shared = None if options.shared is None else Path(options.shared).expanduser().absolute()
     check_places(options.master, workload, shared)
+    if workload.sink.path is not None:
+        check_sink(workload.sink.path)
     folder, conf = _folder_of(options.store), _conf(options.conf, options.packages)
     runs = (shared or folder) / "runs"
     with open_engine_writer(options.store) as writer:

@@ -35,7 +35,7 @@ class Supervisor:
     The page must print a line once it listens on host:port, and then answer /healthz: an answer
     alone could be that of another server, which was there first.
     page, engine: command lines. logs: the folder for what they write to standard error.
-    grace_s: what both together may take to stop.
+    grace_s: what both together may take to stop. opens: the page to name in the address, '' = any.
     """
 
     def __init__(
@@ -46,12 +46,14 @@ class Supervisor:
         host: str,
         port: int,
         grace_s: float = GRACE_S,
+        opens: str = "",
     ) -> None:
         self._page, self._engine, self._logs = page, engine, logs
         self._host, self._port, self._grace_s = host, port, grace_s
         wild = host in ("0.0.0.0", "::")
         shown = "127.0.0.1" if wild else f"[{host}]" if ":" in host else host
         self.address = f"http://{shown}:{port}/"
+        self._opens = opens
 
     def run(self, happenings: Happenings) -> int | None:
         """Until a signal, or the dashboard's end; the exit status.
@@ -69,7 +71,7 @@ class Supervisor:
             if instead is not None:
                 print("Stopping ...", flush=True)
                 return 0
-            print(f"Planwatch is at {self.address} (Ctrl-C stops it)", flush=True)
+            print(f"Planwatch is at {self.address}{self._opens} (Ctrl-C stops it)", flush=True)
             engine = self._start("backend", self._engine, happenings)
             children.insert(0, engine)
             return self._watch(engine, happenings)

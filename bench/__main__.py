@@ -9,12 +9,14 @@ from functools import partial
 from bench import (
     chosen,
     cluster,
+    drift,
     fastpath,
     filters,
     joins,
     live,
     monitoring,
     peers,
+    pictures,
     scale,
     selection,
     stream,
@@ -23,6 +25,7 @@ from bench import (
 BENCHES: dict[str, Callable[[], None]] = {
     "selection": selection.main,
     "chosen": chosen.main,
+    "drift": drift.main,
     "monitoring": monitoring.main,
     "live": live.main,
     "scale": scale.main,
@@ -32,8 +35,8 @@ BENCHES: dict[str, Callable[[], None]] = {
     "stream": stream.main,
     "joins": joins.main,
 }
-#: Run when they are named alone: they do not end by themselves.
-LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main}
+#: Run when they are named alone: one does not end by itself, one measures nothing.
+LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main, "pictures": pictures.main}
 #: Those that have a longer form.
 FULL: dict[str, Callable[[], None]] = {"fastpath": partial(fastpath.main, full=True)}
 

@@ -26,6 +26,8 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 SPARK_HOME: Final = Path(pyspark.__file__).parent
 _MASTER: Final = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED: Final = "Successfully registered with master"
+#: A process group that ends with its command, and with whoever holds its standard input.
+_HELD: Final = '("$@"; kill -9 0) & cat > /dev/null; kill -9 0'
 #: So long one of its processes may take to start.
 STARTED_WITHIN_S: Final = 90.0
 
@@ -80,7 +82,7 @@ class Cluster:
         process = self._processes.pop(name)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(timeout=30)
+        process.communicate(timeout=30)
 
     def _started(
         self, name: str, kind: str, words: tuple[str, ...], sign: re.Pattern[str]
@@ -92,10 +94,10 @@ class Cluster:
         command = [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}"]
         with log.open("wb") as out:
             self._processes[name] = process = subprocess.Popen(
-                [*command, *words],
+                ["sh", "-c", _HELD, "sh", *command, *words],
                 cwd=home,
                 env=self._surroundings(home),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=out,
                 start_new_session=True,

@@ -139,7 +139,7 @@ _SKELETON_CSS = (
     "border-bottom:1px solid #8884}.pw-skeleton nav{align-content:start;gap:16px;padding:20px;"
     "border-right:1px solid #8884}.pw-skeleton span{display:none}.pw-skeleton div{padding:20px}"
     ".pw-skeleton i{display:block;height:22vh;margin-bottom:16px;border-radius:8px;"
-    "background:#8882}@media(min-width:88em){body:has(._dash-loading) .pw-skeleton{"
+    "background:#8882}@media(min-width:72em){body:has(._dash-loading) .pw-skeleton{"
     f"grid-template:{HEADER_PX}px 1fr/{NAV_PX['xl']}px 1fr}}.pw-skeleton nav{{display:grid}}"
     ".pw-skeleton span{display:block}}"
 )

@@ -34,7 +34,7 @@ from dashboard.views.shell import Snapshot, build_snapshot
 from storage.reader import Reader
 
 HEADER_PX: Final = 130
-NAV_PX: Final = {"base": 60, "xl": 184}
+NAV_PX: Final = {"base": 60, "xl": 156}
 STRIP_POINTS: Final = 600
 _EVENTS_READ: Final = 5000
 
@@ -65,7 +65,8 @@ HELP_KEYS: Final = (
     (("n", "d"), "of a held run: one batch; one scheduling decision, where it is in one process"),
     (("<", ">"), "replay streams slower, faster"),
     (("t",), "tables instead of figures, and back"),
-    (("[", "]"), "what the bars of the plan mean"),
+    (("[", "]"), "what the cards of the plan show"),
+    (("-", "+"), "on a card: fold what leads to it alone, open it again"),
     (("Esc",), "unpin the node, discard a draft, close"),
     (("y",), "copy a permalink to this very moment"),
     (("?",), "this help"),
@@ -225,10 +226,12 @@ def _help() -> Component:
     for keys, words in HELP_KEYS + jumps:
         marks: list[Any] = [mark for key in keys for mark in (html.Kbd(key), " ")]
         entries += [html.Dt(marks), html.Dd(words)]
-    body = [
+    body: list[Any] = [
         html.H2("Keys"),
         html.Dl(entries),
         html.P(_ABOUT, className="pw-panel-note"),
+        html.Button("Guided tour", id="pw-tour-open", className="pw-button", type="button"),
+        " ",
         html.Button("Close", id="pw-help-close", className="pw-button", type="button"),
     ]
     return html.Dialog(

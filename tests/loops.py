@@ -74,7 +74,12 @@ class FixedLoop:
         self.last_words = why
 
     def input_knob(self, input: str, name: str) -> KnobValue:
-        defaults: dict[str, KnobValue] = {"rate": 0.0, "at_end": "stop", "max_batch_tuples": 0}
+        defaults: dict[str, KnobValue] = {
+            "rate": 0.0,
+            "at_end": "stop",
+            "max_batch_tuples": 0,
+            "intake": "on",
+        }
         return self._knobs.get((input, name), defaults[name])
 
     def turn(self, name: str, value: KnobValue) -> None:

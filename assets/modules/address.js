@@ -1,10 +1,9 @@
 /* The moment as an address and back. Pure. */
 
-/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null, heat: string | null, tables: string | null, span: string | null, scale: string | null}} Moment */
+/** @typedef {{path: string, run: string | null, at: number | null, node: string | null, frozen: boolean, show: string | null, unit: string | null, heat: string | null, tables: string | null, span: string | null, scale: string | null, tour: string | null}} Moment */
 
 /** What only the browser draws by: the server is not asked again when it changes. */
-export const OWN = ["heat", "tables", "span", "scale"];
-
+export const OWN = ["heat", "tables", "span", "scale", "tour"];
 
 /** The moment of a page's path and search text; what is not there is null.
     @param {string} path
@@ -25,6 +24,7 @@ export function parse(path, text) {
     tables: fields.get("tables") || null,
     span: fields.get("span") || null,
     scale: fields.get("scale") || null,
+    tour: fields.get("tour") || null,
   };
 }
 

@@ -1,71 +1,8 @@
-/* The band of a lane: as thick as the share of the batch's tuples that is still alive, filled with the
-   heat of the card below, and what a card drops bitten out of it. */
-import { edgeShare, heatStep } from "./graph_values.js";
-import { sizesOf } from "./points.js";
+/* The band of a lane as React elements: filled with the heat of the cards below, what a card drops
+   bitten out of it. */
+import { bandPath, bitePath, sharesOf, through } from "./graph_band.js";
+import { heatStep } from "./graph_values.js";
 import { h } from "./react.js";
-
-const THIN = 2; // what little is left can still be seen
-const [FALL, LANDED] = [0.28, 0.78]; // of a column: where the band begins to fall, and where it has
-
-/** Shares of the batch's tuples on the edges of a path, [0, 1], or null where unknown. What has no
-    share is told by its queue, relative to the fullest; without early drop all tuples stay to the end.
-    @param {{nodes: any[], edges: any[], band?: boolean}} plan
-    @param {any[]} path
-    @param {any} facts */
-export function sharesOf(plan, path, facts) {
-  const leaving = new Map(plan.edges.map((edge) => [edge.source, edge]));
-  const flow = (node) => sizesOf(facts.values[leaving.get(node.id).queue]).size ?? null;
-  const most = Math.max(1, ...path.slice(0, -1).map(flow));
-  const last = path[path.length - 2];
-  return path.slice(0, -1).map((node) => {
-    if (plan.band && node !== last) return facts.n > 0 ? 1 : null;
-    const share = edgeShare(node, facts);
-    if (share !== undefined) return share;
-    const size = flow(node);
-    return size === null ? null : size / most;
-  });
-}
-
-/** Shares in front of and behind each card; unknown ones as the last that is known.
-    @param {(number | null)[]} shares of the edges
-    @returns {[number, number][]} */
-export function through(shares) {
-  let last = 1;
-  const known = shares.map((share) => (last = share === null ? last : share));
-  return [...known, last].map((share, place) => [place ? known[place - 1] : share, share]);
-}
-
-const thick = (share, most) => Math.max(THIN, share * most);
-
-/* Where the band falls in a column, how thick it is before and after, and the way there. */
-function fallOf({ x, w, y, most }, [before, after]) {
-  const [a, b] = [thick(before, most) / 2, thick(after, most) / 2];
-  const [from, to] = [x + FALL * w, x + LANDED * w];
-  const middle = (from + to) / 2;
-  const down = (way) => `C${middle},${y + way * a} ${middle},${y + way * b} ${to},${y + way * b}`;
-  const up = `C${middle},${y + b} ${middle},${y + a} ${from},${y + a}`;
-  return { x, end: x + w, y, a, b, from, to, down, up };
-}
-
-/** Outline of the band of one lane.
-    @param {{x: number, w: number, y: number, most: number}[]} columns
-    @param {[number, number][]} alive */
-export function bandPath(columns, alive) {
-  const falls = columns.map((column, place) => fallOf(column, alive[place]));
-  const [first, last] = [falls[0], falls[falls.length - 1]];
-  const over = falls.map(({ from, down, end }) => `H${from} ${down(-1)} H${end}`);
-  const under = falls.map(({ to, up, x }) => `H${to} ${up} H${x}`).reverse();
-  return `M${first.x},${first.y - first.a} ${over.join(" ")} V${last.y + last.b} ${under.join(" ")} Z`;
-}
-
-/** What a card bites out of the band, above and below; '' where nearly nothing.
-    @param {{x: number, w: number, y: number, most: number}} column
-    @param {[number, number]} shares */
-export function bitePath(column, shares) {
-  const { y, a, b, from, down } = fallOf(column, shares);
-  const bite = (way) => `M${from},${y + way * a} ${down(way)} V${y + way * a} Z`;
-  return a - b < 0.5 ? "" : `${bite(-1)} ${bite(1)}`;
-}
 
 /* Class and colour of a card's column: its heat, or what it is. */
 function toneOf(node, facts, heat, top) {

@@ -1,6 +1,7 @@
 /* What a new plan looks like: every card travels from its old to its new place, and the old places
    stay in sight for a while. React hooks, and the ghosts. */
 import { still } from "./core.js";
+import { movedSince } from "./graph_layout.js";
 import { h, useEffect, useLayoutEffect, useRef, useState } from "./react.js";
 
 const GLIDE_MS = 600;
@@ -54,7 +55,6 @@ export function useGlide(target, key) {
 }
 
 const GHOST_MS = 3000;
-const NEAR_PX = 8; // not worth a ghost
 const MOST_ARROWS = 3;
 
 /** Old places after a change of the plan, for three seconds: {id, name, position, from, to}; to: the new
@@ -75,24 +75,6 @@ export function useGhosts(plan, layout) {
   }, [plan.run, plan.hash, layout]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
   return ghosts;
-}
-
-/** What moved from one plan to the next. In a lane those that went furthest: where one card goes to the
-    front, all it overtakes move by a place, which is no news.
-    @param {{plan: any, layout: any}} before
-    @param {{plan: any, layout: any}} after */
-export function movedSince(before, after) {
-  const now = new Map(after.plan.nodes.map((node) => [node.id, node]));
-  const inLanes = before.layout.columns && after.layout.columns;
-  const found = before.plan.nodes
-    .filter(({ id, position }) => before.layout.places[id] && (position || !inLanes))
-    .map(({ id, name, position }) => {
-      const [from, to, next] = [before.layout.places[id], after.layout.places[id], now.get(id)];
-      const far = inLanes ? Math.abs((next ? next.position : 0) - position) : to ? Math.hypot(to.x - from.x, to.y - from.y) : Infinity;
-      return { id, name, position, from, to, far };
-    })
-    .filter(({ far }) => far >= (inLanes ? 1 : NEAR_PX));
-  return inLanes && found.some(({ far }) => far > 1) ? found.filter(({ far }) => far > 1) : found;
 }
 
 /** The old places: outlines; in a lane below it, with arrows to the new places of the few that went

@@ -284,3 +284,23 @@ function line(start, end, curve, upright) {
   const path = `M${start.x},${start.y} ${straight ? "L" : curve + " "}${end.x},${end.y}`;
   return { path, x: (start.x + end.x) / 2, y: (start.y + end.y) / 2, upright };
 }
+
+const NEAR_PX = 8; // has not moved
+
+/** What moved from one plan to the next. In a lane those that went furthest: where one card goes to the
+    front, all it overtakes move by a place, which is no news.
+    @param {{plan: any, layout: any}} before
+    @param {{plan: any, layout: any}} after */
+export function movedSince(before, after) {
+  const now = new Map(after.plan.nodes.map((node) => [node.id, node]));
+  const inLanes = before.layout.columns && after.layout.columns;
+  const found = before.plan.nodes
+    .filter(({ id, position }) => before.layout.places[id] && (position || !inLanes))
+    .map(({ id, name, position }) => {
+      const [from, to, next] = [before.layout.places[id], after.layout.places[id], now.get(id)];
+      const far = inLanes ? Math.abs((next ? next.position : 0) - position) : to ? Math.hypot(to.x - from.x, to.y - from.y) : Infinity;
+      return { id, name, position, from, to, far };
+    })
+    .filter(({ far }) => far >= (inLanes ? 1 : NEAR_PX));
+  return inLanes && found.some(({ far }) => far > 1) ? found.filter(({ far }) => far > 1) : found;
+}

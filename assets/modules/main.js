@@ -36,6 +36,7 @@ import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";
 import "./terms.js";
+import "./tour.js";
 import "./twins.js";
 import { ViewMatrix } from "./view_matrix.js";
 

@@ -4,8 +4,9 @@
    delta), sparks {id: numbers}, spreads (steps over time), batch, selected. Layout depends on the plan's hash and the width
    only; live deltas touch numbers only. */
 import { on } from "./core.js";
+import { sharesOf } from "./graph_band.js";
 import { TupleDots } from "./graph_dots.js";
-import { graphFlow, sharesOf } from "./graph_flow.js";
+import { graphFlow } from "./graph_flow.js";
 import { graphGhosts, useGhosts, useGlide } from "./graph_glide.js";
 import { edgeKey, edgeLine, layoutPlan, pathOf } from "./graph_layout.js";
 import { graphLegend, graphTip } from "./graph_legend.js";

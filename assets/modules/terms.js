@@ -37,6 +37,7 @@ for (const come of ["mouseover", "focusin"])
     if (word) show(word);
   });
 for (const leave of ["mouseout", "focusout"]) document.addEventListener(leave, (event) => wordOf(event) && hide());
-document.addEventListener("scroll", hide, true);
+/* A word that the focus brings into sight keeps its tip. */
+document.addEventListener("scroll", () => tip && (shown === document.activeElement ? show(shown) : hide()), true);
 for (const event of ["moment", "painting"]) on(event, () => setTimeout(look, DRAWN_MS));
 document.addEventListener("keydown", (event) => event.key === "Escape" && hide(), true);

@@ -23,17 +23,8 @@ _MEMBERSHIP: Final = (
 )
 
 
-def unsupported_part(plan: Logical) -> tuple[nodes.Located, str] | None:
-    """The first part of the plan that no system can run, with a sentence; None when all runs."""
-    try:
-        check(plan)
-    except NotRun as refusal:
-        return refusal.node, refusal.sentence
-    return None
-
-
 def check(plan: Logical) -> None:
-    """Raises NotRun for a plan that no system can run."""
+    """Raises NotRun for a plan that no system can run: its first part that none does."""
     _check_size(plan)
     scans = list(scans_of(plan))
     if not any(scan.kind == "stream" for scan in scans):

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from backend.cql import CqlError
 from backend.engine.dependencies import queries_read, readers
 from backend.engine.job import RunJob
+from backend.engine.knobs import INTAKE
 from backend.engine.pace import Pace
 from backend.engine.settings import ScopedSettings
 from backend.model.conditions import ContinuousQuery
+from backend.model.ids import source_id
 from backend.model.knobs import KnobRefused
 from backend.systems.contract import Refused
 from backend.workloads.queries import read_query
@@ -113,6 +115,7 @@ def _turn_knob(command: Command, now: Controlled) -> Carried:
         changed = now.settings.changed(scope, name, value)
     except KnobRefused as refusal:
         raise Refused(str(refusal)) from refusal
+    _check_intake(changed, now.registry.queries.values())
     event = _event(command, "knob", f"{name} {old} → {changed.scopes[scope].values[name]}")
     return Carried(replace(now, settings=changed), event, old, turned=(scope, name))
 
@@ -135,9 +138,22 @@ def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:
         )
     except CqlError as error:
         raise Refused(str(error)) from error
+    _check_intake(now.settings, [query])
     _check_running(name, queries_read(query), registry.paused)
     added = Registry({**registry.queries, name: query}, registry.paused)
     return _changed(command, now, added, name, "registered")
+
+
+def _check_intake(settings: ScopedSettings, queries: Iterable[ContinuousQuery]) -> None:
+    """Raises Refused for a query that reads a stream which is removed."""
+    for query in queries:
+        for stream in query.reads:
+            own = settings.scopes.get(source_id(stream))
+            if own is not None and own.values.get(INTAKE.name) == "removed":
+                raise Refused(
+                    f"query {query.name!r} reads {stream}, which is not to be removed while it is "
+                    "read: remove the query, or set the stream's intake to on"
+                )
 
 
 def _known(command: Command, registry: Registry) -> str:

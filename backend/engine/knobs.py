@@ -6,6 +6,7 @@ from typing import Final
 
 from backend.model.knobs import KnobSpec
 from backend.systems.registry import SYSTEMS
+from storage.vocabulary import records
 
 RATE: Final = KnobSpec(
     name="rate",
@@ -38,6 +39,17 @@ MAX_BATCH: Final = KnobSpec(
     "--once beside a stream that Spark reads.",
     entity="source",
 )
+INTAKE: Final = KnobSpec(
+    name=records.INTAKE,
+    kind="choice",
+    default="on",
+    unit="",
+    choices=("on", "paused", "removed"),
+    help="Whether a replayed stream is read: paused, its tuples are passed over as they would come "
+    "(without a rate it stops where it is) and others' time goes on without it; removed, the same, "
+    "the run does not wait for it, and no query may read it.",
+    entity="source",
+)
 SPEED: Final = KnobSpec(
     name="speed",
     kind="float",
@@ -52,7 +64,7 @@ SPEED: Final = KnobSpec(
 #: The engine's own.
 ENGINE_KNOBS: Final = (SPEED,)
 #: What every replayed input has.
-INPUT_KNOBS: Final = (RATE, AT_END, MAX_BATCH)
+INPUT_KNOBS: Final = (RATE, AT_END, MAX_BATCH, INTAKE)
 
 #: Every knob a workload may set; systems may start one of the same name elsewhere.
 KNOBS: Final[tuple[KnobSpec, ...]] = (

@@ -331,7 +331,7 @@ class Loop:
             base,
             events=(*base.events, *news, *inputs),
             samples=samples,
-            matrices=seen.matrices,
+            matrices=(*seen.matrices, *recorder.partition_load(result.partitions)),
             results=recorder.result_rows(result),
             misfits=misfits,
             inputs=tuple(recorder.input_row(n, one) for n, one in result.inputs.items()),
@@ -375,11 +375,13 @@ class Loop:
             name: n for part in result.units.values() for name, n in part.matched_by_query.items()
         }
         visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
-        values = self._totals.values(result, visits, self._commit_ms, self.writer.n_bytes)
+        selects, n_bytes = self._units.selects, self.writer.n_bytes
+        values = self._totals.values(result, visits, selects, self._commit_ms, n_bytes)
         return [
             *recorder.input_samples(result.inputs),
             *self._query_totals.add(matched),
             *recorder.system_samples(values),
+            *recorder.partition_samples(result.partitions),
             *self._totals.evaluated(),
         ]
 

@@ -13,6 +13,7 @@ from backend.model.ids import SYSTEM, knob_entity, output_id, source_id, source_
 from backend.operators.contract import BatchResult, InputResult, Match
 from backend.operators.network.reports import NetworkReport
 from storage.vocabulary.kinds import InputState
+from storage.vocabulary.load import load_matrix, skew
 from storage.vocabulary.records import (
     SIGN,
     TAU,
@@ -21,6 +22,7 @@ from storage.vocabulary.records import (
     InputBatch,
     Json,
     Knob,
+    Matrix,
     Misfit,
     ResultTuple,
     Sample,
@@ -112,9 +114,19 @@ def input_samples(inputs: Mapping[str, InputResult]) -> list[Sample]:
     return found
 
 
+def partition_samples(partitions: Sequence[int]) -> list[Sample]:
+    """How even the tasks of a batch were; nothing of one task."""
+    return [] if len(partitions) < 2 else [Sample(SYSTEM, "partition_skew", skew(partitions), "")]
+
+
 def system_samples(values: Mapping[str, tuple[float | None, str]]) -> list[Sample]:
     """Properties of the engine: value, unit."""
     return [Sample(SYSTEM, name, value, unit) for name, (value, unit) in values.items()]
+
+
+def partition_load(partitions: Sequence[int]) -> tuple[Matrix, ...]:
+    """How the tuples of a batch were spread over its tasks; nothing of one task."""
+    return load_matrix([{"tuples": n} for n in partitions])
 
 
 def framed(job: RunJob, held: str) -> tuple[Entity, ...]:

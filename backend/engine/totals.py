@@ -17,14 +17,15 @@ Values = dict[str, tuple[float | None, str]]
 
 @dataclass
 class Totals:
-    """tuples, matched, misfits: of all batches; decisions: of all units, gone ones included.
-    by_query: query -> tuples, as a killed run left them. evaluations: unit -> highest number of its
-    decisions."""
+    """tuples, matched, answered, misfits: of all batches; decisions: of all units, gone ones
+    included. by_query: query -> tuples, as a killed run left them. evaluations: unit -> highest
+    number of its decisions."""
 
     tuples: int = 0
     matched: int = 0
     misfits: int = 0
     decisions: int = 0
+    answered: int = 0
     by_query: Mapping[str, int] = field(default_factory=dict)
     evaluations: dict[str, int] = field(default_factory=dict)
     last_end: float | None = None
@@ -36,10 +37,10 @@ class Totals:
             return cls()
         known = last.totals
         engine = known.get(SYSTEM, {})
-        tuples, matched, misfits, decisions = (
-            int(engine.get(f"{name}_total", 0))
-            for name in ("tuples", "matched", "misfits", "decisions")
-        )
+        counts = {
+            name: int(engine.get(f"{name}_total", 0))
+            for name in ("tuples", "matched", "misfits", "decisions", "answered")
+        }
         by_query = {
             entity.name: int(known[entity.id].get("matched_total", 0))
             for entity in last.entities
@@ -51,12 +52,13 @@ class Totals:
             )
             for one in last.units
         }
-        return cls(tuples, matched, misfits, decisions, by_query, evaluations)
+        return cls(**counts, by_query=by_query, evaluations=evaluations)
 
     def count(self, result: BatchResult, recorded: Recorded) -> None:
         """Add a batch and what the units decided at it."""
         self.tuples += result.n_tuples
         self.matched += result.n_matched
+        self.answered += _answered(result)
         self.misfits += result.n_misfits
         for decision in recorded.decisions:
             known = self.evaluations.get(decision.unit_id, 0)
@@ -74,11 +76,13 @@ class Totals:
         self,
         result: BatchResult,
         visits: float,
+        selects: bool,
         commit_ms: float | None,
         store_bytes: int | None,
     ) -> Values:
         """The engine's properties at a batch: value, unit. visits: tuples that came to an operator,
-        over all operators; commit_ms: of the record before; store_bytes: of the store then."""
+        over all operators; selects: some query selects tuples; commit_ms: of the record before;
+        store_bytes: of the store then."""
         n = result.n_tuples
         now, before = time.monotonic(), self.last_end
         self.last_end = now
@@ -87,16 +91,23 @@ class Totals:
         known = [backlog for backlog in backlogs if backlog is not None]
         return {
             "n_tuples": (n, "tuples"),
-            "n_matched": (result.n_matched, "tuples"),
+            "n_matched": (result.n_matched if selects else None, "tuples"),
+            "n_answered": (_answered(result), "tuples"),
             "tuples_per_s": (n / seconds if seconds else None, "tuples/s"),
-            "dropping_ratio": (1 - result.n_matched / n if n else None, "prob"),
+            "dropping_ratio": (1 - result.n_matched / n if n and selects else None, "prob"),
             "visits_per_tuple": (visits / n if n else None, "visits/tuple"),
             "batch_ms": (result.duration_ms, "ms"),
             "tuples_total": (self.tuples, "tuples"),
-            "matched_total": (self.matched, "tuples"),
+            "matched_total": (self.matched if selects else None, "tuples"),
+            "answered_total": (self.answered, "tuples"),
             "misfits_total": (self.misfits, "tuples"),
             "decisions_total": (self.decisions, "decisions"),
             "backlog_tuples": (sum(known) if known else None, "tuples"),
             "commit_ms": (commit_ms, "ms"),
             "store_bytes": (store_bytes, "bytes"),
         }
+
+
+def _answered(result: BatchResult) -> int:
+    """Tuples and elements of the answers of all units."""
+    return sum(one.n_matched for one in result.units.values())

@@ -202,6 +202,11 @@ class UnitSet:
         return BatchPlan(batch_id, operators, networks)
 
     @property
+    def selects(self) -> bool:
+        """Whether tuples are selected; not where all queries are answered by networks."""
+        return not self._units or any(not one.keeps_state for one in self._units.values())
+
+    @property
     def ran(self) -> dict[str, int]:
         """Unit -> version of the plan the last batch ran."""
         return {id: one.ran_version for id, one in self._units.items() if one.ran_version}

@@ -27,10 +27,11 @@ SEED = 1
 
 @dataclass(frozen=True)
 class BatchFound:
-    """What a batch came to: by input, and by unit with a network."""
+    """What a batch came to: by input, and by unit with a network. partitions: tuples by task."""
 
     inputs: Mapping[str, Merged]
     networks: Mapping[str, MergedShards]
+    partitions: tuple[int, ...]
 
 
 class Batches:
@@ -83,7 +84,9 @@ class Batches:
             name: merged(tasks, name, one.schema, one.timestamp, one.operators)
             for name, one in job.tasks.inputs.items()
         }
-        return BatchFound(with_late(inputs, networks), networks)
+        tasks.sort(key=lambda one: one.partition)
+        partitions = tuple(one.n_rows for one in tasks)
+        return BatchFound(with_late(inputs, networks), networks, partitions)
 
     def publish(self, job: HostJob, found: BatchFound) -> None:
         """Put the files of the batch into place, once and for all."""
@@ -136,4 +139,4 @@ def batch_result(
     units: dict[str, UnitResult] = {unit: one.result for unit, one in found.networks.items()}
     for one in found.inputs.values():
         units |= one.units
-    return BatchResult(batch_id, inputs, units, timings.total_ms, timings.ms)
+    return BatchResult(batch_id, inputs, units, timings.total_ms, timings.ms, found.partitions)

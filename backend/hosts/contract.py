@@ -79,7 +79,8 @@ class BatchLoop(Protocol):
 
     def input_knob(self, input: str, name: str) -> KnobValue:
         """'rate', in tuples a second (0: as fast as possible); 'at_end', 'stop' or 'loop';
-        'max_batch_tuples', the most of the input that a batch takes (0: no limit)."""
+        'max_batch_tuples', the most of the input that a batch takes (0: no limit); 'intake', 'on',
+        'paused' or 'removed'."""
 
     def ending(self, why: str) -> None:
         """The run was stopped from outside: said before what runs it is taken down, which a loaded

@@ -86,7 +86,7 @@ class LocalHost:
             return False
         self._loop.between_batches()
         self._loop.idle()
-        while not self._loop.may_begin() and not self._is_stopped:
+        while (not self._loop.may_begin() or self._is_idle) and not self._is_over():
             time.sleep(POLL_S)
             self._loop.between_batches()
             self._loop.idle()
@@ -107,8 +107,14 @@ class LocalHost:
     def _is_over(self) -> bool:
         if self._is_stopped:
             return True
-        all_ended = all(cursor.ended for cursor in self._cursors.values())
+        all_ended = all(one.ended or one.intake == "removed" for one in self._cursors.values())
         return all_ended and self._read <= self._batches.networks.ended
+
+    @property
+    def _is_idle(self) -> bool:
+        """No stream gives tuples at the moment, and networks know it."""
+        is_quiet = all(one.rests for one in self._cursors.values())
+        return is_quiet and self._read <= self._batches.networks.ended
 
     def _batch(self, batch_id: int) -> None:
         timings = Timings()
@@ -141,9 +147,9 @@ class LocalHost:
             cursor.feed(take, self._batch_tuples)
             if cursor.failure and not had_failed:
                 task.fail(name, cursor.failure)
-            if cursor.ended:
+            if cursor.rests:
                 gathered.end(name)
-        self._batches.networks.ended = frozenset(n for n, c in self._cursors.items() if c.ended)
+        self._batches.networks.ended = frozenset(n for n, c in self._cursors.items() if c.rests)
         return [task.report(), *(one.packed() for one in self._run_networks(job, gathered))]
 
     def _run_networks(self, job: HostJob, gathered: Gathered) -> list[ShardReport]:
@@ -193,10 +199,20 @@ class _Cursor:
         loops = not self._once and self._loop.input_knob(self._name, "at_end") == "loop"
         return is_at_end and (n == 0 or not loops)
 
+    @property
+    def intake(self) -> str:
+        """Whether it is read, as ``backend.engine.knobs.INTAKE`` says."""
+        return "on" if self.failure else str(self._loop.input_knob(self._name, "intake"))
+
+    @property
+    def rests(self) -> bool:
+        """It gives no tuples at the moment."""
+        return self.ended or self.intake != "on"
+
     def feed(self, take: Callable[[str, pa.RecordBatch, Arrivals], None], n_tuples: int) -> None:
         """Have the next tuples taken. A batch in which the end of a turn is first seen ends there:
         how long the stream is its job does not know."""
-        if self.ended:
+        if self.rests:
             return
         most = int(self._loop.input_knob(self._name, "max_batch_tuples"))
         left = min(n_tuples, most) if most > 0 else n_tuples

@@ -8,6 +8,7 @@ batches are merged where the folder is on this machine (backend.hosts.compact).
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,7 @@ from backend.operators.parts import (
     file_system,
     writer_for,
 )
+from backend.workloads.spec import WorkloadError
 
 _FILE: Final = fs.FileType.File
 
@@ -99,6 +101,18 @@ class FolderSink:
         writer.write(pa.Table.from_batches([], self.schema))
         writer.close()
         self._files.move(hidden, path)
+
+
+def check_sink(path: str) -> None:
+    """Make the folder of a sink, and write to it. Raises WorkloadError where that cannot be."""
+    try:
+        files, inside = file_system(path)
+        files.create_dir(inside, recursive=True)
+        mark = f"{inside}/.planwatch-{uuid.uuid4().hex}"
+        files.open_output_stream(mark).close()
+        files.delete_file(mark)
+    except (OSError, pa.ArrowException) as error:
+        raise WorkloadError("[sink] path", f"{path} cannot be written to: {error}") from error
 
 
 def batch_name(batch_id: int) -> str:

@@ -135,13 +135,15 @@ class UnitResult:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What a batch did: by input and by unit. timings_ms: parts of duration_ms."""
+    """What a batch did: by input and by unit. timings_ms: parts of duration_ms. partitions: tuples
+    that each of its tasks took, by number; networks not counted."""
 
     batch_id: int
     inputs: Mapping[str, InputResult]
     units: Mapping[str, UnitResult]
     duration_ms: float = 0.0
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    partitions: tuple[int, ...] = ()
 
     @property
     def n_tuples(self) -> int:

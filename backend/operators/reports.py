@@ -159,6 +159,11 @@ class TaskReport:
     partition: int
     inputs: Mapping[str, InputReport]
 
+    @property
+    def n_rows(self) -> int:
+        """Tuples it took, of all inputs."""
+        return sum(one.n_rows for one in self.inputs.values())
+
     def packed(self) -> bytes:
         """For the way to the driver."""
         return pickle.dumps(self, protocol=5)

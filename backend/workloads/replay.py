@@ -77,6 +77,7 @@ class Feeder:
         prefix: str = "",
         limit: Callable[[], int | None] = lambda: None,
         marks_end: Callable[[], bool] = lambda: False,
+        rests: Callable[[], bool] = lambda: False,
     ) -> None:
         self.source, self.directory = source, directory
         self.published = start  # arrival number of the next tuple
@@ -86,7 +87,8 @@ class Feeder:
         self.ahead_tuples: int | None = ahead_tuples  # None: without limit
         self._slice, self._tick_s = slice_tuples, tick_s
         self._prefix = prefix
-        self._limit, self._marks_end = limit, marks_end
+        self._limit, self._marks_end, self._rests = limit, marks_end, rests
+        self._told = start  # arrival number after the last tuple in a file
         self._marked_at = -1  # where the end was told last
         self._tokens = 0.0
         self._last_ms = 0
@@ -116,6 +118,8 @@ class Feeder:
     def consumed_to(self, arrival: int) -> None:
         """Tell the feeder that all tuples before ``arrival`` were taken. Files that had been taken
         before that are deleted; those of the last batch may be asked for once more."""
+        if arrival >= self._told:
+            arrival = max(arrival, self.published)  # what was passed over is in no file
         safe, self.n_consumed = self.n_consumed, max(arrival, self.n_consumed)
         if self.n_consumed > safe:
             while self._files and self._files[0][0] <= safe:
@@ -138,7 +142,7 @@ class Feeder:
             end = first + len(read_spooled(path))
             self._files.append((end, path))
             self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
-            self.published = max(self.published, end)
+            self.published = self._told = max(self.published, end)
         for path in sorted(self.directory.glob(f"{self._prefix}{_NUMBER}{END}")):
             self._marked_at = int(path.stem[-NUMBER_DIGITS:])
             self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
@@ -160,7 +164,7 @@ class Feeder:
 
     def _pause(self, tick: float) -> float:
         """Seconds to wait: the rest of the tick, nothing while racing and not held back."""
-        has_more = not (self.finished or self._is_dry)
+        has_more = not (self.finished or self._is_dry or self._rests())
         racing = self._rate() <= 0 and self._room > 0 and has_more
         return 0.0 if racing else max(0.0, tick + self._tick_s - time.monotonic())
 
@@ -196,6 +200,9 @@ class Feeder:
                 self._at_rest.set()
                 return
             self._at_rest.clear()
+            if self._rests():
+                self._pass_over(min(allowed, left))
+                return
             if allowed <= 0:
                 return
             tuples = self.source.slice(position, min(allowed, self._slice, left))
@@ -204,6 +211,16 @@ class Feeder:
                 return
             self._write(tuples)
             allowed -= len(tuples)
+
+    def _pass_over(self, n_tuples: int) -> None:
+        """While the stream is paused its tuples are not told, and nobody is to wait for them. Those
+        that come at a rate go by; others come later."""
+        self._mark_end()
+        if self._rate() > 0 and n_tuples > 0:
+            is_level = self.backlog == 0
+            self.published += n_tuples
+            if is_level:
+                self.n_consumed = self.published
 
     def _place(self) -> tuple[int, int]:
         """Position in the source of the next tuple, and how many tuples there are from it on."""
@@ -218,12 +235,13 @@ class Feeder:
 
     def _write(self, table: pa.Table) -> None:
         path = self._appear(TUPLES, lambda hidden: write_spooled(table, hidden))
-        self.published += len(table)
+        self._told = self.published + len(table)  # first, for whoever tells what was consumed
+        self.published = self._told
         self._files.append((self.published, path))
 
     def _mark_end(self) -> None:
-        """Tell of the end, once, where that is wanted."""
-        if self._marked_at < self.published and self._marks_end():
+        """Tell of the end, once after each file, where that is wanted."""
+        if self._marked_at < self._told and self._marks_end():
             path = self._appear(END, lambda hidden: hidden.write_text("end"))
             self._files.append((self.published, path))
             self._marked_at = self.published

@@ -84,6 +84,7 @@ STATES: Final[Mapping[str, Tone]] = {
     "refused": "error",
     "active": "ok",
     "paused": "quiet",
+    "removed": "quiet",
     "contradictory": "warning",
     "open": "ok",
 }

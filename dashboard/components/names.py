@@ -23,6 +23,8 @@ NAMES: Final[Mapping[str, str]] = {
     "backlog_tuples": "Backlog",
     "n_tuples": "Tuples in the batch",
     "n_matched": "Matched in the batch",
+    "n_answered": "Results in the batch",
+    "answered_total": "Results so far",
     "profile_share": "Profiled",
     "misfits_total": "Misfits so far",
     "tuples_total": "Tuples so far",

@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 
 from dashboard.console.client import ApiClient, Unanswered
 from storage.liveness import LIVE_STATES
-from storage.vocabulary.records import SIGN, TAU
+from storage.vocabulary.records import INTAKE, SIGN, TAU
 
 #: A change is answered at a batch boundary; how long to wait for it.
 ANSWER_S: Final = 15.0
@@ -68,16 +68,22 @@ class CommandShell(cmd.Cmd):
 
     def do_streams(self, rest: str) -> None:
         """streams: what the run reads"""
-        rows = self._get("inputs")
+        knobs = {one["scope"]: one["value"] for one in self._get("knobs") if one["name"] == INTAKE}
+        sources = self._sources()
         shown = [
-            {**row, "schema": ", ".join(" ".join(pair) for pair in row["schema"])} for row in rows
+            {
+                **row,
+                "schema": ", ".join(" ".join(pair) for pair in row["schema"]),
+                INTAKE: knobs.get(sources.get(row["name"]), ""),
+            }
+            for row in self._get("inputs")
         ]
-        self._table(shown, ("name", "state", "timestamp", "schema", "note"))
+        self._table(shown, ("name", "state", INTAKE, "timestamp", "schema", "note"))
 
     def do_queries(self, rest: str) -> None:
         """queries: what is registered, with its text"""
         rows = [{"name": q["name"], **q["properties"]} for q in self._get("queries")]
-        self._table(rows, ("name", "paused", "text"))
+        self._table(rows, ("name", "state", "text"))
 
     def do_plan(self, rest: str) -> None:
         """plan: the operators of the plans in force, each with what feeds it"""
@@ -129,16 +135,22 @@ class CommandShell(cmd.Cmd):
         self._change("POST", "queries", body={"name": name, "text": text})
 
     def do_pause(self, rest: str) -> None:
-        """pause QUERY"""
-        self._change("POST", "queries", self._one(rest, "pause QUERY"), "pause")
+        """pause QUERY or STREAM"""
+        name = self._one(rest, "pause QUERY or STREAM")
+        if not self._turned(name, "paused"):
+            self._change("POST", "queries", name, "pause")
 
     def do_resume(self, rest: str) -> None:
-        """resume QUERY"""
-        self._change("POST", "queries", self._one(rest, "resume QUERY"), "resume")
+        """resume QUERY or STREAM, a removed one, too"""
+        name = self._one(rest, "resume QUERY or STREAM")
+        if not self._turned(name, "on"):
+            self._change("POST", "queries", name, "resume")
 
     def do_remove(self, rest: str) -> None:
-        """remove QUERY"""
-        self._change("DELETE", "queries", self._one(rest, "remove QUERY"))
+        """remove QUERY, or STREAM that no query reads"""
+        name = self._one(rest, "remove QUERY or STREAM")
+        if not self._turned(name, "removed"):
+            self._change("DELETE", "queries", name)
 
     def do_set(self, rest: str) -> None:
         """set [SCOPE/]KNOB VALUE [REASON]: turn a knob"""
@@ -195,6 +207,21 @@ class CommandShell(cmd.Cmd):
             raise Unanswered(f"Refused: {asked['answer']}.")
         waits = f"requested as command {asked['id']}; no batch has answered yet"
         self._say(asked["answer"] if asked["state"] == "applied" else waits)
+
+    def _sources(self) -> dict[str, str]:
+        """The entity of each stream."""
+        return {one["name"]: one["id"] for one in self._get("entities") if one["role"] == "source"}
+
+    def _turned(self, name: str, intake: str) -> bool:
+        """Turn the intake of a stream, if the name is one's and no query's."""
+        if name in {one["name"] for one in self._get("queries")}:
+            return False
+        source = self._sources().get(name)
+        if source is None:
+            return False
+        body = {"knob": INTAKE, "scope": source, "value": intake}
+        self._change("POST", "commands", body=body)
+        return True
 
     def _one(self, rest: str, usage: str) -> str:
         try:

@@ -28,10 +28,12 @@ from dashboard.pages.inspector import (
 )
 from dashboard.pages.plan_tables import draw_tables
 from dashboard.panels import frame
+from dashboard.panels.common.headroom import read_headroom
 from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views import plan_parts as parts
 from dashboard.views.book import SYSTEM
+from dashboard.views.headroom import next_words
 from dashboard.views.plan_skips import Skip, skips_of
 from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
 from storage.reader import Reader
@@ -74,7 +76,8 @@ class Facts(NamedTuple):
     """What the page reads for one moment. plan: what is shown, of all units or of one, perhaps only
     what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
     version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
-    the plan, in an order of its flow. spreads: of its steps; skips: ways past others."""
+    the plan, in an order of its flow. spreads: of its steps; skips: ways past others;
+    next: what would change it next."""
 
     plan: PlanVersion | None
     nodes: list[views.Node]
@@ -89,12 +92,14 @@ class Facts(NamedTuple):
     batches: tuple[Batch, ...]
     spreads: Spreads
     skips: list[Skip]
+    next: str
 
 
 def read(reader: Reader, context: Context) -> Facts:
     """Everything but the inspector, as of the batch of the context."""
     run, at = context.run_id, context.batch
-    titles = {unit.id: unit.title for unit in reader.units(run, at)}
+    all_units = reader.units(run, at)
+    titles = {unit.id: unit.title for unit in all_units}
     plans = reader.plans_at(run, at) or {one.unit_id: one for one in reader.plans(run)[:1]}
     wanted = context.moment.unit
     shown = {wanted: plans[wanted]} if wanted in plans else plans
@@ -118,7 +123,8 @@ def read(reader: Reader, context: Context) -> Facts:
     values = reader.values(run, at)
     skips = [skip for _, one in units for skip in skips_of(one)]
     spreads = _spreads(reader, context, plan, nodes, entities)
-    told = (values, series, entities, batches, spreads, skips)
+    words = next_words(read_headroom(reader, context, all_units))
+    told = (values, series, entities, batches, spreads, skips, words)
     return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
 
 
@@ -296,8 +302,16 @@ def _chip(context: Context, words: str, here: bool, **target: str) -> Component:
     return jump(context, words, className="pw-chip-link", **target, **current)
 
 
-def _note(context: Context, facts: Facts) -> str:
-    """Which plan is shown, since when; without one why there is none."""
+def _note(context: Context, facts: Facts) -> list[Any]:
+    """Which plan is shown, since when, and what would change it next."""
+    words: list[Any] = [_which(context, facts)]
+    if facts.next:
+        words.append(html.Span(f"Next: {facts.next}", className="pw-plan-next", title=facts.next))
+    return words
+
+
+def _which(context: Context, facts: Facts) -> str:
+    """Without a plan why there is none."""
     plan = facts.plan
     if plan is None:
         return (context.run.note if context.run else "") or views.headline(None)

@@ -76,14 +76,19 @@ def _section(
 def _knobs(
     panel: Panel[Any], context: Context, services: Services, scope: PanelScope
 ) -> list[Component]:
-    reader = services.reader
-    found = knobs_of(reader, context.run_id, context.batch, scope)
-    knobs = [found[name] for name in panel.knobs if name in found]
-    if not knobs:
-        return []
-    locked = sheet_of(context, services).locked
-    cards = draw_cards(reader, context, knobs, locked, panel.name, compact=True)
-    return [html.H3(panel.knobs_title), html.Div(cards, className="pw-panel-knobs")]
+    """The cards of the panel's knobs; of a panel about the run, under the unit that has them."""
+    reader, locked = services.reader, sheet_of(context, services).locked
+    found: list[Component] = []
+    units = [scope.unit] if scope.unit else [one.id for one in scope.units]
+    for unit in units or [""]:
+        own = knobs_of(reader, context.run_id, context.batch, scope._replace(unit=unit))
+        knobs = [own[name] for name in panel.knobs if name in own]
+        if knobs:
+            words = " · ".join(filter(None, (panel.knobs_title, scope.title(unit))))
+            place = f"{panel.name}-{unit}" if len(units) > 1 else panel.name
+            cards = draw_cards(reader, context, knobs, locked, place, compact=True)
+            found += [html.H3(words), html.Div(cards, className="pw-panel-knobs")]
+    return found
 
 
 def watching(part: Callable[[str], str], watch: dict[str, Any]) -> list[Component]:

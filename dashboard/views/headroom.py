@@ -79,17 +79,26 @@ def build_why_not(entries: Iterable[DecisionEntry], titles: Mapping[str, str]) -
     return sorted(found, key=lambda one: -(one.line.near or 0.0))
 
 
+def next_words(lines: Iterable[HeadroomLine]) -> str:
+    """The nearest of all, an operator's before the plan's as a whole; '' where none is told."""
+    told = [one for one in lines if one.near is not None]
+    if not told:
+        return ""
+    nearest = max(told, key=lambda one: (bool(one.entity), one.near or 0.0))
+    return f"{nearest.of}: {nearest.words}" if nearest.of else nearest.words
+
+
 def of_entity(lines: Iterable[HeadroomLine], name: str, unit: str) -> list[HeadroomLine]:
-    """Those that would move an operator of a unit or be passed by it, and what has to happen to the
-    plan as a whole before."""
+    """Those that would move an operator of a unit or let others pass it, and what concerns its plan
+    as a whole."""
     own = [one for one in lines if one.unit == unit]
     moving = [one for one in own if name in (one.entity, one.over)]
-    return [*moving, *(one for one in own if not one.entity)] if moving else []
+    return [*moving, *(one for one in own if not one.entity)]
 
 
 def _lines(decision: Decision, titles: Mapping[str, str]) -> list[HeadroomLine]:
     recorded = sorted(read(decision.detail), key=lambda one: bool(one.entity))
-    if recorded and decision.verdict != "switched":
+    if recorded:
         return [_line(decision, titles, one) for one in recorded]
     if decision.verdict == "switched":
         return [_line(decision, titles, Headroom(_CHANGED, None, "", 0.0), known=False)]

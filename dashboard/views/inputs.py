@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from storage.rows import StoredInput
-from storage.vocabulary.records import InputBatch, Unit
+from storage.vocabulary.records import INTAKE, InputBatch, Knob, Unit
 
 
 class InputLine(NamedTuple):
     """An input at a batch. tuples, misfits, backlog: of that batch, None = unknown. note: why it is
-    in its state."""
+    in its state. source: its entity, '' where none is known."""
 
     name: str
     state: str
@@ -21,6 +21,7 @@ class InputLine(NamedTuple):
     misfits: int | None
     backlog: int | None
     stream_time: str
+    source: str
 
 
 class UnitLine(NamedTuple):
@@ -34,16 +35,27 @@ class UnitLine(NamedTuple):
 
 
 def input_rows(
-    inputs: Sequence[StoredInput], counts: Mapping[str, InputBatch], now: bool = True
+    inputs: Sequence[StoredInput],
+    counts: Mapping[str, InputBatch],
+    sources: Mapping[str, str],
+    knobs: Iterable[Knob],
+    now: bool = True,
 ) -> list[InputLine]:
-    """The inputs in the workload's order. counts: by input, of the batch shown. now: that batch is
-    the newest, so that the latest state counts."""
+    """The inputs in the workload's order. counts: by input, of the batch shown. sources: the entity
+    of each. now: that batch is the newest, so that the latest state counts. An open one that is not
+    read at the moment is paused or removed."""
     rows = []
+    intakes = {knob.scope: str(knob.value) for knob in knobs if knob.name == INTAKE}
     for one in inputs:
         batch = counts.get(one.input.name)
-        state, note = one.state, one.note
+        state: str = one.state
+        note = one.note
         if not now and batch is not None:
             state, note = batch.state, batch.note
+        source = sources.get(one.input.name, "")
+        intake = intakes.get(source, "on")
+        if state == "open" and intake != "on":
+            state = intake
         rows.append(
             InputLine(
                 name=one.input.name,
@@ -54,6 +66,7 @@ def input_rows(
                 misfits=batch.n_misfits if batch else None,
                 backlog=batch.backlog_tuples if batch else None,
                 stream_time=batch.stream_time if batch else "",
+                source=source,
             )
         )
     return rows

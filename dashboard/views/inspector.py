@@ -16,7 +16,14 @@ from storage.vocabulary.records import Decision, Entity
 
 MOST_DECISIONS: Final = 4
 #: What an operator asks first; the rest of the system's properties follow.
-_FIRST: Final = ("tuples_per_s", "visits_per_tuple", "dropping_ratio", "batch_ms", "backlog_tuples")
+_FIRST: Final = (
+    "tuples_per_s",
+    "n_answered",
+    "visits_per_tuple",
+    "dropping_ratio",
+    "batch_ms",
+    "backlog_tuples",
+)
 #: Properties of the whole that are shown with a source or an output that has none of its own.
 _ROWS: Final = {
     "source": ("tuples_per_s", "n_tuples", "backlog_tuples", "tuples_total", "misfits_total"),

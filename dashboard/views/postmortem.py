@@ -76,6 +76,14 @@ def tell(
     return Story(_opening(run, ends, told, held, saved, totals), ordered)
 
 
+def _results(totals: Mapping[str, float | None]) -> str:
+    """What queries answered; tuples that matched where some select any."""
+    matched = totals.get("matched_total")
+    if matched is None:
+        return f"{show(totals.get('answered_total'), 'int')} results"
+    return f"{show(matched, 'int')} matched"
+
+
 def _opening(
     run: Run,
     ends: tuple[Batch, Batch] | None,
@@ -93,7 +101,7 @@ def _opening(
         f"Run {run.id} of {run.workload} began at {stamp(run.started_at)} UTC and {state}"
         f"{f' ({run.note})' if run.note else ''}: batches {first.id} to {last.id} in {lasted}, "
         f"{show(totals.get('tuples_total'), 'int')} tuples, "
-        f"{show(totals.get('matched_total'), 'int')} matched."
+        f"{_results(totals)}."
     ]
     n = {kind: sum(one.kind == kind for one in told) for kind in ("rearrangement", "knob", "query")}
     parts.append(

@@ -41,12 +41,27 @@ _HELD: Final[Mapping[str, str]] = {
     "cache": "Caches of joins",
 }
 _BYTES: Final = ("state_bytes", "used_bytes")
+_BITMAPS: Final = "bitmap_memory"
+#: Knobs for the length of a profile window.
+_WINDOWS: Final = ("window_tuples", "tau_tuples")
+_STATE: Final = "state_limit_bytes"
+#: Knobs that limit what is listed here.
+LIMITS: Final = (_BITMAPS, *_WINDOWS, _STATE, "queue_capacity")
+#: Property, words, note and limiting knob of what units and the engine take.
+_OF_SYSTEMS: Final = (
+    ("state_bytes", "State", "all arrays of its operators, mapped into memory", _STATE),
+    ("log_bytes", "Log of tuples", "written for this batch, to recover from", ""),
+    ("store_bytes", "Introspection store", "its file, of all runs", ""),
+    ("backlog_tuples", "Spool", "tuples that came and wait for a batch", ""),
+)
 
 
-def build_takes(book: Book, values: Values, knobs: Sequence[Knob]) -> TakesView:
-    """As of the batch of ``values``."""
+def build_takes(
+    book: Book, values: Values, knobs: Sequence[Knob], titles: Mapping[str, str] | None = None
+) -> TakesView:
+    """As of the batch of ``values``. titles: of units, by id."""
     kinds = [
-        *_states(book, values),
+        *_states(book, values, knobs, titles or {}),
         *_held_together(book, values),
         *_pools(book, values),
         *_bitmaps(book, knobs),
@@ -56,21 +71,20 @@ def build_takes(book: Book, values: Values, knobs: Sequence[Knob]) -> TakesView:
     return TakesView(tuple(kinds), tuple(_holders(book, values)))
 
 
-def _states(book: Book, values: Values) -> list[TakenLine]:
+def _states(
+    book: Book, values: Values, knobs: Sequence[Knob], titles: Mapping[str, str]
+) -> list[TakenLine]:
     """All arrays of a unit with state and its log of tuples; the engine's store, and its spool."""
     found = []
     for unit in book.of("system"):
         own = values.get(unit.id, {})
-        for name, words, note in (
-            ("state_bytes", "State", "all arrays of its operators, mapped into memory"),
-            ("log_bytes", "Log of tuples", "written for this batch, to recover from"),
-            ("store_bytes", "Introspection store", "its file, of all runs"),
-            ("backlog_tuples", "Spool", "tuples that came and wait for a batch"),
-        ):
+        for name, words, note, knob in _OF_SYSTEMS:
             size, measure = own.get(name), name.rpartition("_")[2]
             if size is not None:
-                title = words if unit.id == SYSTEM else f"{words} · {unit.name}"
-                found.append(TakenLine(unit.id, title, note, size, None, measure, ""))
+                of = titles.get(unit.unit_id, unit.name)
+                title = words if unit.id == SYSTEM else f"{words} · {of}"
+                limit = _limit(knobs, (knob,), unit.unit_id) if knob else None
+                found.append(TakenLine(unit.id, title, note, size, limit, measure, knob))
     return found
 
 
@@ -103,23 +117,23 @@ def _bitmaps(book: Book, knobs: Sequence[Knob]) -> list[TakenLine]:
         size = one.properties.get("bitmap_bytes")
         if size is not None:
             taken[one.unit_id] = taken.get(one.unit_id, 0) + float(size)
-    limits = {k.scope: MIB * float(k.value) for k in knobs if k.name == "bitmap_memory"}
-    return [
-        TakenLine(
-            "", "Bitmaps of constructs", "", size, _of(limits, unit), "bytes", "bitmap_memory"
-        )
-        for unit, size in taken.items()
-    ]
+    found = []
+    for unit, size in taken.items():
+        mib = _limit(knobs, (_BITMAPS,), unit)
+        limit = None if mib is None else MIB * mib
+        found.append(TakenLine("", "Bitmaps of constructs", "", size, limit, "bytes", _BITMAPS))
+    return found
 
 
 def _windows(book: Book, values: Values, knobs: Sequence[Knob]) -> list[TakenLine]:
-    limits = {k.scope: float(k.value) for k in knobs if k.name == "window_tuples"}
     found = []
     for one in book.of("profile"):
         size = values.get(one.id, {}).get("window_tuples")
         if size is not None:
-            limit = _of(limits, one.unit_id)
-            found.append(TakenLine(one.id, one.name, "", size, limit, "tuples", "window_tuples"))
+            limit = _limit(knobs, _WINDOWS, one.unit_id)
+            knob = next((k.name for k in knobs if k.name in _WINDOWS), "")
+            note = "profiled tuples it keeps"
+            found.append(TakenLine(one.id, one.name, note, size, limit, "tuples", knob))
     return found
 
 
@@ -148,6 +162,8 @@ def _bytes(one: Entity, values: Values) -> float | None:
     return next((size for name in _BYTES if (size := own.get(name)) is not None), None)
 
 
-def _of(limits: Mapping[str, float], unit: str) -> float | None:
-    """The limit of a unit; in a run of one unit knobs may have no scope."""
-    return limits.get(unit, limits.get(""))
+def _limit(knobs: Sequence[Knob], names: Sequence[str], unit: str) -> float | None:
+    """What the knob of a unit allows, None where it is 0 or there is none; in a run of one unit
+    knobs may have no scope."""
+    limits = {knob.scope: float(knob.value) for knob in knobs if knob.name in names}
+    return limits.get(unit, limits.get("")) or None

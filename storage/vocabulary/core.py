@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from storage.vocabulary.load import LOAD
 from storage.vocabulary.properties import Property, Vocabulary
 
 CORE: Final = Vocabulary(
@@ -27,6 +28,7 @@ CORE: Final = Vocabulary(
         "query",
         "system",
     ),
+    matrices=(LOAD,),
     properties={
         "tuples_per_s": Property(
             "tuples/s",
@@ -35,11 +37,22 @@ CORE: Final = Vocabulary(
         ),
         "batch_ms": Property("ms", ("system",), "duration of the batch, source to recorded"),
         "n_tuples": Property("tuples", ("system",), "tuples in the batch"),
-        "n_matched": Property("tuples", ("system",), "tuples of the batch satisfying >= 1 query"),
+        "n_matched": Property(
+            "tuples",
+            ("system",),
+            "tuples of the batch satisfying >= 1 query; none where only networks answer",
+        ),
+        "n_answered": Property(
+            "tuples",
+            ("system",),
+            "tuples of the batch that satisfy a query of a unit, and elements of the answers of "
+            "networks",
+        ),
         "dropping_ratio": Property(
             "prob",
             ("system",),
-            "d: share of the tuples of the batch (of the unit) that satisfy no query",
+            "d: share of the tuples of the batch (of the unit) that satisfy no query; none where "
+            "only networks answer",
         ),
         "visits_per_tuple": Property("visits/tuple", ("system",), "operators visited per tuple"),
         "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),
@@ -50,6 +63,7 @@ CORE: Final = Vocabulary(
             ("system", "query"),
             "tuples satisfying the query (any query) since the run began",
         ),
+        "answered_total": Property("tuples", ("system",), "n_answered since the run began"),
         "backlog_tuples": Property(
             "tuples", ("system",), "tuples that arrived and wait for a batch"
         ),
@@ -61,6 +75,9 @@ CORE: Final = Vocabulary(
         ),
         "decisions_total": Property(
             "decisions", ("system",), "trigger evaluations since the run began, stored or not"
+        ),
+        "partition_skew": Property(
+            "", ("system",), "tuples of the largest task of the batch over the mean; 1 = all alike"
         ),
         "reached_tuples": Property("tuples", ("operator",), "tuples of the batch that visited it"),
         "survival_prob": Property(

@@ -301,6 +301,8 @@ class CommandAnswer:
     old_value: Json = None
 
 
+#: The knob of a source that says whether the stream is read: on, paused or removed.
+INTAKE: Final = "intake"
 #: In the values of an element of an answer, under names no column can have: its timestamp (ticks)
 #: and its sign, +1 or -1.
 TAU: Final = "_tau"

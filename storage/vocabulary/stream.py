@@ -71,6 +71,9 @@ _NETWORK: Final = Vocabulary(
         ),
         "log_bytes": Property("bytes", ("system",), "bytes of the batch's log of tuples"),
         "shards": Property("shards", ("system",), "parts the network runs in"),
+        "shard_skew": Property(
+            "", ("system",), "processing time of the busiest shard over the mean; 1 = all alike"
+        ),
         "network_us": Property(
             "us/tuple", ("system",), "processing time of all operators for each tuple that came in"
         ),

@@ -14,6 +14,7 @@ import pytest
 
 from backend.hosts.contract import BatchLoop, InputSource
 from backend.hosts.local import LocalHost
+from backend.model.knobs import KnobValue
 from backend.model.schema import Attribute, Schema
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.network.plan import (
@@ -219,6 +220,46 @@ def test_late_tuples_are_kept_aside_once(make: Make, tmp_path: Path) -> None:
     found = [json.loads(line["raw"]) for line in lines if line["error"].startswith("late: ")]
     names = [{k: v for k, v in zip(S.names, row, strict=True) if v != {}} for row in late]
     assert sorted(found, key=str) == sorted(names, key=str)
+
+
+def test_time_goes_on_without_a_stream_that_is_removed(
+    make: Make, tmp_path: Path, expected: Answers
+) -> None:
+    job = network(2)
+    knobs: dict[tuple[str, str], KnobValue] = {
+        ("T", "intake"): "removed",
+        ("S", "max_batch_tuples"): 90,
+    }
+    loop = FixedLoop({}, knobs, networks=lambda batch_id: {"stream": job})
+    assert make(loop, inputs(), SinkSpec(str(tmp_path / "out")), 61).run()
+    assert loop.total("T", "n_tuples") == 0
+    assert loop.total("S", "n_tuples") == N["S"] - 1
+    assert loop.results[1].units["stream"].report.heartbeat > 0
+    found = answers(tmp_path / "out")
+    assert {key for key in found if key[0] == "query=n"} == {
+        key for key in expected if key[0] == "query=n"
+    }
+
+
+def test_a_stream_that_goes_on_after_a_pause_loses_nothing(make: Make, tmp_path: Path) -> None:
+    """What is behind the others by then is late, and kept aside."""
+    job = network(1)
+
+    def networks(batch_id: int) -> dict[str, NetworkJob]:
+        if batch_id == 2:
+            loop.turn("intake", "on")
+        return {"stream": job}
+
+    knobs: dict[tuple[str, str], KnobValue] = {
+        ("T", "intake"): "paused",
+        ("S", "max_batch_tuples"): 90,
+    }
+    loop = FixedLoop({}, knobs, networks=networks)
+    assert make(loop, inputs(), SinkSpec(str(tmp_path / "out")), 61).run()
+    assert sum(one.inputs["T"].n_tuples for one in loop.results[:2]) == 0
+    assert loop.total("T", "n_misfits") > 1
+    assert loop.total("T", "n_tuples") + loop.total("T", "n_misfits") == N["T"]
+    assert loop.results[-1].units["stream"].report.heartbeat == SPAN
 
 
 def test_a_query_that_comes_later_begins_then(make: Make, tmp_path: Path) -> None:

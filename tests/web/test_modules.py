@@ -73,7 +73,7 @@ class TestFormat:
 def test_an_address_is_a_moment_and_back(
     ask: Ask, search: str, expected: dict[str, object]
 ) -> None:
-    names = ("run", "at", "node", "show", "unit", "heat", "tables", "span", "scale")
+    names = ("run", "at", "node", "show", "unit", "heat", "tables", "span", "scale", "tour")
     empty = {**dict.fromkeys(names), "frozen": False}
     moment = ask("address", "m.parse('/plan', text)", text=search)
     assert moment == {"path": "/plan", **empty, **expected}

@@ -41,6 +41,7 @@ _OVERLAPS = """() => {
         ("/knobs?run=r2", "dark"),
         ("/results?run=r1", "light"),
         ("/monitor?run=r1", "dark"),
+        ("/memory?run=r1", "light"),
         ("/compare?run=r1", "dark"),
         ("/postmortem?run=r1", "light"),
         ("/sql?run=r1&show=SELECT%20*%20FROM%20batches", "dark"),
@@ -62,7 +63,83 @@ def test_cards_of_the_plan_can_be_read_on_a_phone(open_page: OpenPage) -> None:
     expect(card).to_contain_text("dropped")
     box = card.bounding_box()
     assert box is not None
-    assert box["width"] > 100
+    assert box["width"] > 56
     assert box["x"] + box["width"] <= 390
+    spilled = """(card) => {
+      const edge = card.getBoundingClientRect();
+      return [...card.querySelectorAll("text")].filter((text) => {
+        const box = text.getBoundingClientRect();
+        return box.left < edge.left - 1 || box.right > edge.right + 1;
+      }).map((text) => text.textContent);
+    }"""
+    assert card.evaluate(spilled) == []
     card.click()
     expect(page.locator("#plan-inspector")).to_contain_text("Construct")
+
+
+#: Texts wider than the box that cuts them off, where nothing scrolls.
+_CUT = """() => {
+  const cuts = (node) => ["hidden", "clip"].includes(getComputedStyle(node).overflowX);
+  const right = (node) => node.getBoundingClientRect().right;
+  const told = [];
+  for (const node of document.querySelectorAll(".pw-nav-label, .pw-panel *, .pw-header *")) {
+    if (!node.checkVisibility() || node.children.length || !node.textContent.trim()) continue;
+    if (node.closest(".pw-sr, svg, .js-plotly-plot, select, pre, code, textarea")) continue;
+    const box = node.getBoundingClientRect();
+    for (let up = node; up && up !== document.body; up = up.parentElement) {
+      if (["auto", "scroll"].includes(getComputedStyle(up).overflowX)) break;
+      const isCut = up === node ? up.scrollWidth > up.clientWidth + 1 : box.right > right(up) + 2;
+      if (cuts(up) && isCut) told.push(node.textContent);
+    }
+  }
+  return told;
+}"""
+
+PAGES = (
+    ("/", "dark"),
+    ("/plan?run=r1&at=110", "light"),
+    ("/decisions?run=r1&at=110", "dark"),
+    ("/knobs?run=r2", "light"),
+    ("/matrix?run=r1", "dark"),
+    ("/timeline?run=r1", "light"),
+    ("/memory?run=r1", "dark"),
+    ("/results?run=r1", "light"),
+    ("/postmortem?run=r1", "dark"),
+)
+
+
+@pytest.mark.parametrize(("path", "scheme"), PAGES)
+def test_a_small_laptop_has_names_in_the_menu_and_whole_words(
+    open_page: OpenPage, path: str, scheme: str
+) -> None:
+    page = open_page(path, scheme=scheme, width=1280, height=720)
+    expect(page.locator(".pw-panel, .pw-knob").first).to_be_visible()
+    expect(page.locator("#pw-shell")).to_have_attribute("data-painting", "0")
+    labels = page.get_by_role("navigation", name="Pages").locator(".pw-nav-label:visible")
+    assert labels.count() >= 8
+    for label in labels.all():
+        box = label.bounding_box()
+        assert box is not None
+        assert box["width"] > 20
+        assert box["height"] < 24, "on one line"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert page.evaluate(_CUT) == []
+
+
+@pytest.mark.parametrize("path", ["/plan?run=r1&at=110", "/timeline?run=r1&at=110"])
+def test_a_shared_incident_link_shows_its_moment_on_a_phone(open_page: OpenPage, path: str) -> None:
+    page = open_page(path, width=390, height=844)
+    expect(page.locator("#pw-strip-batch")).to_have_text("batch 110")
+    expect(page.locator("#pw-strip")).to_be_in_viewport()
+    expect(page.locator(".pw-panel").first).to_be_in_viewport()
+
+
+def test_a_decision_is_read_on_a_phone(open_page: OpenPage) -> None:
+    page = open_page("/decisions?run=r1&at=110&show=11", width=390, height=844)
+    card = page.locator("#pw-decision-box")
+    card.scroll_into_view_if_needed()
+    expect(card).to_contain_text("visits per tuple moved by")
+    box = card.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390

@@ -1,5 +1,5 @@
 """Watching a plan: what a part hangs on, folding, heat over time, queues against their limit, ways
-past others, and what would change the plan next."""
+past others, what would change the plan next, how even the work is, and what takes memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAG, HYBRID = "watched-dag", "watched-hybrid"
 @pytest.fixture(scope="module", autouse=True)
 def runs(site: Site) -> Iterator[tuple[StreamRun, SelectionRun]]:
     """A network whose queues have a limit, and a selection under a hybrid plan."""
-    network = StreamRun(site.path, DAG, queue_capacity=40).seconds(3)
+    network = StreamRun(site.path, DAG, queue_capacity=40, shards=2).seconds(3)
     hybrid = SelectionRun(site.path, HYBRID).drift()
     yield network, hybrid
     network.close()
@@ -204,6 +204,7 @@ def test_what_would_change_the_plan_is_told_beside_it_and_in_the_inspector(
     panel = page.locator("#pw-headroom")
     expect(panel).to_contain_text("The order is built anew when visits per tuple come to")
     expect(panel).to_contain_text(pair["words"])
+    expect(page.locator("#plan-note")).to_contain_text("Next: ")
     expect(page.locator(".pw-inspector")).to_contain_text(pair["words"])
     panel.get_by_role("button", name="Table").click()
     expect(panel.locator("table")).to_contain_text(pair["words"])
@@ -221,3 +222,39 @@ def test_evaluations_that_kept_the_plan_stand_nearest_first(open_page: OpenPage)
     ]
     assert near == sorted(near, reverse=True)
     expect(rows.first).to_contain_text("visits/tuple")
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_shards_stand_beside_each_other_with_their_share(
+    open_page: OpenPage, runs: tuple[StreamRun, SelectionRun], scheme: str
+) -> None:
+    (load,) = (
+        runs[0].reader.matrix(DAG, key.name, 2, UNIT)
+        for key in runs[0].reader.matrix_keys(DAG, UNIT)
+        if key.kind == "load"
+    )
+    assert load is not None
+    busy = [row[load.matrix.columns.index("busy_us")] for row in load.matrix.values]
+    page = open_page(f"/plan?run={DAG}&unit={UNIT}&at=2", scheme=scheme, width=1280, height=720)
+    panel = page.locator("#pw-load")
+    expect(panel).to_contain_text(f"{100 * busy[0] / sum(busy):.1f}\u2009% of the processing time")
+    expect(panel.locator(".pw-takes dt")).to_have_text(["shard 0", "shard 1"])
+    page.evaluate(axe_source())
+    report = page.evaluate("axe.run('#pw-load', {resultTypes: ['violations']})")
+    assert [one["id"] for one in report["violations"]] == []
+    panel.get_by_role("button", name="Table").click()
+    expect(panel.locator("tbody tr")).to_have_count(2)
+
+
+def test_memory_stands_against_limits_that_can_be_turned_there(open_page: OpenPage) -> None:
+    page = open_page(f"/memory?run={HYBRID}")
+    takes = page.locator("#pw-takes")
+    expect(takes).to_contain_text("Bitmaps of constructs")
+    expect(takes).to_contain_text("of 1\u2009GB")
+    expect(takes).to_contain_text("of 500 tuples (100\u2009%)")
+    expect(takes).to_contain_text("Introspection store")
+    expect(takes.get_by_role("region", name="Knob bitmap_memory")).to_be_visible()
+    page = open_page(f"/memory?run={DAG}")
+    takes = page.locator("#pw-takes")
+    expect(takes).to_contain_text("Limits · STREAM of network")
+    expect(takes.get_by_role("region", name="Knob state_limit_bytes").first).to_be_visible()

@@ -6,8 +6,9 @@ import logging
 from dataclasses import replace
 
 from backend.engine.job import RunJob
-from backend.hosts.contract import InputsFailed, InputSource, cause
+from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
+from backend.hosts.spark.endings import why_failed
 from backend.hosts.spark.launch import Launch
 from storage.vocabulary.kinds import RunState
 
@@ -30,11 +31,11 @@ class InProcessLaunch(Launch):
         state: RunState = "ended"
         try:
             note = host.run()
-        except InputsFailed as error:
-            note, state = str(error), "failed"
         except Exception as error:
-            log.exception("run %s broke off", loop.run.id)
-            note, state = cause(error), "failed"
+            note, is_known = why_failed(error, None)
+            if not is_known:
+                log.exception("run %s broke off", loop.run.id)
+            state = "failed"
         loop.finish(host.failures)
         self._end(loop, state, note)
         return state == "ended" and not loop.failed_inputs

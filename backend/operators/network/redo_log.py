@@ -215,7 +215,7 @@ class RedoLog:
 
     def _write_rows(self, name: str, facts: Mapping[str, Any], rows: Mapping[str, Timed]) -> int:
         tables = {stream: _ipc(_with_times(timed)) for stream, timed in rows.items()}
-        sizes = {stream: data.size for stream, data in tables.items()}
+        sizes: dict[str, int] = {stream: data.size for stream, data in tables.items()}
         head = _head({"facts": facts, "tables": sizes})
         self._write(name, lambda out: [out.write(part) for part in (head, *tables.values())])
         n_bytes: int = len(head) + sum(sizes.values())

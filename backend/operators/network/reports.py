@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from backend.operators.contract import KeptAside
 from backend.operators.network.blocks import Ints
@@ -70,6 +70,14 @@ class StoreReport:
     n_bytes_saved: int
 
 
+class ShardLoad(NamedTuple):
+    """What a shard had to do in a batch, and keeps. n_in: elements its operators took."""
+
+    n_in: int
+    busy_ns: int
+    state_bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class NetworkReport:
     """What a unit's network did in a batch, all shards together.
@@ -79,7 +87,8 @@ class NetworkReport:
     query -> its last elements. late: of inputs, tuples kept aside, and the first of them. pending:
     input -> tuples that wait for time to go on. state_bytes: of all arenas; attached: how shards
     came to their state ('arena', 'caught up', 'rebuilt', 'new') -> how often. log_bytes: written.
-    newest: the largest timestamp seen. stores: by id, as they are at the end.
+    newest: the largest timestamp seen. stores: by id, as they are at the end. shards: by number,
+    where several were put together.
     """
 
     heartbeat: int = 0
@@ -96,3 +105,4 @@ class NetworkReport:
     attached: Mapping[str, int] = field(default_factory=dict)
     newest: int = 0
     stores: Mapping[str, StoreReport] = field(default_factory=dict)
+    shards: tuple[ShardLoad, ...] = ()

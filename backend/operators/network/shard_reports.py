@@ -18,6 +18,7 @@ from backend.operators.network.reports import (
     NetworkReport,
     OperatorCounts,
     QueueCurve,
+    ShardLoad,
     StoreReport,
     StubReport,
 )
@@ -89,7 +90,14 @@ def merged_network(reports: Sequence[NetworkReport]) -> NetworkReport:
         attached=_counted(one.attached for one in reports),
         newest=max(one.newest for one in reports),
         stores=_together((one.stores for one in reports), _store),
+        shards=tuple(_load(one) for one in reports) if len(reports) > 1 else (),
     )
+
+
+def _load(report: NetworkReport) -> ShardLoad:
+    counts = report.operators.values()
+    n_in, busy_ns = sum(one.n_in for one in counts), sum(one.busy_ns for one in counts)
+    return ShardLoad(n_in, busy_ns, report.state_bytes)
 
 
 def _counted(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from backend.systems.asc.cost import PlanChoice
 from backend.systems.asc.explain import plan_text
 from backend.systems.asc.lattice import thinned
 from backend.systems.asc.macro import StandingPlace, standing_places
-from backend.systems.asc.trigger import VISITS, Watched
+from backend.systems.asc.trigger import DROPPING, VISITS, Watched
 from backend.systems.asc.watch import EvaluationMoment
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
@@ -44,13 +44,18 @@ def rejection_headroom(
     return [*found, *order_headroom(moment)]
 
 
-def choice_headroom(choice: PlanChoice) -> list[Headroom]:
-    """Of a rearrangement that kept the plan: what the other one would have to cost."""
+def choice_headroom(moment: EvaluationMoment, choice: PlanChoice) -> list[Headroom]:
+    """Of a rearrangement: from where on the trigger fires again, and, where it kept the plan, what
+    the other one would have to cost."""
+    by_drops, mu = moment.knobs.trigger == "dropping ratio", moment.knobs.mu
+    metric, init = (DROPPING, choice.d_init) if by_drops else (VISITS, choice.visits_init)
+    found = [_trigger(Watched(metric, init, init), mu)]
     other = choice.withheld or choice.challenger
-    if choice.switches or other is None:
-        return []
-    old, new = choice.incumbent.cost.value, other.cost.value
-    return [saving(f"plan {plan_text(other.shape)}", old, new, choice.min_gain, _UNIT)]
+    if not choice.switches and other is not None:
+        old, new = choice.incumbent.cost.value, other.cost.value
+        who = f"plan {plan_text(other.shape)}"
+        found.append(saving(who, old, new, choice.min_gain, _UNIT))
+    return found if choice.switches else [*found, *order_headroom(moment)]
 
 
 def order_headroom(moment: EvaluationMoment) -> list[Headroom]:

@@ -31,7 +31,7 @@ from backend.systems.asc.domains import (
 )
 from backend.systems.asc.normal_form import Conjunct, QueryError, disjuncts
 
-Column: TypeAlias = NDArray[np.bool_]
+RegionMask: TypeAlias = NDArray[np.bool_]
 
 _COMPARE: Final[Mapping[Op, np.ufunc]] = {
     "=": np.equal,
@@ -168,7 +168,7 @@ def _passed_by_tree(condition: Condition, attribute: Attribute) -> _Passed:
     return _Passed(ranges, bool(column[reachable].any()), bool(column[reachable].all()))
 
 
-def _column(condition: Condition, positions: Mapping[Constant, int]) -> Column:
+def _column(condition: Condition, positions: Mapping[Constant, int]) -> RegionMask:
     """bool[2m+2]: regions whose values satisfy a condition on one attribute.
 
     ``r op 2p`` as integers: a region lies below, on or above a constant as its index does. In
@@ -177,7 +177,7 @@ def _column(condition: Condition, positions: Mapping[Constant, int]) -> Column:
     n_regions = 2 * len(positions) + 2
     regions = np.arange(n_regions)
     if isinstance(condition, NullTest):
-        is_null: Column = regions == 0
+        is_null: RegionMask = regions == 0
         return ~is_null if condition.negated else is_null
     if isinstance(condition, Comparison):
         point = 2 * positions[condition.constant]
@@ -191,7 +191,7 @@ def _column(condition: Condition, positions: Mapping[Constant, int]) -> Column:
     return column
 
 
-def _least(constants: tuple[Constant, ...], column: Column) -> Ranges:
+def _least(constants: tuple[Constant, ...], column: RegionMask) -> Ranges:
     """The same values by as few constants as possible: those with all three regions at them equal
     go."""
     passes = column.tolist()

@@ -189,11 +189,13 @@ class CacheKeeper:
 
     def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
         """Drop caches whose benefit fell below their cost; equal is enough to stay."""
-        found = []
-        for id in self.states.which("used"):
-            if id in self._settings.pinned or not known.is_observed(id):
-                continue
-            estimates = self._estimates(known)
+        watched = [
+            id
+            for id in self.states.which("used")
+            if id not in self._settings.pinned and known.is_observed(id)
+        ]
+        found, estimates = [], self._estimates(known) if watched else {}
+        for id in watched:
             if estimates[id].net(self._places(id, self.choice[id])) < 0:
                 old, before = dict(self._selected), self.states.all()
                 step = self.states.step(id, "benefit below cost")
@@ -278,10 +280,10 @@ class CacheKeeper:
                 self._compared = {id: benefit_and_cost(one) for id, one in estimates.items()}
         self._asked = False
         self._claim_pages(estimates, known)
-        verdict: Verdict = "switched" if new != old else "kept" if is_new else "below_threshold"
+        verdict: Verdict = "switched" if new != old else "below_threshold"
         self._patience.selected(verdict == "switched")
         told = self._change("selection", verdict, estimates, known, old, before)
-        return told._replace(moved=moved, transitions=tuple(steps))
+        return told._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
 
     def _adopt(self, new: Choice, known: JoinStatistics, is_forced: bool) -> list[Transition]:
         """Candidates become what was selected; a cache in use that is not steps back first."""

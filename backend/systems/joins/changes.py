@@ -30,7 +30,8 @@ class PricedCandidate(NamedTuple):
 class CacheChange(NamedTuple):
     """One look at the caches. cause: 'selection', or 'monitor' of the cache ``dropped``. moved: the
     largest relative change of a benefit or cost since the last selection; None: there was none.
-    n_elements: of the join, since the last look. problem: what there was to choose from, with
+    n_elements: of the join, since the last look. is_chosen: caches were chosen anew, perhaps the
+    same. problem: what there was to choose from, with
     which choices can be priced."""
 
     cause: str
@@ -41,6 +42,7 @@ class CacheChange(NamedTuple):
     new: Choice
     moved: float | None
     n_elements: int
+    is_chosen: bool = True
     dropped: str = ""
     transitions: tuple[Transition, ...] = ()
 

@@ -22,13 +22,16 @@ from backend.operators.network.join_tuning import (
 from backend.systems.joins.caching import CacheKeeper
 from backend.systems.joins.costs import PipelineFlow
 from backend.systems.joins.estimates import JoinStatistics
+from backend.systems.joins.join_model import JoinModel
+from backend.systems.joins.joint import JOINT_UP_TO_INPUTS
+from backend.systems.joins.joint_orders import JointOrders
 from backend.systems.joins.ordering import FilterSample, PipelineOrder
 from backend.systems.joins.regret import CachingRegret, CachingTotals
 from backend.systems.joins.selection import CacheSelection, Choice
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import Transition
-from backend.systems.joins.telling import JoinLook, cache_decision, order_decision
+from backend.systems.joins.telling import JoinLook, cache_decision, order_decision, tree_decision
 from storage.vocabulary.records import Decision, DecisionOutcome
 
 
@@ -45,6 +48,16 @@ class _Caches(NamedTuple):
 
     problem: CacheSelection
     n: int
+
+
+class _Since(NamedTuple):
+    """What came since the last look at trees: tuples of the batches, elements of the join."""
+
+    n_tuples: int = 0
+    n_elements: int = 0
+
+    def then(self, n_tuples: int, n_elements: int) -> _Since:
+        return _Since(self.n_tuples + n_tuples, self.n_elements + n_elements)
 
 
 class JoinController:
@@ -84,6 +97,8 @@ class JoinController:
         ]
         self._order_follow_ups = [FollowUp[tuple[int, ...], FilterSample]() for _ in range(n)]
         self._cache_follow_up = FollowUp[Choice, _Caches]()
+        self._joint, self._since_tree = JointOrders(), _Since()
+        self._tree_decision: int | None = None
 
     # ------------------------------------------------------------------ what is in force
 
@@ -158,6 +173,9 @@ class JoinController:
                 outcomes += self._cache_follow_up.end(batch_id)
                 old, new = dict(change.old), dict(change.new)
                 self._cache_follow_up.begin(decision.seq, old, new, _price_caches)
+        self._since_tree = self._since_tree.then(n_tuples, n_elements)
+        if self._is_joint and self._may_look_at_trees():
+            self._look_at_trees(batch_id, decisions, outcomes)
         before, self.tuning = self.tuning, self._tuning()
         is_new = self.tuning != before
         return Told(tuple(decisions), tuple(outcomes), self.tuning if is_new else None)
@@ -183,10 +201,9 @@ class JoinController:
             flow, i = flows[pipeline.input], pipeline.input
             costs = self._costs(pipeline, flow)
             outcomes += self._follow_order(batch_id, pipeline, told, costs)
+            looks = len(told.dropped_by) and not self._is_joint
             is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
-            if not (is_known and len(told.dropped_by)):
-                continue
-            check = pipeline.check(costs, settings, shares)
+            check = pipeline.check(costs, settings, shares) if looks and is_known else None
             if check is None:
                 continue
             decision = order_decision(self._look(batch_id), check, _pipeline_cost(flow))
@@ -198,10 +215,16 @@ class JoinController:
                 if pipeline.adopt(check.filters, check.for_caches):
                     changed.append(i)
             decisions.append(decision)
-        if changed:
-            outcomes += self._cache_follow_up.end(batch_id)  # readers may be in other places
-            self.known.reordered(changed)
-            self._forget(self.caches.reordered(self.orders))
+        outcomes += self._reordered(batch_id, changed)
+
+    def _reordered(self, batch_id: int, changed: Sequence[int]) -> list[DecisionOutcome]:
+        """These pipelines have other orders now."""
+        if not changed:
+            return []
+        found = self._cache_follow_up.end(batch_id)  # readers may be in other places
+        self.known.reordered(changed)
+        self._forget(self.caches.reordered(self.orders))
+        return found
 
     def _costs(self, pipeline: PipelineOrder, flow: PipelineFlow) -> list[float]:
         """By input: what joining a tuple with it costs in this pipeline; of one that no tuple came
@@ -232,6 +255,54 @@ class JoinController:
         spent = float(self.known.pipelines[pipeline.input].spent(told).sum())
         follow.follow(n, spent, pipeline.sample(told, costs))
         return follow.end(batch_id) if follow.n_tuples >= self.settings.order_samples else []
+
+    # ------------------------------------------------------------------ trees
+
+    @property
+    def _is_joint(self) -> bool:
+        """Whether all orders are looked at together, with caches."""
+        settings, n = self.settings, self.shape.n
+        is_asked = settings.join_order == "joint" and settings.caching != "off"
+        return is_asked and n <= JOINT_UP_TO_INPUTS
+
+    def _may_look_at_trees(self) -> bool:
+        """Once an interval, when caches were chosen for the orders in force."""
+        caches = self.caches
+        is_settled = not (caches.is_profiling and caches.candidates)
+        is_due = self._since_tree.n_tuples >= self.settings.interval_tuples
+        return is_settled and is_due and self.known.are_full() and self.known.probe_cost > 0
+
+    def _look_at_trees(
+        self, batch_id: int, decisions: list[Decision], outcomes: list[DecisionOutcome]
+    ) -> None:
+        caches, known, n = self.caches, self.known, self._since_tree.n_elements
+        problem = caches.problem(known)
+        cost, plain = problem.cost(caches.in_force), problem.cost({})
+        if self._tree_decision is not None:
+            outcomes.append(DecisionOutcome(self._tree_decision, batch_id, cost, n, None, None, 0))
+        model = JoinModel.fitted(
+            self.shape,
+            self.orders,
+            known.flows(),
+            known.probe_cost,
+            known.units,
+            known.misses(caches.candidates.values(), self.orders),
+        )
+        check = self._joint.look(self.orders, cost, plain, model, self.settings.change_share)
+        decision = tree_decision(self._look(batch_id), check, n)
+        decisions.append(decision)
+        self._since_tree, self._tree_decision = _Since(), None
+        if check.verdict == "switched":
+            self._tree_decision = decision.seq
+            outcomes += self._run_as(batch_id, check.after)
+
+    def _run_as(self, batch_id: int, orders: Orders) -> list[DecisionOutcome]:
+        """Other orders of all pipelines."""
+        changed = [i for i, order in enumerate(orders) if order != self.pipelines[i].operators]
+        for i in changed:
+            self.pipelines[i] = PipelineOrder(self.shape, i, orders[i], literally=True)
+            self._order_follow_ups[i] = FollowUp()
+        return self._reordered(batch_id, changed)
 
     # ------------------------------------------------------------------ caches
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -28,10 +28,11 @@ from backend.systems.joins.costs import (
     maintenance_cost,
     reader_costs,
 )
+from backend.systems.joins.join_model import LookupPlace
 from backend.systems.joins.memory import MissRatioCurve, Tier, pages, single_tier
 from backend.systems.joins.selection import Choice
 from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.statistics import (
     MissWindow,
     OperationCosts,
@@ -182,7 +183,7 @@ class JoinStatistics:
         if self._flows is None:
             shares, factor = self._rates.shares.tolist(), self._calibration.of_probes
             pairs = zip(self.pipelines, shares, strict=True)
-            self._flows = tuple(one.flow(all, minus, factor) for one, (all, minus) in pairs)
+            self._flows = tuple(one.flow(plus, minus, factor) for one, (plus, minus) in pairs)
         return self._flows
 
     @property
@@ -249,6 +250,21 @@ class JoinStatistics:
         n_keys, n_bytes = self._size(candidate, readers)
         cost = maintenance_cost(candidate, flows, units)
         return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
+
+    def misses(
+        self, candidates: Iterable[CacheCandidate], orders: Orders
+    ) -> dict[LookupPlace, float]:
+        """What is known of look-ups, by where they are made: of plain caches in use as observed,
+        else as the shadow says, which asks for the key alone."""
+        found = dict[LookupPlace, float]()
+        for one in candidates:
+            is_seen = not one.witnesses and self.is_observed(one.id)
+            for at in one.readers:
+                window = self._observed[one.id] if is_seen else self._shadows.get((one.id, at))
+                if window is not None and window.prob is not None:
+                    joined = frozenset((at.pipeline, *orders[at.pipeline][: at.first]))
+                    found[at.pipeline, joined, one.key] = window.prob
+        return found
 
     def measured_saving(
         self, profile: JoinProfile, used: Mapping[str, CacheCandidate], choice: Choice

@@ -39,8 +39,8 @@ class OrderCheck(NamedTuple):
     """One look at the invariant of a pipeline. before, filters: the present order and the one
     proposed, by input; names: of the filters, as the finding numbers them. costs: of looking for
     partners, per element, old and new, in the unit of the settings; None: unknown. lhs, rhs,
-    metric: what was tested, lhs < rhs. for_caches: the order is about as good as the present one,
-    and rarer inputs go first. headroom: what keeping the order fell short of."""
+    metric: what was tested, lhs < rhs. headroom: what keeping the order fell short of. for_caches:
+    the order is about as good as the present one, and rarer inputs go first."""
 
     input: int
     verdict: Verdict
@@ -56,8 +56,8 @@ class OrderCheck(NamedTuple):
     metric: str
     n_window: int
     n_tuples: int
-    for_caches: bool = False
     headroom: tuple[Headroom, ...] = ()
+    for_caches: bool = False
 
 
 class FilterSample(NamedTuple):
@@ -128,10 +128,10 @@ class PipelineOrder:
         if proposal.order == self.view.order:
             new = None
         tested = policy.inequality(settings.rule, finding, old, new)
-        verdict, order = self._verdict(finding, proposal, settings), list(proposal.order)
         names = tuple(self.shape.names[j] for j in self.targets)
         near = near_violations(situation, policy.kept(situation.view))
         pairs = policy.headroom(settings.rule, pair_headroom(near, names, settings.rule), old, new)
+        verdict, order = self._verdict(finding, proposal, settings), list(proposal.order)
         rarer = None
         if verdict == "below_threshold" and shares and self._may_switch(settings):
             rarer = self._rarer_first(situation, settings, shares)
@@ -150,8 +150,8 @@ class PipelineOrder:
             *tested,
             len(self.window),
             situation.n_tuples,
-            rarer is not None,
             tuple(self._headroom(verdict, pairs, settings)),
+            rarer is not None,
         )
 
     def _may_switch(self, settings: JoinSettings) -> bool:

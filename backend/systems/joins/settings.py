@@ -10,7 +10,7 @@ from backend.systems.agreedy.knobs import Rule
 from backend.systems.joins.shape import Orders
 from backend.systems.joins.statistics import ELEMENTS
 
-JoinOrder: TypeAlias = Literal["fixed", "a-greedy", "optimal"]
+JoinOrder: TypeAlias = Literal["fixed", "a-greedy", "optimal", "joint"]
 Caching: TypeAlias = Literal["off", "exact", "greedy", "trees"]
 
 #: Costs are measured in nanoseconds, or counted in index probes as in the text.
@@ -24,16 +24,17 @@ W: Final = 0.25
 class JoinSettings:
     """How a join is tuned.
 
-    join_order: what keeps the orders of the pipelines; ``orders`` are those to begin with (with
-    'fixed', to keep); (): as planned. alpha, confidence, order_samples, cooldown_tuples,
-    profile_tuples: of the checks of the Greedy Invariant. caching: how caches are chosen.
-    pool_bytes: of all caches of the join, in all the n_shards it runs in. interval_tuples: I, from
-    a selection to the next profiling. window_observations: W. change_share: by how much a benefit
-    or cost has to move for a new selection. candidates: m, how many caches are considered where
-    fewer have the prefix invariant. pinned, forbidden: ids of caches. profile_prob: share of
-    elements that are profiled. cost_by: in which unit costs are. w: of a cache operation, in index
-    probes, until it is measured. ways, block_probes, bitmap_alpha, two_phase, seed: as in
-    ``JoinTuning``. knob_version: of the knobs these are from, for the record.
+    join_order: what keeps the orders of the pipelines; 'joint': searched together with the caches,
+    in joins of few inputs (else as 'a-greedy'). ``orders`` are those to begin with (with 'fixed',
+    to keep); (): as planned. alpha, confidence, order_samples, cooldown_tuples, profile_tuples: of
+    the checks of the Greedy Invariant. caching: how caches are chosen. pool_bytes: of all caches of
+    the join, in all the n_shards it runs in. interval_tuples: I, from a selection to the next
+    profiling. window_observations: W. change_share: by how much a benefit or cost has to move for a
+    new selection. candidates: m, how many caches are considered where fewer have the prefix
+    invariant. pinned, forbidden: ids of caches. profile_prob: share of elements that are profiled.
+    cost_by: in which unit costs are. w: of a cache operation, in index probes, until it is
+    measured. ways, block_probes, bitmap_alpha, two_phase, seed: as in ``JoinTuning``. knob_version:
+    of the knobs these are from, for the record.
     """
 
     join_order: JoinOrder = "a-greedy"

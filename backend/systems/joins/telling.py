@@ -11,13 +11,15 @@ from backend.adaptive.words import arrows, count, percent, significant
 from backend.operators.network.join_tuning import Segment
 from backend.systems.agreedy.explain import why_kept
 from backend.systems.joins.changes import CacheChange, PricedCandidate
+from backend.systems.joins.joint_orders import TreeCheck
 from backend.systems.joins.ordering import OrderCheck
 from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.shape import JoinShape, Orders
 from storage.vocabulary.records import Decision
 
 #: Kinds of decisions.
 SELECTION, MONITOR, ORDER = "cache selection", "cache monitor", "probe order"
+TREE = "join tree"
 
 
 class JoinLook(NamedTuple):
@@ -101,6 +103,52 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
     )
 
 
+def tree_decision(look: JoinLook, check: TreeCheck, n_elements: int) -> Decision:
+    """A look at all orders together. n_elements: since the last one."""
+    shape, names = look.shape, look.shape.names
+    kept = [" ⋈ ".join(names[i] for i in sorted(inside)) for inside, _ in check.kept]
+    bound = (1 - check.gain) * check.old_cost
+    return Decision(
+        seq=look.seq,
+        batch=look.batch_id,
+        algorithm="joint search",
+        kind=TREE,
+        verdict=check.verdict,
+        metric="cost of the join",
+        lhs=check.new_cost,
+        relation="<",
+        rhs=bound,
+        n=n_elements,
+        n_sample=look.n_sample,
+        knob_version=look.settings.knob_version,
+        explanation=_tree_explained(look, check, kept),
+        old=plan_detail(None, "pipelines", _all_pipelines(shape, check.before)),
+        new=plan_detail(None, "pipelines", _all_pipelines(shape, check.after)),
+        predicted_old=check.old_cost,
+        predicted_new=check.new_cost,
+        detail={
+            "cost_unit": look.settings.cost_unit,
+            "kept": kept,
+            "measured": check.is_measured,
+            "gain": check.gain,
+        },
+    )
+
+
+def _tree_explained(look: JoinLook, check: TreeCheck, kept: Sequence[str]) -> str:
+    unit = look.settings.cost_unit
+    if check.before == check.after:
+        return f"no other orders are known to be better than {significant(check.old_cost)} {unit}"
+    how = "measured before" if check.is_measured else "predicted"
+    which = f"the tree that keeps {', '.join(kept)}" if kept else "other orders"
+    said = f"{which}: {significant(check.new_cost)} {unit} {how}, now {significant(check.old_cost)}"
+    return said if check.verdict == "switched" else f"{said}; {percent(check.gain)} less is needed"
+
+
+def _all_pipelines(shape: JoinShape, orders: Orders) -> list[str]:
+    return [f"{shape.names[i]}: {arrows(_names(shape, one))}" for i, one in enumerate(orders)]
+
+
 def reader_said(shape: JoinShape, reader: Segment) -> str:
     """``pipeline of R, steps 2 to 3``."""
     steps = f"{reader.first + 1} to {reader.last + 1}"
@@ -115,7 +163,7 @@ def _tested(
         gone = next(one for one in change.caches if one.candidate.id == change.dropped)
         benefit = sum(gone.estimate.readers[place].benefit for place in gone.places)
         return benefit, "<", gone.estimate.cost, "benefit of a cache against its cost"
-    if change.verdict == "below_threshold":
+    if not change.is_chosen:
         moved = 0.0 if change.moved is None else change.moved
         return moved, ">", settings.change_share, "largest change of a benefit or cost"
     return new, "<", old, "cost of the join"
@@ -140,7 +188,7 @@ def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> s
             f"cache {by_id[change.dropped]} is dropped: it saves {significant(lhs)} {unit} and "
             f"costs {significant(rhs)}"
         )
-    if change.verdict == "below_threshold":
+    if not change.is_chosen:
         return (
             f"caches kept: no benefit or cost moved more than "
             f"{percent(look.settings.change_share)} since the last selection"

@@ -124,8 +124,10 @@ class ChainWatch:
         lasting = waiting_for(self._in_a_row, IN_A_ROW, "batches with that gain")._replace(unit="")
         if found.gain >= MIN_GAIN:
             return recorded([lasting])
-        cost = saving("queues under other chains", found.before, found.after, MIN_GAIN, "tuples")
-        return recorded([cost])
+        least, held = percent(MIN_GAIN), numbers(found.after, found.before)
+        words = f"other chains would have to keep {least} less in queues than those in force"
+        cost = saving("", found.before, found.after, MIN_GAIN, "tuples")
+        return recorded([cost._replace(words=f"{words} ({held[0]} against {held[1]})")])
 
     def outcomes(
         self,

@@ -9,7 +9,8 @@ from backend.adaptive import knobs as shared
 from backend.model.knobs import Knobs, knob
 
 SCHEDULERS: Final = ("fifo", "round_robin", "greedy", "chain")
-JOIN_ORDERS: Final = ("a-greedy", "fixed", "optimal")
+JOIN_TREES: Final = ("mjoin", "binary")
+JOIN_ORDERS: Final = ("a-greedy", "fixed", "optimal", "joint")
 CACHINGS: Final = ("exact", "greedy", "trees", "off")
 JOIN_COSTS: Final = ("measured", "counted")
 IMPLICIT_ISTREAM: Final = ("unwindowed", "monotonic", "never")
@@ -49,8 +50,8 @@ class StreamKnobs(Knobs):
         scale="log",
         unit="bytes",
         help="What windows, joins and aggregates may keep, of all shards together. Beyond it new "
-        "queries are refused and no further batch begins, until it is raised or a query goes; "
-        "nothing is dropped. 0: without limit.",
+        "queries are refused and no further batch begins, until it is raised or a query goes: a "
+        "run with --once waits for that, too. Nothing is dropped. 0: without limit.",
     )
     sharing: bool = knob(
         True,
@@ -72,12 +73,20 @@ class StreamKnobs(Knobs):
         help="Parts the network runs in, side by side; operators that compare by a key are spread "
         "over them. Fixed for a run.",
     )
+    join_trees: str = knob(
+        "mjoin",
+        choices=JOIN_TREES,
+        help="How more than two inputs are joined: mjoin, by one operator that keeps the inputs "
+        "alone; binary, by a binary join for each further input, which keeps what is joined so "
+        "far. Fixed for a run. Results are the same.",
+    )
     join_order: str = knob(
         "a-greedy",
         choices=JOIN_ORDERS,
         help="In which order an element of one of three or more inputs is joined with the others: "
         "a-greedy, first the one that most often has no partner for its cost, as profiled; fixed, "
-        "as it is; optimal, the best order for the profile. Results are the same.",
+        "as it is; optimal, the best order for the profile; joint, orders and caches together, as "
+        "a tree of joins, where a join has up to four inputs. Results are the same.",
     )
     caching: str = knob(
         "exact",

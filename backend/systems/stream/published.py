@@ -15,6 +15,7 @@ from backend.systems.stream.chaining import Chaining
 from backend.systems.stream.chains import Paths, progress
 from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout
+from storage.vocabulary.load import load_matrix, skew
 from storage.vocabulary.records import Matrix, Sample
 
 #: Queues shown in the matrix of curves: those in which most elements waited.
@@ -163,9 +164,26 @@ def _unit(layout: NetworkLayout, report: NetworkReport, n_shards: int, busy_ns: 
         "saved_bytes": (sum(one.n_bytes_saved for one in report.stores.values()), "bytes"),
         "log_bytes": (report.log_bytes, "bytes"),
         "shards": (n_shards, "shards"),
+        **_skew(report),
         "visits_per_tuple": (visits / n_in if n_in else None, "visits/tuple"),
         "network_us": (busy_ns / 1e3 / n_in if n_in else None, "us/tuple"),
     }
+
+
+def _skew(report: NetworkReport) -> dict[str, tuple[float | None, str]]:
+    if not report.shards:
+        return {}
+    return {"shard_skew": (skew([one.busy_ns for one in report.shards]), "")}
+
+
+def shard_load(report: NetworkReport) -> tuple[Matrix, ...]:
+    """How a batch was spread over the shards; nothing of one."""
+    return load_matrix(
+        [
+            {"tuples": one.n_in, "busy_us": one.busy_ns / 1e3, "state_bytes": one.state_bytes}
+            for one in report.shards
+        ]
+    )
 
 
 def curve_matrix(layout: NetworkLayout, report: NetworkReport) -> Matrix:

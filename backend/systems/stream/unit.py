@@ -35,8 +35,10 @@ from backend.systems.stream.published import (
     mean_waiting,
     progress_matrix,
     samples,
+    shard_load,
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
+from backend.systems.stream.rewrites import JoinTrees
 from backend.systems.stream.run_pool import run_pool, run_pool_samples
 from backend.systems.stream.state_limit import StateLimit
 from storage.vocabulary.graph import PlanGraph
@@ -91,8 +93,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             return self._recorded([self._adopt(batch, "the queries the run begins with")])
         self._sizes = {}
         evidence = state.plan.evidence
-        if evidence["shards"] != self._knobs.shards:
-            raise Refused(_fixed(evidence["shards"]))
+        _check_fixed(evidence["shards"], evidence.get("join_trees", "mjoin"), self._knobs)
         known = evidence["registered"]
         for name, one in self._queries.items():
             since, meaning = known.get(name, (batch, ""))
@@ -218,14 +219,14 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
         seen = super().observe()
         if result is None:
             return seen
-        curves = curve_matrix(self.layout, result.report)
-        return Observation(seen.samples, (*seen.matrices, curves))
+        report = result.report
+        told = (curve_matrix(self.layout, report), *shard_load(report))
+        return Observation(seen.samples, (*seen.matrices, *told))
 
     def _turned(self, knobs: StreamKnobs, batch_id: int) -> Recorded:
         """Other values of the knobs. Raises Refused."""
         before = self._knobs
-        if knobs.shards != before.shards:
-            raise Refused(_fixed(before.shards))
+        _check_fixed(before.shards, before.join_trees, knobs)
         reasons = []
         if (knobs.sharing, knobs.implicit_istream) != (before.sharing, before.implicit_istream):
             self.layout = self._laid_out(self._queries, knobs)
@@ -253,6 +254,7 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
             sharing=knobs.sharing,
             since={name: one.since for name, one in queries.items()},
             tick_us=self._tick_us,
+            joins=cast(JoinTrees, knobs.join_trees),
             keyed=knobs.shards > 1,
         )
         return NetworkLayout.of(self._job.id, plan)
@@ -373,11 +375,17 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
                 "scheduler": knobs.scheduler,
                 "sharing": knobs.sharing,
                 "shards": knobs.shards,
+                "join_trees": knobs.join_trees,
                 "predicted_waiting": adopted.predicted,
                 "joins": self.joins.state(),
             },
         )
 
 
-def _fixed(shards: int) -> str:
-    return f"shards stays {shards}: it is fixed for a run; begin another one with --fresh"
+def _check_fixed(shards: int, join_trees: str, now: StreamKnobs) -> None:
+    """Raises Refused where a knob that state is laid out by is not as it was."""
+    for name, before in {"shards": shards, "join_trees": join_trees}.items():
+        if getattr(now, name) != before:
+            raise Refused(
+                f"{name} stays {before}: it is fixed for a run; begin another one with --fresh"
+            )

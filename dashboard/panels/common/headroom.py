@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
@@ -15,6 +16,7 @@ from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, News, Panel, PanelScope, RunFacts, Sheet
 from dashboard.views.headroom import (
     RECENT,
@@ -24,6 +26,7 @@ from dashboard.views.headroom import (
     build_why_not,
 )
 from storage.reader import Reader
+from storage.vocabulary.records import Unit
 
 #: Evaluations that kept a plan, looked through for the nearest; and those that are listed.
 LOOKED: Final = 300
@@ -37,17 +40,23 @@ def _decided(facts: RunFacts) -> bool:
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[HeadroomLine] | None:
-    """Of all units, or of the one the address names; None before the first evaluation."""
+    """None before the first evaluation."""
+    return read_headroom(reader, context, scope.units) or None
+
+
+def read_headroom(reader: Reader, context: Context, units: Sequence[Unit]) -> list[HeadroomLine]:
+    """Of all units, or of the one the address names, as of the moment."""
     wanted = context.moment.unit
-    units = [one for one in scope.units if not wanted or one.id == wanted] or list(scope.units)
+    shown = [one for one in units if not wanted or one.id == wanted] or list(units)
     entries = [
         entry
-        for one in units
+        for one in shown
         for entry in reader.decisions(
             context.run_id, until=context.batch, limit=RECENT, unit=one.id
         )
     ]
-    return build_headroom(entries, {one.id: scope.title(one.id) for one in units}) or None
+    titles = {one.id: one.title for one in units} if len(units) > 1 else {}
+    return build_headroom(entries, titles)
 
 
 def draw(lines: list[HeadroomLine], sheet: Sheet) -> Drawing:
@@ -139,6 +148,7 @@ PANEL: Final = Panel(
     name="headroom",
     page="/plan",
     title="What would change it next",
+    sql=records.DECISIONS,
     build=build,
     draw=draw,
     applies=_decided,
@@ -148,6 +158,7 @@ KEPT: Final = Panel(
     name="why-not",
     page="/decisions",
     title="Why not",
+    sql=records.DECISIONS,
     twin=False,
     side=True,
     build=build_kept,

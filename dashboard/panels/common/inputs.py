@@ -50,13 +50,15 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> InputsShown | 
     for one in inputs:
         found = reader.input_batches(run, one.input.name, until=at, limit=1)
         counts |= {stored.counts.input: stored.counts for stored in found}
-    rows = input_rows(inputs, counts, context.batch == context.now)
+    entities = reader.entities(run, at)
+    sources = {one.name: one.id for one in entities if one.role == "source"}
+    rows = input_rows(inputs, counts, sources, reader.knobs(run, at), context.batch == context.now)
     return InputsShown(rows, unit_rows(scope.units))
 
 
 def draw(parts: InputsShown, sheet: Sheet) -> Drawing:
     """Two tables."""
-    rows = [_input(row) for row in parts.inputs]
+    rows = [_input(row, sheet.context) for row in parts.inputs]
     tables = [RowTable("Inputs", _INPUTS, rows, keys=[row.name for row in parts.inputs])]
     if parts.units:
         units = [_unit(row, sheet.context) for row in parts.units]
@@ -64,10 +66,12 @@ def draw(parts: InputsShown, sheet: Sheet) -> Drawing:
     return Drawing(html.Div(tables, className="pw-twin-tables"), note=sheet.context.run_id)
 
 
-def _input(row: InputLine) -> list[CellData]:
+def _input(row: InputLine, context: Context) -> list[CellData]:
     missing = "no batch yet"
+    title = "Its knobs, on the plan: pause, resume or remove it by its intake"
+    link = {"text": row.name, "title": title, "jump": jump_to(context, "/plan", node=row.source)}
     return [
-        row.name,
+        link if row.source else row.name,
         {"badges": [[row.state, tone_of(row.state)]], "sort": row.state},
         known(row.tuples, missing),
         known(row.misfits, missing),

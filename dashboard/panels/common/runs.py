@@ -96,7 +96,7 @@ def _cells(row: RunLine, context: Context) -> list[CellData]:
         _started(row),
         known(row.tuples, "no batch yet"),
         known(row.tuples_per_s, "no batch yet"),
-        known(row.unmatched_prob, "no tuple yet"),
+        known(row.unmatched_prob, "no tuple yet, or no query that selects tuples"),
         known(row.visits_per_tuple, "no batch yet"),
         known(row.plan_version, "no plan yet"),
         known(row.n_switches, "not recorded"),

@@ -17,7 +17,7 @@ from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import Book
-from dashboard.views.takes import TakenLine, TakesView, build_takes
+from dashboard.views.takes import LIMITS, TakenLine, TakesView, build_takes
 from storage.reader import Reader
 
 NOTE: Final = "synopses, stores, caches, bitmaps, profile windows and queues as of this batch"
@@ -27,7 +27,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> TakesView:
     """Of all units, as of the moment."""
     run, at = context.run_id, context.batch
     book = Book(reader.entities(run, at))
-    return build_takes(book, reader.values(run, at), reader.knobs(run, at))
+    titles = {one.id: one.title for one in scope.units}
+    return build_takes(book, reader.values(run, at), reader.knobs(run, at), titles)
 
 
 def draw(view: TakesView, sheet: Sheet) -> Drawing:
@@ -64,9 +65,11 @@ def _bars(rows: tuple[TakenLine, ...], label: str, context: Context) -> Componen
 def _size(one: TakenLine) -> str:
     taken = quantity(one.value, one.unit)
     if one.limit is None:
-        return taken
+        return f"{taken}, no limit" if one.knob else taken
     share = f" ({show(one.value / one.limit, 'pct')})" if one.limit else ""
-    return f"{taken} of {quantity(one.limit, one.unit)}{share}"
+    if one.unit == "bytes":
+        return f"{taken} of {quantity(one.limit, one.unit)}{share}"
+    return f"{show(one.value, 'int')} of {quantity(one.limit, one.unit)}{share}"
 
 
 def quantity(value: float, unit: str) -> str:
@@ -105,6 +108,8 @@ PANEL: Final = Panel(
     sql=records.samples(),
     build=build,
     draw=draw,
-    news=("run", "plans"),
+    news=("run", "plans", "knobs"),
     beats=True,
+    knobs=LIMITS,
+    knobs_title="Limits",
 )

@@ -6,9 +6,21 @@ from dataclasses import replace
 
 import pytest
 
+from backend.cql.claims import NotRun
+from backend.cql.logical import Logical
 from backend.cql.parser import plan_of
-from backend.cql.runnable import unsupported_part
+from backend.cql.runnable import check
 from tests.unit.cql.catalogs import STREAMS, plan
+
+
+def refusal(plan: Logical) -> NotRun | None:
+    """What is said of a plan; None where it runs."""
+    try:
+        check(plan)
+    except NotRun as found:
+        return found
+    return None
+
 
 DEEP = "Select * From (" * 35 + "Select * From S Where A = 1" + ")" * 35
 
@@ -42,12 +54,11 @@ DEEP = "Select * From (" * 35 + "Select * From S Where A = 1" + ")" * 35
 def test_the_first_part_that_does_not_run_is_named(
     text: str, column: int | None, what: str
 ) -> None:
-    found = unsupported_part(plan(text))
+    found = refusal(plan(text))
     assert (found is None) == (column is None)
     if found is not None:
-        node, sentence = found
-        assert sentence.startswith(what)
-        assert node.at.column == column
+        assert found.sentence.startswith(what)
+        assert found.node.at.column == column
 
 
 def test_queries_that_read_each_other_have_an_end() -> None:
@@ -55,11 +66,12 @@ def test_queries_that_read_each_other_have_an_end() -> None:
     for n in range(1, 200):
         text = f"Select A, B From Q{n - 1} Where A > {n}"
         found = plan_of(text, catalog)
-        if unsupported_part(found) is not None:
+        if refusal(found) is not None:
             break
         catalog = replace(catalog, queries={f"Q{n}": found})
     assert n == 33
-    _, sentence = unsupported_part(found) or (None, "")
-    assert sentence == "more than 100 operators below each other"
+    deep = refusal(found)
+    assert deep is not None
+    assert deep.sentence == "more than 100 operators below each other"
     wide = plan_of(" Union ".join(["Select A From Q32"] * 5), catalog)
-    assert unsupported_part(wide) is not None
+    assert refusal(wide) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard.views.headroom import build_headroom, build_why_not, of_entity
+from dashboard.views.headroom import build_headroom, build_why_not, next_words, of_entity
 from storage.rows import DecisionEntry
 from storage.vocabulary.records import Decision
 
@@ -80,17 +80,23 @@ def test_records_without_headroom_tell_the_inequality_they_tested() -> None:
 
 
 def test_a_plan_that_just_changed_or_is_pinned_says_so() -> None:
-    (changed,) = build_headroom([entry(1, "switched", detail={"headroom": [PAIR]})], {})
+    (changed,) = build_headroom([entry(1, "switched")], {})
     assert "just changed" in changed.words
     (pinned,) = build_headroom([entry(1, "pinned")], {})
     assert "pinned" in pinned.words
     assert changed.near is pinned.near is None
 
 
+def test_the_header_tells_the_nearest_operator() -> None:
+    lines = build_headroom([entry(9, detail={"headroom": [PAIR, TRIGGER]})], {"u1": "Filters"})
+    assert next_words(lines) == f"Filters: {PAIR['words']}"
+    assert next_words(build_headroom([entry(1, "pinned")], {})) == next_words([]) == ""
+
+
 def test_an_operator_is_told_with_what_has_to_happen_first() -> None:
     lines = build_headroom([entry(9, detail={"headroom": [PAIR, TRIGGER]})], {})
     assert [one.entity for one in of_entity(lines, "a6", "u1")] == ["a3", ""]
-    assert of_entity(lines, "a1", "u1") == []
+    assert [one.entity for one in of_entity(lines, "a1", "u1")] == [""]
     assert of_entity(lines, "a6", "u2") == []
 
 

@@ -221,7 +221,7 @@ def test_matrices_of_a_join() -> None:
 
 
 def test_parts_stand_against_their_limits_and_the_largest_come_first() -> None:
-    knobs = [knob("bitmap_memory", 4), knob("window_tuples", 1000)]
+    knobs = [knob("bitmap_memory", 4), knob("tau_tuples", 1000), knob("state_limit_bytes", 0)]
     view = build_takes(BOOK, VALUES, knobs)
     limits = {one.name: (one.value, one.limit, one.unit) for one in view.kinds}
     assert limits["Bitmaps of constructs"] == (1 << 20, 4 << 20, "bytes")

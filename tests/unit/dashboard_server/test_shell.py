@@ -75,6 +75,20 @@ def test_a_query_is_registered_paused_resumed_and_removed(address: str) -> None:
     assert shown.count("Where b = 2") == 1
 
 
+def test_a_stream_is_paused_resumed_and_removed(address: str) -> None:
+    shown = said(address, "pause S", "streams", "resume S", "remove S", status=1)
+    assert "intake on → paused" in shown
+    assert "intake paused → on" in shown
+    assert shown.count("paused") == 3  # as it is listed, too
+    assert "query 'few' reads S" in shown
+    shown = said(address, "remove few", "remove S", "register new Select * From S", status=1)
+    assert "intake on → removed" in shown
+    assert "query 'new' reads S" in shown
+    assert "query new registered" in said(
+        address, "resume S", "register new Select * From S", "events"
+    )
+
+
 def test_a_knob_is_turned_and_a_wrong_value_is_refused(address: str) -> None:
     shown = said(address, "set mu 0.25 calmer", "set mu -7", status=1)
     assert "mu 0.1 → 0.25" in shown

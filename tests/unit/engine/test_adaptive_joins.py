@@ -33,7 +33,8 @@ TURNS: Mapping[int, tuple[tuple[str, Any], ...]] = {
     6: (("pool_bytes", 1 << 20), ("forbidden_caches", ""), ("pinned_caches", "R ⋈ S")),
     7: (("run_pool_bytes", 8192), ("two_phase", True), ("cache_ways", 2), ("bitmap_alpha", 2)),
     8: (("caching", "off"), ("join_order", "fixed")),
-    10: (("caching", "greedy"), ("window_observations", 4), ("join_costs", "measured")),
+    9: (("caching", "exact"), ("join_order", "joint")),
+    11: (("caching", "greedy"), ("window_observations", 4), ("join_costs", "measured")),
 }
 N_TICKS = 3000
 
@@ -91,6 +92,7 @@ def test_answers_are_the_same_whatever_is_turned(tmp_path: Path) -> None:
     assert answers(tmp_path / "tuned", 500, False) == plain
     assert answers(tmp_path / "turned", 300, True) == plain
     assert answers(tmp_path / "shards", 700, True, shards=2) == plain
+    assert answers(tmp_path / "trees", 500, False, join_order="joint") == plain
     assert answers(tmp_path / "tiny", 500, False, pool_bytes=0) == plain
     assert answers(tmp_path / "limited", 500, False, run_pool_bytes=8192, shards=2) == plain
 
@@ -151,6 +153,9 @@ def test_caches_pipelines_and_the_pool_are_entities_with_numbers(run: JoinsRun) 
     assert sum(
         values[one.id]["arrival_share"] or 0 for one in entities["pipeline"]
     ) == pytest.approx(1)
+    whole = values["system"]
+    assert (whole.get("matched_total"), whole.get("dropping_ratio")) == (None, None)
+    assert (whole["answered_total"] or 0) > 0
     kinds = {key.kind for key in run.reader.matrix_keys("r")}
     assert {"join view", "cache bids"} <= kinds
 
@@ -251,7 +256,7 @@ def test_orders_and_caches_are_taken_up_by_a_run_that_goes_on(tmp_path: Path) ->
     orders, choice, version = before.orders, dict(before.caches.choice), unit_of(run).plan_version
     totals = before.totals
     assert choice
-    assert 0 < totals.saved < totals.bare
+    assert 0 < totals.bare - totals.spent < totals.bare
     run.kill()
     again = JoinsRun(tmp_path / "store.db", "r", continues=True)
     after = join_of(again).core

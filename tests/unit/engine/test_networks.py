@@ -121,6 +121,12 @@ def test_a_run_of_a_network_is_recorded(run: Run) -> None:
     for n in range(3):
         run.seconds(100 * n, 100 * (n + 1))
     reader = run.reader
+    whole = reader.values(RUN_ID)["system"]
+    total, last = whole["answered_total"], whole["n_answered"]
+    assert total is not None
+    assert last is not None
+    assert total >= last > 0
+    assert whole["matched_total"] == 300  # of the unit that selects
     (unit,) = [u for u in reader.units(RUN_ID) if u.id == UNIT]
     assert unit.inputs == ("Cars", "Roads")
     plans = [p for p in reader.plans(RUN_ID) if p.unit_id == UNIT]
@@ -260,6 +266,30 @@ def test_shards_answer_as_one(tmp_path: Path) -> None:
         found[shards] = {name: sorted(map(repr, told)) for name, told in rows.items()}
     assert found[1] == found[3]
     assert all(found[1].values())
+
+
+def test_trees_of_binary_joins_answer_as_an_mjoin(tmp_path: Path) -> None:
+    text = (
+        "Select C.id, N.name From Cars [Range 9] As C, Roads [Rows 3] As R, Names As N "
+        "Where C.road = R.road and R.road = N.road"
+    )
+    found = {}
+    for trees in ("mjoin", "binary"):
+        folder = tmp_path / trees
+        folder.mkdir()
+        run = Run(folder, more={"three": text}, knobs={"join_trees": trees})
+        run.seconds(0, 30)
+        turned = run.ask("knob", {"knob": "join_trees", "value": "mjoin", "scope": UNIT})
+        run.seconds(30, 60)
+        is_fixed = "join_trees stays binary: it is fixed" in run.answer(turned).answer
+        assert is_fixed == (trees == "binary")
+        run.batch({"Cars": [], "Roads": []}, ended=("Cars", "Roads"))
+        roles = {e.role for e in run.reader.entities(RUN_ID) if e.unit_id == UNIT}
+        assert ("pipeline" in roles) == (trees == "mjoin")  # of three inputs
+        run.close()
+        found[trees] = sorted(map(repr, answered(folder, "three")))
+    assert found["mjoin"] == found["binary"]
+    assert found["mjoin"]
 
 
 def test_only_queries_that_need_a_failed_stream_are_over(run: Run, tmp_path: Path) -> None:

@@ -113,6 +113,17 @@ def test_what_was_asked_before_the_kill_is_carried_out_in_its_order(tmp_path: Pa
     run.close()
 
 
+def test_a_stream_that_was_paused_stays_so(tmp_path: Path) -> None:
+    before = Bench(tmp_path / "s.db")
+    asked = before.ask("knob", {"knob": "intake", "value": "paused", "scope": "input:T"})
+    before.random_batch()
+    assert before.answer(asked).state == "applied"
+    before.kill()
+    run = Bench(tmp_path / "s.db", continues=True)
+    assert [run.loop.input_knob(name, "intake") for name in "ST"] == ["on", "paused"]
+    run.close()
+
+
 def test_queries_of_the_file_that_changed_are_said(tmp_path: Path) -> None:
     killed(tmp_path / "s.db")
     texts = {**TEXTS, "late": "Select * From S Where b >= 99", "brand": "Select * From S"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -56,3 +57,53 @@ def test_a_workload_runs_without_spark_and_begins_anew_each_time(tmp_path: Path)
             ("ended", "none"),
             ("ended", "none"),
         ]
+
+
+def test_a_sink_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text(WORKLOAD)
+    (tmp_path / "s.csv").write_text("t,a\n1,1\n")
+    (tmp_path / "out").touch()
+    done = started(tmp_path)
+    assert done.returncode == 2
+    assert f"planwatch: [sink] path: {tmp_path / 'out'} cannot be written to" in done.stderr
+    assert not (tmp_path / "store.db").exists()
+
+
+LASTING = """
+[streams.S]
+schema = "a1 int, a2 int"
+rate = 10
+[streams.S.source]
+format = "drift"
+seed = 1
+phases = [{ distribution = "uniform", n_tuples = 100000 }]
+[knobs]
+at_end = "loop"
+max_batch_tuples = 1000
+[queries]
+low = "Select * From S Where a1 < 50"
+[sink]
+path = "out"
+"""
+
+
+def test_a_sink_that_goes_away_ends_the_run_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text(LASTING)
+    out, store = tmp_path / "out", str(tmp_path / "store.db")
+    command = [sys.executable, "-c", CODE, str(tmp_path / "w.toml"), "--store", store]
+    with subprocess.Popen(
+        [*command, "--master", "none"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as run:
+        deadline = time.monotonic() + 120
+        while not list(out.glob("run=*/stream=S/batch-*")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        out.rename(tmp_path / "gone")
+        out.touch()
+        _, said = run.communicate(timeout=120)
+    assert run.returncode == 1
+    assert "Traceback" not in said
+    with open_reader(store) as reader:
+        (found,) = reader.runs()
+    assert found.state == "failed"
+    assert str(out) in found.note
+    assert f"run {found.id} failed: {found.note}" in said

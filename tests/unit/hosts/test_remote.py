@@ -15,12 +15,20 @@ import pytest
 from pyspark.sql import SparkSession
 
 from backend.cli import main
-from backend.hosts.spark.remote import check_places, is_remote
+from backend.hosts.spark.places import check_places
+from backend.hosts.spark.remote import is_remote
 from backend.hosts.spark.shipping import PYTHON, ROOT, ship_code, shipped, workers_python
 from backend.hosts.spark.tasks import here
 from backend.model.schema import Schema
 from backend.operators.network.shard import Places
-from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec, Workload, WorkloadError
+from backend.workloads.spec import (
+    SinkSpec,
+    SourceSpec,
+    StreamSpec,
+    Workload,
+    WorkloadError,
+    load_workload,
+)
 
 MASTER = "spark://there:7077"
 SHARED = Path("/mnt/planwatch")
@@ -56,9 +64,9 @@ def test_masters_of_other_machines_are_told_from_local_ones(master: str, expecte
         MEMORY,
         replace(MEMORY, sink=SinkSpec("/mnt/planwatch/out")),
         replace(MEMORY, sink=SinkSpec("s3a://bucket/out")),
-        of(SourceSpec("csv", {"path": "/home/me/a.csv"})),  # read by the driver
+        of(SourceSpec("csv", {"path": "/data/a.csv"})),  # read by the driver
         of(SourceSpec("orc", {"path": "/mnt/planwatch/in"})),
-        of(SourceSpec("orc", {"path": "/home/me/in"}), rate=5.0),  # read at once, by the driver
+        of(SourceSpec("orc", {"path": "/data/in"}), rate=5.0),  # read at once, by the driver
         of(SourceSpec("orc", {"path": "hdfs://there/in"})),
     ],
 )
@@ -67,16 +75,16 @@ def test_what_workers_can_see_is_accepted(workload: Workload) -> None:
 
 
 def test_on_this_machine_everything_is_seen() -> None:
-    check_places("local[2]", of(SourceSpec("orc", {"path": "/home/in"}), "/home/out"), None)
+    check_places("local[2]", of(SourceSpec("orc", {"path": "/data/in"}), "/data/out"), None)
 
 
 @pytest.mark.parametrize(
     ("workload", "shared", "words"),
     [
         (MEMORY, None, "--master: the workers of spark://there:7077 may be on other machines"),
-        (of(MEMORY.streams[0].source, "/home/out"), SHARED, "[sink] path: /home/out is on this"),
+        (of(MEMORY.streams[0].source, "/data/out"), SHARED, "[sink] path: /data/out is on this"),
         (of(MEMORY.streams[0].source, "/mnt/planwatch/../out"), SHARED, "[sink] path"),
-        (of(SourceSpec("orc", {"path": "/home/in"})), SHARED, "[streams.S] path: /home/in"),
+        (of(SourceSpec("orc", {"path": "/data/in"})), SHARED, "[streams.S] path: /data/in"),
     ],
 )
 def test_what_workers_cannot_see_is_refused(
@@ -91,6 +99,15 @@ def test_what_workers_cannot_see_is_refused(
 def test_the_command_says_it_before_spark_starts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["packets", "--master", MASTER, "--store", "/nowhere/s.db"]) == 2
     assert "with --shared FOLDER" in capsys.readouterr().err
+
+
+def test_the_example_of_the_page_is_accepted(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    path = tmp_path / "orders.toml"
+    path.write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    workload = load_workload(path)
+    assert [query.name for query in workload.queries] == ["dear", "by_item"]
+    check_places(MASTER, workload, SHARED)
 
 
 @pytest.mark.parametrize(

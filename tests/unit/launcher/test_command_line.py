@@ -76,7 +76,7 @@ def test_everything_after_test_is_pytests() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["shpw"], "no verb 'shpw'; the verbs are demo, serve,"),
+        (["shpw"], "no verb 'shpw'; the verbs are demo, tour, serve,"),
         (["demo", "--prot", "1"], "unrecognized arguments: --prot"),
         (["serve", "--port", "70000"], "'70000' is no port; allowed: 0..65535"),
         (["replay"], "required: FILE"),
@@ -135,3 +135,13 @@ def test_failures_people_meet_are_one_sentence(error: Exception, words: str, sta
 @pytest.mark.parametrize("error", [KeyError("x"), OSError(errno.EPERM, "no")])
 def test_a_defect_is_not_explained_away(error: Exception) -> None:
     assert run.explain(error) is None
+
+
+@pytest.mark.parametrize(("workload", "has_recording"), [([], True), (["my.toml"], False)])
+def test_a_demo_of_ours_begins_a_new_store_with_a_recording(
+    workload: list[str], has_recording: bool, tmp_path: Path
+) -> None:
+    store = tmp_path / "runs.db"
+    options, _ = run.read_command_line(["demo", *workload, "--store", str(store)])
+    run.begin_store(options)
+    assert store.exists() == has_recording

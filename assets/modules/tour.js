@@ -1,0 +1,164 @@
+/* The guided demo: a box that walks through tour_stops.js, points at what it speaks of and makes its
+   turns when told. The stop is in the address (?tour=3), so a reload and a copied link keep it. Page down
+   and page up (a presenter's remote) go on and back, Enter makes the turn, Esc leaves. */
+import { callApi } from "./api.js";
+import { announce, byId, el, on, setAttr, setText } from "./core.js";
+import { send } from "./knob_turns.js";
+import { currentMode, freeze, go, known, moment, resume } from "./moment.js";
+import { STOPS } from "./tour_stops.js";
+
+const FOLLOW_MS = 200; // how often the frame looks where its target is
+const MARGIN = 6;
+const BRING_MS = 3000;
+let box = null;
+let frame = null;
+let shown = null; // number of the stop the box speaks of, from 0
+let timer = null;
+let bringUntil = 0; // until when the page is scrolled to its target, as it may still be drawn
+
+const number = () => (/^[1-9]\d*$/.test(moment.tour || "") ? Math.min(Number(moment.tour), STOPS.length) - 1 : null);
+
+/** Begin the tour, or go to one of its stops (from 0). */
+export function visit(stop) {
+  const changes = { tour: String(stop + 1), path: STOPS[stop].path };
+  if (currentMode() === "frozen") Object.assign(changes, { at: null, frozen: false });
+  go(changes);
+}
+
+const leave = () => go({ tour: null });
+
+function step(way) {
+  const to = shown + way;
+  if (to >= STOPS.length) leave();
+  else if (to >= 0) visit(to);
+}
+
+function build() {
+  const button = (id, text, act, more) => el("button", { type: "button", class: "pw-button" + (more || ""), id, onclick: act }, text);
+  box = el(
+    "section",
+    { class: "pw-tour", id: "pw-tour", "aria-label": "Guided tour", "aria-live": "polite" },
+    el("button", { type: "button", class: "pw-toast-close", id: "pw-tour-leave", "aria-label": "Leave the tour", title: "Leave (Esc)", onclick: leave }, "×"),
+    el("p", { class: "pw-tour-place", id: "pw-tour-place" }),
+    el("h2", { id: "pw-tour-title" }),
+    el("p", { id: "pw-tour-words" }),
+    el("p", { class: "pw-tour-said", id: "pw-tour-said", role: "status" }),
+    el(
+      "div",
+      { class: "pw-tour-buttons" },
+      button("pw-tour-back", "Back", () => step(-1)),
+      button("pw-tour-turn", "", act, " pw-tour-turn"),
+      button("pw-tour-next", "Next", () => step(1), " pw-primary")
+    )
+  );
+  frame = el("div", { class: "pw-tour-frame", "aria-hidden": "true", hidden: "" });
+  document.body.append(frame, box);
+}
+
+function draw() {
+  const stop = number();
+  if (stop === null) return close();
+  if (!box) build();
+  if (shown === stop) return follow();
+  shown = stop;
+  bringUntil = Date.now() + BRING_MS;
+  const { title, words, turn, freeze: still } = STOPS[stop];
+  setText("pw-tour-place", `${stop + 1} of ${STOPS.length} · page down, page up`);
+  setText("pw-tour-title", title);
+  setText("pw-tour-words", words);
+  setText("pw-tour-said", "");
+  const label = turn ? turn.label : still;
+  byId("pw-tour-turn").hidden = !label;
+  setText("pw-tour-turn", label || "");
+  byId("pw-tour-back").disabled = stop === 0;
+  setText("pw-tour-next", stop === STOPS.length - 1 ? "Finish" : "Next");
+  timer = timer || window.setInterval(follow, FOLLOW_MS);
+  announce(`Stop ${stop + 1}: ${title}`);
+  return follow();
+}
+
+function close() {
+  if (!box) return;
+  window.clearInterval(timer);
+  box.remove();
+  frame.remove();
+  [box, frame, shown, timer] = [null, null, null, null];
+}
+
+/* The first thing a stop speaks of that is on the page. */
+const target = () => STOPS[shown].look.split(", ").map((one) => document.querySelector(one)).find((node) => node && node.checkVisibility()) || null;
+
+/* The frame goes where its target is; the box goes to the corner that hides least of it. */
+function follow() {
+  const node = target();
+  frame.hidden = node === null;
+  if (!node) return;
+  if (Date.now() < bringUntil) bring(node);
+  const found = node.getBoundingClientRect();
+  const place = { left: found.left - MARGIN, top: found.top - MARGIN, width: found.width + 2 * MARGIN, height: found.height + 2 * MARGIN };
+  for (const [side, value] of Object.entries(place)) frame.style[side] = `${value.toFixed(0)}px`;
+  setAttr(box, "data-corner", corner(found));
+}
+
+/* Below the header, which may lie over the page; what is in the header is in sight. */
+function bring(node) {
+  const header = document.querySelector(".pw-top");
+  const lies = getComputedStyle(header).position === "fixed";
+  if (lies && header.contains(node)) return;
+  const { top, bottom } = node.getBoundingClientRect();
+  const first = (lies ? header.offsetHeight : 0) + 2 * MARGIN;
+  if (top < first || (bottom > window.innerHeight && top > first + MARGIN)) window.scrollBy(0, top - first);
+}
+
+for (const kind of ["wheel", "touchmove", "pointerdown"]) window.addEventListener(kind, () => (bringUntil = 0), { passive: true });
+
+function corner(found) {
+  const { innerWidth, innerHeight } = window;
+  const { width, height } = box.getBoundingClientRect();
+  const hidden = (left, top) => Math.max(0, Math.min(found.right, left + width) - Math.max(found.left, left)) * Math.max(0, Math.min(found.bottom, top + height) - Math.max(found.top, top));
+  const places = { "bottom-right": [innerWidth - width, innerHeight - height], "bottom-left": [0, innerHeight - height], "top-right": [innerWidth - width, 0] };
+  return Object.keys(places).reduce((best, name) => (hidden(...places[name]) < hidden(...places[best]) ? name : best));
+}
+
+/* What a stop's button does: freeze and resume, or turn a knob of the run on screen. */
+function act() {
+  const { turn } = STOPS[shown];
+  if (!turn) return currentMode() === "live" ? freeze() : resume();
+  return makeTurn(turn, shown);
+}
+
+async function makeTurn(turn, stop) {
+  const say = (text) => shown === stop && setText("pw-tour-said", text);
+  if (currentMode() !== "live") return say("The run is not live yet; the turn waits for that. Try again in a moment.");
+  const run = known.run;
+  const answer = await callApi("GET", `/runs/${encodeURIComponent(run)}/knobs`);
+  const knob = answer.ok && answer.body.find((row) => row.name === turn.knob);
+  if (!knob) return say(`This run has no knob ${turn.knob}.`);
+  const value = turn.value === "default" ? knob.default : Math.min(knob.high ?? Infinity, knob.value * turn.times);
+  say(`${knob.value} → ${value}: requested …`);
+  const done = await send(run, knob, value, "guided tour", knob.version);
+  return say(`${knob.value} → ${value}: ${done.text}.`);
+}
+
+const KEYS = { PageDown: () => step(1), PageUp: () => step(-1), Escape: leave, Enter: () => byId("pw-tour-turn").hidden || act() };
+
+document.addEventListener(
+  "keydown",
+  (event) => {
+    const busy = event.target instanceof Element && event.target.closest("input:not([type=range]), textarea, select, dialog");
+    const pressed = event.key === "Enter" && event.target instanceof Element && event.target.closest("button, a, summary, [role=button], [tabindex]");
+    if (shown === null || busy || (pressed && event.target !== byId("main")) || !KEYS[event.key]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    KEYS[event.key]();
+  },
+  true
+);
+
+document.addEventListener("click", (event) => {
+  if (event.target.id !== "pw-tour-open") return;
+  byId("pw-help").close();
+  visit(0);
+});
+
+on("moment", draw);

@@ -1,0 +1,58 @@
+/* The stops of the guided demo: where to go, what to look at, what to say, and a turn to make there.
+   turn: {knob, times} multiplies what the knob is, {knob, value: "default"} takes it back; freeze: time
+   stands still on the page. Every stop reads on any run; a turn that the run has no knob for says so. */
+
+export const STOPS = [
+  {
+    path: "/plan",
+    look: "#pw-plan-graph, .pw-plan-graph, .pw-graph",
+    title: "The plan is an order",
+    words: "Every tuple goes from left to right and leaves at the first place that refutes it for every query. A good order drops most tuples early: watch how the band thins.",
+  },
+  {
+    path: "/plan",
+    look: ".pw-strip-track",
+    title: "The stream changes, the plan follows",
+    words: "The line is work per tuple over the whole run. It jumps when the data change; each ▲ is a change of plan, and the line falls again. Circles are changes that were considered and not made.",
+    freeze: "Freeze the page",
+  },
+  {
+    path: "/decisions",
+    look: "#pw-decision-box, #pw-decisions-box",
+    title: "Why the plan changed",
+    words: "A change is an inequality that held: both sides, the threshold, how many tuples it was measured on. Below it: what the old order would have cost on the very same tuples.",
+  },
+  {
+    path: "/matrix",
+    look: "#pw-selectivity-box, .pw-panel",
+    title: "What the order is made from",
+    words: "Rows are the steps in their order, columns the queries: the share of tuples a step leaves in question, given the steps before it. Dark is good. That matrix is measured on sampled tuples.",
+  },
+  {
+    path: "/knobs",
+    look: "[data-knob='mu'], .pw-knob",
+    title: "Turn the threshold while it runs",
+    words: "μ says how much the work must move before a new order is looked for. Ten times as high, and the plan stands still while the stream goes on changing.",
+    turn: { knob: "mu", times: 10, label: "Turn μ up tenfold" },
+  },
+  {
+    path: "/timeline",
+    look: "#pw-timeline-box, .pw-panel",
+    title: "What standing still costs",
+    words: "Wait for the next change of the stream: the work per tuple rises and stays up, since nothing follows. Then take the turn back, and watch it fall.",
+    turn: { knob: "mu", value: "default", label: "Turn μ back" },
+  },
+  {
+    path: "/knobs",
+    look: "#pw-audit-box",
+    title: "Every turn is judged",
+    words: "The log says who turned what, from which batch on, and, after enough tuples, what it did: visits per tuple before and after on the same tuples, with an interval. Sample more, and it knows sooner.",
+    turn: { knob: "profile_prob", times: 2, label: "Sample twice as many" },
+  },
+  {
+    path: "/postmortem",
+    look: "#pw-story-box, .pw-panel",
+    title: "The story writes itself",
+    words: "What happened, from the records alone, your turns among it; each sentence leads to its record. The whole is one file that opens anywhere. Leave the tour here, and explore.",
+  },
+];

@@ -1,0 +1,97 @@
+"""Skew: how even the work of a batch was spread over tasks and shards."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from dash import html
+from dash.development.base_component import Component
+
+from dashboard.components.attributes import attrs
+from dashboard.components.formats import show
+from dashboard.components.rows import CellData, RowTable, TableColumn
+from dashboard.components.static import static
+from dashboard.context import Context
+from dashboard.panels import records
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_matrix
+from dashboard.views.load import LoadView, build_load, words_of
+from storage.reader import Reader
+from storage.vocabulary.load import LOAD
+
+
+class LoadShown(NamedTuple):
+    """Of units and of the batch: (title, parts)."""
+
+    loads: list[tuple[str, LoadView]]
+
+
+def build(reader: Reader, context: Context, scope: PanelScope) -> LoadShown | None:
+    """As of the newest batch with more than one part."""
+    titles = {one.id: one.title for one in scope.units}
+    found = []
+    for key in reader.matrix_keys(context.run_id):
+        wanted = context.moment.unit in ("", key.unit_id) or not key.unit_id
+        if key.kind != LOAD or not wanted:
+            continue
+        stored = reader.matrix(context.run_id, key.name, context.batch, key.unit_id)
+        if stored is not None:
+            title = f"Shards of {titles.get(key.unit_id, key.unit_id)}" if key.unit_id else _TASKS
+            found.append((title, build_load(stored, key.unit_id)))
+    return LoadShown(found) if found else None
+
+
+_TASKS: Final = "Tasks of the batch"
+
+
+def draw(shown: LoadShown, sheet: Sheet) -> Drawing:
+    """A bar for each part, against the largest; the mean is marked."""
+    parts = [part for title, view in shown.loads for part in _bars(title, view)]
+    note = f"as of batch {max(view.batch for _, view in shown.loads)}; the line is the mean"
+    return Drawing(static(html.Div(parts)), table=_table(shown), note=note)
+
+
+def _bars(title: str, view: LoadView) -> list[Component]:
+    most = max(one.share for one in view.parts) or 1.0
+    mean = {"left": f"{100 / len(view.parts) / most:.1f}%"}
+    rows: list[Component] = []
+    for one in view.parts:
+        fill = html.I(style={"width": f"{100 * one.share / most:.1f}%"})
+        bar = html.Div([fill, html.B(style=mean)], className="pw-takes-bar pw-load-bar")
+        rows += [
+            html.Dt(f"{view.what} {one.number}"),
+            html.Dd(bar, **attrs(aria_hidden=True)),
+            html.Dd(f"{show(one.share, 'pct')} of the {view.by}"),
+        ]
+    label = attrs(aria_label=title)
+    head: list[str | Component] = [title, html.Span(words_of(view), className="pw-dim")]
+    return [html.H3(head, className="pw-load-head"), html.Dl(rows, className="pw-takes", **label)]
+
+
+_COLUMNS: Final = {
+    "tuples": TableColumn("Tuples", "int"),
+    "busy_us": TableColumn("Processing time", "int", "µs"),
+    "state_bytes": TableColumn("State", "int", "bytes"),
+}
+
+
+def _table(shown: LoadShown) -> Component:
+    rows: list[list[CellData]] = [
+        [title, one.number, one.share, *(one.values.get(name) for name in _COLUMNS)]
+        for title, view in shown.loads
+        for one in view.parts
+    ]
+    first = (TableColumn("Of"), TableColumn("Part", "int"), TableColumn("Share", "pct"))
+    return RowTable("How the work was spread", (*first, *_COLUMNS.values()), rows)
+
+
+PANEL: Final = Panel(
+    name="load",
+    page="/plan",
+    title="How even the work is",
+    sql=records.matrices(LOAD),
+    build=build,
+    draw=draw,
+    applies=has_matrix(LOAD),
+    news=("run", "plans", "matrices"),
+    beats=True,
+)
