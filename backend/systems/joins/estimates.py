@@ -355,13 +355,11 @@ class JoinStatistics:
         block = self._settings.block_probes
         run = RUN_BLOCKS * block
         seen = [self._shadow_keys.get((candidate.id, reader)) for reader in candidate.readers]
-        n_keys = max(
-            (
-                keys_behind(one.miss_prob, block) if n is None else keys_behind(n / run, run)
-                for one, n in zip(readers, seen, strict=True)
-            ),
-            default=0.0,
-        )
+        expected = [
+            keys_behind(one.miss_prob, block) if n is None else keys_behind(n / run, run)
+            for one, n in zip(readers, seen, strict=True)
+        ]
+        n_keys = max(expected, default=0.0)
         if counts is None or not counts.n_entries:
             return n_keys, n_keys * key_bytes
         key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
