@@ -107,4 +107,4 @@ def _visits(workload: Workload, source: InputSource, n_tuples: int) -> NDArray[n
 
 def _mean_visits(batch: BatchResult) -> float:
     reached = (n for unit in batch.units.values() for n in unit.report.reached.values())
-    return sum(reached) / max(1, batch.n_tuples)
+    return float(sum(reached) / max(1, batch.n_tuples))

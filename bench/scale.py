@@ -60,12 +60,12 @@ LIMIT_S: Final = 180.0
 KINDS: Final = ("early drop", "no early drop")
 
 
-def main(share: float = 1.0) -> None:
+def main(share: float = 1.0, sizes: Sequence[Size] = SIZES) -> None:
     """Print the tables; share: of the tuples."""
-    most = max(int(size.n_ours * share) for size in SIZES)
+    most = max(int(size.n_ours * share) for size in sizes)
     tuples = drift_tuples(most)
     works = []
-    for size in SIZES:
+    for size in sizes:
         size = Size(
             size.k, max(200, int(size.n_peers * share)), max(2000, int(size.n_ours * share))
         )

@@ -9,7 +9,7 @@ from typing import Final
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from bench.experiments.results import FigureResult, Plot
+from bench.experiments.results import JUDGED, FigureResult, Plot
 
 #: Apart for colour-blind readers; dashes and numbers below carry the same.
 COLOURS: Final = ("#1971c2", "#087f5b", "#6741d9", "#a84300", "#0b7285", "#c92a2a")
@@ -67,6 +67,7 @@ def html(title: str, results: Sequence[FigureResult], missing: Sequence[str] = (
         f"<h1>{escape(title)}</h1>",
         *(f"<p>{escape(sentence)}</p>" for sentence in missing),
         claims_table(results),
+        f"<p>{escape(JUDGED)}</p>",
     ]
     n_plots = 0
     for result in results:

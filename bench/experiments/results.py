@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 Verdict: TypeAlias = Literal["reproduced", "partly", "not reproduced"]
 
@@ -48,6 +48,17 @@ class FigureResult(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+#: Steps of a rising series that may go down.
+DOWNWARD: Final = 0.25
+#: By which the claims of a report are judged, for its readers.
+JUDGED: Final = (
+    "How claims are judged: a claim about several cases (query sets, sizes, data) is reproduced "
+    "when it holds in all of them, partly when it holds in some. A series grows when its last "
+    f"value is above its first and at most {DOWNWARD:.0%} of its steps go down, partly when more "
+    "do; it falls likewise. What counts as equal, near or much is said in the claim itself."
+)
+
+
 def verdict(cases: Sequence[bool]) -> Verdict:
     """Borne out in all cases, in some, in none."""
     if all(cases):
@@ -56,11 +67,11 @@ def verdict(cases: Sequence[bool]) -> Verdict:
 
 
 def rising(values: Sequence[float]) -> Verdict:
-    """Whether values grow from first to last, and with at most a quarter of the steps downward."""
+    """Whether values grow from first to last, and with at most DOWNWARD of the steps downward."""
     if values[-1] <= values[0]:
         return "not reproduced"
     steps = [b >= a for a, b in pairwise(values)]
-    return "reproduced" if sum(steps) >= 0.75 * len(steps) else "partly"
+    return "reproduced" if sum(steps) >= (1 - DOWNWARD) * len(steps) else "partly"
 
 
 def listed(values: Sequence[float], digits: int = 3) -> str:

@@ -40,6 +40,8 @@ SEGMENT_BYTES = 4096
 SOCKET_NAME_BYTES = 103
 #: Of which so many tell one socket from another: ``/.<uuid>.sock``.
 _OWN_BYTES = 43
+#: How the folder of a session's sockets begins, before the number of its process.
+_SOCKETS = "planwatch-sockets-"
 #: Attempts at a task before its batch fails.
 TASK_ATTEMPTS = 4
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
@@ -132,12 +134,26 @@ def _sockets(master: str) -> dict[str, str]:
     folder's name leaves no room for a socket's."""
     if not master.startswith("local"):
         return {}
-    folder = tempfile.mkdtemp(prefix="planwatch-")
+    _remove_left_behind()
+    folder = tempfile.mkdtemp(prefix=f"{_SOCKETS}{os.getpid()}-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if len(os.fsencode(folder)) + _OWN_BYTES > SOCKET_NAME_BYTES:
         return {}
     own = "spark.python.unix.domain.socket"
     return {f"{own}.enabled": "true", f"{own}.dir": folder}
+
+
+def _remove_left_behind() -> None:
+    """Folders of sockets whose process was killed; those of others are theirs to remove."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_SOCKETS}*-*"):
+        pid = folder.name.removeprefix(_SOCKETS).partition("-")[0]
+        if pid.isdecimal():
+            try:
+                os.kill(int(pid), 0)
+            except ProcessLookupError:
+                shutil.rmtree(folder, ignore_errors=True)
+            except (PermissionError, OverflowError):
+                continue
 
 
 def patient(master: str) -> str:

@@ -102,7 +102,7 @@ class AscKnobs(Knobs):
         "local",
         choices=("local", "global"),
         help="What a micro-arrow must not be worse than: local, the macro-arrow on the same "
-        "tuples; global, the macro step over all tuples (the literal text).",
+        "tuples; global, the macro step of that level over all tuples.",
     )
     min_support: int = knob(
         10,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from backend.systems.joins.statistics import (
     OperationCosts,
     PipelineStatistics,
     Rates,
+    keys_behind,
     probe_cost,
 )
 
@@ -45,8 +46,6 @@ KeyT = TypeVar("KeyT")
 #: Words of 8 bytes of a cell besides a key, besides references; an entry takes a cell for itself
 #: and one for each tuple of its segment, each with a word of the directory.
 _KEY_WORDS, _REFERENCE_WORDS = 3, 1
-#: Keys that are expected at most, in blocks of look-ups.
-_MOST_BLOCKS: Final = 64
 
 
 class CacheEstimate(NamedTuple):
@@ -369,20 +368,6 @@ class JoinStatistics:
         key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
         n_keys = max(n_keys, held) if counts.evictions else held
         return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
-
-
-def keys_behind(miss_prob: float, block_probes: int) -> float:
-    """How many keys there are, if blocks of so many look-ups hold miss_prob · block_probes
-    different ones and all are as frequent: D (1 - e^(-W/D)) = different ones; at most 64 blocks."""
-    low, high = 1.0, float(_MOST_BLOCKS * block_probes)
-    wanted = miss_prob * block_probes
-    for _ in range(60):
-        middle = (low + high) / 2
-        if -middle * math.expm1(-block_probes / middle) < wanted:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 def _activity(profile: JoinProfile) -> NDArray[np.float64]:

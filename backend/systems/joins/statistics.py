@@ -6,6 +6,7 @@ the mean of ``ELEMENTS`` profiled elements; W of them are looked at, as of every
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -25,6 +26,8 @@ from backend.systems.joins.costs import PipelineFlow, UnitCosts
 ELEMENTS: Final = 10
 #: What looking at a stored tuple costs, in index probes, where costs are counted (card 16).
 SCAN: Final = 0.2
+#: Keys that are expected at most, in blocks of look-ups.
+MOST_BLOCKS: Final = 64
 
 
 class PipelineStatistics:
@@ -205,3 +208,17 @@ def probe_cost(pipelines: Sequence[PipelineStatistics], counted: bool) -> float:
 
 def _ratio(parts: Sequence[tuple[float, float]] | deque[tuple[float, float]]) -> float:
     return sum(above for above, _ in parts) / sum(below for _, below in parts)
+
+
+def keys_behind(miss_prob: float, block_probes: int) -> float:
+    """How many keys there are, if blocks of so many look-ups hold miss_prob · block_probes
+    different ones and all are as frequent: D (1 - e^(-W/D)) = different ones; at most 64 blocks."""
+    low, high = 1.0, float(MOST_BLOCKS * block_probes)
+    wanted = miss_prob * block_probes
+    for _ in range(60):
+        middle = (low + high) / 2
+        if -middle * math.expm1(-block_probes / middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return high
