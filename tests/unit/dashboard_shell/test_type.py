@@ -72,3 +72,16 @@ def test_figures_and_pages_have_the_same_font() -> None:
     index = (ROOT / "dashboard" / "app.py").read_text(encoding="utf-8")
     (used,) = re.findall(r'url\("([^"]+)"\)', TOKENS)
     assert f"/assets/{used}" in index, "it is fetched before the style sheets ask"
+
+
+def test_adaptation_has_one_accent_in_strip_toast_graph_card_and_figures() -> None:
+    sheets = {path.name: path.read_text(encoding="utf-8") for path in SHEETS}
+    rules = dict(re.findall(r"([^{}]+)\{([^{}]*)\}", "".join(sheets.values())))
+    bodies = {selector.strip(): body for selector, body in rules.items()}
+    for selector in ('.pw-mark[data-kind="rearrangement"]', ".pw-toast-switch"):
+        assert "var(--pw-switch)" in bodies[selector]
+    for name in ("d_headline.css", "d_graph_lane.css", "page_decisions.css"):
+        assert "var(--pw-switch)" in sheets[name]
+    assert "--pw-switch" not in bodies['.pw-mode[data-mode="replay"]']
+    accents = re.findall(r"--pw-switch: (#\w+);", TOKENS)
+    assert accents == [theme.PALETTES["light"].violet, theme.PALETTES["dark"].violet]
