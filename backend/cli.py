@@ -12,7 +12,8 @@ from backend.counting import Counting
 from backend.engine.knobs import KNOBS
 from backend.hosts.publish import check_sink
 from backend.hosts.spark.java import JavaMissing
-from backend.hosts.spark.remote import NO_MASTER, check_places
+from backend.hosts.spark.places import check_places
+from backend.hosts.spark.remote import NO_MASTER
 from backend.model.knobs import KnobRefused
 from backend.options import ONCE, OURS, SHARED
 from backend.systems.contract import Refused

@@ -16,6 +16,7 @@ from bench import (
     live,
     monitoring,
     peers,
+    pictures,
     scale,
     selection,
     stream,
@@ -34,8 +35,8 @@ BENCHES: dict[str, Callable[[], None]] = {
     "stream": stream.main,
     "joins": joins.main,
 }
-#: Run when they are named alone: they do not end by themselves.
-LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main}
+#: Run when they are named alone: one does not end by itself, one measures nothing.
+LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main, "pictures": pictures.main}
 #: Those that have a longer form.
 FULL: dict[str, Callable[[], None]] = {"fastpath": partial(fastpath.main, full=True)}
 

@@ -53,10 +53,10 @@ class BenchSize(NamedTuple):
     """phase_tuples: of each phase; stretch_tuples: of a batch; interval_tuples: I; case_tuples: of
     a single workload; beyond: tuples in the windows of the one that no processor's cache holds."""
 
-    phase_tuples: int = 1_200_000
-    stretch_tuples: int = 100_000
-    interval_tuples: int = 300_000
-    case_tuples: int = 1_200_000
+    phase_tuples: int = 2_000_000
+    stretch_tuples: int = 200_000
+    interval_tuples: int = 400_000
+    case_tuples: int = 2_000_000
     beyond: int = 400_000
 
 

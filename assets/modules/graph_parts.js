@@ -6,8 +6,8 @@ import { sparkPoints } from "./paths.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
-/* How wide a letter is at most on average, px: of names, and of the fine print. */
-const LETTER = { name: 7.6, fine: 5.9 };
+/* How wide a letter is at most on average, px: of names, of small ones, and of the fine print. */
+const LETTER = { name: 7.6, small: 6.3, fine: 5.9 };
 const NARROW = 76; // cards of a lane: smaller names, no decimals
 
 /* Shorten a name to what fits; the full one is in the tooltip and the label. */
@@ -112,8 +112,8 @@ export function graphCard(node, options) {
 function inLane(node, { place: { w }, spark, facts }, texts) {
   const steps = facts.cards[node.id];
   const narrow = w < NARROW;
-  const names = nameLines(node.name, w - (narrow ? 8 : 12), narrow ? LETTER.fine : LETTER.name);
-  const short = (text) => (narrow ? text.replace(/(\d\d)\.\d/, "$1") : text);
+  const names = nameLines(node.name, w - (narrow ? 8 : 12), narrow ? LETTER.small : LETTER.name);
+  const short = (text) => (narrow ? text.replace(/\d\d\.\d/, (number) => String(Math.round(Number(number)))) : text);
   const line = (key, y, text) => h("text", { key, className: "pw-card-line", x: 7, y }, text);
   return [
     steps && h("g", { key: "rank", transform: `translate(${w / 2},-9)` }, h("text", { key: node.position, className: "pw-card-rank", textAnchor: "middle" }, String(node.position))),

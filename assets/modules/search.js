@@ -5,7 +5,7 @@ import { currentShell } from "./header.js";
 import { go, known } from "./moment.js";
 
 const MOST = 12;
-const KINDS = { operator: "/plan", queue: "/plan", query: "/results" };
+const KINDS = { operator: "/plan", queue: "/plan", synopsis: "/plan", store: "/plan", query: "/results" };
 
 /** Entries whose words hold all words of the text; those that begin with it first.
     @template {{words: string, kind: string}} E

@@ -187,7 +187,7 @@ class Expressions:
         if parameter.type == TABLE:
             return self._table(function, parameter, node)
         if isinstance(node, nodes.Constant):
-            return self._constant(parameter, node)
+            return self._constant(function, parameter, node)
         found = self.value(node)
         if not fits(type_of(found), parameter.type):
             message = f"{described(found)} and {function.name} wants "
@@ -207,7 +207,9 @@ class Expressions:
             refuse(message + hint, node.at, self._text)
         return nodes.Table(node.at, found)
 
-    def _constant(self, parameter: Parameter, node: nodes.Constant) -> nodes.Literal:
+    def _constant(
+        self, function: Function, parameter: Parameter, node: nodes.Constant
+    ) -> nodes.Literal:
         kind = _own_type(node) if parameter.type == ANY else parameter.type
         try:
             value = constant_for(node, Attribute(parameter.name, kind))
@@ -218,6 +220,12 @@ class Expressions:
             refuse(f"{parameter.name} takes whole numbers, not {node.text}", node.at, self._text)
         if kind in FLOAT_TYPES and isinstance(value, int):
             value = float(value)
+        check = function.checks.get(parameter.name)
+        if check is not None:
+            try:
+                check(value)
+            except ValueError as error:
+                refuse(str(error), node.at, self._text)
         return nodes.Literal(node.at, value)
 
     # ------------------------------------------------------------------ subqueries

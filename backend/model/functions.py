@@ -26,6 +26,8 @@ class Function:
 
     whole_columns: it takes and returns NumPy arrays (constants and tables as they are) instead of
     one tuple's values. It is not called for tuples that have NULL in an attribute it is given.
+    checks: by parameter, called with a constant when a query is read; raises ValueError for one
+    that can never be right.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Function:
     call: Callable[..., Any]
     whole_columns: bool = False
     help: str = ""
+    checks: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
 
     @property
     def signature(self) -> str:

@@ -80,19 +80,25 @@ class PrefixTable(LookupTable):
 
 
 def filter_function(
-    parameters: str, *, name: str | None = None, whole_columns: bool = False
+    parameters: str,
+    *,
+    name: str | None = None,
+    whole_columns: bool = False,
+    checks: Mapping[str, Callable[[Any], object]] | None = None,
 ) -> Callable[[F], F]:
     """Register the decorated function; ``parameters`` declares its input: ``"a int, t table"``.
 
     Types are the schema's, 'table', or 'any'. whole_columns: it takes NumPy arrays (constants and
-    tables as they are) and returns a boolean array. Raises FunctionError.
+    tables as they are) and returns a boolean array. checks: of constants, by parameter; they raise
+    ValueError, and the query is refused. Raises FunctionError.
     """
 
     def register(function: F) -> F:
         called = name or function.__name__
         declared = parse_parameters(called, parameters)
         lines = (function.__doc__ or "").strip().splitlines()
-        described = Function(called, declared, function, whole_columns, lines[0] if lines else "")
+        told = lines[0] if lines else ""
+        described = Function(called, declared, function, whole_columns, told, checks or {})
         setattr(function, _MARK, described)
         return function
 

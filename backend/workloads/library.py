@@ -20,7 +20,14 @@ _MASK: Final = (1 << 15) - 1
 _INDEX: Final[NDArray[np.bool_]] = np.arange(_MASK + 1) < INDEX_ENTRIES
 
 
-@filter_function("text string, pattern string")
+def _checked(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+
+
+@filter_function("text string, pattern string", checks={"pattern": _checked})
 def matches(text: str, pattern: str) -> bool:
     """Whether the regular expression is found somewhere in the text."""
     return _compiled(pattern).search(text) is not None

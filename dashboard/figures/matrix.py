@@ -14,7 +14,7 @@ from dashboard.views.matrix import QueryColumn, RegionsView, SelectivityView
 ROW_PX: Final = 20
 ROW_PX_DENSE: Final = 14
 DENSE_ROWS: Final = 30
-NUMBERS_UP_TO: Final = 56
+NUMBERS_UP_TO: Final = 36
 SMALL_NUMBERS_FROM: Final = 26
 WHITE_BELOW: Final = 0.47
 CELLS_END: Final = 0.86

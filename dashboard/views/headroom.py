@@ -89,11 +89,11 @@ def next_words(lines: Iterable[HeadroomLine]) -> str:
 
 
 def of_entity(lines: Iterable[HeadroomLine], name: str, unit: str) -> list[HeadroomLine]:
-    """Those that would move an operator of a unit or be passed by it, and what has to happen to the
-    plan as a whole before."""
+    """Those that would move an operator of a unit or let others pass it, and what concerns its plan
+    as a whole."""
     own = [one for one in lines if one.unit == unit]
     moving = [one for one in own if name in (one.entity, one.over)]
-    return [*moving, *(one for one in own if not one.entity)] if moving else []
+    return [*moving, *(one for one in own if not one.entity)]
 
 
 def _lines(decision: Decision, titles: Mapping[str, str]) -> list[HeadroomLine]:

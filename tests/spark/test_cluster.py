@@ -147,13 +147,14 @@ def test_hundreds_of_queries(place: Place, wide: Path) -> None:
 
 
 def test_a_worker_that_is_killed_costs_time_alone(place: Place, flights: Path) -> None:
-    ended(place.start(flights, "--master", "none"))
+    here = place.start(flights, "--master", "none")
     run = place.start_there(flights, "--set", f"max_batch_tuples={FEW}")
     goes_on(place, run)
     place.cluster.kill("worker-0")
     goes_on(place, run)
     place.cluster.start_worker("worker-2")
     ended(run)
+    ended(here)
     same_results(place, "flights")
 
 

@@ -76,9 +76,7 @@ class RunHost:
         keeps_rate: bool = True,
     ) -> None:
         self.stopping = threading.Event()
-        unseen = unseen_by_workers(session, folder)
-        if unseen:
-            raise RunFailed("; ".join(unseen))
+        _check_workers(session, folder)
         self._keeps_rate = keeps_rate
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
@@ -295,6 +293,16 @@ class RunHost:
         self._jobs.close()
         if self._arenas.is_absolute():
             shutil.rmtree(self._arenas, ignore_errors=True)
+
+
+def _check_workers(session: SparkSession, folder: Path) -> None:
+    """Workers on other machines run our code, and see the folder. Raises RunFailed."""
+    try:
+        unseen = unseen_by_workers(session, folder)
+    except (PySparkException, Py4JError) as error:
+        raise RunFailed(f"workers cannot run our code: {worker_cause(error)}") from error
+    if unseen:
+        raise RunFailed("; ".join(unseen))
 
 
 def _arenas(session: SparkSession, run_id: str) -> Path:

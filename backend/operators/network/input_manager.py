@@ -245,25 +245,26 @@ def _stamped(
         nothing = Late(fresh.tuples, arrivals, arrivals)
         return _Stamped(Timed(fresh.tuples, arrivals, arrivals), nothing, before)
     if time.timestamp is None:
-        tau, after = arrivals, before
-        allowed = np.zeros(len(tau), np.int64)
+        tau, after, least = arrivals, before, 0
     else:
         raw = _ticks(fresh.tuples.column(time.timestamp), schema, time)
         tau, after = _turned(raw, arrivals, time, before, state)
-        reached = np.concatenate([[before.high], _in_range(tau[:-1])])
-        allowed = np.maximum.accumulate(reached) - time.disorder
-    awaited = np.maximum(np.maximum(allowed, state.heartbeat), 0)
-    aside: Bools = (tau < awaited) | (tau >= TICKS_END)
+        least = before.high - time.disorder
     timed = Timed(fresh.tuples, tau, arrivals)
-    late = Late(fresh.tuples.slice(0, 0), tau[:0], awaited[:0])
-    if aside.any():
-        places = np.flatnonzero(aside)
-        late = Late(fresh.tuples.take(pa.array(places)), tau[places], awaited[places])
-    if aside.any() or (np.diff(tau) < 0).any():
-        order = np.lexsort((arrivals, tau))
-        timed = timed.take(order[~aside[order]])
     high = max(before.high, int(_in_range(tau).max()))
-    return _Stamped(timed, late, replace(after, n_arrived=int(arrivals[-1]) + 1, high=high))
+    after = replace(after, n_arrived=int(arrivals[-1]) + 1, high=high)
+    is_ordered = bool((tau[1:] >= tau[:-1]).all())
+    if is_ordered and tau[0] >= max(least, state.heartbeat, 0) and tau[-1] < TICKS_END:
+        return _Stamped(timed, Late(fresh.tuples.slice(0, 0), tau[:0], tau[:0]), after)
+    awaited = np.full(len(tau), max(state.heartbeat, 0))
+    if time.timestamp is not None:
+        reached = np.concatenate([[before.high], _in_range(tau[:-1])])
+        awaited = np.maximum(awaited, np.maximum.accumulate(reached) - time.disorder)
+    aside: Bools = (tau < awaited) | (tau >= TICKS_END)
+    places = np.flatnonzero(aside)
+    late = Late(fresh.tuples.take(pa.array(places)), tau[places], awaited[places])
+    order = np.lexsort((arrivals, tau))
+    return _Stamped(timed.take(order[~aside[order]]), late, after)
 
 
 def _in_range(tau: Ints) -> Ints:
@@ -296,9 +297,11 @@ def _turned(
     Those out of range stay as they are. A turn's first tick is taken to be its first tuple's less
     the disorder, so that nothing of it falls into the turn before.
     """
+    turns = arrivals // (time.n_tuples or FOREVER)
+    if turns[0] == turns[-1] == before.turn and not before.offset:
+        return raw, before
     tau, after, high = raw.copy(), before, before.high
     is_in = (raw >= 0) & (raw < TICKS_END)
-    turns = arrivals // time.n_tuples if time.n_tuples else np.zeros(len(raw), np.int64)
     for turn in range(int(turns[0]), int(turns[-1]) + 1):
         own = np.flatnonzero((turns == turn) & is_in)
         if not len(own):

@@ -106,6 +106,15 @@ def draw(at: Pointer, port: int) -> int:
 
 
 @inlined
+def goes_plainly(at: Pointer, port: int) -> bool:
+    """Draw how the next element of an input is watched: whether it goes the way of joins that are
+    not tuned, as nothing watches it and its pipeline knows no caches."""
+    watch = draw(at, port)
+    line(at, A.state)[WATCH] = watch
+    return watch == UNWATCHED and row(at, A.pipelines, port)[IS_PLAIN] != 0
+
+
+@inlined
 def is_dropped(at: Pointer, port: int) -> bool:
     """Drop probing: whether a window has no partner (card 7)."""
     pipeline, aside = row(at, A.pipelines, port), table(at, A.aside)
@@ -261,6 +270,23 @@ def observe(at: Pointer, port: int, tau: int) -> None:
     n_observed[port] += 1
 
 
+@inlined
+def note_watched(at: Pointer, port: int, tau: int) -> None:
+    """Keep what was seen of an element, if it is watched."""
+    watch = line(at, A.state)[WATCH]
+    if watch != UNWATCHED:
+        note_times(at)
+    if watch == WATCH_ALL:
+        observe(at, port, tau)
+
+
+@inlined
+def go_on(state: Pointer) -> None:
+    """What passed since an element stopped is no work of it."""
+    if state[LEVEL] >= 0 and state[WATCH] != UNWATCHED:
+        state[MARK] = nanoseconds(state[CLOCK])
+
+
 @kernel
 def probe_tuned(
     arrays: Ints,
@@ -275,26 +301,23 @@ def probe_tuned(
     """join_kernel.probe for a join that is tuned. arrays: see ``addressed``."""
     n_out, at = 0, caching.words_of(arrays)
     state = line(at, A.state)
-    if state[LEVEL] >= 0 and state[WATCH] != UNWATCHED:  # goes on after a stop, which is no work
-        state[MARK] = nanoseconds(state[CLOCK])
+    go_on(state)
     inputs, keys, indexes = table(at, A.inputs), table(at, A.keys), table(at, A.indexes)
-    steps, counts = cube(at, A.steps), cube(at, A.counts)
-    progress, tally = table(at, A.progress), table(at, A.tally)
+    steps, counts, progress = cube(at, A.steps), cube(at, A.counts), table(at, A.progress)
     values, cursor, chosen = line(at, A.values), line(at, A.cursor), line(at, A.chosen)
+    tally = table(at, A.tally)
     for i in range(begin, len(ports)):
         port, seq, before = ports[i], seqs[i], n_out
-        if state[LEVEL] < 0:
-            state[WATCH] = draw(at, port)
-            if state[WATCH] == UNWATCHED and row(at, A.pipelines, port)[IS_PLAIN]:
-                n_out = join_plainly(
-                    port, seq, signs[i], inputs, keys, indexes, steps, progress, values, cursor,
-                    chosen, tally, counts, out, n_out,
-                )  # fmt: skip
-                if n_out < 0:
-                    line(at, A.numbers)[port] -= 1
-                    return i, before
-                elements[before:n_out] = i
-                continue
+        if state[LEVEL] < 0 and goes_plainly(at, port):
+            n_out = join_plainly(
+                port, seq, signs[i], inputs, keys, indexes, steps, progress, values, cursor,
+                chosen, tally, counts, out, n_out,
+            )  # fmt: skip
+            if n_out < 0:
+                line(at, A.numbers)[port] -= 1
+                return i, before
+            elements[before:n_out] = i
+            continue
         does = GOES if state[LEVEL] >= 0 else begin_element(at, port, seq)
         if does == GOES:
             n_out = join_element(at, port, signs[i], out, n_out)
@@ -303,8 +326,5 @@ def probe_tuned(
                 return i, n_out
         settle_element(at, port, seq, signs[i])
         finish_element(at, port, seq, signs[i], does)
-        if state[WATCH] != UNWATCHED:
-            note_times(at)
-        if state[WATCH] == WATCH_ALL:
-            observe(at, port, taus[i])
+        note_watched(at, port, taus[i])
     return len(ports), n_out

@@ -44,10 +44,10 @@ def rejection_headroom(
     return [*found, *order_headroom(moment)]
 
 
-def choice_headroom(choice: PlanChoice, trigger: str, mu: float) -> list[Headroom]:
+def choice_headroom(moment: EvaluationMoment, choice: PlanChoice) -> list[Headroom]:
     """Of a rearrangement: from where on the trigger fires again, and, where it kept the plan, what
-    the other one would have to cost. trigger: the knob of that name."""
-    by_drops = trigger == "dropping ratio"
+    the other one would have to cost."""
+    by_drops, mu = moment.knobs.trigger == "dropping ratio", moment.knobs.mu
     metric, init = (DROPPING, choice.d_init) if by_drops else (VISITS, choice.visits_init)
     found = [_trigger(Watched(metric, init, init), mu)]
     other = choice.withheld or choice.challenger
@@ -55,7 +55,7 @@ def choice_headroom(choice: PlanChoice, trigger: str, mu: float) -> list[Headroo
         old, new = choice.incumbent.cost.value, other.cost.value
         who = f"plan {plan_text(other.shape)}"
         found.append(saving(who, old, new, choice.min_gain, _UNIT))
-    return found
+    return found if choice.switches else [*found, *order_headroom(moment)]
 
 
 def order_headroom(moment: EvaluationMoment) -> list[Headroom]:

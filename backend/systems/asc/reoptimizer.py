@@ -282,7 +282,7 @@ class SelectionReOptimizer:
         self._trials.rebuilt(moment, found.proposal.shape, choice)
         said = rearrangement_sentence(moment, found)
         detail = {**choice_detail(moment, found), "paths": paths, **self._trials.taken()}
-        detail |= recorded(choice_headroom(choice, self.knobs.trigger, self.knobs.mu))
+        detail |= recorded(choice_headroom(moment, choice))
         verdict: Verdict = "switched" if choice.switches else "kept"
         decision = decision_record(moment, verdict, said, detail, choice)
         ended = self._follow_up.end(batch_id) if choice.switches else []

@@ -13,17 +13,18 @@ from typing import Any, Final
 
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
 from backend.systems.joins.candidates import CacheCandidate, candidates
-from backend.systems.joins.changes import CacheChange, PricedCandidate
+from backend.systems.joins.changes import (
+    CacheChange,
+    PricedCandidate,
+    benefit_and_cost,
+    relative_change,
+)
 from backend.systems.joins.costs import PipelineFlow, bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.memory import Tier, served
 from backend.systems.joins.patience import Patience
 from backend.systems.joins.selecting import SELECTORS
-from backend.systems.joins.selection import (
-    CacheSelection,
-    Choice,
-    PricedCache,
-)
+from backend.systems.joins.selection import CacheSelection, Choice, PricedCache
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import CacheState, CacheStates, Transition
@@ -175,15 +176,11 @@ class CacheKeeper:
             found.append(self._select(known, is_forced=True))
         elif self.is_profiling and self._is_ready(known):
             found.append(self._select(known))
-        elif not self.is_profiling and self._is_time(known):
+        elif not self.is_profiling and self._patience.is_due(
+            self._waited, known.activity, self._settings
+        ):
             self._reprofile(known)
         return found
-
-    def _is_time(self, known: JoinStatistics) -> bool:
-        """Whether to profile anew: after an interval, or several where that led to nothing new."""
-        has_moved = self._patience.look(known.activity, self._settings.change_share)
-        n_intervals = 1 if has_moved else self._patience.n_intervals
-        return self._waited >= n_intervals * self._settings.interval_tuples
 
     def problem(self, known: JoinStatistics) -> CacheSelection:
         """All candidates at the moment, whatever their state."""
@@ -192,11 +189,13 @@ class CacheKeeper:
 
     def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
         """Drop caches whose benefit fell below their cost; equal is enough to stay."""
-        found = []
-        for id in self.states.which("used"):
-            if id in self._settings.pinned or not known.is_observed(id):
-                continue
-            estimates = self._estimates(known)
+        watched = [
+            id
+            for id in self.states.which("used")
+            if id not in self._settings.pinned and known.is_observed(id)
+        ]
+        found, estimates = [], self._estimates(known) if watched else {}
+        for id in watched:
             if estimates[id].net(self._places(id, self.choice[id])) < 0:
                 old, before = dict(self._selected), self.states.all()
                 step = self.states.step(id, "benefit below cost")
@@ -278,10 +277,10 @@ class CacheKeeper:
         if not is_forced:
             self.is_profiling, self._waited = False, 0
             if is_new:
-                self._compared = {id: _both(one) for id, one in estimates.items()}
+                self._compared = {id: benefit_and_cost(one) for id, one in estimates.items()}
         self._asked = False
         self._claim_pages(estimates, known)
-        verdict: Verdict = "switched" if new != old else "kept" if is_new else "below_threshold"
+        verdict: Verdict = "switched" if new != old else "below_threshold"
         self._patience.selected(verdict == "switched")
         told = self._change("selection", verdict, estimates, known, old, before)
         return told._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
@@ -327,7 +326,9 @@ class CacheKeeper:
         for id, one in estimates.items():
             if self.states[id] != "unused":
                 old = self._compared.get(id)
-                changes += [math.inf] if old is None else map(_change_share, old, _both(one))
+                changes += (
+                    [math.inf] if old is None else map(relative_change, old, benefit_and_cost(one))
+                )
         return max(changes)
 
     # ------------------------------------------------------------------ parts
@@ -396,15 +397,3 @@ class CacheKeeper:
 def _rounded(prob: float) -> float:
     """Up to a power of two, so that it does not change with every batch; at most 1."""
     return min(1.0, 2.0 ** math.ceil(math.log2(prob)))
-
-
-def _both(estimate: CacheEstimate) -> tuple[float, float]:
-    """Benefit of all readers, and cost."""
-    return sum(one.benefit for one in estimate.readers), estimate.cost
-
-
-def _change_share(old: float, new: float) -> float:
-    """By what share of the old value it changed."""
-    if old == new:
-        return 0.0
-    return abs(new - old) / abs(old) if old else math.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from backend.operators.network.join_tuning import Segment
@@ -44,3 +45,15 @@ class CacheChange(NamedTuple):
     is_chosen: bool = True
     dropped: str = ""
     transitions: tuple[Transition, ...] = ()
+
+
+def benefit_and_cost(estimate: CacheEstimate) -> tuple[float, float]:
+    """Benefit of all readers, and cost."""
+    return sum(one.benefit for one in estimate.readers), estimate.cost
+
+
+def relative_change(old: float, new: float) -> float:
+    """By what share of the old value it changed."""
+    if old == new:
+        return 0.0
+    return abs(new - old) / abs(old) if old else math.inf

@@ -12,6 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.systems.joins.settings import JoinSettings
+
 #: Intervals between two profilings, at most.
 MOST: Final = 8
 #: Batches after a selection, behind which caches are filled and counts are those to come.
@@ -34,6 +36,15 @@ class Patience:
             self.n_intervals, self._n_batches, self._usual = 1, 0, None
         else:
             self.n_intervals = min(MOST, 2 * self.n_intervals)
+
+    def is_due(
+        self, waited_tuples: int, activity: NDArray[np.float64], settings: JoinSettings
+    ) -> bool:
+        """Whether to profile anew, so many tuples after the last selection or profiling: after an
+        interval, or several. activity: as for ``look``, which this is."""
+        has_moved = self.look(activity, settings.change_share)
+        n_intervals = 1 if has_moved else self.n_intervals
+        return waited_tuples >= n_intervals * settings.interval_tuples
 
     def look(self, activity: NDArray[np.float64], change_share: float) -> bool:
         """A batch ran without profiling; whether something moved by more than change_share since

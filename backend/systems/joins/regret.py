@@ -26,16 +26,6 @@ class CachingTotals(NamedTuple):
     bare: float = 0.0
     hindsight: float = 0.0
 
-    @property
-    def saved(self) -> float:
-        """Against no caches."""
-        return self.bare - self.spent
-
-    @property
-    def regret(self) -> float:
-        """Against the best caches in hindsight."""
-        return self.spent - self.hindsight
-
 
 class CachingRegret:
     """Adds up. Candidates may change; what was then the best is settled first.

@@ -32,12 +32,15 @@ Selector: TypeAlias = Callable[[CacheSelection], Choice]
 
 
 class _Option(NamedTuple):
-    """A reader as the pass over a pipeline sees it."""
+    """A reader as the pass over a pipeline sees it. own: the bit of its cache; hidden: those of
+    caches whose upkeep it would hide."""
 
     reader: Segment
     id: str
     benefit: float
     is_pinned: bool
+    own: int
+    hidden: int
 
 
 def exact(problem: CacheSelection) -> Choice:
@@ -48,11 +51,16 @@ def exact(problem: CacheSelection) -> Choice:
         return greedy(problem)
     free = [one for one in worthwhile if one.candidate.id not in problem.pinned]
     pinned = compatible_pins(problem)
+    pipelines = _pipelines(problem, [*pinned, *free])
     best, found = (0, float("-inf")), dict[str, tuple[Segment, ...]]()
     for size in range(len(free) + 1):
-        for chosen in combinations(free, size):
-            choice = _readers_of(problem, [*pinned, *chosen])
-            n_pinned = sum(len(readers) for id, readers in choice.items() if id in problem.pinned)
+        for chosen in combinations(range(len(pinned), len(pinned) + len(free)), size):
+            paid = sum(1 << place for place in (*range(len(pinned)), *chosen))
+            parts = [one.best(paid) for one in pipelines]
+            n_pinned, bound = sum(part.n_pinned for part in parts), sum(p.benefit for p in parts)
+            if (n_pinned, bound) < best:
+                continue  # even if nothing had to be kept up to date
+            choice = _readers_of(parts)
             rank = n_pinned, problem.value(choice)
             if rank > best:
                 best, found = rank, choice
@@ -89,38 +97,78 @@ def _is_worthwhile(problem: CacheSelection, cache: PricedCache) -> bool:
     return sum(max(0.0, problem.benefit(cache, place)) for place in places) > cache.cost
 
 
-def _readers_of(
-    problem: CacheSelection, paid: Sequence[PricedCache]
-) -> dict[str, tuple[Segment, ...]]:
-    """The best readers if exactly these caches are kept up to date."""
+class _Part(NamedTuple):
+    """The best readers of a pipeline. benefit: theirs, without upkeep."""
+
+    n_pinned: int
+    benefit: float
+    options: tuple[_Option, ...]
+
+
+class _OnePipeline:
+    """A pipeline whose best readers are asked for under many sets of caches that are paid for, of
+    which few are to do with it."""
+
+    def __init__(self, options: Sequence[_Option], n_steps: int) -> None:
+        self._options, self._n_steps = options, n_steps
+        self._concerns = 0
+        for one in options:
+            self._concerns |= one.own | one.hidden
+        self._known: dict[int, _Part] = {}
+
+    def best(self, paid: int) -> _Part:
+        """Without a step in common: first as many pinned ones as possible, then benefit. paid: the
+        caches that are kept up to date, a bit for each."""
+        asked = paid & self._concerns
+        if asked not in self._known:
+            usable = [one for one in self._options if one.own & asked and not one.hidden & asked]
+            self._known[asked] = self._pass(usable)
+        return self._known[asked]
+
+    def _pass(self, options: Sequence[_Option]) -> _Part:
+        best = [_Part(0, 0.0, ())]
+        for step in range(self._n_steps):
+            found = best[step]
+            for option in options:
+                if option.reader.last == step:
+                    before = best[option.reader.first]
+                    new = _Part(
+                        before.n_pinned + option.is_pinned,
+                        before.benefit + option.benefit,
+                        (*before.options, option),
+                    )
+                    if new[:2] > found[:2]:
+                        found = new
+            best.append(found)
+        return best[-1]
+
+
+def _pipelines(problem: CacheSelection, caches: Sequence[PricedCache]) -> list[_OnePipeline]:
+    """All pipelines with the readers that may pay. caches: bit 0 first."""
+    found = []
+    for pipeline, steps in enumerate(problem.bare):
+        options = []
+        for bit, one in enumerate(caches):
+            is_pinned = one.candidate.id in problem.pinned
+            for place, reader in enumerate(one.candidate.readers):
+                benefit = problem.benefit(one, place)
+                if reader.pipeline == pipeline and (benefit > 0 or is_pinned):
+                    hidden = sum(
+                        1 << other
+                        for other, cache in enumerate(caches)
+                        if one.candidate.hides(reader, cache.candidate)
+                    )
+                    id = one.candidate.id
+                    options.append(_Option(reader, id, benefit, is_pinned, 1 << bit, hidden))
+        found.append(_OnePipeline(options, len(steps)))
+    return found
+
+
+def _readers_of(parts: Sequence[_Part]) -> dict[str, tuple[Segment, ...]]:
     found: dict[str, list[Segment]] = {}
-    for pipeline in range(len(problem.bare)):
-        options = [
-            _Option(reader, one.candidate.id, benefit, one.candidate.id in problem.pinned)
-            for one in paid
-            for place, reader in enumerate(one.candidate.readers)
-            if reader.pipeline == pipeline
-            and not any(one.candidate.hides(reader, other.candidate) for other in paid)
-            and ((benefit := problem.benefit(one, place)) > 0 or one.candidate.id in problem.pinned)
-        ]
-        for option in _best_of_pipeline(options, len(problem.bare[pipeline])):
-            found.setdefault(option.id, []).append(option.reader)
+    for option in (one for part in parts for one in part.options):
+        found.setdefault(option.id, []).append(option.reader)
     return {id: tuple(readers) for id, readers in found.items()}
-
-
-def _best_of_pipeline(options: Sequence[_Option], n_steps: int) -> tuple[_Option, ...]:
-    """Readers without a step in common: first as many pinned ones as possible, then benefit."""
-    best: list[tuple[int, float, tuple[_Option, ...]]] = [(0, 0.0, ())]
-    for step in range(n_steps):
-        found = best[step]
-        for option in options:
-            if option.reader.last == step:
-                n_pinned, value, before = best[option.reader.first]
-                new = (n_pinned + option.is_pinned, value + option.benefit, (*before, option))
-                if new[:2] > found[:2]:
-                    found = new
-        best.append(found)
-    return best[-1][2]
 
 
 def _tree(problem: CacheSelection, nested: list[PricedReader]) -> tuple[float, list[PricedReader]]:

@@ -149,7 +149,7 @@ class StreamKnobs(Knobs):
         "profiled elements.",
     )
     join_profile_prob: float = knob(
-        0.02,
+        0.005,
         low=0,
         high=1,
         scale="log",
@@ -164,7 +164,7 @@ class StreamKnobs(Knobs):
         "probes as in the text, the same on every machine.",
     )
     cache_ways: int = knob(
-        1,
+        4,
         low=1,
         high=16,
         unit="entries",
@@ -177,8 +177,8 @@ class StreamKnobs(Knobs):
         high=64,
         unit="bits",
         scale="log",
-        help="Bits for each look-up of a block whose different keys are counted, for the miss "
-        "probability of caches not in use.",
+        help="Bits for each look-up of a run of blocks whose different keys are counted, for the "
+        "miss probability of caches not in use.",
     )
     two_phase: bool = knob(
         False,

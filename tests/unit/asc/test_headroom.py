@@ -101,3 +101,20 @@ def test_what_is_held_back_says_how_long() -> None:
     assert waits.missing is not None
     assert 0 < waits.missing < 10_000
     assert "of the cool-down have to come first" in waits.words
+
+
+def test_a_rearrangement_says_from_where_on_the_next_one_comes() -> None:
+    stream = Stream(settings(mu=0.1), profile_prob=0.5)
+    for seed in range(3):
+        stream.run(b_filters(500, seed))
+        stream.run(a_filters(500, seed))
+    for decision in stream.decisions():
+        if decision.verdict not in ("switched", "kept"):
+            continue
+        told = read(decision.detail)
+        again = next(one for one in told if "is built anew when visits" in one.words)
+        init = decision.detail["visits_init"]
+        assert again.missing == pytest.approx(0.1 * init)
+        assert again.near == 0.0
+        others = [one for one in told if one is not again]
+        assert bool(others) == (decision.verdict == "kept")

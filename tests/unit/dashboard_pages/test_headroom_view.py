@@ -96,7 +96,7 @@ def test_the_header_tells_the_nearest_operator() -> None:
 def test_an_operator_is_told_with_what_has_to_happen_first() -> None:
     lines = build_headroom([entry(9, detail={"headroom": [PAIR, TRIGGER]})], {})
     assert [one.entity for one in of_entity(lines, "a6", "u1")] == ["a3", ""]
-    assert of_entity(lines, "a1", "u1") == []
+    assert [one.entity for one in of_entity(lines, "a1", "u1")] == [""]
     assert of_entity(lines, "a6", "u2") == []
 
 

@@ -15,7 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from backend.cli import main
-from backend.hosts.spark.remote import check_places, is_remote
+from backend.hosts.spark.places import check_places
+from backend.hosts.spark.remote import is_remote
 from backend.hosts.spark.shipping import PYTHON, ROOT, ship_code, shipped, workers_python
 from backend.hosts.spark.tasks import here
 from backend.model.schema import Schema

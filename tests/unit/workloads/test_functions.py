@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from backend.cql import parse_query
+from backend.cql.errors import CqlError
+from backend.model.schema import Schema
 from backend.workloads import library
 from backend.workloads.functions import (
     FunctionError,
@@ -97,6 +100,16 @@ def test_text() -> None:
     assert not library.matches("harmless", "0xa")
     assert library.contains("abc", "bc")
     assert ValueTable({1: 2}).get(3) is None
+
+
+@pytest.mark.parametrize("pattern", ["(", "a**", "x{2,1}", "[z-a]"])
+def test_a_pattern_that_is_none_is_refused_with_its_place(pattern: str) -> None:
+    streams, known = {"S": Schema.parse("a string, b string")}, built_in()
+    with pytest.raises(CqlError) as caught:
+        parse_query("q", f"Select * From S Where matches(a, '{pattern}')", streams, known)
+    assert caught.value.column == 34
+    assert f"{pattern!r} is no regular expression" in caught.value.message
+    parse_query("q", "Select * From S Where matches(a, '[a-z]+') or matches(a, b)", streams, known)
 
 
 def test_distances_on_the_sphere() -> None:

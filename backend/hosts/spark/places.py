@@ -1,0 +1,52 @@
+"""Workers on other machines: whether they can see what they need, said before Spark starts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from backend.hosts.spark.remote import is_remote
+from backend.workloads.files import FILE_FORMATS
+from backend.workloads.sources import is_replayed
+from backend.workloads.spec import StreamSpec, Workload, WorkloadError
+
+
+def check_places(master: str, workload: Workload, shared: Path | None) -> None:
+    """Whether workers of the master can see what they need. shared: the folder that all machines
+    have. Raises WorkloadError."""
+    if not is_remote(master):
+        return
+    if shared is None:
+        raise WorkloadError(
+            "--master",
+            f"the workers of {master} may be on other machines, which read the spool and write "
+            "state and sink: name a folder that all of them have under the same path, with "
+            "--shared FOLDER",
+        )
+    sink = workload.sink.path
+    if sink is not None and not _is_seen(sink, shared):
+        raise WorkloadError("[sink] path", _unseen(sink, master, shared, "write"))
+    for stream in workload.streams:
+        path = _read_by_workers(stream)
+        if path is not None and not _is_seen(path, shared):
+            raise WorkloadError(
+                f"[streams.{stream.name}] path", _unseen(path, master, shared, "read")
+            )
+
+
+def _read_by_workers(stream: StreamSpec) -> str | None:
+    """The path of files that Spark reads; other files are read here."""
+    is_theirs = stream.source.format in FILE_FORMATS and not is_replayed(stream)
+    return stream.source.options.get("path") if is_theirs else None
+
+
+def _is_seen(path: str, shared: Path) -> bool:
+    """A URL, or below the shared folder."""
+    return "://" in path or Path(os.path.abspath(path)).is_relative_to(os.path.abspath(shared))
+
+
+def _unseen(path: str, master: str, shared: Path, verb: str) -> str:
+    return (
+        f"{path} is on this machine, and the workers of {master}, which {verb} there, may be on "
+        f"others; allowed: a path below {shared} (--shared), or a URL"
+    )

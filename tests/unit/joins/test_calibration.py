@@ -1,0 +1,71 @@
+"""Calibration by the time of whole batches; patience with candidates that do not change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.systems.joins.calibration import Calibration
+from backend.systems.joins.patience import MOST, Patience
+from backend.systems.joins.settings import JoinSettings
+
+SETTINGS = JoinSettings(interval_tuples=100, change_share=0.2)
+USUAL = np.array([[0.5, 2.0, 3.0], [0.5, 1.0, 0.0]])
+
+
+def test_factors_are_one_until_batches_without_caches_were_seen() -> None:
+    found = Calibration(keep=10)
+    assert (found.of_probes, found.of_operations, found.knows_bare) == (1.0, 1.0, False)
+    found.add_cached(500.0, 100.0, 100.0)
+    assert found.of_operations == 1.0, "nobody knows what of it went to probes"
+    found.add_bare(0.0, 200.0)
+    found.add_bare(80.0, 0.0)
+    assert not found.knows_bare, "a batch that tells no time, one of which nothing is estimated"
+
+
+def test_what_is_left_beside_probes_went_to_operations_of_caches() -> None:
+    found = Calibration(keep=10)
+    for _ in range(2):
+        found.add_bare(100.0, 200.0)
+    assert found.of_probes == pytest.approx(0.5)
+    assert found.of_operations == pytest.approx(0.5)
+    found.add_cached(taken_ns=110.0, probes_ns=100.0, operations_ns=20.0)
+    assert found.of_operations == pytest.approx((110 - 0.5 * 100) / 20)
+    found.add_bare(10_000.0, 200.0)  # a batch that was disturbed
+    assert found.of_probes == pytest.approx(0.5)
+
+
+def test_factors_stay_in_bounds_and_forget() -> None:
+    found = Calibration(keep=3)
+    for _ in range(2):
+        found.add_bare(1e9, 1.0)
+    assert found.of_probes == 10.0
+    found.add_cached(1.0, 100.0, 5.0)
+    assert found.of_operations == pytest.approx(5.0), "half of what probes are, at the least"
+    for _ in range(3):
+        found.add_bare(1.0, 1.0)
+    assert found.of_probes == 1.0
+
+
+def test_intervals_double_where_selections_change_nothing() -> None:
+    patience, waited = Patience(), []
+    for _ in range(6):
+        n = 0
+        while not patience.is_due(n, USUAL, SETTINGS):
+            n += 50
+        waited.append(n)
+        patience.selected(False)
+    assert waited == [100, 200, 400, 800, 100 * MOST, 100 * MOST]
+    patience.selected(True)
+    assert patience.n_intervals == 1
+
+
+def test_counts_that_move_end_the_waiting() -> None:
+    patience = Patience()
+    for _ in range(3):
+        patience.selected(False)
+    assert [patience.is_due(100, USUAL, SETTINGS) for _ in range(4)] == [False] * 4
+    assert not patience.is_due(100, USUAL * 1.1, SETTINGS)
+    moved = USUAL + np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.1]])
+    assert not patience.is_due(50, moved, SETTINGS), "an interval has to pass all the same"
+    assert patience.is_due(100, USUAL, SETTINGS)
