@@ -29,6 +29,7 @@ from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
 from backend.operators.network.plan import JoinOp
 from backend.operators.network.shard import NetworkTask, run_shard
+from backend.processes import LIFELINE, hold_lifeline
 from backend.systems.stream.compiling import compile_queries
 
 log = logging.getLogger(__name__)
@@ -123,17 +124,30 @@ def _compile() -> None:
     if _mark().exists():
         return
     command = [sys.executable, "-m", "backend.hosts.rehearsal"]
-    quiet = subprocess.DEVNULL
+    quiet, env = subprocess.DEVNULL, {**os.environ, LIFELINE: "1"}
     try:
-        subprocess.run(
-            command, cwd=ROOT, stdin=quiet, stdout=quiet, stderr=quiet, check=True, timeout=WITHIN_S
-        )
+        with subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, env=env
+        ) as process:
+            _wait(process)
     except (OSError, subprocess.SubprocessError) as error:
         log.warning("kernels are compiled in the first batches: %s", error)
 
 
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    """Raises subprocess.SubprocessError when it fails, or takes too long and is ended."""
+    try:
+        status = process.wait(WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    if status:
+        raise subprocess.CalledProcessError(status, process.args)
+
+
 def main() -> None:
-    """What the process does; it gives way to others."""
+    """What the process does; it gives way to others, and ends with the one that started it."""
+    hold_lifeline()
     os.nice(10)
     rehearse()
     with suppress(OSError):
