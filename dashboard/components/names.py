@@ -54,7 +54,7 @@ NAMES: Final[Mapping[str, str]] = {
     "caching_elements_total": "Elements so far",
     "caching_spent_total": "Cost so far",
     "caching_plain_total": "Cost so far, without caches",
-    "caching_best_total": "Cost so far, best caches in hindsight",
+    "caching_best_total": "Cost so far, best in hindsight",
     "run_pool_bytes": "Pool of all joins",
     "micro_ratio": "Share of micro-arrows ξ",
     "relative_cost": "Hybrid to macro cost ω",

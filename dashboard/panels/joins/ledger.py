@@ -9,6 +9,7 @@ from dashboard.components.formats import clock
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.caching import HEIGHT, draw_caching
+from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.views.book import Book
 from dashboard.views.caching import PROPERTIES, CachingView, build_caching
@@ -85,6 +86,7 @@ PANEL: Final = Panel(
     name="caching",
     page="/memory",
     title="What caching saved",
+    sql=records.samples(like="caching%"),
     build=build,
     draw=draw,
     applies=has_role(POOL),
