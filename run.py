@@ -242,7 +242,7 @@ def tour(options: argparse.Namespace, rest: list[str]) -> int:
 def begin_store(options: argparse.Namespace) -> None:
     """A new store begins with a recorded run, which plays until the first batch is there; of a
     workload of one's own it would tell nothing."""
-    from storage.export import lay_recording
+    from storage.recordings import lay_recording
 
     if options.workload is None or options.workload in shipped_workloads():
         lay_recording(RECORDING, options.store)
@@ -259,10 +259,12 @@ def serve(options: argparse.Namespace, rest: list[str]) -> int:
 def replay(options: argparse.Namespace, rest: list[str]) -> int:
     """The dashboard on a recording that nothing may change."""
     from dashboard.cli import main as run_dashboard
+    from storage.recordings import unpacked
 
-    options.store = options.file
     port = choose_port(options.host, options.port)
-    return run_dashboard([*server_arguments(options, port), "--replay"])
+    with unpacked(Path(options.file)) as store:
+        options.store = str(store)
+        return run_dashboard([*server_arguments(options, port), "--replay"])
 
 
 def backend(options: argparse.Namespace, rest: list[str]) -> int:

@@ -112,13 +112,17 @@ def add_resume(parser: argparse.ArgumentParser) -> None:
 
 def add_recording(parser: argparse.ArgumentParser) -> None:
     """A file to open."""
-    parser.add_argument("file", metavar="FILE", help="a store's file, or one made by 'export'")
+    parser.add_argument(
+        "file", metavar="FILE", help="a store's file, or one made by 'export', compressed or not"
+    )
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Which run goes where."""
     parser.add_argument("run", metavar="RUN", help="id of the run, or 'latest'")
-    parser.add_argument("file", metavar="FILE", help="the file to make")
+    parser.add_argument(
+        "file", metavar="FILE", help="the file to make; one that ends in .gz is compressed"
+    )
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:

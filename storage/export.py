@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import shutil
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +12,7 @@ from storage.columns import JsonText
 from storage.database import describe, open_for_writing, parse_url
 from storage.errors import StoreError, StoreMissing, StoreReadOnly, UnknownRun, translated
 from storage.migrations import prepare
+from storage.recordings import PACKED, pack
 from storage.schema import (
     METADATA,
     AnswerRow,
@@ -31,7 +30,8 @@ _BY_SERIES: Final = (SampleRow, LatestRow, RollupRow)
 
 
 def copy_run(source: Connection, run_id: str, path: Path) -> None:
-    """Copy one run to a new file at ``path``, which appears only when it is complete.
+    """Copy one run to a new file at ``path``, which appears only when it is complete; a name that
+    ends in .gz makes a compressed one.
 
     source: a connection in one consistent read. Raises UnknownRun, and StoreError when the file
     exists.
@@ -45,40 +45,21 @@ def copy_run(source: Connection, run_id: str, path: Path) -> None:
     try:
         with translated(str(path)):
             _write_copy(source, run_id, partial)
+        if path.suffix == PACKED:
+            _pack_in_place(partial)
         os.replace(partial, path)
     except (StoreMissing, OSError) as error:
         raise StoreReadOnly(f"{path} cannot be made: its folder may only be read") from error
     finally:
-        for suffix in ("", "-wal", "-shm", "-journal"):
+        for suffix in ("", "-wal", "-shm", "-journal", PACKED):
             partial.with_name(partial.name + suffix).unlink(missing_ok=True)
 
 
-def lay_recording(path: Path, url: str) -> bool:
-    """Begin a store in a file that does not exist with a recorded run; True when it did.
-
-    path: a file made by ``copy_run``, compressed by gzip. Raises StoreMissing, and StoreReadOnly.
-    """
-    address = parse_url(url)
-    if address.get_backend_name() != "sqlite" or not address.database:
-        return False
-    target = Path(address.database)
-    if target.exists():
-        return False
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with gzip.open(path) as recording, partial.open("wb") as file:
-            shutil.copyfileobj(recording, file)
-        os.link(partial, target)  # of two processes one begins it
-    except FileExistsError:
-        return False
-    except FileNotFoundError as error:
-        raise StoreMissing(f"the recording {path} does not exist") from error
-    except OSError as error:
-        raise StoreReadOnly(f"{target} cannot be made: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)
-    return True
+def _pack_in_place(path: Path) -> None:
+    packed = path.with_name(path.name + PACKED)
+    with path.open("rb") as recording, packed.open("wb") as out:
+        pack(recording, out)
+    os.replace(packed, path)
 
 
 def _write_copy(source: Connection, run_id: str, path: Path) -> None:

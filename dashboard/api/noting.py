@@ -119,14 +119,14 @@ def report(call: ApiCall) -> Response:
 
 
 def export(call: ApiCall) -> Response:
-    """The records of the run as a store of its own."""
+    """The records of the run as a store of its own, compressed."""
     run = find_run(call)
     with tempfile.TemporaryDirectory(prefix="planwatch-export-") as folder:
-        path = Path(folder) / "run.planwatch"
+        path = Path(folder) / "run.planwatch.gz"
         call.services.reader.export_run(run.id, path)
         content = path.open("rb")  # sent in pieces; it outlives its name
-    sent = send_file(content, mimetype="application/vnd.sqlite3")
-    return _attached(sent, f"{run.id}.planwatch")
+    sent = send_file(content, mimetype="application/gzip")
+    return _attached(sent, f"{run.id}.planwatch.gz")
 
 
 def _attached(response: Response, name: str) -> Response:

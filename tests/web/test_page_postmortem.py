@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -71,4 +72,4 @@ def test_the_records_can_be_taken_along(open_page: OpenPage) -> None:
     page = open_page("/postmortem?run=r1")
     with page.expect_download() as found:
         page.get_by_role("link", name="Save the records").click()
-    assert found.value.path().read_bytes().startswith(b"SQLite format 3")
+    assert gzip.decompress(found.value.path().read_bytes()).startswith(b"SQLite format 3")

@@ -72,10 +72,10 @@ def _files(run: str) -> list[Component]:
         title="Opens anywhere, without Planwatch and without a network",
     )
     store = html.A(
-        "Save the records (.planwatch)",
+        "Save the records (.planwatch.gz)",
         href=f"{base}/export",
         className="pw-button",
-        download=f"{run}.planwatch",
+        download=f"{run}.planwatch.gz",
         title="Opens with python3 run.py replay FILE",
     )
     return [page, store]
