@@ -165,7 +165,7 @@ def main(arguments: Sequence[str]) -> int:
         if not os.environ.get(NO_ENVIRONMENT):
             if options.verb in AFTER_CLASSES:
                 prepare_classes(ROOT)
-            elif options.verb in BESIDE_CLASSES and not is_child:
+            elif options.verb in BESIDE_CLASSES and not is_child and needs_java(options):
                 prepare_classes_beside(ROOT)
         return ACTIONS[options.verb](options, rest)
     except KeyboardInterrupt:
@@ -177,6 +177,11 @@ def main(arguments: Sequence[str]) -> int:
         sentence, status = known
         print(sentence, file=sys.stderr, flush=True)
         return status
+
+
+def needs_java(options: argparse.Namespace) -> bool:
+    """Whether a run that is asked for is one of Spark's."""
+    return getattr(options, "master", None) != "none"
 
 
 def enter_environment(names: Sequence[str], arguments: Sequence[str]) -> None:

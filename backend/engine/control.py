@@ -115,7 +115,8 @@ def _turn_knob(command: Command, now: Controlled) -> Carried:
         changed = now.settings.changed(scope, name, value)
     except KnobRefused as refusal:
         raise Refused(str(refusal)) from refusal
-    _check_intake(changed, now.registry.queries.values())
+    if name == INTAKE.name:
+        check_intake(changed, now.registry.queries.values())
     event = _event(command, "knob", f"{name} {old} → {changed.scopes[scope].values[name]}")
     return Carried(replace(now, settings=changed), event, old, turned=(scope, name))
 
@@ -138,13 +139,13 @@ def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:
         )
     except CqlError as error:
         raise Refused(str(error)) from error
-    _check_intake(now.settings, [query])
+    check_intake(now.settings, [query])
     _check_running(name, queries_read(query), registry.paused)
     added = Registry({**registry.queries, name: query}, registry.paused)
     return _changed(command, now, added, name, "registered")
 
 
-def _check_intake(settings: ScopedSettings, queries: Iterable[ContinuousQuery]) -> None:
+def check_intake(settings: ScopedSettings, queries: Iterable[ContinuousQuery]) -> None:
     """Raises Refused for a query that reads a stream which is removed."""
     for query in queries:
         for stream in query.reads:

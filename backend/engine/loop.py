@@ -17,6 +17,7 @@ from backend.engine.control import (
     answer_applied,
     answer_refused,
     carry_out,
+    check_intake,
 )
 from backend.engine.entity_ledger import EntityLedger
 from backend.engine.input_news import InputNews
@@ -79,6 +80,7 @@ class Loop:
         queries = registry or Registry({q.name: q for q in job.queries})
         first, settings = self._units.start(queries, settings, last, self._next_batch)
         check_scopes(job, settings)
+        check_intake(settings, queries.queries.values())
         self._now = Controlled(settings, queries)
         self._boundary = Boundary(first)
         self._provisional = ProvisionalTurns()

@@ -97,6 +97,7 @@ class Feeder:
         self._is_dry = False  # a source without a known end has nothing more at the moment
         self._stopping = threading.Event()
         self._wake = threading.Event()
+        self._counting = threading.Lock()  # what is published, told and consumed goes together
         self._thread = threading.Thread(target=self._run, name="feeder", daemon=True)
 
     @property
@@ -118,9 +119,10 @@ class Feeder:
     def consumed_to(self, arrival: int) -> None:
         """Tell the feeder that all tuples before ``arrival`` were taken. Files that had been taken
         before that are deleted; those of the last batch may be asked for once more."""
-        if arrival >= self._told:
-            arrival = max(arrival, self.published)  # what was passed over is in no file
-        safe, self.n_consumed = self.n_consumed, max(arrival, self.n_consumed)
+        with self._counting:
+            if arrival >= self._told:
+                arrival = max(arrival, self.published)  # what was passed over is in no file
+            safe, self.n_consumed = self.n_consumed, max(arrival, self.n_consumed)
         if self.n_consumed > safe:
             while self._files and self._files[0][0] <= safe:
                 self._files.popleft()[1].unlink(missing_ok=True)
@@ -145,6 +147,7 @@ class Feeder:
             self.published = self._told = max(self.published, end)
         for path in sorted(self.directory.glob(f"{self._prefix}{_NUMBER}{END}")):
             self._marked_at = int(path.stem[-NUMBER_DIGITS:])
+            self.published = max(self.published, self._marked_at)
             self._last_ms = max(self._last_ms, path.stat().st_mtime_ns // 1_000_000)
 
     def _run(self) -> None:
@@ -217,10 +220,11 @@ class Feeder:
         that come at a rate go by; others come later."""
         self._mark_end()
         if self._rate() > 0 and n_tuples > 0:
-            is_level = self.backlog == 0
-            self.published += n_tuples
-            if is_level:
-                self.n_consumed = self.published
+            with self._counting:
+                is_level = self.n_consumed >= self._told
+                self.published += n_tuples
+                if is_level:
+                    self.n_consumed = self.published
 
     def _place(self) -> tuple[int, int]:
         """Position in the source of the next tuple, and how many tuples there are from it on."""
@@ -235,8 +239,8 @@ class Feeder:
 
     def _write(self, table: pa.Table) -> None:
         path = self._appear(TUPLES, lambda hidden: write_spooled(table, hidden))
-        self._told = self.published + len(table)  # first, for whoever tells what was consumed
-        self.published = self._told
+        with self._counting:
+            self._told = self.published = self.published + len(table)
         self._files.append((self.published, path))
 
     def _mark_end(self) -> None:

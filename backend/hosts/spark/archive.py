@@ -27,6 +27,8 @@ from backend.progress import ProgressLine, follow
 RECORDING: Final = "PLANWATCH_RECORD_CLASSES"
 #: A first start is over by then, and has the cores to itself.
 SETTLED_S: Final = 30.0
+#: An archive that is not done after so long never will be.
+LEFT_S: Final = 3600.0
 #: Two streams: queries of one bitmap word and of several, whose kernels differ.
 _TRAINING: Final = """\
 [streams.Many]
@@ -107,7 +109,7 @@ def prepare_beside(root: Path) -> None:
 
 def _prepare_beside(root: Path, archive: Path) -> None:
     time.sleep(SETTLED_S)
-    with _recording(root, archive) as (command, env), suppress(OSError):
+    with suppress(OSError), _recording(root, archive) as (command, env):
         quiet = subprocess.DEVNULL
         with subprocess.Popen(
             ["nice", "-n", "19", *command],
@@ -133,6 +135,9 @@ def _recording(root: Path, archive: Path) -> Iterator[tuple[list[str], dict[str,
     """A command, and its environment, that runs a small workload to its end and has Java write down
     the classes it used; they are the archive when the block is left."""
     archive.parent.mkdir(parents=True, exist_ok=True)
+    for left in archive.parent.glob(f".{archive.name}.*"):  # by a process that was killed
+        if time.time() - left.stat().st_mtime > LEFT_S:
+            left.unlink(missing_ok=True)
     scratch = archive.with_name(f".{archive.name}.{os.getpid()}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import reduce
 from typing import Final
 
 from py4j.protocol import Py4JError
@@ -86,7 +85,7 @@ class BatchJobs:
             return _spread(frame, n_shards, first, n)
         target = F.lit(first) + F.pmod(F.hash(PATH), F.lit(n))
         one = frame.select("*", target.alias(TARGET)).coalesce(1)
-        return reduce(DataFrame.union, [one] * (n_shards + n_others))
+        return _times(one, n_shards + n_others)
 
     def close(self) -> None:
         """Leave nothing behind, in the workers and in the sink; the JVM may be gone already."""
@@ -95,6 +94,14 @@ class BatchJobs:
         except (PySparkException, Py4JError) as error:
             log.info("Spark had stopped before the run: %s", type(error).__name__)
         self._batches.close()
+
+
+def _times(one: DataFrame, n: int) -> DataFrame:
+    """A frame n times over, partition behind partition."""
+    if n == 1:
+        return one
+    half = _times(one, n // 2)
+    return half.union(half).union(one) if n % 2 else half.union(half)
 
 
 def _spread(frame: DataFrame, n_shards: int, first: int, n: int) -> DataFrame:

@@ -243,8 +243,14 @@ class Launch:
     def _lost(self, run: Run) -> str | None:
         if run.settings.get("master") == NO_MASTER:
             return "it ran without Spark and kept no state"
-        folder = self._folder(run.id)
-        return None if folder.is_dir() else f"its folder {folder} is gone"
+        folder, known = self._folder(run.id), run.settings.get("runs")
+        if folder.is_dir():
+            is_old = any((folder / "spool").glob("*.parquet"))
+            return "its tuples were left by an older version" if is_old else None
+        if known and Path(known, run.id).is_dir():
+            message = f"run {run.id} of this workload is kept in {known}"
+            raise Refused(f"{message}; start as before, or begin another one with --fresh")
+        return f"its folder {folder} is gone"
 
     def _continued(self, last: LastState) -> Loop:
         job = self._job(last.run.id)
@@ -305,6 +311,7 @@ class Launch:
             settings={
                 "sink": self._sink_facts(run_id),
                 "master": self.settings.master,
+                "runs": str(self.settings.runs),
                 QUERIES: queries,
                 RELATIONS: self._relation_digests,
             },

@@ -42,6 +42,7 @@ def _read_by_workers(stream: StreamSpec) -> str | None:
 
 def _is_seen(path: str, shared: Path) -> bool:
     """A URL, or below the shared folder."""
+    path = path.removeprefix("file://")
     return "://" in path or Path(os.path.abspath(path)).is_relative_to(os.path.abspath(shared))
 
 

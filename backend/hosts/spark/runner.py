@@ -11,6 +11,8 @@ import threading
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -191,9 +193,14 @@ class RunHost:
         """Wait until all that such a query takes is there."""
         for feeder in self._feeders.values():
             feeder.ahead_tuples = None
-        while any(not f.finished and f.error is None for f in self._feeders.values()):
-            if self.stopping.wait(0.02):
-                return
+        while any(starmap(self._is_awaited, self._feeders.items())) and not self._is_stopped:
+            self._loop.between_batches()
+            self.stopping.wait(POLL_S)
+
+    def _is_awaited(self, name: str, feeder: Feeder) -> bool:
+        """Tuples of the stream are still to come; not so while it is paused."""
+        is_on = self._loop.input_knob(name, "intake") == "on"
+        return is_on and not feeder.finished and feeder.error is None
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         while not self._loop.may_begin():
@@ -241,7 +248,8 @@ class RunHost:
         if feeder is not None:
             is_over = feeder.finished and feeder.backlog == 0
             facts |= {"backlog_tuples": feeder.backlog, "ended": is_over}
-            facts["rounds"] = source.rounds(feeder.n_consumed)
+            begun = max(source.start, self._taken.through.get(name, 0))
+            facts["rounds"] = replace(source, start=begun).rounds(feeder.n_consumed)
         return facts
 
     def _note_failures(self) -> None:

@@ -25,6 +25,7 @@ from backend.hosts.spark.archive import RECORDING, java_options
 from backend.hosts.spark.java import find_java
 from backend.hosts.spark.remote import is_remote
 from backend.hosts.spark.shipping import shipped, workers_python
+from storage.liveness import process_exists
 
 log = logging.getLogger(__name__)
 #: A deep expression tree needs stack where the query is planned.
@@ -147,13 +148,9 @@ def _remove_left_behind() -> None:
     """Folders of sockets whose process was killed; those of others are theirs to remove."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_SOCKETS}*-*"):
         pid = folder.name.removeprefix(_SOCKETS).partition("-")[0]
-        if pid.isdecimal():
-            try:
-                os.kill(int(pid), 0)
-            except ProcessLookupError:
+        with suppress(OverflowError):
+            if pid.isdecimal() and not process_exists(int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
-            except (PermissionError, OverflowError):
-                continue
 
 
 def patient(master: str) -> str:

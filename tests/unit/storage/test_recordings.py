@@ -11,6 +11,7 @@ import pytest
 from storage.errors import NotAStore, StoreError
 from storage.reader import open_reader
 from storage.recordings import pack, unpacked
+from storage.sql import Value
 from tests import two_units
 
 
@@ -21,7 +22,7 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
-def batches(path: Path) -> list[tuple[object, ...]]:
+def batches(path: Path) -> list[tuple[Value, ...]]:
     with open_reader(str(path)) as reader:
         return reader.ask("SELECT * FROM batches ORDER BY id", {}).rows
 
