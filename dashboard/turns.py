@@ -42,7 +42,8 @@ def previewed(reader: Reader, run: str, knob: Knob, value: Any) -> KnobEffect | 
     """What the newest evaluations would have become; None for a knob no rule is replayed with."""
     if knob.name in RECHECKED:
         found = reader.decisions(run, limit=MAX_DECISIONS, unit=knob.scope)
-        return recheck(read_checks(found), float(value))
+        checks = read_checks(found)
+        return recheck(checks, float(value)) if checks else None
     trials = trials_of(reader, run, None, knob.scope) if knob.name in REPLAYED else ()
     return preview(trials, {knob.name: value}, MIN_SAMPLES) if trials else None
 

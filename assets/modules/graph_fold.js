@@ -16,8 +16,8 @@ export const MOST_NODES = 80;
     @param {string} head
     @returns {Set<string>} */
 export function coneOf({ edges }, head) {
-  const after = grouped(edges, "source", "target");
-  const before = grouped(edges, "target", "source");
+  const after = endsBy(edges, "source", "target");
+  const before = endsBy(edges, "target", "source");
   const cone = new Set();
   const open = [...(before.get(head) || [])];
   while (open.length) {
@@ -30,9 +30,18 @@ export function coneOf({ edges }, head) {
   return cone;
 }
 
-function grouped(edges, key, value) {
+/** What edges have at one end, by what they have at the other.
+    @param {Edge[]} edges
+    @param {"source" | "target"} key
+    @param {"source" | "target"} value
+    @returns {Map<string, string[]>} */
+export function endsBy(edges, key, value) {
   const found = new Map();
-  for (const edge of edges) found.set(edge[key], [...(found.get(edge[key]) || []), edge[value]]);
+  for (const edge of edges) {
+    const own = found.get(edge[key]);
+    if (own) own.push(edge[value]);
+    else found.set(edge[key], [edge[value]]);
+  }
   return found;
 }
 

@@ -69,10 +69,11 @@ export function useGhosts(plan, layout) {
     known.current = { plan, layout };
     if (!before) return;
     window.clearTimeout(timer.current);
-    const other = before.plan.run === plan.run && before.plan.hash !== plan.hash && !still();
+    const old = before.plan; // one folded, or seen in part, is of the same version
+    const other = old.run === plan.run && old.version !== plan.version && old.hash !== plan.hash && !still();
     setGhosts(other ? movedSince(before, { plan, layout }) : []);
     if (other) timer.current = window.setTimeout(() => setGhosts([]), GHOST_MS);
-  }, [plan.run, plan.hash, layout]);
+  }, [plan.run, plan.version, plan.hash, layout]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
   return ghosts;
 }

@@ -1,4 +1,5 @@
 /* What leads to a part of a plan, and where it leads. Pure. */
+import { endsBy } from "./graph_fold.js";
 
 /** Nodes that lead to one and nodes it leads to, without itself; of a queue, to and from its ends.
     @param {{edges: {source: string, target: string, queue?: string}[]}} plan
@@ -18,13 +19,12 @@ export function traced({ edges }, id) {
 
 function reached(edges, starts, near, far) {
   const found = new Set();
-  const open = [...starts];
+  const [next, open] = [endsBy(edges, near, far), [...starts]];
   while (open.length) {
-    const here = open.pop();
-    for (const edge of edges) {
-      if (edge[near] !== here || found.has(edge[far])) continue;
-      found.add(edge[far]);
-      open.push(edge[far]);
+    for (const one of next.get(open.pop()) || []) {
+      if (found.has(one)) continue;
+      found.add(one);
+      open.push(one);
     }
   }
   return found;

@@ -39,7 +39,7 @@ const words = ([batch, value, low, high], form) =>
 function readers(points, s, focus, setFocus) {
   const onKeyDown = (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const at = points.indexOf(focus || points[points.length - 1]);
+    const at = points.indexOf(focus ? nearest(points, focus[0]) : points[points.length - 1]); // they may be new ones
     if (step) setFocus(points[Math.min(points.length - 1, Math.max(0, at + step))]);
     else if (event.key === "Enter" && focus) go({ at: focus[0] });
     else return;

@@ -32,7 +32,7 @@ function useLive(props) {
     return on("values", (delta) => {
       if (delta.pv !== version) return; // of the whole run
       setLive((last) => {
-        const base = last || served.current;
+        const base = last && last.batch > (served.current.batch ?? -1) ? last : served.current;
         const values = { ...base.values, ...delta.v };
         const plan = served.current.whole;
         const spreads = spreadOn(base.spreads, cardValues(plan, values));
@@ -103,7 +103,7 @@ export function PlanGraph(given) {
   const [whole, setWhole] = useState(true);
   const scene = { ...useScene(props, width, heat), whole };
   const { facts, live, top } = scene;
-  useTrace(ref, plan, (tip && tip.id) || props.selected);
+  useTrace(ref, plan, (tip && (tip.id || tip.queue)) || props.selected);
   useInSight(ref, tip, scene);
   return h(
     "div",

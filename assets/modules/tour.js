@@ -28,7 +28,8 @@ export function visit(stop) {
 const leave = () => go({ tour: null });
 
 function step(way) {
-  const to = shown + way;
+  const asked = Number(new URLSearchParams(window.location.search).get("tour")) - 1; // ahead of what is shown
+  const to = (asked >= 0 ? Math.min(asked, STOPS.length - 1) : shown) + way;
   if (to >= STOPS.length) leave();
   else if (to >= 0) visit(to);
 }
@@ -135,6 +136,7 @@ async function makeTurn(turn, stop) {
   const knob = answer.ok && answer.body.find((row) => row.name === turn.knob);
   if (!knob) return say(`This run has no knob ${turn.knob}.`);
   const value = turn.value === "default" ? knob.default : Math.min(knob.high ?? Infinity, knob.value * turn.times);
+  if (value === knob.value) return say("It is there already.");
   say(`${knob.value} → ${value}: requested …`);
   const done = await send(run, knob, value, "guided tour", knob.version);
   return say(`${knob.value} → ${value}: ${done.text}.`);

@@ -19,15 +19,17 @@ _METRIC: Final = "drops per us"
 
 
 class RecordedCheck(NamedTuple):
-    """own, challenger: ranks of the decisive pair, drops per microsecond. alpha: in force."""
+    """own, challenger: ranks of the decisive pair, drops per microsecond. alpha: in force. power:
+    of α that it was tested with; an order taken for its caches is left at α² only."""
 
     own: float
     challenger: float
     alpha: float
+    power: int = 1
 
     def is_violated(self, alpha: float | None = None) -> bool:
         """Whether the pair is out of order, with the α recorded or another."""
-        return self.own < (self.alpha if alpha is None else alpha) * self.challenger
+        return self.own < (self.alpha if alpha is None else alpha) ** self.power * self.challenger
 
 
 class CheckEffect(NamedTuple):
@@ -57,7 +59,9 @@ def read_checks(entries: Iterable[DecisionEntry]) -> list[RecordedCheck]:
         alpha = detail.get("alpha") if isinstance(detail, Mapping) else None
         known = one.metric == _METRIC and one.lhs is not None and one.rhs is not None
         if known and alpha and one.verdict != "thin":
-            found.append(RecordedCheck(one.lhs or 0.0, (one.rhs or 0.0) / alpha, alpha))
+            power = int(detail.get("alpha_power", 1))
+            ranks = (one.lhs or 0.0), (one.rhs or 0.0) / alpha**power
+            found.append(RecordedCheck(*ranks, alpha, power))
     return found
 
 

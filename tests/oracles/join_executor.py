@@ -50,6 +50,7 @@ class _Shadow:
     misses: int = 0
     n_blocks: int = 0
     n_keys: int = 0
+    n_runs: int = 0
 
 
 class CountingJoin:
@@ -204,17 +205,18 @@ class CountingJoin:
             shadow.n_probes += shadow.n
             shadow.misses += len(shadow.keys) - shadow.n_before
             shadow.n_blocks += 1
-        shadow.n_keys = shadow.n_before = len(shadow.keys)
+        shadow.n_before = len(shadow.keys)
         shadow.n = 0
         if shadow.n_run == RUN_BLOCKS:
+            shadow.n_keys, shadow.n_runs = shadow.n_keys + len(shadow.keys), shadow.n_runs + 1
             shadow.keys, shadow.n_run, shadow.n_before = set(), 0, 0
 
     def profile(self) -> JoinProfile:
         """Since the last one."""
         shadows: dict[str, dict[Segment, ShadowCounts]] = {}
         for (id, reader), one in self._shadows.items():
-            found = ShadowCounts(one.n_probes, float(one.misses), one.n_blocks, one.n_keys)
-            shadows.setdefault(id, {})[reader] = found
+            told = one.n_probes, float(one.misses), one.n_blocks, float(one.n_keys), one.n_runs
+            shadows.setdefault(id, {})[reader] = ShadowCounts(*told)
         caches = {id: self._counts(cache) for id, cache in self.caches.items()}
         pipelines = tuple(self._pipeline(input) for input in range(self.shape.n))
         unfinished = self._shadows

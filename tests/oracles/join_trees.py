@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import permutations, product
 
+from backend.systems.joins.candidates import prefix_candidates
+from backend.systems.joins.costs import bare_costs, maintenance_cost, reader_costs
 from backend.systems.joins.join_model import JoinModel
-from backend.systems.joins.joint import priced_by
+from backend.systems.joins.selection import CacheSelection, PricedCache
 from backend.systems.joins.shape import Orders
 from tests.oracles.cache_choices import best_value
 
@@ -31,3 +33,17 @@ def least_cost(model: JoinModel) -> float:
     """Of all orders with all choices of caches."""
     problems = (priced_by(model, orders) for orders in all_orders(model))
     return min(sum(map(sum, one.bare)) - best_value(one) for one in problems)
+
+
+def priced_by(model: JoinModel, orders: Orders) -> CacheSelection:
+    """The prefix candidates of some orders and all costs, by the model."""
+    flows = [model.flow(i, order) for i, order in enumerate(orders)]
+    found = []
+    for one in prefix_candidates(model.shape, orders):
+        procs = []
+        for at in one.readers:
+            joined = frozenset((at.pipeline, *orders[at.pipeline][: at.first]))
+            miss = model.miss_prob((at.pipeline, joined, one.key))
+            procs.append(reader_costs(flows[at.pipeline], at, model.units, miss, 1).proc)
+        found.append(PricedCache(one, maintenance_cost(one, flows, model.units), tuple(procs)))
+    return CacheSelection(bare_costs(flows), tuple(found))

@@ -134,13 +134,14 @@ class CacheCounts:
 class ShadowCounts:
     """Shadow look-ups in blocks that were finished in a batch. misses: keys that were new in these
     blocks, by linear counting; blocks come in runs of ``RUN_BLOCKS`` with one bitmap, the first
-    ``FIRST_BLOCKS`` of which only fill it and are not told of. n_keys: different ones in the run
-    so far, at the end of its last block."""
+    ``FIRST_BLOCKS`` of which only fill it and are not told of. n_keys: different ones in each
+    whole run, summed over n_runs."""
 
     n_probes: int = 0
     misses: float = 0.0
     n_blocks: int = 0
     n_keys: float = 0.0
+    n_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)

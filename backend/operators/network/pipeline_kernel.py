@@ -57,6 +57,7 @@ from backend.operators.network.tuned_words import (
     SHADOW_KEYS,
     SHADOW_MISSES,
     SHADOW_PROBES,
+    SHADOW_RUNS,
     SHADOWS,
     SHADOWS_END,
     UNWATCHED,
@@ -161,9 +162,10 @@ def shadow(at: Pointer, s: int) -> None:
         sums[SHADOW_PROBES] += facts[IN_BLOCK]
         sums[SHADOW_MISSES] += n_new
         sums[SHADOW_BLOCKS] += 1
-    sums[SHADOW_KEYS] = np.int64(n * MILLION)
-    facts[IN_BLOCK], facts[KEYS_BEFORE] = 0, sums[SHADOW_KEYS]
+    facts[IN_BLOCK], facts[KEYS_BEFORE] = 0, np.int64(n * MILLION)
     if facts[IN_RUN] == RUN_BLOCKS:
+        sums[SHADOW_KEYS] += facts[KEYS_BEFORE]
+        sums[SHADOW_RUNS] += 1
         facts[BITS_SET], facts[IN_RUN], facts[KEYS_BEFORE] = 0, 0, 0
         for word in range((n_bits + 63) >> 6):
             bits[word] = 0

@@ -146,7 +146,7 @@ class _Shadows:
         self.looked_up: list[tuple[CacheSpec, Segment]] = [
             (spec, one) for spec in tuning.shadows for one in spec.readers
         ]
-        self.sums = np.zeros((len(self.looked_up), 4), np.int64)
+        self.sums = np.zeros((len(self.looked_up), 5), np.int64)
         self._scopes = NotedScopes(regions)
         n_bits = max(1, tuning.bitmap_alpha * tuning.block_probes * RUN_BLOCKS)
         said = {
@@ -178,11 +178,11 @@ class _Shadows:
     def counts(self) -> dict[str, dict[Segment, ShadowCounts]]:
         """By id and segment, blocks that were finished since they were made."""
         found: dict[str, dict[Segment, ShadowCounts]] = {}
-        for (spec, one), (probes, misses, blocks, keys) in zip(
+        for (spec, one), (probes, misses, blocks, keys, runs) in zip(
             self.looked_up, self.sums.tolist(), strict=True
         ):
             found.setdefault(spec.id, {})[one] = ShadowCounts(
-                probes, misses / words.MILLION, blocks, keys / words.MILLION
+                probes, misses / words.MILLION, blocks, keys / words.MILLION, runs
             )
         return found
 

@@ -50,7 +50,7 @@ TAU, DROPPED_BY, ENTERING = range(3)
 #: Of shadow look-ups, added up: look-ups, millionths of new keys, blocks; and such of the keys of
 #: the run so far. Facts of a bitmap: bits set, look-ups of the block, blocks of the run, such
 #: millionths at the end of the block before.
-SHADOW_PROBES, SHADOW_MISSES, SHADOW_BLOCKS, SHADOW_KEYS = range(4)
+SHADOW_PROBES, SHADOW_MISSES, SHADOW_BLOCKS, SHADOW_KEYS, SHADOW_RUNS = range(5)
 BITS_SET, IN_BLOCK, IN_RUN, KEYS_BEFORE = range(4)
 N_BITMAP: Final = 4
 MILLION: Final = 1_000_000

@@ -22,9 +22,11 @@ class CachePages:
         """Other settings."""
         self._settings = settings
 
-    def allow(self, n_pages: int | None) -> None:
-        """How many it may have of those that joins share; None: they share none."""
-        self._allowed = n_pages
+    def allow(self, n_pages: int | None) -> bool:
+        """How many it may have of those that joins share; None: they share none. True: it had
+        others before."""
+        is_other, self._allowed = n_pages != self._allowed, n_pages
+        return is_other
 
     def want(self, wants: Mapping[str, list[Tier]]) -> None:
         """What caches want from now on; those that are pinned are served before all others."""

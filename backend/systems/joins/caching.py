@@ -72,7 +72,7 @@ class CacheKeeper:
 
     def shadows(self, known: JoinStatistics) -> tuple[CacheSpec, ...]:
         """Candidates that are profiled, with the readers not enough is known of."""
-        if self._settings.caching == "off" or known.waits_for_bare:
+        if self._settings.caching == "off" or (known.waits_for_bare and not self.in_force):
             return ()
         found = []
         for id in self.states.which("profiled"):
@@ -191,7 +191,7 @@ class CacheKeeper:
 
     def _is_ready(self, known: JoinStatistics) -> bool:
         """W observations of everything; or as many as an interval gave."""
-        if not known.are_full() or (known.waits_for_bare and not self.choice):
+        if not known.are_full() or (known.waits_for_bare and not self.in_force):
             return False
         is_profiled = all(known.profiled())
         watched = [*self.states.which("profiled"), *self.states.which("used")]

@@ -115,8 +115,8 @@ class JoinController:
     def allow(self, n_pages: int | None) -> None:
         """How many pages of each shard its caches may have of those that joins share; None: they
         share none. ``tuning`` follows at once."""
-        self.caches.pages.allow(n_pages)
-        self.tuning = self._tuning()
+        if self.caches.pages.allow(n_pages):
+            self.tuning = self._tuning()
 
     def _tuning(self) -> JoinTuning:
         settings, caches = self.settings, self.caches
@@ -149,6 +149,7 @@ class JoinController:
         if settings.cost_by != before.cost_by:  # what was added up is in another unit
             self._order_follow_ups = [FollowUp() for _ in range(self.shape.n)]
             self._cache_follow_up, self._regret = FollowUp(), CachingRegret()
+            self._joint, self._since_tree, self._tree_decision = JointOrders(), _Since(), None
         self._forget(self.caches.turn(settings))
         self._forget(self.caches.reordered(self.orders))
         self.tuning = self._tuning()
@@ -231,7 +232,7 @@ class JoinController:
         to, a probe."""
         found = [0.0] * self.shape.n
         for step, input in enumerate(pipeline.operators):
-            found[input] = flow.step_costs[step] or self.known.probe_cost
+            found[input] = flow.step_costs[step] or self.known.probe_factor * self.known.probe_cost
         return found
 
     def _forget(self, steps: Iterable[Transition]) -> None:
@@ -252,8 +253,8 @@ class JoinController:
         follow, n = self._order_follow_ups[pipeline.input], len(told.dropped_by)
         if not (follow.is_on and n):
             return []
-        spent = float(self.known.pipelines[pipeline.input].spent(told).sum())
-        follow.follow(n, spent, pipeline.sample(told, costs))
+        spent = self.known.probe_factor * self.known.pipelines[pipeline.input].spent(told).sum()
+        follow.follow(n, float(spent), pipeline.sample(told, costs))
         return follow.end(batch_id) if follow.n_tuples >= self.settings.order_samples else []
 
     # ------------------------------------------------------------------ trees
@@ -284,7 +285,7 @@ class JoinController:
             self.shape,
             self.orders,
             known.flows(),
-            known.probe_cost,
+            known.probe_factor * known.probe_cost,
             known.units,
             known.misses(caches.candidates.values(), self.orders),
         )

@@ -106,7 +106,8 @@ class JoinStatistics:
             for segment, shadow in segments.items():
                 window = self._window(self._shadows, (id, segment))
                 window.add(shadow.n_probes, shadow.misses, shadow.n_blocks)
-                self._shadow_keys[id, segment] = shadow.n_keys
+                if shadow.n_runs:
+                    self._shadow_keys[id, segment] = shadow.n_keys / shadow.n_runs
         flows = self.flows()
         prior = self._operations.prior(self.probe_cost)
         for id, counts in profile.caches.items():
@@ -162,6 +163,7 @@ class JoinStatistics:
     def forget_shadows(self, cache: str) -> None:
         """A candidate is profiled anew."""
         self._shadows = {key: one for key, one in self._shadows.items() if key[0] != cache}
+        self._shadow_keys = {key: n for key, n in self._shadow_keys.items() if key[0] != cache}
 
     # ------------------------------------------------------------------ telling
 
@@ -169,6 +171,11 @@ class JoinStatistics:
     def probe_cost(self) -> float:
         """Of an index probe."""
         return probe_cost(self.pipelines, self._settings.cost_by == "counted")
+
+    @property
+    def probe_factor(self) -> float:
+        """From what watched elements take to what others do."""
+        return self._calibration.of_probes
 
     @property
     def units(self) -> UnitCosts:
@@ -338,7 +345,8 @@ class JoinStatistics:
         spent = self.pipelines[reader.pipeline].segment_costs(reader)
         of_cost = 0.0
         if len(spent) > 1:
-            of_cost = flow.share * float(spent.std(ddof=1)) / math.sqrt(len(spent))
+            of_cost = self.probe_factor * flow.share * float(spent.std(ddof=1))
+            of_cost /= math.sqrt(len(spent))
         miss, n = costs.miss_prob, max(1, costs.n_probes)
         of_miss = math.sqrt(miss * (1 - miss) / n) * costs.on_miss
         return math.hypot((1 - miss) * of_cost, of_miss)

@@ -15,10 +15,9 @@ from itertools import chain, combinations, product
 from typing import Final, NamedTuple, TypeAlias
 
 from backend.operators.network.join_tuning import Segment
-from backend.systems.joins.candidates import CacheCandidate, prefix_candidates
-from backend.systems.joins.costs import bare_costs, maintenance_cost, reader_costs
+from backend.systems.joins.candidates import CacheCandidate
+from backend.systems.joins.costs import maintenance_cost, reader_costs
 from backend.systems.joins.join_model import JoinModel
-from backend.systems.joins.selection import CacheSelection, PricedCache
 from backend.systems.joins.shape import Orders
 
 #: Joins of more inputs are ordered pipeline by pipeline.
@@ -58,20 +57,6 @@ def best_tree(model: JoinModel) -> JoinTree:
             found = JoinTree(tuple(path.order for path in paths), kept, cost)
     assert found is not None  # nothing may always be kept
     return found
-
-
-def priced_by(model: JoinModel, orders: Orders) -> CacheSelection:
-    """The prefix candidates of some orders and all costs, by the model."""
-    flows = [model.flow(i, order) for i, order in enumerate(orders)]
-    found = []
-    for one in prefix_candidates(model.shape, orders):
-        procs = []
-        for at in one.readers:
-            joined = frozenset((at.pipeline, *orders[at.pipeline][: at.first]))
-            miss = model.miss_prob((at.pipeline, joined, one.key))
-            procs.append(reader_costs(flows[at.pipeline], at, model.units, miss, 1).proc)
-        found.append(PricedCache(one, maintenance_cost(one, flows, model.units), tuple(procs)))
-    return CacheSelection(bare_costs(flows), tuple(found))
 
 
 def _families(model: JoinModel) -> Iterator[tuple[Kept, ...]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from backend.systems.joins.costs import bare_costs
 from backend.systems.joins.join_model import JoinModel
-from backend.systems.joins.joint import Kept, best_tree, priced_by
+from backend.systems.joins.joint import Kept, best_tree
 from backend.systems.joins.shape import Orders
 from storage.vocabulary.kinds import Verdict
 
@@ -92,4 +93,4 @@ class JointOrders:
 
 def _plain(model: JoinModel, orders: Orders) -> float:
     """What orders cost without caches, by the model."""
-    return sum(map(sum, priced_by(model, orders).bare))
+    return sum(map(sum, bare_costs([model.flow(i, one) for i, one in enumerate(orders)])))

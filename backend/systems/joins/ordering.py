@@ -40,7 +40,8 @@ class OrderCheck(NamedTuple):
     proposed, by input; names: of the filters, as the finding numbers them. costs: of looking for
     partners, per element, old and new, in the unit of the settings; None: unknown. lhs, rhs,
     metric: what was tested, lhs < rhs. headroom: what keeping the order fell short of. for_caches:
-    the order is about as good as the present one, and rarer inputs go first."""
+    the order is about as good as the present one, and rarer inputs go first. alpha_power: of α in
+    what was tested."""
 
     input: int
     verdict: Verdict
@@ -58,6 +59,7 @@ class OrderCheck(NamedTuple):
     n_tuples: int
     headroom: tuple[Headroom, ...] = ()
     for_caches: bool = False
+    alpha_power: int = 1
 
 
 class FilterSample(NamedTuple):
@@ -152,6 +154,7 @@ class PipelineOrder:
             situation.n_tuples,
             tuple(self._headroom(verdict, pairs, settings)),
             rarer is not None,
+            2 if self._for_caches else 1,
         )
 
     def _may_switch(self, settings: JoinSettings) -> bool:

@@ -97,6 +97,7 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
             "operators": list(_names(shape, shape.operators(check.input, check.filters))),
             "pipeline_cost": pipeline_cost,
             "alpha": look.settings.alpha,
+            "alpha_power": check.alpha_power,
             "window_tuples": check.n_window,
             **recorded(check.headroom),
         },

@@ -30,6 +30,8 @@ from storage.vocabulary.records import Decision, DecisionOutcome
 LEAST_INPUTS: Final = 3
 #: Batches that say how many elements come to a join.
 RECENT_BATCHES: Final = 10
+#: The memory of a run is shared anew when the share of a join in the elements moved by more.
+_MOVED: Final = 0.2
 
 
 class JoinNews(NamedTuple):
@@ -178,6 +180,7 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
         self._evaluations = evaluations
         self._by_id: dict[str, AdaptiveJoin] = {}
         self._run_bytes = 0
+        self._shares: Mapping[str, float] = {}
 
     def __getitem__(self, id: str) -> AdaptiveJoin:
         return self._by_id[id]
@@ -213,10 +216,20 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
         """Share the memory of the run among the joins."""
         pages: Mapping[str, int | None] = dict.fromkeys(self)
         if self._run_bytes:
-            demands = {id: one.core.caches.pages.demand(self.share(id)) for id, one in self.items()}
+            shares = self._steady_shares()
+            demands = {id: one.core.caches.pages.demand(shares[id]) for id, one in self.items()}
             pages = divided(self._run_bytes // PAGE_BYTES, demands)
         for id, one in self.items():
             one.core.allow(pages[id])
+
+    def _steady_shares(self) -> Mapping[str, float]:
+        """The shares of joins, as they were while none has moved much: pages are not to go to and
+        fro with every batch."""
+        now, before = {id: self.share(id) for id in self}, self._shares
+        moved = (abs(n - before[id]) > _MOVED * before[id] for id, n in now.items() if id in before)
+        if now.keys() != before.keys() or any(moved):
+            self._shares = now
+        return self._shares
 
     def share(self, id: str) -> float:
         """Elements of a join per element of all joins; equal parts before any came."""

@@ -214,7 +214,7 @@ class PublishedJoin:
             "used_bytes": (used_bytes(profile), "bytes"),
             "pool_price": (price_of([(one, 1.0) for one in numbers]), BID),
             "plain_cost": (self._cost(problem.cost({})), _COST),
-            "cached_cost": (self._cost(problem.cost(core.caches.choice)), _COST),
+            "cached_cost": (self._cost(problem.cost(core.caches.in_force)), _COST),
             "element_share": (self.share, "prob"),
         }
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from backend.systems.joins.costs import UnitCosts
 from backend.systems.joins.join_model import ASSUMED_MISS, JoinModel, LookupPlace
-from backend.systems.joins.joint import best_tree, priced_by
+from backend.systems.joins.joint import best_tree
 from backend.systems.joins.selecting import exact
 from backend.systems.joins.shape import JoinShape
-from tests.oracles.join_trees import least_cost
+from tests.oracles.join_trees import least_cost, priced_by
 from tests.unit.joins.cases import chain as chained
 from tests.unit.joins.cases import on_one_attribute, shape_of
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from backend.systems.joins.joint import best_tree, priced_by
+from backend.systems.joins.joint import best_tree
 from backend.systems.joins.joint_orders import LEAST_GAIN, JointOrders
 from backend.systems.joins.shape import Orders
-from tests.oracles.join_trees import all_orders
+from tests.oracles.join_trees import all_orders, priced_by
 from tests.unit.joins.cases import chain
 from tests.unit.joins.test_controller import SETTINGS, decisions, run
 from tests.unit.joins.test_joint import model_of
