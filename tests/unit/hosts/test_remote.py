@@ -66,6 +66,7 @@ def test_masters_of_other_machines_are_told_from_local_ones(master: str, expecte
         replace(MEMORY, sink=SinkSpec("s3a://bucket/out")),
         of(SourceSpec("csv", {"path": "/data/a.csv"})),  # read by the driver
         of(SourceSpec("orc", {"path": "/mnt/planwatch/in"})),
+        of(SourceSpec("orc", {"path": "file:///mnt/planwatch/in"})),
         of(SourceSpec("orc", {"path": "/data/in"}), rate=5.0),  # read at once, by the driver
         of(SourceSpec("orc", {"path": "hdfs://there/in"})),
     ],
@@ -84,6 +85,7 @@ def test_on_this_machine_everything_is_seen() -> None:
         (MEMORY, None, "--master: the workers of spark://there:7077 may be on other machines"),
         (of(MEMORY.streams[0].source, "/data/out"), SHARED, "[sink] path: /data/out is on this"),
         (of(MEMORY.streams[0].source, "/mnt/planwatch/../out"), SHARED, "[sink] path"),
+        (of(MEMORY.streams[0].source, "file:///data/out"), SHARED, "[sink] path"),
         (of(SourceSpec("orc", {"path": "/data/in"})), SHARED, "[streams.S] path: /data/in"),
     ],
 )

@@ -87,6 +87,19 @@ def test_the_end_that_a_killed_process_told_is_not_told_again(
     assert (first.directory / f"{10:012d}.end").stat().st_mtime_ns == told
 
 
+def test_what_was_passed_over_before_a_kill_stays_so(
+    feeders: Callable[..., Feeder], tmp_path: Path
+) -> None:
+    """A pause is marked where it began to be noticed, which may be before any batch."""
+    (tmp_path / "spool").mkdir()
+    (tmp_path / "spool" / f"{8:012d}.end").write_text("end")
+    feeder = feeders(numbers(20), Speed(0), marks_end=lambda: True)
+    wait(lambda: feeder.finished)
+    (path,) = feeder.directory.glob("*.ipc")
+    assert path.name == f"{8:012d}.ipc"
+    wait(lambda: (feeder.directory / f"{20:012d}.end").exists())
+
+
 @pytest.mark.parametrize("rate", [0, 100_000])
 def test_no_more_waits_than_the_limit_allows(feeders: Callable[..., Feeder], rate: float) -> None:
     limit: list[int | None] = [30]
