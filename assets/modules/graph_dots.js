@@ -1,7 +1,7 @@
 /* Tuples of a batch on their way, while LIVE: a dozen dots that end where tuples are dropped. They are
    elements moved by the compositor, gone when they arrived, and none fly for who asked for less motion
    or while the page is hidden. */
-import { still } from "./core.js";
+import { on, still } from "./core.js";
 import { DOTS, laneWays, sharesOf, through } from "./graph_band.js";
 import { currentMode } from "./moment.js";
 import { sizesOf } from "./points.js";
@@ -53,5 +53,6 @@ export function TupleDots({ scene, scale }) {
     const ways = layout.columns ? laneWays(layout.columns, through(sharesOf(plan, path, facts))) : edgeWays(scene, frame.current.parentNode);
     ways.forEach((way, place) => fly(frame.current, way, place, scale));
   }, [batch]);
+  useEffect(() => on("moment", () => currentMode() !== "live" && frame.current.replaceChildren()), []); // time stands still
   return h("div", { className: "pw-dots", ref: frame, "aria-hidden": "true" });
 }

@@ -43,4 +43,4 @@ def test_a_panel_leads_to_the_records_behind_it(open_page: OpenPage) -> None:
     page.locator("#pw-timeline").get_by_role("link", name="SQL").click()
     until(page, "location.pathname === '/sql'")
     expect(page.locator("#pw-sql-body tbody tr").first).to_be_visible()
-    until(page, "document.querySelector('#pw-sql-text').value.includes('JOIN series')")
+    until(page, "document.querySelector('#pw-sql-text').value.includes('JOIN samples')")
