@@ -24,7 +24,7 @@ from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import java_of, why_failed
 from backend.hosts.spark.once import nothing_decided, taken_once
-from backend.hosts.spark.remote import NO_MASTER
+from backend.hosts.spark.places import why_lost
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import read_at_once
@@ -234,23 +234,12 @@ class Launch:
             where = f"process {run.pid} on {run.host}"
             message = f"run {run.id} of this workload is at work in {where}"
             raise Refused(f"{message}; stop it, or begin another one with --fresh")
-        why = obstacle(last, self._input_records(), self._relation_digests) or self._lost(run)
+        why = obstacle(last, self._input_records(), self._relation_digests)
+        why = why or why_lost(run, self._folder(run.id))
         if why is not None:
             log.info("run %s cannot go on, a new one begins: %s", run.id, why)
             return self._fresh()
         return self._continued(last)
-
-    def _lost(self, run: Run) -> str | None:
-        if run.settings.get("master") == NO_MASTER:
-            return "it ran without Spark and kept no state"
-        folder, known = self._folder(run.id), run.settings.get("runs")
-        if folder.is_dir():
-            is_old = any((folder / "spool").glob("*.parquet"))
-            return "its tuples were left by an older version" if is_old else None
-        if known and Path(known, run.id).is_dir():
-            message = f"run {run.id} of this workload is kept in {known}"
-            raise Refused(f"{message}; start as before, or begin another one with --fresh")
-        return f"its folder {folder} is gone"
 
     def _continued(self, last: LastState) -> Loop:
         job = self._job(last.run.id)

@@ -1,14 +1,16 @@
-"""Workers on other machines: whether they can see what they need, said before Spark starts."""
+"""Where a run keeps what it needs, and whether all who need it can see it, before Spark starts."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from backend.hosts.spark.remote import is_remote
+from backend.hosts.spark.remote import NO_MASTER, is_remote
+from backend.systems.contract import Refused
 from backend.workloads.files import FILE_FORMATS
 from backend.workloads.sources import is_replayed
 from backend.workloads.spec import StreamSpec, Workload, WorkloadError
+from storage.vocabulary.records import Run
 
 
 def check_places(master: str, workload: Workload, shared: Path | None) -> None:
@@ -32,6 +34,23 @@ def check_places(master: str, workload: Workload, shared: Path | None) -> None:
             raise WorkloadError(
                 f"[streams.{stream.name}] path", _unseen(path, master, shared, "read")
             )
+
+
+def why_lost(run: Run, folder: Path) -> str | None:
+    """Why a run cannot go on with what should be in its folder; None: it is there.
+
+    Raises Refused where it was kept somewhere else, and still is.
+    """
+    if run.settings.get("master") == NO_MASTER:
+        return "it ran without Spark and kept no state"
+    if folder.is_dir():
+        is_old = any((folder / "spool").glob("*.parquet"))
+        return "its tuples were left by an older version" if is_old else None
+    known = run.settings.get("runs")
+    if known and Path(known, run.id).is_dir():
+        message = f"run {run.id} of this workload is kept in {known}"
+        raise Refused(f"{message}; start as before, or begin another one with --fresh")
+    return f"its folder {folder} is gone"
 
 
 def _read_by_workers(stream: StreamSpec) -> str | None:

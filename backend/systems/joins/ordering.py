@@ -134,9 +134,8 @@ class PipelineOrder:
         near = near_violations(situation, policy.kept(situation.view))
         pairs = policy.headroom(settings.rule, pair_headroom(near, names, settings.rule), old, new)
         verdict, order = self._verdict(finding, proposal, settings), list(proposal.order)
-        rarer = None
-        if verdict == "below_threshold" and shares and self._may_switch(settings):
-            rarer = self._rarer_first(situation, settings, shares)
+        looks = verdict == "below_threshold" and shares and self._may_switch(settings)
+        rarer = self._rarer_first(situation, settings, shares) if looks else None
         if rarer is not None:
             verdict, order, new = "switched", rarer, None
         return OrderCheck(

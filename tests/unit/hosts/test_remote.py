@@ -15,12 +15,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from backend.cli import main
-from backend.hosts.spark.places import check_places
+from backend.hosts.spark.places import check_places, why_lost
 from backend.hosts.spark.remote import is_remote
 from backend.hosts.spark.shipping import PYTHON, ROOT, ship_code, shipped, workers_python
 from backend.hosts.spark.tasks import here
 from backend.model.schema import Schema
 from backend.operators.network.shard import Places
+from backend.systems.contract import Refused
 from backend.workloads.spec import (
     SinkSpec,
     SourceSpec,
@@ -29,6 +30,7 @@ from backend.workloads.spec import (
     WorkloadError,
     load_workload,
 )
+from storage.vocabulary.records import Run
 
 MASTER = "spark://there:7077"
 SHARED = Path("/mnt/planwatch")
@@ -158,3 +160,17 @@ def test_arenas_are_in_the_folder_of_the_executor(monkeypatch: pytest.MonkeyPatc
     places = Places("/mnt/state", "planwatch-arenas/run")
     assert here(places).arenas == "/own/blockmgr-1/planwatch-arenas/run"
     assert here(replace(places, arenas="/tmp/run")).arenas == "/tmp/run"
+
+
+def test_what_keeps_a_run_from_going_on_is_said(tmp_path: Path) -> None:
+    runs, elsewhere = tmp_path / "runs", tmp_path / "elsewhere"
+    settings = {"master": "local[2]", "runs": str(runs)}
+    run = Run("r1", "w", "ended", 1.0, settings, 1, "host", "0.1")
+    assert why_lost(run, runs / "r1") == f"its folder {runs / 'r1'} is gone"
+    (runs / "r1" / "spool").mkdir(parents=True)
+    assert why_lost(run, runs / "r1") is None
+    with pytest.raises(Refused, match=f"r1 of this workload is kept in {runs}; .* --fresh"):
+        why_lost(run, elsewhere / "r1")
+    (runs / "r1" / "spool" / f"S-{0:012d}.parquet").touch()
+    assert why_lost(run, runs / "r1") == "its tuples were left by an older version"
+    assert "without Spark" in str(why_lost(replace(run, settings={"master": "none"}), runs / "r1"))
