@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import sqlite3
 import statistics
@@ -26,7 +25,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from backend.doctor import find_chromium
 from bench.pages import measure_idle, measure_pages
-from bench.processes import cpu_s
+from bench.processes import address_of, cpu_s
 from bench.timing import spread
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -116,19 +115,10 @@ def running_demo(*options: str) -> Iterator[Demo]:
                 stderr=subprocess.STDOUT,
             )
             try:
-                yield Demo(_address(process, Path(said.name)), store, started, process.pid)
+                yield Demo(address_of(process, Path(said.name)), store, started, process.pid)
             finally:
                 process.send_signal(signal.SIGINT)
                 process.wait(timeout=30)
-
-
-def _address(process: subprocess.Popen[bytes], said: Path) -> str:
-    while process.poll() is None:
-        found = re.search(r"Planwatch is at (http://[^/]+)/", said.read_text(encoding="utf-8"))
-        if found:
-            return found.group(1)
-        time.sleep(0.05)
-    raise RuntimeError(said.read_text(encoding="utf-8"))
 
 
 def first_page(browser: Browser, demo: Demo) -> Page:

@@ -8,14 +8,10 @@ changes.
 
 from __future__ import annotations
 
-import gzip
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +22,7 @@ from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from backend.doctor import find_chromium
 from bench.png import smaller
+from bench.processes import address_of
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
@@ -72,31 +69,20 @@ def main() -> None:
 def opened() -> Iterator[str]:
     """The address of a page on the recording, until the block is left."""
     with TemporaryDirectory() as name:
-        file, said = Path(name) / "flights.planwatch", Path(name) / "said.txt"
-        with gzip.open(RECORDING) as packed, file.open("wb") as unpacked:
-            shutil.copyfileobj(packed, unpacked)
+        said = Path(name) / "said.txt"
         with said.open("w", encoding="utf-8") as output:
             process = subprocess.Popen(
-                [sys.executable, "run.py", "replay", str(file), "--port", "0"],
+                [sys.executable, "run.py", "replay", str(RECORDING), "--port", "0"],
                 cwd=ROOT,
                 env={**os.environ},
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
         try:
-            yield _address(process, said)
+            yield address_of(process, said)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=30)
-
-
-def _address(process: subprocess.Popen[bytes], said: Path) -> str:
-    while process.poll() is None:
-        found = re.search(r"(http://[\d.:]+)/", said.read_text(encoding="utf-8"))
-        if found:
-            return found.group(1)
-        time.sleep(0.1)
-    raise RuntimeError(said.read_text(encoding="utf-8"))
 
 
 def take(browser: Browser, address: str, file: Path, view: ViewportSize, scheme: str) -> None:

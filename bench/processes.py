@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -59,3 +62,13 @@ def cpu_s(process: int) -> float:
     except OSError:  # it has ended, and its time is its parent's
         return 0.0
     return sum(map(int, fields[11:15])) / _TICKS
+
+
+def address_of(process: subprocess.Popen[bytes], said: Path) -> str:
+    """Where a dashboard that was started is, as it says. Raises RuntimeError when it ends."""
+    while process.poll() is None:
+        found = re.search(r"(http://[\d.:]+)/", said.read_text(encoding="utf-8"))
+        if found:
+            return found.group(1)
+        time.sleep(0.05)
+    raise RuntimeError(said.read_text(encoding="utf-8"))
