@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import socket
 import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from backend.hosts.spark.session import PRINTED
 from bench.streams import called_by_stream
 
 
@@ -31,3 +36,25 @@ def test_what_java_answers_in_a_stream_comes_in_segments_smaller_than_its_buffer
     called_by_stream(spark, work)
     assert segments
     assert segments[0] <= 4096
+
+
+def test_what_java_and_its_workers_print_goes_to_a_file(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def printing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        print("a worker's last words", file=sys.stderr, flush=True)
+        return batches
+
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    jvm.java.lang.System.err.println("said by Java")
+    spark.range(1).mapInArrow(printing, "id long").collect()
+    warehouse = spark.conf.get("spark.sql.warehouse.dir")
+    assert warehouse is not None
+    printed = Path(warehouse.removeprefix("file:")).parent / PRINTED
+    limit = time.monotonic() + 20
+    while "last words" not in printed.read_text() and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert "said by Java" in printed.read_text()
+    assert "a worker's last words" in printed.read_text()
+    assert "said by Java" not in capfd.readouterr().err

@@ -49,6 +49,9 @@ DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 #: What Spark says of errors, in the scratch folder.
 LOG = "spark.log"
+#: What Java and its Python workers print, beside it; begun anew when it is larger than this.
+PRINTED = "printed.log"
+PRINTED_BYTES = 1 << 22
 SETTINGS = {
     # one job a batch, no replanning between stages: an adaptive plan costs and changes nothing here
     "spark.sql.adaptive.enabled": "false",
@@ -120,7 +123,19 @@ def build_session(
         signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into running batches
     _take_answers_at_once(session)
     _end_quietly(session)
+    _keep_printed(session, scratch / PRINTED)
     return session
+
+
+def _keep_printed(session: SparkSession, path: Path) -> None:
+    """Have Java write to a file what it, and workers on this machine, print: a worker that is cut
+    off at a run's end prints a traceback, which tells people of nothing that went wrong."""
+    if path.exists() and path.stat().st_size > PRINTED_BYTES:
+        path.unlink()
+    java = session.sparkContext._jvm
+    if java is not None:
+        stream = java.java.io.FileOutputStream(str(path), True)
+        java.java.lang.System.setErr(java.java.io.PrintStream(stream, True))
 
 
 def _logging(scratch: Path) -> tuple[str, ...]:
