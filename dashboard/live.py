@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dashboard.deltas import Delta, Known, build, encoded, merged, snapshot
+from dashboard.pacing import Pace
 from storage.errors import StoreError
 from storage.reader import Reader
 from storage.rows import Change, Cursor
@@ -215,10 +216,11 @@ class Hub:
             return snapshot(self._reader, run, sum(self._cursor), gap=gap)
 
     def _run(self) -> None:
+        pace, hurried = Pace(), True
         while not self._stopping.is_set():
             started = time.perf_counter()
             try:
-                self.tick()
+                self.tick(pace, hurried)
             except StoreError as error:
                 if not self._failure:
                     LOGGER.warning("The store cannot be read: %s", error)
@@ -226,7 +228,7 @@ class Hub:
             except Exception:
                 LOGGER.exception("The live poller goes on after an error")
             self.poll_ms = 1000 * (time.perf_counter() - started)
-            self._wake.wait(self._period_s())
+            hurried = self._wake.wait(self._period_s())
             self._wake.clear()
 
     def _period_s(self) -> float:
@@ -236,8 +238,10 @@ class Hub:
             return _PERIODS_S["streamed"]
         return _PERIODS_S["polled" if self._feeds else "idle"]
 
-    def tick(self) -> None:
-        """Look at the store once and publish what changed. Raises StoreError."""
+    def tick(self, pace: Pace | None = None, hurried: bool = False) -> None:
+        """Look at the store once and publish what changed, unless ``pace`` keeps it for later.
+
+        Raises StoreError."""
         self.polls_total += 1
         cursor = self._reader.cursor()
         self._failure = ""
@@ -245,7 +249,9 @@ class Hub:
             self._forget_unwatched()
             if self._cursor is None or not self._feeds:
                 self._cursor = cursor
-            elif cursor != self._cursor:
+            elif cursor != self._cursor and (
+                pace is None or pace.is_due(cursor, time.monotonic(), hurried)
+            ):
                 changes = self._reader.changes(self._cursor)
                 self._cursor = _advanced(self._cursor, changes, cursor)
                 self._publish(changes, sum(self._cursor))

@@ -95,7 +95,7 @@ def test_numbers_follow_the_stream_quickly(open_page: OpenPage, site: Site) -> N
     site.feed(25, 0.2)
     newest = site.recording.next_batch - 1
     expect(page.locator("#plan-graph")).to_have_attribute("data-batch", str(newest))
-    until(page, "planwatch.latencies.length >= 20")
+    until(page, "planwatch.latencies.length >= 5")  # of 25 batches: two updates a second
     milliseconds = [entry["ms"] for entry in page.evaluate("planwatch.latencies")]
     assert statistics.median(milliseconds) < 1000  # generous: shared machines; the goal is 250
 
