@@ -63,10 +63,10 @@ def same_group(rows: Ints, one: int, other: int, nulls: int, columns: Ints) -> b
 @kernel
 def gather(rows: Ints, width: int, mask: int, seqs: Ints, words: Ints, out: Ints) -> None:
     """out[k, i] = word words[k] of tuple seqs[i]."""
-    for k in range(len(words)):
-        word = words[k]
-        for i in range(len(seqs)):
-            out[k, i] = rows[(seqs[i] & mask) * width + word]
+    for i in range(len(seqs)):
+        base = (seqs[i] & mask) * width
+        for k in range(len(words)):
+            out[k, i] = rows[base + words[k]]
 
 
 @kernel
