@@ -190,10 +190,12 @@ class _Running:
 
     def ready(self) -> Ready | None:
         """τ of the oldest element it could take, or of the time that has gone on; None: there is
-        neither."""
+        neither. Where there are several inputs an element that is as far as time is waits for time:
+        others may bring more of its τ."""
         heartbeat = self.heartbeat
         head = min([queue.head for queue in self.inputs])
-        if head > heartbeat and heartbeat <= self.told:
+        is_due = head < heartbeat + (len(self.inputs) == 1)
+        if not is_due and heartbeat <= self.told:
             return None
         return Ready(self.place, min(heartbeat, head))
 
