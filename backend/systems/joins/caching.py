@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.systems.joins.activity import Activity
 from backend.systems.joins.cache_pages import CachePages
 from backend.systems.joins.candidates import CacheCandidate, candidates
 from backend.systems.joins.changes import (
@@ -33,6 +34,8 @@ from storage.vocabulary.kinds import Verdict
 
 #: Profiling takes no more than this share of an interval, by sampling slow inputs more.
 _PROFILING_SHARE: Final = 0.5
+#: Caches in use are looked at after this share of an interval.
+_LOOK_SHARE: Final = 0.25
 
 
 class CacheKeeper:
@@ -48,7 +51,8 @@ class CacheKeeper:
         self._selected: dict[str, tuple[Segment, ...]] = {}
         self.pages = CachePages(settings)
         self.is_profiling = True
-        self._waited = self._elements = 0
+        self._waited = self._elements = self._unlooked = 0
+        self.has_moved = False
         self._compared: dict[str, tuple[float, float]] = {}
         self._asked = bool(settings.pinned)
         self._patience = Patience()
@@ -87,15 +91,16 @@ class CacheKeeper:
         return {id: self.candidates[id] for id in self.choice}
 
     def profile_prob(self, known: JoinStatistics) -> tuple[float, ...]:
-        """By pipeline. While candidates are profiled, more elements of an input are taken until W
-        observations are made, for them to be there in half an interval."""
-        base, needed = self._settings.profile_prob, self._settings.keep_elements
-        if not (self.is_profiling and base and self._settings.caching != "off"):
-            return (base,) * self._shape.n
+        """By pipeline: so many that W observations are made in half an interval; no
+        more than the share that is set, but for what candidates wait for."""
+        most, needed = self._settings.profile_prob, self._settings.keep_elements
+        if not most or self._settings.caching == "off":
+            return (most,) * self._shape.n
         time = _PROFILING_SHARE * self._settings.interval_tuples
+        wanted = [_rounded(needed / (time * (flow.share or 1.0))) for flow in known.flows()]
         return tuple(
-            base if is_done else max(base, _rounded(needed / (time * (flow.share or 1.0))))
-            for flow, is_done in zip(known.flows(), known.profiled(), strict=True)
+            one if self.is_profiling and not is_done else min(most, one)
+            for one, is_done in zip(wanted, known.profiled(), strict=True)
         )
 
     # ------------------------------------------------------------------ changes from outside
@@ -148,22 +153,43 @@ class CacheKeeper:
 
     # ------------------------------------------------------------------ the loop
 
-    def observe(self, n_tuples: int, n_elements: int, known: JoinStatistics) -> list[CacheChange]:
-        """Look at a batch that ``known`` has taken in. n_tuples: of the batch."""
-        if self._settings.caching == "off" or not self.candidates:
-            return []
+    def passed(self, n_tuples: int, n_elements: int, activity: Activity) -> None:
+        """A batch ran. n_tuples: of the batch; n_elements: of the join. ``has_moved`` tells whether
+        something changed."""
         self._waited += n_tuples
         self._elements += n_elements
+        self._unlooked += n_tuples
+        self.has_moved = bool(n_elements) and self._patience.look(
+            activity, self._settings.change_share
+        )
+
+    def is_due(self, known: JoinStatistics) -> bool:
+        """Whether to look at caches: four times an interval, and when something has changed or is
+        to be chosen."""
+        if self._settings.caching == "off" or not self.candidates:
+            return False
+        looks = self._unlooked >= _LOOK_SHARE * self._settings.interval_tuples
+        return looks or self.has_moved or bool(self._next(known))
+
+    def observe(self, known: JoinStatistics) -> list[CacheChange]:
+        """Look at the batches that ``known`` has taken in."""
+        self._unlooked = 0
         found = self._monitored(known)
-        if self._asked:
-            found.append(self._select(known, is_forced=True))
-        elif self.is_profiling and self._is_ready(known):
-            found.append(self._select(known))
-        elif not self.is_profiling and self._patience.is_due(
-            self._waited, known.activity, self._settings
-        ):
-            self._reprofile(known)
+        match self._next(known):
+            case "selection":
+                found.append(self._select(known, is_forced=self._asked))
+            case "profiling":
+                self._reprofile(known)
         return found
+
+    def _next(self, known: JoinStatistics) -> Literal["selection", "profiling", ""]:
+        """What is to be done."""
+        if self._asked:
+            return "selection"
+        if self.is_profiling:
+            return "selection" if self._is_ready(known) else ""
+        is_due = self._patience.is_due(self._waited, self._settings.interval_tuples)
+        return "profiling" if is_due else ""
 
     def problem(self, known: JoinStatistics) -> CacheSelection:
         """All candidates at the moment, whatever their state."""

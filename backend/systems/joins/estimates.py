@@ -87,9 +87,6 @@ class JoinStatistics:
         self._calibration = Calibration(keep)
         self._tells_time = False
         self._flows: tuple[PipelineFlow, ...] | None = None
-        #: By pipeline, of the last batch: elements of the input per element of the join; index
-        #: probes and built tuples per element of the input.
-        self.activity: NDArray[np.float64] = np.zeros((shape.n, 3))
 
     # ------------------------------------------------------------------ taking in
 
@@ -99,8 +96,6 @@ class JoinStatistics:
             one.add(told)
         n_elements = self._rates.add(profile)
         self._flows = None
-        if n_elements:
-            self.activity = _activity(profile)
         block = self._settings.block_probes
         for id, segments in profile.shadows.items():
             for segment, shadow in segments.items():
@@ -373,13 +368,6 @@ class JoinStatistics:
         key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
         n_keys = max(n_keys, held) if counts.evictions else held
         return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
-
-
-def _activity(profile: JoinProfile) -> NDArray[np.float64]:
-    """See ``JoinStatistics.activity``."""
-    came = np.array([one.n_plus + one.n_minus for one in profile.pipelines], np.float64)
-    done = np.array([(one.n_probes, one.n_built) for one in profile.pipelines], np.float64)
-    return np.column_stack([came / came.sum(), done / np.maximum(came, 1.0)[:, None]])
 
 
 def _lookup_cost(

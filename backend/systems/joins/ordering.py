@@ -84,6 +84,11 @@ class PipelineOrder:
         reachable = shape.component(input)
         self.targets = tuple(j for j in planned if j in reachable)
         self._far = tuple(j for j in planned if j not in reachable)
+        paths = [len(shape.path(input, j)) for j in self.targets]
+        #: Whether filters in another order are another pipeline: not where each path goes on from
+        #: the one before. Without a choice there is nothing to observe.
+        self.has_choice = len(set(paths)) < len(paths)
+        self._n_new = 0
         self.view = MatrixView(range(len(self.targets)))
         self.window = ProfileWindow(len(self.targets))
         self.cooldown = Cooldown()
@@ -107,17 +112,26 @@ class PipelineOrder:
     def take(self, profile: PipelineProfile, keep: int) -> None:
         """Slide the profile window over the elements of a batch. keep: how many that something
         drops."""
+        self.cooldown.passed(profile.n_plus + profile.n_minus)
+        if not self.has_choice or not len(profile.dropped_by):
+            return
         outcomes = self._outcomes(profile.dropped_by)
         dropped = (outcomes == DROPPED).any(axis=1)
         inserted = self.window.add(outcomes[dropped], int((~dropped).sum()), time_s=0.0)
         self.view.update(inserted, self.window.expire(keep))
-        self.cooldown.passed(profile.n_plus + profile.n_minus)
+        self._n_new += len(outcomes)
+
+    def is_due(self, settings: JoinSettings) -> bool:
+        """Whether to look: there is a choice, and as many elements were profiled since the last
+        look as one takes. A look that finds nothing costs more than these."""
+        return self.has_choice and self._n_new >= _least_window(settings)
 
     def check(
         self, costs: Sequence[float], settings: JoinSettings, shares: Sequence[float] = ()
     ) -> OrderCheck | None:
         """One look. costs: by input, of joining with it; shares: of the join's elements, (): not to
         be looked at. None: there is nothing to compare."""
+        self._n_new = 0
         if self._for_caches:
             settings = replace(settings, alpha=settings.alpha**2)
         policy = policy_class(_policy_name(settings))()

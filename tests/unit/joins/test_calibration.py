@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from backend.systems.joins.activity import Activity
 from backend.systems.joins.calibration import Calibration
 from backend.systems.joins.patience import MOST, Patience
-from backend.systems.joins.settings import JoinSettings
 
-SETTINGS = JoinSettings(interval_tuples=100, change_share=0.2)
-USUAL = np.array([[0.5, 2.0, 3.0], [0.5, 1.0, 0.0]])
+CHANGE = 0.2
+#: 2 probes and 3 tuples built by each element of one input, 1 and 0 by those of another.
+USUAL = Activity(np.full(2, 10_000.0), 10_000 * np.array([[2.0, 3.0], [1.0, 0.0]]))
 
 
 def test_factors_are_one_until_batches_without_caches_were_seen() -> None:
@@ -51,7 +52,8 @@ def test_intervals_double_where_selections_change_nothing() -> None:
     patience, waited = Patience(), []
     for _ in range(6):
         n = 0
-        while not patience.is_due(n, USUAL, SETTINGS):
+        while not patience.is_due(n, 100):
+            patience.look(USUAL, CHANGE)
             n += 50
         waited.append(n)
         patience.selected(False)
@@ -64,8 +66,21 @@ def test_counts_that_move_end_the_waiting() -> None:
     patience = Patience()
     for _ in range(3):
         patience.selected(False)
-    assert [patience.is_due(100, USUAL, SETTINGS) for _ in range(4)] == [False] * 4
-    assert not patience.is_due(100, USUAL * 1.1, SETTINGS)
-    moved = USUAL + np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.1]])
-    assert not patience.is_due(50, moved, SETTINGS), "an interval has to pass all the same"
-    assert patience.is_due(100, USUAL, SETTINGS)
+    assert [patience.look(USUAL, CHANGE) for _ in range(4)] == [False] * 4
+    assert not patience.look(Activity(USUAL.came, 1.1 * USUAL.done), CHANGE)
+    assert not patience.is_due(100, 100)
+    done = USUAL.done + np.array([[0.0, 0.0], [0.0, 0.1 * 10_000]])
+    assert patience.look(Activity(USUAL.came, done), CHANGE)
+    assert not patience.is_due(50, 100), "an interval has to pass all the same"
+    assert patience.is_due(100, 100)
+
+
+def test_what_chance_has_among_few_elements_is_no_change() -> None:
+    """A third more is done for each element; an input is half as frequent again as it was."""
+    for n, has_moved in ((64, False), (10_000, True)):
+        usual = Activity(np.array([n, n]), np.array([[2 * n, n], [n, 0]]))
+        assert Activity(usual.came, usual.done * 4 / 3).has_moved(usual, CHANGE) == has_moved
+        more = Activity(usual.came * [2, 1], usual.done * [[2], [1]])
+        assert more.has_moved(usual, CHANGE) == has_moved
+    none = Activity(np.zeros(2), np.zeros((2, 2)))
+    assert not none.has_moved(none, CHANGE)
