@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from backend.operators.network.join_tuning import JoinProfile
 
@@ -14,35 +12,54 @@ _FEW: Final = 0.01
 #: Standard deviations of a mean, as a share of it, that are chance where elements are no more
 #: alike than those of an exponential distribution.
 _CHANCE: Final = 4.0
+#: Fewer elements say nothing.
+_LEAST: Final = 50
+
+
+class InputActivity(NamedTuple):
+    """Of one input: elements, and index probes and built tuples of those."""
+
+    came: int
+    n_probes: int
+    n_built: int
+
+    def has_moved(self, usual: InputActivity, n: int, n_usual: int, change_share: float) -> bool:
+        """See ``Activity``. n, n_usual: elements of the join."""
+        own, before = max(self.came, 1), max(usual.came, 1)
+        fewer, more = min(own, before), max(own, before)
+        return (
+            _has_moved(self.came / n, usual.came / n_usual, more, change_share)
+            or _has_moved(self.n_probes / own, usual.n_probes / before, fewer, change_share)
+            or _has_moved(self.n_built / own, usual.n_built / before, fewer, change_share)
+        )
 
 
 class Activity(NamedTuple):
-    """came: float64[n], elements of each input. done: float64[n, 2], index probes and built tuples
-    of those."""
+    """By input."""
 
-    came: NDArray[np.float64]
-    done: NDArray[np.float64]
+    inputs: tuple[InputActivity, ...]
 
     @classmethod
     def of(cls, profile: JoinProfile) -> Activity:
         """A batch."""
-        came = [one.n_plus + one.n_minus for one in profile.pipelines]
-        done = [(one.n_probes, one.n_built) for one in profile.pipelines]
-        return cls(np.array(came, np.float64), np.array(done, np.float64))
-
-    @property
-    def rates(self) -> NDArray[np.float64]:
-        """float64[n, 3]: of each input, elements per element of the join, and what is done for each
-        of them."""
-        shares = self.came / max(1.0, float(self.came.sum()))
-        return np.column_stack([shares, self.done / np.maximum(self.came, 1.0)[:, None]])
+        told = profile.pipelines
+        return cls(
+            tuple(
+                InputActivity(one.n_plus + one.n_minus, one.n_probes, one.n_built) for one in told
+            )
+        )
 
     def has_moved(self, usual: Activity, change_share: float) -> bool:
-        """Whether something is another by more than that share of what is usual, and by more than
-        chance has it among so few elements."""
-        before = usual.rates
-        fewer, more = np.minimum(self.came, usual.came), np.maximum(self.came, usual.came)
-        n = np.column_stack([more, fewer, fewer])
-        least = np.maximum(change_share, _CHANCE / np.sqrt(np.maximum(n, 1.0)))
-        moved = np.abs(self.rates - before) > least * np.maximum(before, _FEW)
-        return bool(moved.any())
+        """Whether the share of an input, or what is done for each of its elements, is another by
+        more than that share of what is usual, and by more than chance has it among so few."""
+        n, n_usual = (max(1, sum(one.came for one in found.inputs)) for found in (self, usual))
+        return any(
+            own.has_moved(before, n, n_usual, change_share)
+            for own, before in zip(self.inputs, usual.inputs, strict=True)
+        )
+
+
+def _has_moved(now: float, before: float, n: int, change_share: float) -> bool:
+    """n: elements behind them."""
+    least = max(change_share, _CHANCE / math.sqrt(n))
+    return n >= _LEAST and abs(now - before) > least * max(before, _FEW)

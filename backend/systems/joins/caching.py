@@ -34,8 +34,6 @@ from storage.vocabulary.kinds import Verdict
 
 #: Profiling takes no more than this share of an interval, by sampling slow inputs more.
 _PROFILING_SHARE: Final = 0.5
-#: Caches in use are looked at after this share of an interval.
-_LOOK_SHARE: Final = 0.25
 
 
 class CacheKeeper:
@@ -51,8 +49,8 @@ class CacheKeeper:
         self._selected: dict[str, tuple[Segment, ...]] = {}
         self.pages = CachePages(settings)
         self.is_profiling = True
-        self._waited = self._elements = self._unlooked = 0
-        self.has_moved = False
+        self._waited = self._elements = 0
+        self.has_moved = self._is_new = False
         self._compared: dict[str, tuple[float, float]] = {}
         self._asked = bool(settings.pinned)
         self._patience = Patience()
@@ -91,23 +89,30 @@ class CacheKeeper:
         return {id: self.candidates[id] for id in self.choice}
 
     def profile_prob(self, known: JoinStatistics) -> tuple[float, ...]:
-        """By pipeline: so many that W observations are made in half an interval; no
-        more than the share that is set, but for what candidates wait for."""
+        """By pipeline: so many that W observations are made in an interval, but no more than the
+        share that is set; in half an interval, and whatever that takes, where candidates wait for
+        them or something has changed."""
         most, needed = self._settings.profile_prob, self._settings.keep_elements
         if not most or self._settings.caching == "off":
             return (most,) * self._shape.n
-        time = _PROFILING_SHARE * self._settings.interval_tuples
-        wanted = [_rounded(needed / (time * (flow.share or 1.0))) for flow in known.flows()]
+        wanted = [needed / (self._settings.interval_tuples * (one or 1.0)) for one in known.shares]
         return tuple(
-            one if self.is_profiling and not is_done else min(most, one)
-            for one, is_done in zip(wanted, known.profiled(), strict=True)
+            _rounded(one / _PROFILING_SHARE) if waits else min(most, _rounded(one))
+            for one, waits in zip(wanted, self._waits(known), strict=True)
         )
+
+    def _waits(self, known: JoinStatistics) -> list[bool]:
+        """By pipeline whether W observations are missing."""
+        is_pressed = self.is_profiling or self._is_new
+        return [is_pressed and not is_done for is_done in known.profiled()]
 
     # ------------------------------------------------------------------ changes from outside
 
     def reordered(self, orders: Orders) -> list[Transition]:
         """Other orders: other candidates. A cache in use goes on where its prefix set and segments
         are what they were, whatever stands inside a prefix (erratum 4)."""
+        if orders != self._orders:
+            self._patience.replanned()
         self._orders = orders
         return self._offer()
 
@@ -153,27 +158,27 @@ class CacheKeeper:
 
     # ------------------------------------------------------------------ the loop
 
-    def passed(self, n_tuples: int, n_elements: int, activity: Activity) -> None:
-        """A batch ran. n_tuples: of the batch; n_elements: of the join. ``has_moved`` tells whether
-        something changed."""
+    def passed(
+        self, n_tuples: int, n_elements: int, activity: Activity, known: JoinStatistics
+    ) -> None:
+        """A batch ran, that ``known`` has taken in. n_tuples: of the batch; n_elements: of the
+        join. ``has_moved`` tells whether something changed: all is to be observed anew then."""
         self._waited += n_tuples
         self._elements += n_elements
-        self._unlooked += n_tuples
-        self.has_moved = bool(n_elements) and self._patience.look(
-            activity, self._settings.change_share
-        )
+        share = self._settings.change_share
+        self.has_moved = bool(n_elements) and self._patience.look(activity, share)
+        if self.has_moved:
+            known.begin_profiling()
+        self._is_new = self.has_moved or (self._is_new and not all(known.profiled()))
 
     def is_due(self, known: JoinStatistics) -> bool:
-        """Whether to look at caches: four times an interval, and when something has changed or is
-        to be chosen."""
+        """Whether a cache is to go, or something is to be profiled or chosen."""
         if self._settings.caching == "off" or not self.candidates:
             return False
-        looks = self._unlooked >= _LOOK_SHARE * self._settings.interval_tuples
-        return looks or self.has_moved or bool(self._next(known))
+        return bool(self._next(known) or self._losing(known))
 
     def observe(self, known: JoinStatistics) -> list[CacheChange]:
         """Look at the batches that ``known`` has taken in."""
-        self._unlooked = 0
         found = self._monitored(known)
         match self._next(known):
             case "selection":
@@ -197,23 +202,27 @@ class CacheKeeper:
         return CacheSelection(bare_costs(known.flows()), self._priced(estimates, self.candidates))
 
     def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
-        """Drop caches whose benefit fell below their cost; equal is enough to stay."""
-        watched = [
+        """Drop caches whose benefit fell below their cost."""
+        found = []
+        for id in self._losing(known):
+            estimates, old, before = self._estimates(known), dict(self._selected), self.states.all()
+            step = self.states.step(id, "benefit below cost")
+            del self.choice[id], self._selected[id]
+            self._patience.selected(True)
+            self._claim_pages(estimates, known)
+            told = self._change("monitor", "switched", estimates, known, old, before)
+            found.append(told._replace(dropped=id, transitions=(step,)))
+        return found
+
+    def _losing(self, known: JoinStatistics) -> list[str]:
+        """Caches in use whose benefit is below their cost; equal is enough to stay."""
+        return [
             id
             for id in self.states.which("used")
-            if id not in self._settings.pinned and known.is_observed(id)
+            if id not in self._settings.pinned
+            and known.is_observed(id)
+            and known.net(self.candidates[id], self.choice[id]) < 0
         ]
-        found, estimates = [], self._estimates(known) if watched else {}
-        for id in watched:
-            if estimates[id].net(self._places(id, self.choice[id])) < 0:
-                old, before = dict(self._selected), self.states.all()
-                step = self.states.step(id, "benefit below cost")
-                del self.choice[id], self._selected[id]
-                self._patience.selected(True)
-                self._claim_pages(estimates, known)
-                told = self._change("monitor", "switched", estimates, known, old, before)
-                found.append(told._replace(dropped=id, transitions=(step,)))
-        return found
 
     def _is_ready(self, known: JoinStatistics) -> bool:
         """W observations of everything; or as many as an interval gave."""

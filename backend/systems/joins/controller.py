@@ -53,7 +53,7 @@ class _Caches(NamedTuple):
 
 
 class _Since(NamedTuple):
-    """What came since the last look at trees: tuples of the batches, elements of the join."""
+    """What came since some look: tuples of the batches, elements of the join."""
 
     n_tuples: int = 0
     n_elements: int = 0
@@ -85,7 +85,7 @@ class JoinController:
         self.known = JoinStatistics(shape, settings)
         self.caches = CacheKeeper(shape, self.orders, settings)
         self._regret = CachingRegret()
-        self._n_unpriced = 0
+        self._unpriced = _Since()
         self.tuning = self._tuning()
 
     def _lay_out(self) -> None:
@@ -112,7 +112,8 @@ class JoinController:
 
     @property
     def totals(self) -> CachingTotals:
-        """What caching came to since the beginning, up to the last look at caches."""
+        """What caching came to since the beginning, up to the last time that was priced: once an
+        interval, and when other caches are used."""
         return self._regret.totals
 
     def allow(self, n_pages: int | None) -> None:
@@ -139,7 +140,7 @@ class JoinController:
 
     def turn(self, settings: JoinSettings) -> None:
         """Other settings; ``tuning`` follows at once, what has to be chosen with the next batch."""
-        self._price()
+        self._price(self.caches.in_force)
         before, self.settings = self.settings, settings
         if settings.orders != before.orders:
             self._lay_out()
@@ -163,8 +164,8 @@ class JoinController:
         """A batch of n_tuples ran under ``tuning``, and this is what the join tells of it."""
         known, caches = self.known, self.caches
         n_elements = known.add(profile, caches.used(), caches.in_force)
-        caches.passed(n_tuples, n_elements, Activity.of(profile))
-        self._n_unpriced += n_elements
+        caches.passed(n_tuples, n_elements, Activity.of(profile), known)
+        self._unpriced = self._unpriced.then(n_tuples, n_elements)
         decisions: list[Decision] = []
         outcomes: list[DecisionOutcome] = []
         outcomes += self._follow(batch_id, n_elements, profile)
@@ -185,22 +186,22 @@ class JoinController:
         return Told(tuple(decisions), tuple(outcomes), self.tuning if is_new else None)
 
     def _look_at_caches(self) -> list[CacheChange]:
-        is_due = self.caches.is_due(self.known)
-        if is_due or not self.caches.candidates:
-            self._price()
-        if not is_due:
-            return []
-        changes = self.caches.observe(self.known)
+        caches, before, changes = self.caches, self.caches.in_force, list[CacheChange]()
+        if caches.is_due(self.known):
+            changes = caches.observe(self.known)
+        if caches.in_force != before or self._unpriced.n_tuples >= self.settings.interval_tuples:
+            self._price(before)
         if changes:
             self._regret.look_back()
         return changes
 
-    def _price(self) -> None:
-        """Have what came since the last time in what caching came to, at the statistics of now."""
-        if self._n_unpriced:
+    def _price(self, choice: Choice) -> None:
+        """Have what came since the last time, with these caches in force, in what caching came to,
+        at the statistics of now."""
+        if self._unpriced.n_elements:
             problem = self.caches.problem(self.known)
-            self._regret.account(problem, self.caches.in_force, self._n_unpriced)
-        self._n_unpriced = 0
+            self._regret.account(problem, choice, self._unpriced.n_elements)
+        self._unpriced = _Since()
 
     def _look(self, batch_id: int) -> JoinLook:
         seq, n = self._evaluations.count(), sum(one.n for one in self.known.pipelines)
@@ -220,12 +221,12 @@ class JoinController:
         shares = [flow.share for flow in flows]
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
             pipeline.take(told, settings.profile_tuples)
-            if not pipeline.has_choice:
+            looks = pipeline.is_due(settings, self.caches.has_moved) and not self._is_joint
+            if not looks and not self._order_follow_ups[pipeline.input].is_on:
                 continue
             flow, i = flows[pipeline.input], pipeline.input
             costs = self._costs(pipeline, flow)
             outcomes += self._follow_order(batch_id, pipeline, told, costs)
-            looks = pipeline.is_due(settings) and not self._is_joint
             is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
             check = pipeline.check(costs, settings, shares) if looks and is_known else None
             if check is None:
@@ -245,7 +246,7 @@ class JoinController:
         """These pipelines have other orders now."""
         if not changed:
             return []
-        self._price()
+        self._price(self.caches.in_force)
         found = self._cache_follow_up.end(batch_id)  # readers may be in other places
         self.known.reordered(changed)
         self._forget(self.caches.reordered(self.orders))

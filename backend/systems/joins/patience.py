@@ -25,10 +25,14 @@ class Patience:
         self._n_batches = 0
         self._usual: Activity | None = None
 
+    def replanned(self) -> None:
+        """The join is executed in another way: what is counted has to be seen anew."""
+        self.n_intervals, self._n_batches, self._usual = 1, 0, None
+
     def selected(self, has_changed: bool) -> None:
         """Caches were selected, or one was dropped. has_changed: others are in use now."""
         if has_changed:
-            self.n_intervals, self._n_batches, self._usual = 1, 0, None
+            self.replanned()
         else:
             self.n_intervals = min(MOST, 2 * self.n_intervals)
 

@@ -52,8 +52,10 @@ class PipelineStatistics:
 
     def add(self, profile: PipelineProfile) -> None:
         """Take in the elements of a batch. c_ij stays as it was where no tuple came to the step."""
-        entering = profile.entering.astype(np.float64)
-        self.n_new += len(entering)
+        if not len(profile.entering):
+            return
+        entering = profile.entering[-self._keep :].astype(np.float64)
+        self.n_new += len(profile.entering)
         self._entering = np.concatenate([self._entering, entering])[-self._keep :]
         self._spent = np.concatenate([self._spent, self.spent(profile)])[-self._keep :]
         came = self._entering[:, :-1].sum(axis=0)
@@ -135,9 +137,11 @@ class Rates:
     def __init__(self, n_inputs: int, keep: int) -> None:
         self._n, self._keep = n_inputs, keep
         self._batches: deque[NDArray[np.int64]] = deque()
+        self._shares: NDArray[np.float64] | None = None
 
     def add(self, profile: JoinProfile) -> int:
         """Take in a batch; elements of all inputs in it. An empty one says nothing of shares."""
+        self._shares = None
         came = np.array([(one.n_plus, one.n_minus) for one in profile.pipelines], dtype=np.int64)
         if came.any():
             self._batches.append(came)
@@ -152,11 +156,11 @@ class Rates:
     @property
     def shares(self) -> NDArray[np.float64]:
         """float64[n, 2]: elements and deletions of each input per element of the join."""
-        if not self._batches:
-            return np.zeros((self._n, 2))
-        came = np.sum(self._batches, axis=0)
-        found: NDArray[np.float64] = np.stack([came.sum(axis=1), came[:, 1]], axis=1) / came.sum()
-        return found
+        if self._shares is None:
+            came = np.sum(self._batches, axis=0) if self._batches else np.zeros((self._n, 2))
+            by_input = np.stack([came.sum(axis=1), came[:, 1]], axis=1)
+            self._shares = by_input / max(1, came.sum())
+        return self._shares
 
 
 class OperationCosts:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from backend.systems.joins.activity import Activity
+from backend.systems.joins.activity import Activity, InputActivity
 from backend.systems.joins.calibration import Calibration
 from backend.systems.joins.patience import MOST, Patience
 
 CHANGE = 0.2
 #: 2 probes and 3 tuples built by each element of one input, 1 and 0 by those of another.
-USUAL = Activity(np.full(2, 10_000.0), 10_000 * np.array([[2.0, 3.0], [1.0, 0.0]]))
+USUAL = Activity((InputActivity(10_000, 20_000, 30_000), InputActivity(10_000, 10_000, 0)))
 
 
 def test_factors_are_one_until_batches_without_caches_were_seen() -> None:
@@ -67,20 +66,22 @@ def test_counts_that_move_end_the_waiting() -> None:
     for _ in range(3):
         patience.selected(False)
     assert [patience.look(USUAL, CHANGE) for _ in range(4)] == [False] * 4
-    assert not patience.look(Activity(USUAL.came, 1.1 * USUAL.done), CHANGE)
+    first, second = USUAL.inputs
+    assert not patience.look(Activity((InputActivity(10_000, 22_000, 33_000), second)), CHANGE)
     assert not patience.is_due(100, 100)
-    done = USUAL.done + np.array([[0.0, 0.0], [0.0, 0.1 * 10_000]])
-    assert patience.look(Activity(USUAL.came, done), CHANGE)
+    assert patience.look(Activity((first, InputActivity(10_000, 10_000, 1_000))), CHANGE)
     assert not patience.is_due(50, 100), "an interval has to pass all the same"
     assert patience.is_due(100, 100)
 
 
 def test_what_chance_has_among_few_elements_is_no_change() -> None:
     """A third more is done for each element; an input is half as frequent again as it was."""
-    for n, has_moved in ((64, False), (10_000, True)):
-        usual = Activity(np.array([n, n]), np.array([[2 * n, n], [n, 0]]))
-        assert Activity(usual.came, usual.done * 4 / 3).has_moved(usual, CHANGE) == has_moved
-        more = Activity(usual.came * [2, 1], usual.done * [[2], [1]])
-        assert more.has_moved(usual, CHANGE) == has_moved
-    none = Activity(np.zeros(2), np.zeros((2, 2)))
+    for n, has_moved in ((60, False), (9_000, True)):
+        one, other = InputActivity(n, 2 * n, n), InputActivity(n, n, 0)
+        usual = Activity((one, other))
+        done = InputActivity(n, 8 * n // 3, 4 * n // 3)
+        assert Activity((done, other)).has_moved(usual, CHANGE) == has_moved
+        more = InputActivity(2 * n, 4 * n, 2 * n)
+        assert Activity((more, other)).has_moved(usual, CHANGE) == has_moved
+    none = Activity((InputActivity(0, 0, 0),) * 2)
     assert not none.has_moved(none, CHANGE)
