@@ -103,8 +103,8 @@ class TunedJoin:
         arrays = words.Arrays(
             at.inputs, self._join.keys, at.indexes, self._join.steps, progress,
             own.points, own.pipelines, self._lists, own.bindings, own.walks, own.drops, own.paths,
-            caches, self._shadows.take_up(), *self._scratch, counts, self._operations, numbers, self._due,
-            self._caches.found, self._shadows.sums, self._observed, self._n_observed,
+            caches, self._shadows.take_up(), *self._scratch, counts, self._operations, numbers,
+            self._due, self._caches.found, self._shadows.sums, self._observed, self._n_observed,
         )  # fmt: skip
         return tuned_kernel.probe_tuned(words.addressed(arrays), *elements, begin, out, found)
 

@@ -66,8 +66,9 @@ class Arrays(NamedTuple):
     caches and shadows: columns of cache_kernel; of shadows DIRECTORY are the bits, N_CELLS their
     number, FACTS those set and the look-ups of the block, MOST its length, N_SETS the blocks after
     which they are closed (0: never). starts: where steps begin, -1: anywhere. due: of each input
-    the number of the next element that is watched. aside: as tally, of what is besides the pipeline. busy: [accounts, 2], ns
-    and how often: of steps, then of look-ups and updates of each cache.
+    the number of the next element that is watched. aside: as tally, of what is besides the
+    pipeline. busy: [accounts, 2], ns and how often: of steps, then of look-ups and updates of each
+    cache.
     """
 
     inputs: Any

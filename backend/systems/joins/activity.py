@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from backend.operators.network.join_tuning import JoinProfile
 
-#: Changes are shares of no less than this: an operation of an element in a hundred.
-_FEW: Final = 0.01
+#: Changes are shares of no less than this: an operation of an element in ten.
+_FEW: Final = 0.1
 #: Standard deviations of a mean, as a share of it, that are chance where elements are no more
 #: alike than those of an exponential distribution.
 _CHANCE: Final = 4.0

@@ -23,6 +23,9 @@ from backend.systems.joins.costs import PipelineFlow, UnitCosts
 
 #: Profiled elements that are one observation of a pipeline.
 ELEMENTS: Final = 10
+#: Cost of a cache operation in index probes, where time counts and it was not measured yet, what
+#: elements take more on the way past caches included (``bench joins``).
+MEASURED_W: Final = 4.0
 #: What looking at a stored tuple costs, in index probes, where costs are counted (card 16).
 SCAN: Final = 0.2
 
@@ -43,6 +46,7 @@ class PipelineStatistics:
         self._entering = np.zeros((0, self._n))
         self._spent = np.zeros((0, self._n - 1))
         self._costs = np.zeros(self._n - 1)
+        self._mean, self._mean_costs = [0.0] * self._n, [0.0] * (self._n - 1)
         self.n_new = 0
 
     @property
@@ -61,6 +65,7 @@ class PipelineStatistics:
         came = self._entering[:, :-1].sum(axis=0)
         seen = came > 0
         self._costs[seen] = self._spent.sum(axis=0)[seen] / came[seen]
+        self._mean, self._mean_costs = self._entering.mean(axis=0).tolist(), self._costs.tolist()
 
     def spent(self, profile: PipelineProfile) -> NDArray[np.float64]:
         """float64[k, n-1]: what each profiled element of a batch cost at each step."""
@@ -72,9 +77,8 @@ class PipelineStatistics:
 
     def flow(self, share: float, minus_share: float, factor: float = 1.0) -> PipelineFlow:
         """share: elements of the input per element of the join. factor: of all costs."""
-        mean = self._entering.mean(axis=0) if self.n else np.zeros(self._n)
-        entering = tuple((share * mean).tolist())
-        costs = tuple((factor * self._costs).tolist())
+        entering = tuple(share * mean for mean in self._mean)
+        costs = tuple(factor * cost for cost in self._mean_costs)
         return PipelineFlow(share, minus_share, entering, costs, self.n)
 
     def segment_costs(self, reader: Segment) -> NDArray[np.float64]:
@@ -165,11 +169,11 @@ class Rates:
 
 class OperationCosts:
     """What operations of caches cost. Counted: w index probes, and a built tuple for each tuple
-    that a hit forwards. Measured: the same at first, then look-ups scaled to what they took over
-    the last W timings, and updates as they took."""
+    that a hit forwards. Measured: ``MEASURED_W`` instead of w at first, then look-ups scaled to
+    what they took over the last W timings, and updates as they took."""
 
     def __init__(self, keep: int, counted: bool, w: float) -> None:
-        self._counted, self._w = counted, w
+        self._counted, self._w = counted, w if counted else MEASURED_W
         self._lookups: deque[tuple[float, float]] = deque(maxlen=keep)
         self._updates: deque[tuple[float, float]] = deque(maxlen=keep)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backend.systems.joins.activity import Activity, InputActivity
-from backend.systems.joins.calibration import Calibration
+from backend.systems.joins.calibration import FIXED, Calibration
 from backend.systems.joins.patience import MOST, Patience
 
 CHANGE = 0.2
@@ -18,32 +18,42 @@ def test_factors_are_one_until_batches_without_caches_were_seen() -> None:
     assert (found.of_probes, found.of_operations, found.knows_bare) == (1.0, 1.0, False)
     found.add_cached(500.0, 100.0, 100.0)
     assert found.of_operations == 1.0, "nobody knows what of it went to probes"
-    found.add_bare(0.0, 200.0)
-    found.add_bare(80.0, 0.0)
+    found.add_bare(0.0, 200.0, 4.0)
+    found.add_bare(80.0, 0.0, 4.0)
     assert not found.knows_bare, "a batch that tells no time, one of which nothing is estimated"
 
 
 def test_what_is_left_beside_probes_went_to_operations_of_caches() -> None:
+    """With as many operations as an element takes besides, half of the time is theirs."""
     found = Calibration(keep=10)
     for _ in range(2):
-        found.add_bare(100.0, 200.0)
+        found.add_bare(200.0, 200.0, FIXED)
     assert found.of_probes == pytest.approx(0.5)
     assert found.of_operations == pytest.approx(0.5)
-    found.add_cached(taken_ns=110.0, probes_ns=100.0, operations_ns=20.0)
-    assert found.of_operations == pytest.approx((110 - 0.5 * 100) / 20)
-    found.add_bare(10_000.0, 200.0)  # a batch that was disturbed
+    found.add_cached(taken_ns=210.0, probes_ns=100.0, operations_ns=20.0)
+    assert found.of_operations == pytest.approx((210 - 100 - 0.5 * 100) / 20)
+    found.add_bare(10_000.0, 200.0, FIXED)  # a batch that was disturbed
     assert found.of_probes == pytest.approx(0.5)
+
+
+def test_what_elements_take_whatever_is_done_is_not_saved_by_doing_less() -> None:
+    """The same time a probe, whatever their number."""
+    for n_probes in (2, 4, 30):
+        found = Calibration(keep=10)
+        for _ in range(2):
+            found.add_bare(10.0 * (FIXED + n_probes), 20.0 * n_probes, n_probes)
+        assert found.of_probes == pytest.approx(0.5)
 
 
 def test_factors_stay_in_bounds_and_forget() -> None:
     found = Calibration(keep=3)
     for _ in range(2):
-        found.add_bare(1e9, 1.0)
+        found.add_bare(1e9, 1.0, 1.0)
     assert found.of_probes == 10.0
     found.add_cached(1.0, 100.0, 5.0)
     assert found.of_operations == pytest.approx(5.0), "half of what probes are, at the least"
     for _ in range(3):
-        found.add_bare(1.0, 1.0)
+        found.add_bare(2.0, 1.0, FIXED)
     assert found.of_probes == 1.0
 
 
