@@ -98,11 +98,11 @@ def next_drawn(pipeline: Pointer, port: int, kind: int, number: int) -> Any:
     """The first element of an input, from ``number`` on, that is watched in one way: of each 1 /
     share elements one, by a hash of which they are, so that it can be repeated however elements are
     cut into batches."""
-    share = np.int64(pipeline[kind]).view(np.float64)
+    share: Any = np.int64(pipeline[kind]).view(np.float64)
     if not share > 0.0:
         return NEVER
-    stratum = max(np.int64(number * share) - 1, 0)
-    found = np.int64(-1)
+    stratum: Any = max(np.int64(number * share) - 1, 0)
+    found: Any = np.int64(-1)
     while found < number:
         first, end = np.int64(np.ceil(stratum / share)), np.int64(np.ceil((stratum + 1) / share))
         mixture = mixed(mixed(mixed(np.uint64(0), pipeline[SEED]), 2 * port + kind), stratum)
@@ -133,7 +133,7 @@ def watch_due(at: Pointer, port: int, number: int) -> None:
 
 
 @inlined
-def goes_plainly(at: Pointer, port: int) -> bool:
+def goes_plainly(at: Pointer, port: int) -> Any:
     """Draw how the next element of an input is watched: whether it goes the way of joins that are
     not tuned, as nothing watches it and its pipeline knows no caches."""
     state, numbers = line(at, A.state), line(at, A.numbers)

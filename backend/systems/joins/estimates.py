@@ -103,10 +103,10 @@ class JoinStatistics:
                 window.add(shadow.n_probes, shadow.misses, shadow.n_blocks)
                 if shadow.n_runs:
                     self._shadow_keys[id, segment] = shadow.n_keys / shadow.n_runs
-        told = {id: counts for id, counts in profile.caches.items() if id in used}
-        flows = self.flows() if told else ()
-        prior = self._operations.prior(self.probe_cost if told else 0.0)
-        for id, counts in told.items():
+        seen = {id: counts for id, counts in profile.caches.items() if id in used}
+        flows = self.flows() if seen else ()
+        prior = self._operations.prior(self.probe_cost if seen else 0.0)
+        for id, counts in seen.items():
             window = self._window(self._observed, id)
             window.add(counts.probes, counts.probes - counts.hits, counts.probes / block)
             self._operations.add(counts, _lookup_cost(flows, choice.get(id, ()), prior))
