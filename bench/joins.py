@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -29,7 +30,15 @@ from bench.experiments.join_running import Arrivals
 from bench.experiments.join_trees import is_connected, trees
 from bench.joins_data import ChainPhase, JoinCase, chained, fixed_plans, join_cases, phased
 from bench.joins_lanes import AdaptiveLane, FixedLane, JoinLane, JoinStretch, TreeLane, join_turns
-from bench.joins_told import caught_up, tell_case, tell_lanes, tell_overhead, tell_two_phases
+from bench.joins_told import (
+    caught_up,
+    counted_cost,
+    ns_per_tuple,
+    tell_case,
+    tell_lanes,
+    tell_overhead,
+    tell_two_phases,
+)
 from bench.stream_data import join
 
 #: By measured time, and by counted operations; a fixed MJoin, whose orders are those to begin with.
@@ -92,8 +101,9 @@ def changing(size: BenchSize) -> None:
             part = {name: of[n // 4 :] for name, of in part.items()}  # windows fill
         tell_lanes(phase.name, part, fixed, W)
         if k:
-            for name in (TIMED, COUNTED):
-                n_stretches = caught_up(part[name], [part[one] for one in fixed], W)
+            others = [part[one] for one in fixed]
+            for name, cost in ((TIMED, ns_per_tuple), (COUNTED, partial(counted_cost, w=W))):
+                n_stretches = caught_up(part[name], others, cost)
                 intervals = n_stretches * size.stretch_tuples / size.interval_tuples
                 print(f"  {name}: at the level of the best after {intervals:.1f} intervals")
 

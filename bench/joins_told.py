@@ -40,19 +40,18 @@ def tell_lanes(
         print(f"  {name:42}{ns:10.0f}{best_ns / ns:10.2f}{cost:10.2f}{best_cost / cost:10.2f}")
 
 
-def caught_up(of: Sequence[JoinStretch], fixed: Sequence[Sequence[JoinStretch]], w: float) -> int:
-    """Stretches until one is at the level of the best fixed plan, in counted cost; all, if none
-    is."""
-    cost = _by(w)
-    best = min(fixed, key=lambda one: counted_cost(one, w))
+def caught_up(
+    of: Sequence[JoinStretch],
+    fixed: Sequence[Sequence[JoinStretch]],
+    cost: Callable[[Sequence[JoinStretch]], float],
+) -> int:
+    """Stretches until one is at the level of the best fixed plan, in the measure the lane prices
+    by; all, if none is."""
+    best = min(fixed, key=cost)
     for k, (own, other) in enumerate(zip(of, best, strict=True)):
-        if cost(other) / cost(own) >= NEAR:
+        if cost([other]) / cost([own]) >= NEAR:
             return k
     return len(of)
-
-
-def _by(w: float) -> Callable[[JoinStretch], float]:
-    return lambda one: one.operations.cost(w)
 
 
 def tell_case(case: JoinCase, took: Mapping[str, Sequence[JoinStretch]], w: float) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.systems.joins.activity import Activity
 from backend.systems.joins.cache_pages import CachePages
 from backend.systems.joins.candidates import CacheCandidate, candidates
 from backend.systems.joins.changes import (
@@ -49,6 +50,7 @@ class CacheKeeper:
         self.pages = CachePages(settings)
         self.is_profiling = True
         self._waited = self._elements = 0
+        self.has_moved = self._is_new = False
         self._compared: dict[str, tuple[float, float]] = {}
         self._asked = bool(settings.pinned)
         self._patience = Patience()
@@ -87,22 +89,30 @@ class CacheKeeper:
         return {id: self.candidates[id] for id in self.choice}
 
     def profile_prob(self, known: JoinStatistics) -> tuple[float, ...]:
-        """By pipeline. While candidates are profiled, more elements of an input are taken until W
-        observations are made, for them to be there in half an interval."""
-        base, needed = self._settings.profile_prob, self._settings.keep_elements
-        if not (self.is_profiling and base and self._settings.caching != "off"):
-            return (base,) * self._shape.n
-        time = _PROFILING_SHARE * self._settings.interval_tuples
+        """By pipeline: so many that W observations are made in an interval, but no more than the
+        share that is set; in half an interval, and whatever that takes, where candidates wait for
+        them or something has changed."""
+        most, needed = self._settings.profile_prob, self._settings.keep_elements
+        if not most or self._settings.caching == "off":
+            return (most,) * self._shape.n
+        wanted = [needed / (self._settings.interval_tuples * (one or 1.0)) for one in known.shares]
         return tuple(
-            base if is_done else max(base, _rounded(needed / (time * (flow.share or 1.0))))
-            for flow, is_done in zip(known.flows(), known.profiled(), strict=True)
+            _rounded(one / _PROFILING_SHARE) if waits else min(most, _rounded(one))
+            for one, waits in zip(wanted, self._waits(known), strict=True)
         )
+
+    def _waits(self, known: JoinStatistics) -> list[bool]:
+        """By pipeline whether W observations are missing."""
+        is_pressed = self.is_profiling or self._is_new
+        return [is_pressed and not is_done for is_done in known.profiled()]
 
     # ------------------------------------------------------------------ changes from outside
 
     def reordered(self, orders: Orders) -> list[Transition]:
         """Other orders: other candidates. A cache in use goes on where its prefix set and segments
         are what they were, whatever stands inside a prefix (erratum 4)."""
+        if orders != self._orders:
+            self._patience.replanned()
         self._orders = orders
         return self._offer()
 
@@ -148,22 +158,43 @@ class CacheKeeper:
 
     # ------------------------------------------------------------------ the loop
 
-    def observe(self, n_tuples: int, n_elements: int, known: JoinStatistics) -> list[CacheChange]:
-        """Look at a batch that ``known`` has taken in. n_tuples: of the batch."""
-        if self._settings.caching == "off" or not self.candidates:
-            return []
+    def passed(
+        self, n_tuples: int, n_elements: int, activity: Activity, known: JoinStatistics
+    ) -> None:
+        """A batch ran, that ``known`` has taken in. n_tuples: of the batch; n_elements: of the
+        join. ``has_moved`` tells whether something changed: all is to be observed anew then."""
         self._waited += n_tuples
         self._elements += n_elements
+        share = self._settings.change_share
+        self.has_moved = bool(n_elements) and self._patience.look(activity, share)
+        if self.has_moved:
+            known.begin_profiling()
+        self._is_new = self.has_moved or (self._is_new and not all(known.profiled()))
+
+    def is_due(self, known: JoinStatistics) -> bool:
+        """Whether a cache is to go, or something is to be profiled or chosen."""
+        if self._settings.caching == "off" or not self.candidates:
+            return False
+        return bool(self._next(known) or self._losing(known))
+
+    def observe(self, known: JoinStatistics) -> list[CacheChange]:
+        """Look at the batches that ``known`` has taken in."""
         found = self._monitored(known)
-        if self._asked:
-            found.append(self._select(known, is_forced=True))
-        elif self.is_profiling and self._is_ready(known):
-            found.append(self._select(known))
-        elif not self.is_profiling and self._patience.is_due(
-            self._waited, known.activity, self._settings
-        ):
-            self._reprofile(known)
+        match self._next(known):
+            case "selection":
+                found.append(self._select(known, is_forced=self._asked))
+            case "profiling":
+                self._reprofile(known)
         return found
+
+    def _next(self, known: JoinStatistics) -> Literal["selection", "profiling", ""]:
+        """What is to be done."""
+        if self._asked:
+            return "selection"
+        if self.is_profiling:
+            return "selection" if self._is_ready(known) else ""
+        is_due = self._patience.is_due(self._waited, self._settings.interval_tuples)
+        return "profiling" if is_due else ""
 
     def problem(self, known: JoinStatistics) -> CacheSelection:
         """All candidates at the moment, whatever their state."""
@@ -171,23 +202,27 @@ class CacheKeeper:
         return CacheSelection(bare_costs(known.flows()), self._priced(estimates, self.candidates))
 
     def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
-        """Drop caches whose benefit fell below their cost; equal is enough to stay."""
-        watched = [
+        """Drop caches whose benefit fell below their cost."""
+        found = []
+        for id in self._losing(known):
+            estimates, old, before = self._estimates(known), dict(self._selected), self.states.all()
+            step = self.states.step(id, "benefit below cost")
+            del self.choice[id], self._selected[id]
+            self._patience.selected(True)
+            self._claim_pages(estimates, known)
+            told = self._change("monitor", "switched", estimates, known, old, before)
+            found.append(told._replace(dropped=id, transitions=(step,)))
+        return found
+
+    def _losing(self, known: JoinStatistics) -> list[str]:
+        """Caches in use whose benefit is below their cost; equal is enough to stay."""
+        return [
             id
             for id in self.states.which("used")
-            if id not in self._settings.pinned and known.is_observed(id)
+            if id not in self._settings.pinned
+            and known.is_observed(id)
+            and known.net(self.candidates[id], self.choice[id]) < 0
         ]
-        found, estimates = [], self._estimates(known) if watched else {}
-        for id in watched:
-            if estimates[id].net(self._places(id, self.choice[id])) < 0:
-                old, before = dict(self._selected), self.states.all()
-                step = self.states.step(id, "benefit below cost")
-                del self.choice[id], self._selected[id]
-                self._patience.selected(True)
-                self._claim_pages(estimates, known)
-                told = self._change("monitor", "switched", estimates, known, old, before)
-                found.append(told._replace(dropped=id, transitions=(step,)))
-        return found
 
     def _is_ready(self, known: JoinStatistics) -> bool:
         """W observations of everything; or as many as an interval gave."""

@@ -87,9 +87,6 @@ class JoinStatistics:
         self._calibration = Calibration(keep)
         self._tells_time = False
         self._flows: tuple[PipelineFlow, ...] | None = None
-        #: By pipeline, of the last batch: elements of the input per element of the join; index
-        #: probes and built tuples per element of the input.
-        self.activity: NDArray[np.float64] = np.zeros((shape.n, 3))
 
     # ------------------------------------------------------------------ taking in
 
@@ -99,8 +96,6 @@ class JoinStatistics:
             one.add(told)
         n_elements = self._rates.add(profile)
         self._flows = None
-        if n_elements:
-            self.activity = _activity(profile)
         block = self._settings.block_probes
         for id, segments in profile.shadows.items():
             for segment, shadow in segments.items():
@@ -108,11 +103,10 @@ class JoinStatistics:
                 window.add(shadow.n_probes, shadow.misses, shadow.n_blocks)
                 if shadow.n_runs:
                     self._shadow_keys[id, segment] = shadow.n_keys / shadow.n_runs
-        flows = self.flows()
-        prior = self._operations.prior(self.probe_cost)
-        for id, counts in profile.caches.items():
-            if id not in used:
-                continue
+        seen = {id: counts for id, counts in profile.caches.items() if id in used}
+        flows = self.flows() if seen else ()
+        prior = self._operations.prior(self.probe_cost if seen else 0.0)
+        for id, counts in seen.items():
             window = self._window(self._observed, id)
             window.add(counts.probes, counts.probes - counts.hits, counts.probes / block)
             self._operations.add(counts, _lookup_cost(flows, choice.get(id, ()), prior))
@@ -146,7 +140,7 @@ class JoinStatistics:
         if choice:
             found.add_cached(taken_ns, probes_ns, operations_ns)
         elif not profile.shadows:
-            found.add_bare(taken_ns, probes_ns)
+            found.add_bare(taken_ns, probes_ns, _n_operations(profile))
 
     def reordered(self, pipelines: Sequence[int]) -> None:
         """These pipelines have other orders now."""
@@ -192,6 +186,11 @@ class JoinStatistics:
         return self._flows
 
     @property
+    def shares(self) -> tuple[float, ...]:
+        """By input, its elements per element of the join."""
+        return tuple(self._rates.shares[:, 0].tolist())
+
+    @property
     def waits_for_bare(self) -> bool:
         """Whether batches without shadow look-ups are missing, which say what the join takes."""
         return self._tells_time and not self._calibration.knows_bare
@@ -208,16 +207,16 @@ class JoinStatistics:
 
     def profiled(self) -> tuple[bool, ...]:
         """By pipeline whether they were made; where nothing comes to it there is nothing to see."""
-        keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
+        keep, shares = self._settings.keep_elements, self.shares
         return tuple(
-            one.n_new >= keep or (not share and bool(shares.any()))
+            one.n_new >= keep or (not share and any(shares))
             for one, share in zip(self.pipelines, shares, strict=True)
         )
 
     def are_full(self) -> bool:
         """Whether there are W observations of each pipeline that something comes to."""
-        keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
-        return bool(shares.any()) and all(
+        keep, shares = self._settings.keep_elements, self.shares
+        return any(shares) and all(
             one.n >= keep or not share for one, share in zip(self.pipelines, shares, strict=True)
         )
 
@@ -255,6 +254,16 @@ class JoinStatistics:
         n_keys, n_bytes = self._size(candidate, readers)
         cost = maintenance_cost(candidate, flows, units)
         return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
+
+    def net(self, candidate: CacheCandidate, readers: Sequence[Segment]) -> float:
+        """Benefit of these readers less cost, at the moment."""
+        flows, units, total = self.flows(), self.units, 0.0
+        for reader in readers:
+            flow = flows[reader.pipeline]
+            prob, n_probes = self._miss_prob(candidate, reader, flow)
+            found = reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted)
+            total += found.benefit
+        return total - maintenance_cost(candidate, flows, units)
 
     def misses(
         self, candidates: Iterable[CacheCandidate], orders: Orders
@@ -311,8 +320,10 @@ class JoinStatistics:
 
     @property
     def _room(self) -> float:
-        """Direct-mapped tables are to be half full at most, so that keys rarely collide."""
-        return 1 + 1 / self._settings.ways
+        """How much more than its entries a cache wants, so that keys rarely collide: the number of
+        sets is a power of two, perhaps half of what there is room for, and of four ways as many
+        sets as keys are to be there."""
+        return 2 * (1 + 1 / self._settings.ways)
 
     def _window(self, windows: dict[KeyT, MissWindow], key: KeyT) -> MissWindow:
         return windows.setdefault(key, MissWindow(self._settings.window_observations))
@@ -375,11 +386,10 @@ class JoinStatistics:
         return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
 
 
-def _activity(profile: JoinProfile) -> NDArray[np.float64]:
-    """See ``JoinStatistics.activity``."""
-    came = np.array([one.n_plus + one.n_minus for one in profile.pipelines], np.float64)
-    done = np.array([(one.n_probes, one.n_built) for one in profile.pipelines], np.float64)
-    return np.column_stack([came / came.sum(), done / np.maximum(came, 1.0)[:, None]])
+def _n_operations(profile: JoinProfile) -> float:
+    """Index probes and built tuples per element of a join."""
+    n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
+    return sum(one.n_probes + one.n_built for one in profile.pipelines) / n_elements
 
 
 def _lookup_cost(
