@@ -14,6 +14,8 @@ import statistics
 from collections import deque
 from typing import Final
 
+from backend.operators.network.join_tuning import JoinProfile
+
 #: Whole batches without caches that are to be seen before any is priced.
 _AT_LEAST: Final = 2
 #: What an element takes beside its index probes and built tuples, in these: of joins of three
@@ -65,6 +67,12 @@ class Calibration:
         if not self._cached:
             return self.of_probes
         return max(statistics.median(self._cached), _CHEAPER * self.of_probes)
+
+
+def n_operations(profile: JoinProfile) -> float:
+    """Index probes and built tuples per element of a join, of all elements of a batch."""
+    n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
+    return sum(one.n_probes + one.n_built for one in profile.pipelines) / n_elements
 
 
 def _bounded(factor: float) -> float:

@@ -18,7 +18,7 @@ from backend.operators.network.join_tuning import (
     JoinProfile,
     Segment,
 )
-from backend.systems.joins.calibration import Calibration
+from backend.systems.joins.calibration import Calibration, n_operations
 from backend.systems.joins.candidates import CacheCandidate
 from backend.systems.joins.costs import (
     PipelineFlow,
@@ -140,7 +140,7 @@ class JoinStatistics:
         if choice:
             found.add_cached(taken_ns, probes_ns, operations_ns)
         elif not profile.shadows:
-            found.add_bare(taken_ns, probes_ns, _n_operations(profile))
+            found.add_bare(taken_ns, probes_ns, n_operations(profile))
 
     def reordered(self, pipelines: Sequence[int]) -> None:
         """These pipelines have other orders now."""
@@ -384,12 +384,6 @@ class JoinStatistics:
         key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
         n_keys = max(n_keys, held) if counts.evictions else held
         return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
-
-
-def _n_operations(profile: JoinProfile) -> float:
-    """Index probes and built tuples per element of a join."""
-    n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
-    return sum(one.n_probes + one.n_built for one in profile.pipelines) / n_elements
 
 
 def _lookup_cost(
