@@ -127,15 +127,18 @@ class _Parquet:
         import pyarrow.parquet as pq
 
         # the stored schema says plain lists of strings: dictionaries are how they come; least and
-        # greatest texts take a fifth of the time of writing and help no reader
+        # greatest texts take a fifth of the time of writing and help no reader; integers and
+        # timestamps are mostly near those before them, and take half of it as differences
         self._out = out
         texts = [one.name for one in schema if not pa.types.is_primitive(one.type)]
+        near = [one.name for one in schema if _is_wide_integer(one.type)]
         self._writer = pq.ParquetWriter(
             out,
             schema,
             compression="snappy",
             store_schema=False,
             use_dictionary=texts,
+            column_encoding=dict.fromkeys(near, "DELTA_BINARY_PACKED"),
             write_statistics=[one.name for one in schema if one.name not in texts],
         )
 
@@ -145,6 +148,10 @@ class _Parquet:
     def close(self) -> None:
         self._writer.close()
         self._out.close()
+
+
+def _is_wide_integer(type: pa.DataType) -> bool:
+    return bool(pa.types.is_int64(type) or pa.types.is_timestamp(type))
 
 
 class _Json:

@@ -126,7 +126,7 @@ class _InputTask:
         if fitting is not None:
             places = places[fitting]
             arrivals = None if arrivals is None else arrivals[fitting]
-        if not len(tuples):
+        if not len(tuples) or not self._works:
             return
         seed = self._seed if arrivals is None else self._numbered_seed
         self._run(Chunk(tuples, draws(seed, places), arrivals), places, ~seed)

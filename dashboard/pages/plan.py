@@ -52,6 +52,10 @@ INSPECTOR: Final = "plan-inspector"
 INSPECTOR_KEY: Final = "plan-inspector-key"
 _RECENT_BATCHES: Final = 240
 _TABLE_BATCHES: Final = 40
+#: Of a moment whose own numbers are no longer kept.
+_ROLLED_UP: Final = (
+    "Rolled up: numbers are of the 10 s before, after a day of the minute; plan and knobs are exact"
+)
 _ICON: Final = "M3 9h5v6H3zM16 4h5v6h-5zM16 14h5v6h-5zM8 12h4M12 7v10M12 7h4M12 17h4"
 
 
@@ -307,6 +311,8 @@ def _note(context: Context, facts: Facts) -> list[Any]:
     words: list[Any] = [_which(context, facts)]
     if facts.next:
         words.append(html.Span(f"Next: {facts.next}", className="pw-plan-next", title=facts.next))
+    if views.is_rolled_up(facts.series.values()):
+        words.append(html.Span(_ROLLED_UP, className="pw-plan-next", title=_ROLLED_UP))
     return words
 
 

@@ -44,7 +44,7 @@ class Schedule:
     work: float = 0.0
     capacity: Mapping[str, int] = field(default_factory=dict)
     load: float = 0.9
-    block_tuples: int = 16_384
+    block_tuples: int = 32_768
 
 
 @dataclass(frozen=True, slots=True)

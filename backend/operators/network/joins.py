@@ -19,6 +19,7 @@ from backend.operators.network.expressions import compile_expression
 from backend.operators.network.join_tables import Addresses, JoinTables
 from backend.operators.network.join_tuning import JoinProfile
 from backend.operators.network.layouts import OWN_INDEX
+from backend.operators.network.merging import by_time
 from backend.operators.network.plan import JoinOp, PlannedOperator
 from backend.operators.network.synopses import Synopsis, synopses
 from backend.operators.network.tuned_joins import (
@@ -117,13 +118,12 @@ class WindowJoin:
         if not any(len(block) for block in inputs):
             return empty(self._planned.fields)
         seqs = np.concatenate([self._enter(port, block) for port, block in enumerate(inputs)])
-        tau = np.concatenate([block.tau for block in inputs])
-        signs = np.concatenate([block.sign for block in inputs])
-        ports = np.repeat(np.arange(len(inputs)), [len(block) for block in inputs])
-        order = np.argsort(tau, kind="stable")
-        found = self._probe((ports[order], seqs[order], signs[order], tau[order]))
-        blocks = [self._block(tau[order[e]], signs[order[e]], places) for e, places in found]
-        return concat(blocks)
+        order = by_time(*(block.tau for block in inputs))
+        tau = np.concatenate([block.tau for block in inputs])[order]
+        signs = np.concatenate([block.sign for block in inputs])[order]
+        ports = np.repeat(np.arange(len(inputs)), [len(block) for block in inputs])[order]
+        found = self._probe((ports, seqs[order], signs, tau))
+        return concat([self._block(tau[e], signs[e], places) for e, places in found])
 
     def _enter(self, port: int, block: Block) -> Ints:
         """Have the tuples of elements in the store; returns the number of each one's."""
@@ -131,14 +131,12 @@ class WindowJoin:
         one.store.take_up()
         if one.plan.kind == "bag":
             return self._enter_bag(port, one, block)
-        comes = block.sign > 0
-        n_come = np.cumsum(comes)
-        n = int(n_come[-1]) if len(block) else 0
+        seqs = np.empty(len(block), np.int64)
+        n = store_kernels.number(block.sign, one.stub.lo, one.stub.hi, seqs)
         if n > one.n_ahead:
-            news = block.columns if n == len(block) else block.take(comes).columns
+            news = block.columns if n == len(block) else block.take(block.sign > 0).columns
             one.enter(news, n)
-        stub = one.stub
-        return np.where(comes, stub.hi + n_come - 1, stub.lo + np.arange(len(block)) - n_come)
+        return seqs
 
     def _enter_bag(self, port: int, one: Synopsis, block: Block) -> Ints:
         """As elements leave a bag in any order, those with sign - are looked for in it; to be

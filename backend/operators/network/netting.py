@@ -16,20 +16,22 @@ from backend.operators.selection.bits import inlined, kernel
 _RUN: Final = 8
 
 
-def net(block: Block, fields: Sequence[Attribute], strings: Strings) -> Block:
+def net(block: Block, fields: Sequence[Attribute], strings: Strings, sign: int = 0) -> Block:
     """The net changes per τ: + and - of equal tuples at one τ cancel. Each τ in canonical order.
 
-    A tuple that changed n times in sum is there n times, with one sign.
+    A tuple that changed n times in sum is there n times, with one sign. sign: the one that is told
+    alone; 0: both.
     """
-    if len(block) == 0:
+    n = len(block)
+    if n == 0:
         return block
     ranks = ordinals(block.columns, fields, strings)
-    order = canonical_order(block.tau, ranks)
-    kept, sums = np.empty((2, len(block)), np.int64)
-    n_kept = _net(block.tau, block.sign, ranks, order, kept, sums)
-    rows = np.repeat(kept[:n_kept], np.abs(sums[:n_kept]))
-    signs = np.repeat(np.sign(sums[:n_kept]), np.abs(sums[:n_kept])).astype(np.int8)
-    return Block(block.tau[rows], signs, tuple(column.take(rows) for column in block.columns))
+    order, firsts = _sorted_ticks(block.tau, ranks)
+    kept, signs = np.empty(n, np.int64), np.empty(n, np.int8)
+    n_kept = _net(block.tau, block.sign, ranks, order, firsts, sign, kept, signs)
+    rows = kept[:n_kept]
+    columns = tuple(column.take(rows) for column in block.columns)
+    return Block(block.tau[rows], signs[:n_kept], columns)
 
 
 def ordinals(columns: Sequence[Column64], fields: Sequence[Attribute], strings: Strings) -> Ints:
@@ -58,22 +60,33 @@ def ordinal(column: Column64, type_name: str, strings: Strings) -> Ints:
 def canonical_order(tau: Ints, ranks: Ints) -> Ints:
     """int64[n]: the places in nondecreasing τ, each τ sorted by ``ranks``, int64[k, n]. tau:
     nondecreasing."""
-    order = np.arange(len(tau))
-    _sort_ticks(tau, ranks, order, np.empty(len(tau), np.int64))
-    return order
+    return _sorted_ticks(tau, ranks)[0]
+
+
+def _sorted_ticks(tau: Ints, ranks: Ints) -> tuple[Ints, Ints]:
+    """The canonical order, and the first rank of each tuple in it."""
+    order, firsts = np.arange(len(tau)), ranks[0].copy()
+    _sort_ticks(tau, ranks, order, firsts, *np.empty((2, len(tau)), np.int64))
+    return order, firsts
 
 
 @inlined
-def _compare(ranks: Ints, one: int, other: int) -> int:
-    for place in range(ranks.shape[0]):
+def _is_after(ranks: Ints, first: int, one: int, other_first: int, other: int) -> bool:
+    """Whether a tuple comes after another. first, other_first: their first ranks, which lie
+    together where tuples are sorted."""
+    if first != other_first:
+        return first > other_first
+    for place in range(1, ranks.shape[0]):
         if ranks[place, one] != ranks[place, other]:
-            return -1 if ranks[place, one] < ranks[place, other] else 1
-    return 0
+            return bool(ranks[place, one] > ranks[place, other])
+    return False
 
 
 @kernel
-def _sort_ticks(tau: Ints, ranks: Ints, order: Ints, spare: Ints) -> None:
-    """Sort the places of each tick by merging, stable."""
+def _sort_ticks(
+    tau: Ints, ranks: Ints, order: Ints, firsts: Ints, spare: Ints, spare_firsts: Ints
+) -> None:
+    """Sort the places of each tick by merging, stable, and their first ranks with them."""
     n = len(tau)
     low = 0
     while low < n:
@@ -83,59 +96,89 @@ def _sort_ticks(tau: Ints, ranks: Ints, order: Ints, spare: Ints) -> None:
         for first in range(low, high, _RUN):
             for i in range(first + 1, min(first + _RUN, high)):
                 one = order[i]
+                own = firsts[i]
                 at = i
-                while at > first and _compare(ranks, order[at - 1], one) > 0:
+                while at > first and _is_after(ranks, firsts[at - 1], order[at - 1], own, one):
                     order[at] = order[at - 1]
+                    firsts[at] = firsts[at - 1]
                     at -= 1
                 order[at] = one
+                firsts[at] = own
         width = _RUN
         while width < high - low:
             for first in range(low, high, 2 * width):
-                _merge(
-                    ranks, order, spare, first, min(first + width, high), first + 2 * width, high
-                )
+                middle, last = min(first + width, high), min(first + 2 * width, high)
+                _merge(ranks, order, firsts, spare, spare_firsts, first, middle, last)
             width *= 2
         low = high
 
 
 @inlined
 def _merge(
-    ranks: Ints, order: Ints, spare: Ints, first: int, middle: int, last: int, high: int
+    ranks: Ints,
+    order: Ints,
+    firsts: Ints,
+    spare: Ints,
+    spare_firsts: Ints,
+    first: int,
+    middle: int,
+    last: int,
 ) -> None:
-    """Merge order[first:middle] and order[middle:last], which ends at ``high`` at the latest."""
-    last = min(last, high)
-    if middle >= last or _compare(ranks, order[middle - 1], order[middle]) <= 0:
+    """Merge order[first:middle] and order[middle:last]."""
+    if middle >= last or not _is_after(
+        ranks, firsts[middle - 1], order[middle - 1], firsts[middle], order[middle]
+    ):
         return
     for i in range(first, middle):
         spare[i] = order[i]
+        spare_firsts[i] = firsts[i]
     left = first
     right = middle
     at = first
     while left < middle:
-        if right < last and _compare(ranks, spare[left], order[right]) > 0:
+        if right < last and _is_after(
+            ranks, spare_firsts[left], spare[left], firsts[right], order[right]
+        ):
             order[at] = order[right]
+            firsts[at] = firsts[right]
             right += 1
         else:
             order[at] = spare[left]
+            firsts[at] = spare_firsts[left]
             left += 1
         at += 1
 
 
 @kernel
-def _net(tau: Ints, sign: Signs, ranks: Ints, order: Ints, kept: Ints, sums: Ints) -> int:
-    """The first place of each tuple that changed at a tick, and by how much; how many those are."""
+def _net(
+    tau: Ints,
+    sign: Signs,
+    ranks: Ints,
+    order: Ints,
+    firsts: Ints,
+    wanted: int,
+    kept: Ints,
+    signs: Signs,
+) -> int:
+    """The first place of each tuple that changed at a tick, as often as it did, and which way; how
+    many those are. wanted: the sign that is told, 0: both."""
     n_kept = 0
     i = 0
     while i < len(order):
         one = order[i]
+        own = firsts[i]
         total = 0
         while i < len(order) and (
-            tau[order[i]] == tau[one] and _compare(ranks, one, order[i]) == 0
+            firsts[i] == own
+            and tau[order[i]] == tau[one]
+            and not _is_after(ranks, own, order[i], own, one)
         ):
             total += sign[order[i]]
             i += 1
-        if total != 0:
-            kept[n_kept] = one
-            sums[n_kept] = total
-            n_kept += 1
+        direction = 1 if total > 0 else -1
+        if wanted == 0 or wanted == direction:
+            for _ in range(abs(total)):
+                kept[n_kept] = one
+                signs[n_kept] = direction
+                n_kept += 1
     return n_kept

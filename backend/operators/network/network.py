@@ -217,6 +217,8 @@ class _Running:
 
     def _until(self, heartbeat: int, block_tuples: int) -> int:
         """The τ up to which about a block of elements waits at all inputs together."""
+        if sum(map(len, self.inputs)) <= block_tuples:
+            return heartbeat
         firsts = np.concatenate([queue.first(block_tuples + 1) for queue in self.inputs])
         firsts = firsts[firsts <= heartbeat]
         if len(firsts) <= block_tuples:

@@ -214,12 +214,17 @@ class RedoLog:
         return version
 
     def _write_rows(self, name: str, facts: Mapping[str, Any], rows: Mapping[str, Timed]) -> int:
-        tables = {stream: _ipc(_with_times(timed)) for stream, timed in rows.items()}
-        sizes: dict[str, int] = {stream: data.size for stream, data in tables.items()}
+        tables = {stream: _with_times(timed) for stream, timed in rows.items()}
+        sizes = {stream: _ipc_bytes(table) for stream, table in tables.items()}
         head = _head({"facts": facts, "tables": sizes})
-        self._write(name, lambda out: [out.write(part) for part in (head, *tables.values())])
-        n_bytes: int = len(head) + sum(sizes.values())
-        return n_bytes
+
+        def write(out: Any) -> None:
+            out.write(head)
+            for table in tables.values():
+                _write_ipc(out, table)
+
+        self._write(name, write)
+        return len(head) + sum(sizes.values())
 
     def _read_rows(self, name: str) -> tuple[dict[str, Any], dict[str, Timed]]:
         source = io.BytesIO(self._read(name))
@@ -281,12 +286,24 @@ def _with_times(timed: Timed) -> pa.Table:
     return table.append_column(_ARRIVAL, pa.array(timed.arrivals))
 
 
-def _ipc(table: pa.Table) -> pa.Buffer:
+def _write_ipc(out: Any, table: pa.Table) -> None:
     """As it lies in memory: to compress it would take longer than to write it."""
-    out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)
+
+
+def _ipc(table: pa.Table) -> pa.Buffer:
+    out = pa.BufferOutputStream()
+    _write_ipc(out, table)
     return out.getvalue()
+
+
+def _ipc_bytes(table: pa.Table) -> int:
+    """How many there will be; nothing is copied."""
+    out = pa.MockOutputStream()
+    _write_ipc(out, table)
+    n_bytes: int = out.size()
+    return n_bytes
 
 
 def _timed(data: bytes) -> Timed:

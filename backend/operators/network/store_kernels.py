@@ -61,12 +61,34 @@ def same_group(rows: Ints, one: int, other: int, nulls: int, columns: Ints) -> b
 
 
 @kernel
-def gather(rows: Ints, width: int, mask: int, seqs: Ints, words: Ints, out: Ints) -> None:
-    """out[k, i] = word words[k] of tuple seqs[i]."""
-    for k in range(len(words)):
-        word = words[k]
-        for i in range(len(seqs)):
-            out[k, i] = rows[(seqs[i] & mask) * width + word]
+def gather(
+    rows: Ints, width: int, mask: int, seqs: Ints, words: Ints, nulls: Ints, out: Ints
+) -> int:
+    """out[k, i] = word words[k] of tuple seqs[i]. Returns what is set in any of their words
+    ``nulls``."""
+    found = 0
+    for i in range(len(seqs)):
+        base = (seqs[i] & mask) * width
+        for k in range(len(words)):
+            out[k, i] = rows[base + words[k]]
+        for word in nulls:
+            found |= rows[base + word]
+    return int(found)
+
+
+@kernel
+def number(sign: Signs, lo: int, hi: int, seqs: Ints) -> int:
+    """The numbers of tuples that come (sign +) behind ``hi`` and go from ``lo`` on; how many
+    come."""
+    first = hi
+    for i in range(len(sign)):
+        if sign[i] > 0:
+            seqs[i] = hi
+            hi += 1
+        else:
+            seqs[i] = lo
+            lo += 1
+    return int(hi - first)
 
 
 @kernel

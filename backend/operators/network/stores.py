@@ -155,26 +155,29 @@ class Store:
 
     def words(self, seqs: Ints, words: Sequence[int]) -> Ints:
         """int64[k, n]: some words of tuples."""
-        out = np.empty((len(words), len(seqs)), np.int64)
-        kernels.gather(
-            self.rows, self.format.width, self.mask, seqs, np.array(words, np.int64), out
-        )
-        return out
+        return self._words(seqs, words, ())[0]
 
     def columns(self, seqs: Ints, places: Sequence[int]) -> tuple[Column64, ...]:
         """Some columns of tuples, in the order of ``seqs``."""
         masks = sorted({place >> 5 for place in places})
-        found = self.words(seqs, [*places, *(self.format.nulls + mask for mask in masks)])
-        nulls = dict(zip(masks, found[len(places) :], strict=True))
-        some = {mask for mask, bits in nulls.items() if bits.any()}
+        words = [self.format.nulls + mask for mask in masks]
+        found, some = self._words(seqs, places, words)
+        nulls = dict(zip(masks, self.words(seqs, words) if some else (), strict=False))
         columns = []
-        for place, values in zip(places, found, strict=False):
+        for place, values in zip(places, found, strict=True):
             typed = values.view(np.dtype(self.format.types[place]))
-            valid = None
-            if place >> 5 in some:
-                valid = (nulls[place >> 5] >> (place & 31)) & 1 == 0
+            valid = (nulls[place >> 5] >> (place & 31)) & 1 == 0 if nulls else None
             columns.append(Column64(typed, None if valid is None or valid.all() else valid))
         return tuple(columns)
+
+    def _words(self, seqs: Ints, words: Sequence[int], nulls: Sequence[int]) -> tuple[Ints, int]:
+        """Some words of tuples, int64[k, n]; and what is set in any of their words ``nulls``."""
+        out = np.empty((len(words), len(seqs)), np.int64)
+        ring = self.rows, self.format.width, self.mask
+        some = kernels.gather(
+            *ring, seqs, np.array(words, np.int64), np.array(nulls, np.int64), out
+        )
+        return out, some
 
     def compact(self, stub: Stub) -> Ints:
         """Of a bag, give up the room of tuples that have left where that is more than half. Returns

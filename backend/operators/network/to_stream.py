@@ -41,8 +41,7 @@ class ChangeStream(OperatorFrame):
 
     def run(self, inputs: Sequence[Block], heartbeat: int) -> Block:
         block = self._open.over(inputs[0], heartbeat)
-        changes = net(block, self.fields, self._surroundings.strings)
-        return _came(changes.take(changes.sign == self._sign))
+        return _came(net(block, self.fields, self._surroundings.strings, self._sign))
 
 
 class RelationStream(OperatorFrame):
