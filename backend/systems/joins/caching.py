@@ -27,7 +27,7 @@ from backend.systems.joins.memory import Tier
 from backend.systems.joins.patience import Patience
 from backend.systems.joins.profiling import profile_share
 from backend.systems.joins.selecting import SELECTORS
-from backend.systems.joins.selection import CacheSelection, Choice, PricedCache
+from backend.systems.joins.selection import CacheSelection, Choice, PricedCache, worthwhile
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import CacheState, CacheStates, Transition
@@ -278,8 +278,10 @@ class CacheKeeper:
         is_new = is_forced or moved is None or moved > self._settings.change_share
         new = old
         if is_new:
-            select = SELECTORS[self._settings.caching]
-            new = dict(select(self._problem(estimates, known.flows(), is_forced)))
+            problem = self._problem(estimates, known.flows(), is_forced)
+            new = dict(SELECTORS[self._settings.caching](problem))
+            if not is_forced:
+                new = worthwhile(problem, new, known.least_gain(problem.cost({})))
         steps = self._adopt(new, known, is_forced)
         if not is_forced:
             self.is_profiling, self._waited = False, 0

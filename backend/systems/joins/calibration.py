@@ -47,14 +47,23 @@ class Calibration:
         """A batch with caches; all per element. probes_ns, operations_ns: estimates of its index
         probes, and of the operations of caches."""
         if self.knows_bare and taken_ns > 0 and operations_ns > 0:
-            fixed_ns = statistics.median_low(self._fixed)
-            left = taken_ns - fixed_ns - self.of_probes * probes_ns
+            left = taken_ns - self.fixed_ns - self.of_probes * probes_ns
             self._cached.append(_bounded(left / operations_ns))
 
     @property
     def knows_bare(self) -> bool:
         """Whether enough batches without caches were seen."""
         return len(self._bare) >= _AT_LEAST
+
+    @property
+    def knows_cached(self) -> bool:
+        """Whether a batch with caches was seen."""
+        return bool(self._cached)
+
+    @property
+    def fixed_ns(self) -> float:
+        """Of an element, whatever its pipeline does; 0: not known."""
+        return statistics.median_low(self._fixed) if self._fixed else 0.0
 
     @property
     def of_probes(self) -> float:
