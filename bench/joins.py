@@ -34,6 +34,7 @@ from bench.joins_told import (
     caught_up,
     counted_cost,
     ns_per_tuple,
+    settled,
     tell_case,
     tell_lanes,
     tell_overhead,
@@ -101,11 +102,27 @@ def changing(size: BenchSize) -> None:
             part = {name: of[n // 4 :] for name, of in part.items()}  # windows fill
         tell_lanes(phase.name, part, fixed, W)
         if k:
-            others = [part[one] for one in fixed]
-            for name, cost in ((TIMED, ns_per_tuple), (COUNTED, partial(counted_cost, w=W))):
-                n_stretches = caught_up(part[name], others, cost)
-                intervals = n_stretches * size.stretch_tuples / size.interval_tuples
-                print(f"  {name}: at the level of the best after {intervals:.1f} intervals")
+            _tell_answered(part, fixed, size)
+
+
+def _tell_answered(
+    part: Mapping[str, list[JoinStretch]], fixed: Sequence[str], size: BenchSize
+) -> None:
+    """How soon a change is answered, and what holds from then on: two intervals are given. A phase
+    as a whole says neither, as a stretch without the right cache may cost as much as twenty."""
+    others = [part[one] for one in fixed]
+    given = 2 * size.interval_tuples // size.stretch_tuples
+    for name, cost in ((TIMED, ns_per_tuple), (COUNTED, partial(counted_cost, w=W))):
+        n_stretches = caught_up(part[name], others, cost)
+        intervals = n_stretches * size.stretch_tuples / size.interval_tuples
+        print(f"  {name}: at the level of the best after {intervals:.1f} intervals;", end="")
+        later = [one[given:] for one in others]
+        if part[name][given:]:
+            print(
+                f" best / it from two intervals on: {settled(part[name][given:], later, cost):.2f}"
+            )
+        else:
+            print(" the phase is no longer than two intervals")
 
 
 def _changing_lanes(arrivals: Arrivals, size: BenchSize) -> dict[str, JoinLane]:

@@ -12,15 +12,16 @@ _PROFILING_SHARE: Final = 0.5
 
 
 def profile_share(settings: JoinSettings, share: float, waits: bool) -> float:
-    """Of an input: so many that W observations are made in an interval, but no more than the share
-    that is set; in half an interval, and whatever that takes, where something waits for them.
+    """Of an input: so many that W observations are made in one or two intervals, but no more than
+    the share that is set; in half an interval, and whatever that takes, where something waits for
+    them.
 
     share: of the input in the elements of the join; 0: nothing came.
     """
     wanted = settings.keep_elements / (settings.interval_tuples * (share or 1.0))
     if waits:
         return _rounded(wanted / _PROFILING_SHARE)
-    return min(settings.profile_prob, _rounded(wanted))
+    return min(settings.profile_prob, _rounded(wanted / 2))
 
 
 def _rounded(prob: float) -> float:
