@@ -12,6 +12,7 @@ from bench import (
     drift,
     fastpath,
     filters,
+    growth,
     joins,
     live,
     monitoring,
@@ -34,6 +35,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "fastpath": fastpath.main,
     "stream": stream.main,
     "joins": joins.main,
+    "growth": growth.main,
 }
 #: Run when they are named alone: one does not end by itself, one measures nothing.
 LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main, "pictures": pictures.main}

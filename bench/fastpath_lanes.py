@@ -25,7 +25,7 @@ from backend.operators.contract import BatchResult
 from backend.workloads.spec import SinkSpec, Workload
 from bench.processes import tree_cpu_s
 from storage.vocabulary.records import Input, Run
-from storage.writer import open_engine_writer
+from storage.writer import EngineWriter, open_engine_writer
 
 
 class Took(NamedTuple):
@@ -48,9 +48,15 @@ class Lane(Protocol):
 
 
 class Noted(Loop):
-    """The loop of a run, with a store of its own, that notes what its batches came to."""
+    """The loop of a run that notes what its batches came to. writer: None: a store of its own."""
 
-    def __init__(self, workload: Workload, source: InputSource, folder: Path) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        source: InputSource,
+        folder: Path,
+        writer: EngineWriter | None = None,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         stream = source.stream
         inputs = {stream.name: InputJob(stream.name, stream.schema, stream.timestamp or "", {}, 0)}
@@ -59,7 +65,7 @@ class Noted(Loop):
         place = (os.getpid(), socket.gethostname(), "")
         run = Run("bench", workload.name, "starting", time.time(), {}, *place)
         run = replace(run, inputs=(Input(stream.name, schema),))
-        super().__init__(run, job, open_engine_writer(str(folder / "store.db")))
+        super().__init__(run, job, writer or open_engine_writer(str(folder / "store.db")))
         self.results: list[BatchResult] = []
         self.start()
 
@@ -129,7 +135,13 @@ def nothing(session: SparkSession, source: InputSource, folder: Path) -> OnStrea
 class WithoutSpark:
     """What a worker does with its files, done here; with the decisions, the sink and a store."""
 
-    def __init__(self, workload: Workload, source: InputSource, folder: Path) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        source: InputSource,
+        folder: Path,
+        writer: EngineWriter | None = None,
+    ) -> None:
         self._loop = Noted(workload, source, folder)
         self._batches = Batches([source], SinkSpec(str(folder / "matches")))
         self._name = source.name

@@ -117,14 +117,13 @@ def _answer(signs: np.ndarray, columns: Sequence[Ints]) -> Answered:
 def join_turns(
     lanes: Mapping[str, JoinLane], arrivals: Arrivals, length: int
 ) -> dict[str, list[JoinStretch]]:
-    """What each lane took, stretch by stretch; they take turns in being first. Raises
-    DifferentResults."""
-    inputs, n = elements(arrivals), len(arrivals.streams)
+    """What each lane took, stretch by stretch; in another order each time, as what a lane leaves
+    behind in memory and caches is at the cost of the next one. Raises DifferentResults."""
+    inputs, n, rng = elements(arrivals), len(arrivals.streams), np.random.default_rng(0)
     took: dict[str, list[JoinStretch]] = {name: [] for name in lanes}
     for turn, begin in enumerate(range(0, n, length)):
-        part, shift = between(inputs, begin, begin + length), turn % len(lanes)
-        n_arrivals = min(length, n - begin)
-        for name in [*lanes][shift:] + [*lanes][:shift]:
+        part, n_arrivals = between(inputs, begin, begin + length), min(length, n - begin)
+        for name in rng.permutation([*lanes]).tolist():
             took[name].append(lanes[name].step(part, n_arrivals))
         _same(turn, {name: found[-1].found for name, found in took.items()})
     return took

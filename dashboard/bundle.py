@@ -8,6 +8,7 @@ The addresses change with the content, and the browser keeps what it got for goo
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,8 @@ class Bundle:
         texts = {one.relative_to(folder).as_posix(): one.read_text("utf-8") for one in found}
         texts |= {MAIN: bundled(texts, MAIN), SHEET: sheet(folder)}
         self._bodies = {name: text.encode() for name, text in texts.items()}
+        for path in sorted(folder.rglob("*.js.gz")):
+            self._bodies[path.relative_to(folder).with_suffix("").as_posix()] = unpacked(path)
         digest = hashlib.sha256()
         for name, body in self._bodies.items():
             digest.update(f"{name} {len(body)}\n".encode() + body)
@@ -71,6 +74,11 @@ class Bundle:
             if version != self.version:
                 return redirect(self.address(name))
             return Response(self._bodies[name], mimetype=_TYPES[Path(name).suffix])
+
+
+def unpacked(path: Path) -> bytes:
+    """A script that is kept compressed."""
+    return gzip.decompress(path.read_bytes())
 
 
 def bundled(texts: Mapping[str, str], entry: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dashboard.deltas import Delta, Known, build, encoded, merged, snapshot
-from dashboard.pacing import Pace
+from dashboard.pacing import Cadence
 from storage.errors import StoreError
 from storage.reader import Reader
 from storage.rows import Change, Cursor
@@ -216,11 +216,11 @@ class Hub:
             return snapshot(self._reader, run, sum(self._cursor), gap=gap)
 
     def _run(self) -> None:
-        pace, hurried = Pace(), True
+        cadence, hurried = Cadence(), True
         while not self._stopping.is_set():
             started = time.perf_counter()
             try:
-                self.tick(pace, hurried)
+                self.tick(cadence, hurried)
             except StoreError as error:
                 if not self._failure:
                     LOGGER.warning("The store cannot be read: %s", error)
@@ -238,8 +238,8 @@ class Hub:
             return _PERIODS_S["streamed"]
         return _PERIODS_S["polled" if self._feeds else "idle"]
 
-    def tick(self, pace: Pace | None = None, hurried: bool = False) -> None:
-        """Look at the store once and publish what changed, unless ``pace`` keeps it for later.
+    def tick(self, cadence: Cadence | None = None, hurried: bool = False) -> None:
+        """Look at the store once and publish what changed, unless ``cadence`` keeps it for later.
 
         Raises StoreError."""
         self.polls_total += 1
@@ -250,7 +250,7 @@ class Hub:
             if self._cursor is None or not self._feeds:
                 self._cursor = cursor
             elif cursor != self._cursor and (
-                pace is None or pace.is_due(cursor, time.monotonic(), hurried)
+                cadence is None or cadence.is_due(cursor, time.monotonic(), hurried)
             ):
                 changes = self._reader.changes(self._cursor)
                 self._cursor = _advanced(self._cursor, changes, cursor)

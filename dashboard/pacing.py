@@ -17,7 +17,7 @@ WAIT_S: Final = 0.25
 
 
 @dataclass(slots=True)
-class Pace:
+class Cadence:
     """Tells when what is new in the store is to be handed out."""
 
     _seen: Cursor | None = None

@@ -6,7 +6,7 @@ import logging
 import sqlite3
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,13 @@ READING: Final = "planwatch_reading"
 _POSTGRES_DRIVER: Final = "postgresql+psycopg"
 _POSTGRES_OPTIONS: Final = {"client_encoding": "utf8", "connect_timeout": 10}
 _AGAIN: Final = "put it back, or start again"
+#: The log of a store shrinks to this size when it begins anew.
+_LOG_BYTES: Final = 8 * 2**20
+#: Pages handed back at once, and the share of free ones that is worth it: some are used again.
+_PAGES_AT_ONCE: Final = 256
+_FREE_SHARE: Final = 0.125
+#: PRAGMA auto_vacuum of a file that gives pages back when it is told to.
+_INCREMENTAL: Final = 2
 _READ_ONLY_SIGNS: Final = ("unable to open database file", "readonly database")
 
 
@@ -198,7 +205,9 @@ def _reading_mode(path: Path) -> str:
 
 
 def _prepare_writer(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heard by an empty file alone
     connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cache_size = -16000")
@@ -221,3 +230,25 @@ def _begin_deferred(connection: Connection) -> None:
 def pragma(connection: Connection, name: str) -> Any:
     """The value of a SQLite pragma."""
     return connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+
+
+def give_back(engine: Engine) -> bool:
+    """Cut free pages off the end of a SQLite file while there are many; False when there were few,
+    or another process writes.
+
+    A file of a version that did not keep the books for it stays as long as it is: its free pages
+    are used again.
+    """
+    with closing(engine.raw_connection()) as pooled:
+        own: Any = pooled.driver_connection
+        free, pages, kept = (
+            own.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("freelist_count", "page_count", "auto_vacuum")
+        )
+        if kept != _INCREMENTAL or free - _FREE_SHARE * pages < _PAGES_AT_ONCE:
+            return False
+        try:
+            own.executescript(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")  # execute: one page
+        except sqlite3.OperationalError:
+            return False
+        return True

@@ -62,7 +62,8 @@ def entity_row(run_id: str, position: int, entity: Entity) -> Row:
 
 def batch_row(run_id: str, batch: Batch) -> Row:
     """The row of table batches; the batch has an id."""
-    mappings = {"plans": dict(batch.plans), "timings_ms": dict(batch.timings_ms)}
+    timings = {phase: round(ms, 3) for phase, ms in batch.timings_ms.items()}
+    mappings = {"plans": dict(batch.plans), "timings_ms": timings}
     return {**_fields(batch), **mappings, "run_id": run_id}
 
 

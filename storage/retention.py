@@ -1,57 +1,96 @@
-"""Retention: raw samples become 1 s and 1 min rows; matrices are thinned to one a minute."""
+"""Retention: raw samples become rows of 10 s and 1 min, the rest is thinned (storage.thinning)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
-from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, delete, select
 
-from storage.schema import BatchRow, MatrixRow, RollupRow, SampleRow, SeriesRow
+from storage.schema import RollupRow, SampleRow, SeriesRow
+from storage.thinning import (
+    Transaction,
+    forget_commits,
+    last_before,
+    roll_up_decisions,
+    thin_matrices,
+)
 from storage.upsert import put
+from storage.vocabulary.registry import KNOWN
 
-KEEP_RAW_S: Final = 3600.0
-KEEP_SECONDS_S: Final = 86_400.0
+KEEP_RAW_S: Final = 300.0
+#: Of properties that are lasting.
+KEEP_LASTING_S: Final = 3600.0
+KEEP_FINE_S: Final = 86_400.0
+#: So long every matrix is kept.
+KEEP_MATRICES_S: Final = 60.0
+#: Seconds in a row of rolled up samples; SECOND is what earlier versions made in place of FINE.
 SECOND: Final = 1
+FINE: Final = 10
 MINUTE: Final = 60
 #: Series handled in one transaction, so that a batch waits a few milliseconds at most.
 SERIES_PER_TRANSACTION: Final = 16
 
-Transaction: TypeAlias = Callable[[], AbstractContextManager[Connection]]
 _Row: TypeAlias = dict[str, Any]
 
 
-def apply(transaction: Transaction, run_id: str, raw_before: float, seconds_before: float) -> int:
-    """Roll up samples of batches recorded before ``raw_before`` (Unix s); how many went.
+class Horizons(NamedTuple):
+    """Times before which something goes (Unix s): matrices between those of every 10 s; raw samples
+    and details; raw samples of lasting properties; rows of 10 s."""
 
-    1 s rows of buckets before ``seconds_before`` are dropped (their 1 min rows stay).
+    matrices: float
+    raw: float
+    lasting: float
+    fine: float
+
+
+def apply(
+    transaction: Transaction, run_id: str, before: Horizons, done: Horizons | None = None
+) -> int:
+    """Roll up and thin what was recorded before the horizons; how many raw samples went.
+
+    done: horizons of the last time, whose work is not looked through again.
     """
     with transaction() as connection:
-        last = connection.execute(
-            select(func.max(BatchRow.id)).where(
-                BatchRow.run_id == run_id, BatchRow.time < raw_before
-            )
-        ).scalar()
-        keys = list(connection.scalars(select(SeriesRow.id).where(SeriesRow.run_id == run_id)))
-        _thin_matrices(connection, run_id, raw_before)
+        last, past = (last_before(connection, run_id, t) for t in (before.raw, before.lasting))
+        first = None if done is None else last_before(connection, run_id, done.raw)
+        series = _series(connection, run_id)
+    with transaction() as connection:
+        since = (0.0, 0.0) if done is None else (done.matrices, done.raw)
+        thin_matrices(connection, run_id, _whole(since[0]), before.matrices, FINE)
+        thin_matrices(connection, run_id, _whole(since[1]), before.raw, MINUTE)
+        if last is not None:
+            forget_commits(connection, run_id, last)
+    if last is not None:
+        roll_up_decisions(transaction, run_id, -1 if first is None else first, last)
     gone = 0
-    for start in range(0, len(keys), SERIES_PER_TRANSACTION):
-        chunk = keys[start : start + SERIES_PER_TRANSACTION]
-        with transaction() as connection:
-            if last is not None:
-                gone += _roll_up(connection, chunk, int(last))
-            connection.execute(
-                delete(RollupRow).where(
-                    RollupRow.series_id.in_(chunk),
-                    RollupRow.resolution_s == SECOND,
-                    RollupRow.bucket < _whole(seconds_before),
-                )
-            )
+    for is_lasting, keys in series.items():
+        upto = past if is_lasting else last
+        for start in range(0, len(keys), SERIES_PER_TRANSACTION):
+            chunk = keys[start : start + SERIES_PER_TRANSACTION]
+            with transaction() as connection:
+                if upto is not None:
+                    gone += _roll_up(connection, chunk, upto)
+                _forget_fine(connection, chunk, _whole(before.fine))
     return gone
+
+
+def _series(connection: Connection, run_id: str) -> dict[bool, list[int]]:
+    """Whether the property is lasting -> the keys of such series of the run."""
+    found: dict[bool, list[int]] = {False: [], True: []}
+    named = select(SeriesRow.id, SeriesRow.property).where(SeriesRow.run_id == run_id)
+    for key, name in connection.execute(named):
+        known = KNOWN.properties.get(name)
+        found[known is not None and known.lasting].append(key)
+    return found
+
+
+def _forget_fine(connection: Connection, keys: Sequence[int], before: int) -> None:
+    """Drop rolled up rows shorter than a minute; those of the minutes stay."""
+    fine = (RollupRow.resolution_s.in_((SECOND, FINE)), RollupRow.bucket < before)
+    connection.execute(delete(RollupRow).where(RollupRow.series_id.in_(keys), *fine))
 
 
 def _whole(time: float) -> int:
@@ -70,7 +109,7 @@ def _roll_up(connection: Connection, keys: Sequence[int], last: int) -> int:
     batch = np.array([row[1] for row in found], dtype=np.int64)
     time = np.array([row[2] for row in found], dtype=np.float64)
     value = np.array([row[3] for row in found], dtype=np.float64)
-    for resolution in (SECOND, MINUTE):
+    for resolution in (FINE, MINUTE):
         rows = _buckets(series, batch, time, value, resolution)
         put(connection, RollupRow, _merged(connection, keys, resolution, rows))
     connection.execute(delete(SampleRow).where(*old))
@@ -149,35 +188,3 @@ def _join(old: _Row | None, new: _Row) -> _Row:
 def _least(choose: Callable[[list[float]], float], *values: float | None) -> float | None:
     known = [value for value in values if value is not None]
     return choose(known) if known else None
-
-
-def _thin_matrices(connection: Connection, run_id: str, before: float) -> None:
-    """Keep the last of each matrix and minute before ``before``, and always the newest."""
-    table = MatrixRow.__table__.c
-    statement = (
-        select(table.unit_id, table.name, table.batch_id, table.time)
-        .where(table.run_id == run_id, table.time < before)
-        .order_by(table.unit_id, table.name, table.batch_id)
-    )
-    found = connection.execute(statement).all()
-    superseded = [
-        {
-            "of_run": run_id,
-            "of_unit": this.unit_id,
-            "of_name": this.name,
-            "of_batch": this.batch_id,
-        }
-        for this, later in pairwise(found)
-        if (this.unit_id, this.name) == (later.unit_id, later.name)
-        and this.time // MINUTE == later.time // MINUTE
-    ]
-    if superseded:
-        connection.execute(_FORGET_MATRIX, superseded)
-
-
-_FORGET_MATRIX: Final = delete(MatrixRow).where(
-    MatrixRow.run_id == bindparam("of_run"),
-    MatrixRow.unit_id == bindparam("of_unit"),
-    MatrixRow.name == bindparam("of_name"),
-    MatrixRow.batch_id == bindparam("of_batch"),
-)

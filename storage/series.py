@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, bindparam, select
 
-from storage.retention import MINUTE, SECOND
+from storage.retention import FINE, MINUTE, SECOND
 from storage.rows import SeriesData
 from storage.schema import BatchRow, RollupRow, SampleRow, SeriesRow
 
@@ -18,8 +18,8 @@ Key: TypeAlias = tuple[str, str]
 Array: TypeAlias = NDArray[Any]
 
 _FAR: Final = 2**62
-#: Rolled up seconds are read while they are at most this many times the points asked for.
-_SECONDS_PER_POINT: Final = 4
+#: Points shorter than a minute are read while they are at most this many times those asked for.
+_FINE_PER_POINT: Final = 4
 _SERIES = SeriesRow.__table__.c
 _SAMPLES = SampleRow.__table__.c
 _ROLLUPS = RollupRow.__table__.c
@@ -126,18 +126,18 @@ def _columns(rows: Sequence[tuple[Any, ...]]) -> Iterable[tuple[Any, ...]]:
 def _rolled(
     connection: Connection, bounds: Mapping[str, Any], max_points: int
 ) -> dict[int, _Points]:
-    """Rolled up points: 1 s where they exist and are not far too many, else 1 min."""
+    """Rolled up points: shorter ones where they exist and are not far too many, else 1 min."""
     earliest = {"bucket": int(bounds["since"]) - MINUTE}
     minutes = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": MINUTE})
     if not minutes:
         return {}
     found = _split(*_rollup_points(minutes))
-    length_s = MINUTE * max(len(points.batch) for points in found.values())
-    if length_s > _SECONDS_PER_POINT * max_points:
-        return found
-    seconds = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": SECOND})
-    if seconds:
-        for number, fine in _split(*_rollup_points(seconds)).items():
+    n_minutes = max(len(points.batch) for points in found.values())
+    for length in (SECOND, FINE):
+        if n_minutes * MINUTE / length > _FINE_PER_POINT * max_points:
+            continue
+        rows = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": length})
+        for number, fine in (_split(*_rollup_points(rows)) if rows else {}).items():
             begin = int(fine.time[0]) // MINUTE * MINUTE
             coarse = found[number]
             older = _Points._make(column[coarse.time < begin] for column in coarse)

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select
 
+from storage.retention import FINE, MINUTE, SECOND
 from storage.schema import BatchRow, LatestRow, RollupRow, SampleRow, SeriesRow
 from storage.vocabulary import registry
 
@@ -23,7 +24,8 @@ def read(connection: Connection, run_id: str, at: int | None) -> Values:
     """Entity -> property -> value, the newest or as of the end of batch ``at``.
 
     A property that is only written when not 0 is 0 when its newest value is of an earlier batch.
-    Where raw samples were rolled up, a value is that of the last second (minute) before ``at``.
+    Where raw samples were rolled up, a value is that of the last ten seconds (minute) that ended
+    by ``at``.
     """
     now = last_batch(connection, run_id) if at is None else at
     rows: list[Any]
@@ -54,7 +56,12 @@ def _rolled_up(
     if moment is None:
         return []
     rows = connection.execute(_AS_OF_ROLLED, {"run": run_id, "at": at, "moment": moment})
-    return [row for row in rows if (row[0], row[1]) in wanted]
+    found = sorted((row for row in rows if (row[0], row[1]) in wanted), key=lambda row: row[2])
+    return [
+        # the last stretch that ended stands for the batch, also of what is only written when not 0
+        (entity, name, at if bucket + 2 * length > moment else batch, value)
+        for entity, name, batch, value, bucket, length in found
+    ]
 
 
 def _newest() -> Select[Any]:
@@ -83,7 +90,7 @@ def _as_of() -> Select[Any]:
 
 
 def _as_of_rolled() -> Select[Any]:
-    """As _as_of(), from the last 1 s row up to batch :at, else the last 1 min row."""
+    """As _as_of(), from the last row of every length up to batch :at."""
 
     def place(resolution_s: int) -> Any:
         twin = _ROLLUPS.alias(f"twin_{resolution_s}")
@@ -108,12 +115,15 @@ def _as_of_rolled() -> Select[Any]:
             _ROLLUPS.c.bucket == place(resolution_s),
         )
 
-    columns = (_SERIES.c.entity_id, _SERIES.c.property, _ROLLUPS.c.batch_id, _ROLLUPS.c.last)
-    minutes, seconds = (
-        select(*columns).join_from(_SERIES, _ROLLUPS, row(resolution)).where(_OF_RUN)
-        for resolution in (60, 1)
+    columns = (
+        *(_SERIES.c.entity_id, _SERIES.c.property),
+        *(_ROLLUPS.c[name] for name in ("batch_id", "last", "bucket", "resolution_s")),
     )
-    return minutes.union_all(seconds)  # type: ignore[return-value]  # typed as a wider select
+    minutes, *finer = (
+        select(*columns).join_from(_SERIES, _ROLLUPS, row(resolution)).where(_OF_RUN)
+        for resolution in (MINUTE, FINE, SECOND)
+    )
+    return minutes.union_all(*finer)  # type: ignore[return-value]  # typed as a wider select
 
 
 _NEWEST: Final = _newest()

@@ -29,6 +29,7 @@ from storage.database import (
     begun,
     describe,
     disposed_on_error,
+    give_back,
     open_for_writing,
     parse_url,
     reading,
@@ -36,7 +37,8 @@ from storage.database import (
 from storage.errors import RunExists, RunLives, UnknownRun, translated
 from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.migrations import prepare
-from storage.schema import CommitRow, RunRow
+from storage.retention import Horizons
+from storage.schema import BatchRow, CommitRow, RunRow
 from storage.vocabulary.kinds import RunState
 from storage.vocabulary.records import (
     Batch,
@@ -84,6 +86,7 @@ class EngineWriter:
         self._lock = threading.RLock()
         self._caches: dict[str, RunCache] = {}
         self._begun: set[str] = set()
+        self._tidied: dict[str, Horizons] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -258,15 +261,30 @@ class EngineWriter:
         run_id: str,
         now: float,
         keep_raw_s: float = retention.KEEP_RAW_S,
-        keep_seconds_s: float = retention.KEEP_SECONDS_S,
+        keep_fine_s: float = retention.KEEP_FINE_S,
+        keep_lasting_s: float = retention.KEEP_LASTING_S,
     ) -> int:
-        """Roll raw samples older than keep_raw_s up to 1 s and 1 min rows; how many went.
+        """Roll raw samples older than keep_raw_s up to 10 s and 1 min rows; how many went.
 
-        1 s rows older than keep_seconds_s go too, matrices older than keep_raw_s are thinned to
-        one a minute. Decisions, plans, commands, batches and events are kept for good. Works in
-        short transactions; call it about once a minute.
+        Those of lasting properties stay for keep_lasting_s; 10 s rows older than keep_fine_s go.
+        Matrices are thinned to one in 10 s, those older
+        than keep_raw_s to one a minute; of decisions so old that changed no plan long details go,
+        and commits of batches. Plans, changes of them, commands, batches and events are kept for
+        good. Works in short transactions; call it about once a minute.
         """
-        return retention.apply(self._transaction, run_id, now - keep_raw_s, now - keep_seconds_s)
+        newest = now - min(retention.KEEP_MATRICES_S, keep_raw_s)
+        before = Horizons(newest, now - keep_raw_s, now - keep_lasting_s, now - keep_fine_s)
+        gone = retention.apply(self._transaction, run_id, before, self._tidied.get(run_id))
+        self._tidied[run_id] = before
+        return gone
+
+    def give_back(self) -> bool:
+        """Hand a piece of the space that retention freed back to the file system; False when there
+        is nothing worth it, or another process writes."""
+        if self._engine.dialect.name != "sqlite":
+            return False
+        with self._lock, translated(self.where):
+            return give_back(self._engine)
 
     def export_run(self, run_id: str, path: str | Path) -> None:
         """Copy one run to a new SQLite file that opens like any store."""
@@ -330,8 +348,8 @@ def _commit(
 
 
 _OF_RUN: Final[BindParameter[str]] = bindparam("of_run")
-_SAME_BATCH: Final = select(CommitRow.id).where(
-    CommitRow.run_id == _OF_RUN, CommitRow.batch_id == bindparam("of_batch")
+_SAME_BATCH: Final = select(BatchRow.id).where(
+    BatchRow.run_id == _OF_RUN, BatchRow.id == bindparam("of_batch")
 )
 _SAME_BOUNDARY: Final = select(CommitRow.id).where(
     CommitRow.run_id == _OF_RUN,

@@ -4,10 +4,36 @@ import { valueOf } from "./points.js";
 /** Unix seconds as dates stand in figures. @param {number} time */
 export const iso = (time) => new Date(time * 1000).toISOString();
 
-/** Let traces of a figure grow.
+/* A figure that grows takes at most this share of the time to be drawn. */
+const SHARE = 1 / 8;
+/** What a figure is to grow by, and from when on it may be drawn again.
+    @type {WeakMap<any, {news: ((trace: any) => {x: any, y: number}[])[], from: number, timer: number | null}>} */
+const growing = new WeakMap();
+
+/** Let traces of a figure grow, soon: quick figures at once, slow ones by several batches together.
     @param {any} plot the figure's element
     @param {(trace: any) => {x: any, y: number}[]} news the points a trace does not have yet */
 export function extendPlot(plot, news) {
+  const state = growing.get(plot) || { news: [], from: 0, timer: null };
+  growing.set(plot, state);
+  state.news.push(news);
+  if (state.timer !== null) return;
+  const wait = state.from - performance.now();
+  if (wait <= 0) grow(plot, state);
+  else state.timer = window.setTimeout(grow, wait, plot, state);
+}
+
+function grow(plot, state) {
+  const news = state.news;
+  Object.assign(state, { news: [], timer: null });
+  if (!plot.isConnected || !plot.data) return;
+  const since = performance.now();
+  extendBy(plot, (trace) => news.flatMap((of) => of(trace)));
+  const now = performance.now();
+  state.from = now + (now - since) * (1 / SHARE - 1);
+}
+
+function extendBy(plot, news) {
   const grown = { x: [], y: [] };
   const indices = [];
   plot.data.forEach((trace, index) => {

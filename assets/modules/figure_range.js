@@ -91,7 +91,6 @@ function fit() {
 
 on("moment", fit);
 on("painting", fit);
-on("values", fit);
 
 /* A figure appears when its library has come. */
 new MutationObserver((changes) => {

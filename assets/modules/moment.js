@@ -8,8 +8,11 @@ import { emit } from "./core.js";
 import { noUpdate, begin, hasBegun, setProps } from "./dash.js";
 import { busy, settled } from "./settled.js";
 
-/* How soon after the last one the server is asked again: a small λ must not make it render all day. */
-const GAP_MS = { urgent: 150, news: 1000, numbers: 2000 };
+/* How soon after the last time the server is asked again: a small λ must not make it render all day, nor
+   the browser draw. At least so many ms, and so many times what asking and drawing took. */
+const GAP_MS = { urgent: 150, news: 1000, numbers: 3000 };
+const TIMES = { urgent: 1, news: 4, numbers: 8 };
+const LONGEST_MS = 10000;
 const RUNNING = ["starting", "running"];
 
 /** What the URL says, replaced whole by every move.
@@ -20,6 +23,7 @@ export const known = { run: null, state: null, now: null, time: null, plan: null
 let news = 0;
 let pushed = { run: undefined, news: -1 };
 let lastPush = 0;
+let took = 0; // ms from the last push to what it drew
 let waiting = null; // timer of the next push
 let due = 0;
 
@@ -77,7 +81,8 @@ export function refresh(what) {
   const kind = what === true ? "urgent" : what || "numbers";
   if (kind !== "numbers") news += 1;
   if (currentMode() === "frozen" || (currentMode() === "replay" && kind === "numbers")) return;
-  const at = Math.max(Date.now(), lastPush + GAP_MS[kind]);
+  const gap = Math.max(GAP_MS[kind], Math.min(LONGEST_MS, TIMES[kind] * took));
+  const at = Math.max(Date.now(), lastPush + gap);
   if (waiting !== null && due <= at) return;
   window.clearTimeout(waiting);
   due = at;
@@ -92,6 +97,9 @@ async function push() {
   lastPush = Date.now();
   if (currentMode() === "live" || pushed.news !== news) setProps("pw-moment", { data: data() });
   pushShell();
+  const since = lastPush;
+  await settled();
+  took = Date.now() - since;
 }
 
 const pageKey = () => ({ path: moment.path, run: moment.run, theme: window.planwatch.theme.scheme() });

@@ -1,4 +1,4 @@
-"""What is done now and then while a run lasts: signs of life, old samples rolled up."""
+"""What is done now and then while a run lasts: signs of life, what is old rolled up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from storage.writer import EngineWriter
 
 HEARTBEAT_S: Final = 2.0
-#: Old samples are rolled up this often.
+#: What is old is rolled up this often; the space it took is given back in steps, one at a time.
 TIDY_S: Final = 60.0
 
 
@@ -19,6 +19,7 @@ class Upkeep:
     def __init__(self, writer: EngineWriter, run_id: str) -> None:
         self._writer, self._run_id = writer, run_id
         self._beat_at, self._tidied_at = -math.inf, time.monotonic()
+        self._gives_back = True
 
     def look(self) -> None:
         """Called several times a second: does what is due."""
@@ -29,3 +30,6 @@ class Upkeep:
         if at - self._tidied_at >= TIDY_S:
             self._tidied_at = at
             self._writer.retention(self._run_id, now)
+            self._gives_back = True
+        elif self._gives_back:
+            self._gives_back = self._writer.give_back()

@@ -45,6 +45,7 @@ _MOMENT: Final = re.compile(
 )
 #: What Arrow reads as we do, and never refuses: short numbers, and days all months have.
 _PLAIN_DAY: Final = "[1-9][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
+_PLAIN_TIME: Final = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _PLAIN: Final[Mapping[str, str]] = {
     "tinyint": "^-?[0-9]{1,2}$",
     "smallint": "^-?[0-9]{1,4}$",
@@ -54,7 +55,7 @@ _PLAIN: Final[Mapping[str, str]] = {
     "double": r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$",
     "boolean": "^(true|false)$",
     "date": f"^{_PLAIN_DAY}$",
-    "timestamp": rf"^{_PLAIN_DAY}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{{1,6}})?Z?$",
+    "timestamp": rf"^{_PLAIN_DAY}[ T]{_PLAIN_TIME}Z?$",
 }
 
 

@@ -14,7 +14,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.formats import Format
 from dashboard.components.links import jump
-from dashboard.components.panels import panel, save_svg, twinned
+from dashboard.components.panels import drawing_savers, panel, twinned
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -52,6 +52,10 @@ INSPECTOR: Final = "plan-inspector"
 INSPECTOR_KEY: Final = "plan-inspector-key"
 _RECENT_BATCHES: Final = 240
 _TABLE_BATCHES: Final = 40
+#: Of a moment whose own numbers are no longer kept.
+_ROLLED_UP: Final = (
+    "Rolled up: numbers are of the 10 s before, after a day of the minute; plan and knobs are exact"
+)
 _ICON: Final = "M3 9h5v6H3zM16 4h5v6h-5zM16 14h5v6h-5zM8 12h4M12 7v10M12 7h4M12 17h4"
 
 
@@ -155,7 +159,12 @@ def layout(context: Context, services: Services) -> Component:
     note = html.Span(_note(context, facts), id=NOTE)
     steps = html.Div(draw_tables(facts), id=STEPS)
     graph = twinned(
-        "Plan", _graph(context, facts), steps, note=note, more=(save_svg(),), id="pw-plan-twin"
+        "Plan",
+        _graph(context, facts),
+        steps,
+        note=note,
+        more=drawing_savers("Plan"),
+        id="pw-plan-twin",
     )
     others = [frame.lay_out(one, context, services) for one in PAGE.panels]
     inspector = [
@@ -307,6 +316,8 @@ def _note(context: Context, facts: Facts) -> list[Any]:
     words: list[Any] = [_which(context, facts)]
     if facts.next:
         words.append(html.Span(f"Next: {facts.next}", className="pw-plan-next", title=facts.next))
+    if views.is_rolled_up(facts.series.values()):
+        words.append(html.Span(_ROLLED_UP, className="pw-plan-next", title=_ROLLED_UP))
     return words
 
 

@@ -33,6 +33,7 @@ from dashboard.views.decisions import (
 )
 from dashboard.views.orders import compare_orders
 from storage.rows import DecisionEntry
+from storage.thinning import ROLLED_UP
 from storage.vocabulary.records import Decision, Knob, PlanVersion
 
 #: detail key -> (what it is, value of the trigger knob that watches it)
@@ -88,7 +89,8 @@ def build_card(
         cover_prefix=[str(name) for name in detail.get("cover_prefix") or ()],
         knob_version=decision.knob_version,
         knobs=[(knob.name, knob_text(knob.value), knob.unit) for knob in knobs],
-        further=[(metric_words(k), _plain(v)) for k, v in detail.items() if _lists(k, v)],
+        further=[(metric_words(k), _plain(v)) for k, v in detail.items() if _lists(k, v)]
+        + _rolled_up(detail),
         algorithm=decision.algorithm,
         pair=_mapping(detail["pair"]) if isinstance(detail.get("pair"), Mapping) else None,
     )
@@ -257,6 +259,12 @@ def _version(plan: Any) -> int | None:
 
 def _lists(key: str, value: Any) -> bool:
     return key not in _PLACED and isinstance(value, str | int | float)
+
+
+def _rolled_up(detail: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What an old decision that changed nothing had more."""
+    gone = ", ".join(metric_words(str(name)) for name in detail.get(ROLLED_UP) or ())
+    return [(metric_words(ROLLED_UP), f"{gone}: kept only where a plan changed")] if gone else []
 
 
 def _plain(value: Any) -> str:

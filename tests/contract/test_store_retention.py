@@ -1,4 +1,4 @@
-"""Retention: the old is kept by the second and the minute, what was decided for good."""
+"""Retention: the old is kept by ten seconds and the minute, what was decided for good."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from storage.database import open_for_reading, parse_url
+from storage.columns import dump_json
+from storage.database import open_for_reading, open_for_writing, parse_url
 from storage.schema import MatrixRow, RollupRow, SampleRow, SeriesRow
 from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
-from storage.vocabulary.records import Matrix, Sample
+from storage.thinning import SHORT
+from storage.thinning import rolled_up as rolled_up_detail
+from storage.vocabulary.records import Entity, Matrix, Sample
 from tests.contract.store_builders import START, begin, decision, record
 from tests.oracles.store import roll_up
 
 NUMBERS = count(1)
 #: Later than every sample, in Unix s.
 FAR = 1e11
-NAMES = ("batch_ms", "d_window")
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +54,14 @@ def run_id(writer: EngineWriter) -> str:
 
 
 def rolled_up(writer: EngineWriter, run_id: str) -> int:
-    """Roll all raw samples up to 1 s and 1 min rows, and keep these; how many went."""
-    return writer.retention(run_id, FAR, 0.0, FAR)
+    """Roll all raw samples up to 10 s and 1 min rows, and keep these; how many went."""
+    return writer.retention(run_id, FAR, 0.0, FAR, 0.0)
 
 
 def write(writer: EngineWriter, run_id: str, times: list[float]) -> list[float]:
-    """One batch a time (s after the start); batch_ms counts up by 1; the values."""
+    """One batch a time (s after the start); n_tuples counts up by 1; the values."""
     for number, time in enumerate(times):
-        sample = Sample("system", "batch_ms", float(number))
+        sample = Sample("system", "n_tuples", float(number))
         writer.write_batch(record(number, sample, run_id=run_id, time=START + time))
     return [float(number) for number in range(len(times))]
 
@@ -69,7 +71,7 @@ def stored(
 ) -> list[dict[str, Any]]:
     engine = open_for_reading(parse_url(address))
     table = model.__table__
-    mine = select(SeriesRow.id).where(SeriesRow.run_id == run_id, SeriesRow.property == "batch_ms")
+    mine = select(SeriesRow.id).where(SeriesRow.run_id == run_id, SeriesRow.property == "n_tuples")
     try:
         with engine.connect() as connection:
             rows = connection.execute(select(table).where(table.c.series_id.in_(mine)))
@@ -98,14 +100,14 @@ def test_rollups_are_those_of_the_slow_twin_in_however_many_strokes(
     times = (START + np.cumsum([wait for wait, _ in points])).tolist()
     for number, (time, (_, value)) in enumerate(zip(times, points, strict=True)):
         writer.write_batch(
-            record(number, Sample("system", "batch_ms", value), run_id=run_id, time=time)
+            record(number, Sample("system", "n_tuples", value), run_id=run_id, time=time)
         )
     gone = [writer.retention(run_id, times[stop], 0.0) for stop in stops if stop < len(times)]
     gone.append(rolled_up(writer, run_id))
     assert sum(gone) == len(points)
     assert stored(address, run_id, SampleRow) == []
     twin = [(n, t, v) for n, (t, (_, v)) in enumerate(zip(times, points, strict=True))]
-    for length in (1, 60):
+    for length in (10, 60):
         rows = [r for r in stored(address, run_id, RollupRow) if r["resolution_s"] == length]
         expected = roll_up(twin, length)
         assert len(rows) == len(expected)
@@ -124,52 +126,52 @@ def test_raw_samples_within_the_horizon_stay(
     assert writer.retention(run_id, now, keep_raw_s=50) == 200
     assert writer.retention(run_id, now, keep_raw_s=50) == 0
     assert len(stored(address, run_id, SampleRow)) == 200
-    series = reader.series(run_id, "system", "batch_ms")
+    series = reader.series(run_id, "system", "n_tuples")
     assert series is not None
-    assert series.n.tolist() == [4] * 50 + [1] * 200
-    assert series.value.tolist() == [1.5 + 4 * n for n in range(50)] + list(range(200, 400))
-    assert series.low.tolist()[:2] == [0.0, 4.0]
-    assert series.high.tolist()[:2] == [3.0, 7.0]
+    assert series.n.tolist() == [40] * 5 + [1] * 200
+    assert series.value.tolist() == [19.5 + 40 * n for n in range(5)] + list(range(200, 400))
+    assert series.low.tolist()[:2] == [0.0, 40.0]
+    assert series.high.tolist()[:2] == [39.0, 79.0]
     assert series.thinned
     assert np.all(np.diff(series.batch) > 0)
 
 
-def test_values_of_rolled_up_batches_are_right_to_the_second(
+def test_values_of_rolled_up_batches_are_right_to_ten_seconds(
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
     write(writer, run_id, [0.25 * n for n in range(400)])
     newest = reader.values(run_id)
-    exact = {at: reader.values(run_id, at) for at in (3, 7, 103, 303, 399)}
+    exact = {at: reader.values(run_id, at) for at in (39, 79, 119, 319, 399)}
     rolled_up(writer, run_id)
     assert reader.values(run_id) == newest
     assert {at: reader.values(run_id, at) for at in exact} == exact
-    assert reader.values(run_id, 102) == {"system": {"batch_ms": 99.0}}
+    assert reader.values(run_id, 102) == {"system": {"n_tuples": 79.0}}
 
 
-def test_old_seconds_become_minutes(
+def test_old_stretches_become_minutes(
     address: str, writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
     write(writer, run_id, [5.0 * n for n in range(100)])
     begin_s = START // 60 * 60
-    writer.retention(run_id, START + 500, keep_raw_s=100, keep_seconds_s=200)
+    writer.retention(run_id, START + 500, keep_raw_s=100, keep_fine_s=200)
     rows = stored(address, run_id, RollupRow)
-    seconds = [row["bucket"] for row in rows if row["resolution_s"] == 1]
-    assert min(seconds) == (START + 300) // 60 * 60
-    series = reader.series(run_id, "system", "batch_ms")
+    fine = [row["bucket"] for row in rows if row["resolution_s"] == 10]
+    assert min(fine) == (START + 300) // 60 * 60
+    series = reader.series(run_id, "system", "n_tuples")
     assert series is not None
     assert int(series.n.sum()) == 100
     assert np.all(np.diff(series.batch) > 0)
     assert series.time[0] < begin_s + 60
-    assert reader.values(run_id, 11)["system"]["batch_ms"] == 7.0  # the minute before batch 11's
+    assert reader.values(run_id, 11)["system"]["n_tuples"] == 7.0  # the minute before batch 11's
 
 
 def test_long_ranges_are_thinned_with_their_extremes(
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
     values = write(writer, run_id, [0.01 * n for n in range(1000)])
-    spike = Sample("system", "batch_ms", 1e6)
+    spike = Sample("system", "n_tuples", 1e6)
     writer.write_batch(record(1000, spike, run_id=run_id, time=START + 10.5))
-    series = reader.series(run_id, "system", "batch_ms", max_points=100)
+    series = reader.series(run_id, "system", "n_tuples", max_points=100)
     assert series is not None
     assert len(series.value) <= 100
     assert series.high.max() == 1e6
@@ -185,22 +187,22 @@ def test_a_thinned_mean_counts_each_sample_once(
 ) -> None:
     values = write(writer, run_id, [0.1 * n for n in range(10)] + [1.5, 2.5, 3.5])
     writer.retention(run_id, START + 3, keep_raw_s=1)
-    series = reader.series(run_id, "system", "batch_ms", max_points=1)
+    series = reader.series(run_id, "system", "n_tuples", max_points=1)
     assert series is not None
     assert series.n.tolist() == [13]
     assert series.value.tolist() == [sum(values) / 13]
 
 
-def test_a_long_rolled_up_range_reads_minutes_when_seconds_are_far_too_many(
+def test_a_long_rolled_up_range_reads_minutes_when_shorter_ones_are_far_too_many(
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
     write(writer, run_id, [2.0 * n for n in range(300)])
     rolled_up(writer, run_id)
-    coarse = reader.series(run_id, "system", "batch_ms", max_points=20)
-    fine = reader.series(run_id, "system", "batch_ms", max_points=1000)
+    coarse = reader.series(run_id, "system", "n_tuples", max_points=11)
+    fine = reader.series(run_id, "system", "n_tuples", max_points=1000)
     assert coarse is not None
     assert fine is not None
-    assert len(fine.value) == 300
+    assert len(fine.value) == 60
     assert len(coarse.value) == 11
     assert coarse.n.sum() == fine.n.sum() == 300
     assert (coarse.low[0], coarse.high[-1]) == (0.0, 299.0)
@@ -220,7 +222,7 @@ def test_unknown_values_stay_unknown_when_thinned(
     assert series.n.tolist() == [0, 4]
 
 
-def test_matrices_are_thinned_to_one_a_minute_decisions_are_not(
+def test_matrices_are_thinned_to_one_a_minute_decisions_stay(
     address: str, writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
     for number in range(60):
@@ -258,10 +260,141 @@ def test_batches_go_on_after_everything_was_rolled_up(
 ) -> None:
     write(writer, run_id, [0.0, 0.5])
     rolled_up(writer, run_id)
-    sample = Sample("system", "batch_ms", 7.0)
+    sample = Sample("system", "n_tuples", 7.0)
     writer.write_batch(record(2, sample, run_id=run_id, time=START + 0.8))
     rolled_up(writer, run_id)
-    series = reader.series(run_id, "system", "batch_ms")
+    series = reader.series(run_id, "system", "n_tuples")
     assert series is not None
     assert (series.n.tolist(), series.high.tolist()) == ([3], [7.0])
-    assert reader.values(run_id) == {"system": {"batch_ms": 7.0}}
+    assert reader.values(run_id) == {"system": {"n_tuples": 7.0}}
+
+
+def test_what_changes_are_told_from_stays_raw_for_longer(
+    address: str, writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    for number in range(60):
+        samples = (Sample("system", name, float(number)) for name in ("n_tuples", "tuples_total"))
+        writer.write_batch(record(number, *samples, run_id=run_id, time=START + number))
+    assert writer.retention(run_id, START + 60, keep_raw_s=10, keep_lasting_s=30) == 50 + 30
+    found = reader.many_series(run_id, [("system", "n_tuples"), ("system", "tuples_total")])
+    n = {name: data.n.tolist() for (_, name), data in found.items()}
+    assert n == {"n_tuples": [10] * 5 + [1] * 10, "tuples_total": [10] * 3 + [1] * 30}
+    assert reader.values(run_id, 35) == {"system": {"n_tuples": 29.0, "tuples_total": 35.0}}
+
+
+def test_what_is_only_written_when_not_0_is_that_of_the_stretch_before(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    entities = (Entity("query:q", "query", "q"),)
+    for number in range(90):
+        matched = (Sample("query:q", "matched_tuples", 3.0),) if number < 20 else ()
+        one = record(number, *matched, run_id=run_id, time=START + number)
+        writer.write_batch(replace(one, entities=entities))
+    rolled_up(writer, run_id)
+    told = {at: reader.values(run_id, at)["query:q"]["matched_tuples"] for at in (9, 15, 25, 80)}
+    assert told == {9: 3.0, 15: 3.0, 25: 3.0, 80: 0.0}
+
+
+def test_decisions_that_changed_nothing_keep_both_sides_and_what_others_are_retaken_from(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    ways = [{"values": {"a": n}} for n in range(50)]
+    detail = {"mu": 0.1, "paths": ways, "trials": ways, "rolled": "no"}
+    verdicts = ["kept", "switched", "below_threshold", "kept", "kept"]
+    for number, verdict in enumerate(verdicts):
+        made = replace(decision(number + 1, number, verdict), detail=detail)
+        writer.write_batch(replace(record(number, run_id=run_id), decisions=(made,)))
+    before = reader.decisions(run_id)[::-1]
+    counts = reader.decision_counts(run_id)
+    for _ in range(2):
+        writer.retention(run_id, START + 5.5, keep_raw_s=1.0)  # batches 0 to 3
+        after = reader.decisions(run_id)[::-1]
+        short = {name: detail[name] for name in ("mu", "trials", "rolled")}
+        rolled = {**short, "rolled_up": ["paths"]}
+        assert [one.decision.detail for one in after] == [rolled, detail, rolled, rolled, detail]
+    plain = [replace(one.decision, detail=None) for one in after]
+    assert plain == [replace(one.decision, detail=None) for one in before]
+    assert reader.decision_counts(run_id) == counts
+
+
+@given(st.dictionaries(st.text(max_size=3), st.text(max_size=2 * SHORT), max_size=5))
+def test_rolling_up_a_detail_keeps_what_is_short_and_names_the_rest(detail: dict[str, str]) -> None:
+    found = rolled_up_detail(detail)
+    long = {name for name, text in detail.items() if len(dump_json(text)) > SHORT}
+    gone = long - {"trials"}
+    if not gone or "rolled_up" in detail:
+        assert found is None
+    else:
+        kept = {name: text for name, text in detail.items() if name not in gone}
+        assert found == {**kept, "rolled_up": sorted(gone)}
+
+
+def test_the_matrix_a_plan_was_changed_on_stays(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    for number in range(30):
+        matrix = Matrix("selectivity", "selectivity", ("a",), ("q",), [[number]], n=number)
+        told = (matrix,) if number % 2 == 0 else ()
+        made = decision(number + 1, number, "switched" if number == 13 else "kept")
+        one = record(number, run_id=run_id, time=START + 100 + number)  # within a minute
+        writer.write_batch(replace(one, matrices=told, decisions=(made,)))
+    writer.retention(run_id, START + 200, keep_raw_s=0.0)
+    seen = {at: reader.matrix(run_id, "selectivity", at) for at in (11, 12, 13, 27, 29)}
+    values = {at: None if m is None else m.matrix.values[0][0] for at, m in seen.items()}
+    assert values == {11: None, 12: 12, 13: 12, 27: 12, 29: 28}
+
+
+def test_matrices_of_the_last_minutes_are_thinned_to_one_in_ten_seconds(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    for number in range(120):
+        matrix = Matrix("selectivity", "selectivity", ("a",), ("q",), [[number]], n=number)
+        one = record(number, run_id=run_id, time=START + number)
+        writer.write_batch(replace(one, matrices=(matrix,)))
+    for _ in range(2):
+        writer.retention(run_id, START + 120)
+        seen = (reader.matrix(run_id, "selectivity", at) for at in range(9, 120))
+        kept = sorted({one.batch for one in seen if one is not None})
+        assert kept == [*range(9, 60, 10), *range(60, 120)]
+
+
+def test_batches_whose_commit_is_forgotten_are_not_written_twice(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    cursor = reader.cursor()
+    write(writer, run_id, [0.0, 1.0, 2.0])
+    newest = reader.cursor()
+    rolled_up(writer, run_id)
+    assert reader.cursor() == newest
+    assert [change.batch_id for change in reader.changes(cursor)] == [2]
+    assert not writer.write_batch(record(0, run_id=run_id))
+    writer.write_batch(record(3, run_id=run_id))
+    assert [change.batch_id for change in reader.changes(newest)] == [3]
+
+
+def test_a_store_with_rows_of_a_second_reads_as_before(
+    address: str, writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    write(writer, run_id, [0.25 * n for n in range(400)])
+    rolled_up(writer, run_id)
+    of_second = {"resolution_s": 1}
+    engine = open_for_writing(parse_url(address), create=False)
+    with engine.begin() as connection:
+        mine = select(SeriesRow.id).where(SeriesRow.run_id == run_id)
+        connection.execute(
+            update(RollupRow)
+            .where(RollupRow.series_id.in_(mine), RollupRow.resolution_s == 10)
+            .values(of_second)
+        )
+    engine.dispose()
+    for number in range(400, 480):
+        sample = Sample("system", "n_tuples", float(number))
+        time = START + 0.25 * number + 60
+        writer.write_batch(record(number, sample, run_id=run_id, time=time))
+    rolled_up(writer, run_id)
+    series = reader.series(run_id, "system", "n_tuples")
+    assert series is not None
+    assert series.n.tolist() == [40] * 12
+    assert np.all(np.diff(series.batch) > 0)
+    assert reader.values(run_id, 79)["system"]["n_tuples"] == 79.0
+    assert reader.values(run_id, 439)["system"]["n_tuples"] == 439.0

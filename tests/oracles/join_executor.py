@@ -7,7 +7,7 @@ and every operation takes 100 ns. Plain and keyed caches only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -53,6 +53,11 @@ class _Shadow:
     n_runs: int = 0
 
 
+def _gone_on(shadow: _Shadow) -> _Shadow:
+    """With nothing counted, at the block where it was."""
+    return replace(shadow, n_probes=0, misses=0, n_blocks=0, n_keys=0, n_runs=0)
+
+
 class CountingJoin:
     """A join. places: of each class the (input, column) that are equal."""
 
@@ -63,10 +68,11 @@ class CountingJoin:
         self.tuning = JoinTuning()
         self.caches: dict[str, _Cache] = {}
         self.n_operations = 0
+        self._shadows: dict[tuple[str, Segment], _Shadow] = {}
         self._clear()
 
     def tune(self, tuning: JoinTuning) -> None:
-        """Caches that stay keep what they hold."""
+        """Caches that stay keep what they hold, shadows the block they are at."""
         self.tuning = tuning
         kept = self.caches
         self.caches = {one.id: _Cache(one) for one in tuning.caches}
@@ -80,7 +86,9 @@ class CountingJoin:
         self._entering: list[list[list[int]]] = [[] for _ in range(n)]
         self._dropped: list[list[int]] = [[] for _ in range(n)]
         self._signs = [[0, 0] for _ in range(n)]
-        self._shadows = {(s.id, r): _Shadow() for s in self.tuning.shadows for r in s.readers}
+        kept = self._shadows
+        readers = [(one.id, reader) for one in self.tuning.shadows for reader in one.readers]
+        self._shadows = {key: _gone_on(kept.get(key, _Shadow())) for key in readers}
         for cache in self.caches.values():
             cache.counts = {}
 
@@ -219,12 +227,7 @@ class CountingJoin:
             shadows.setdefault(id, {})[reader] = ShadowCounts(*told)
         caches = {id: self._counts(cache) for id, cache in self.caches.items()}
         pipelines = tuple(self._pipeline(input) for input in range(self.shape.n))
-        unfinished = self._shadows
         self._clear()
-        for key, one in self._shadows.items():
-            before = unfinished[key]
-            one.keys, one.n = before.keys, before.n
-            one.n_run, one.n_before = before.n_run, before.n_before
         return JoinProfile(pipelines, caches, shadows)
 
     def _pipeline(self, input: int) -> PipelineProfile:

@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from backend.hosts.spark.session import DAEMON
 from backend.model.ids import entity_id
 from storage.errors import StoreError
 from storage.store import open_reader
@@ -96,7 +97,7 @@ def is_worker(process: psutil.Process) -> bool:
     """A worker is a copy of the daemon that started it."""
     with suppress(psutil.NoSuchProcess):
         daemons = [process, process.parent()]
-        return all(one is not None and "pyspark.daemon" in one.cmdline() for one in daemons)
+        return all(one is not None and DAEMON in one.cmdline() for one in daemons)
     return False
 
 

@@ -316,7 +316,9 @@ def test_a_knobs_slider_goes_there_and_back(ask: Ask) -> None:
 def test_vendored_files_are_those_their_table_names() -> None:
     table = (ASSETS / "vendor" / "README.md").read_text(encoding="utf-8")
     named = dict(re.findall(r"^\| `([\w.]+)` .* `([0-9a-f]{64})` \|$", table, re.MULTILINE))
-    kept = [path for path in (ASSETS / "vendor").iterdir() if path.suffix in (".js", ".woff2")]
+    kept = [
+        path for path in (ASSETS / "vendor").iterdir() if path.suffix in (".js", ".gz", ".woff2")
+    ]
     own = {path.name: path for path in kept}
     assert named.keys() == own.keys()
     for name, path in own.items():

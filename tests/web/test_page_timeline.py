@@ -6,6 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
+from plotly.offline import get_plotlyjs_version
 
 from tests.web.conftest import OpenPage, until
 from tests.web.site import Site
@@ -43,6 +44,18 @@ def test_panels_lanes_and_bands_are_drawn(
     assert page.evaluate(edges) == 4
     assert page.evaluate(f"{PLOT}.layout.hovermode") == "x unified"
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_small_plotly_is_loaded_and_no_other(open_page: OpenPage) -> None:
+    page = open_page("/healthz")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(page.url.replace("/healthz", "/timeline?run=r1"))
+    drawn(page)
+    assert [url for url in asked if "plotly" in url.rpartition("/")[2]] == [
+        next(url for url in asked if url.endswith("/vendor/plotly_cartesian.min.js"))
+    ]
+    assert page.evaluate("Plotly.version") == get_plotlyjs_version()
 
 
 def test_the_cursor_follows_the_moment_without_a_redraw(open_page: OpenPage) -> None:

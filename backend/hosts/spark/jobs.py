@@ -17,7 +17,6 @@ from backend.hosts.contract import InputSource
 from backend.hosts.listening import Listener
 from backend.hosts.networks import HostJob, Networks
 from backend.hosts.spark.parcel import Shipping, packed
-from backend.hosts.spark.shipping import ship_code
 from backend.hosts.spark.tasks import PATH, PLACE, TARGET, TOLD, RowSource, work_of
 from backend.operators.contract import BatchPlan
 from backend.operators.network.shard import Places
@@ -43,7 +42,6 @@ class BatchJobs:
     ) -> None:
         self._batches, self._shipping = Batches(inputs, sink, places, packed), Shipping(session)
         self._context = session.sparkContext
-        ship_code(session)
 
     @property
     def networks(self) -> Networks:

@@ -110,12 +110,10 @@ class Launch:
         """Run everything to its end; False when the run, or one of its inputs, failed."""
         self._loop = loop = self._begin()
         try:
-            session = self._session(loop)
+            session, warming = self._session(loop)
         except BaseException as error:
             self._end(loop, "failed", f"Spark did not start: {error}")
             raise
-        has_networks = any(one.plan is not None for one in self.workload.queries)
-        warming = warm_workers(session, has_networks)
         try:
             return self._run(session, loop)
         finally:
@@ -172,23 +170,28 @@ class Launch:
             log.warning("%s", sentence)
         return once.keeps_rate
 
-    def _session(self, loop: Loop) -> SparkSession:
-        """Spark, and meanwhile the data that is prepared once: either takes seconds."""
+    def _session(self, loop: Loop) -> tuple[SparkSession, threading.Thread]:
+        """Spark, its workers warming, and meanwhile the data that is prepared once: either takes
+        seconds."""
         with ThreadPoolExecutor(1) as beside:
-            starting = beside.submit(
-                build_session,
-                self.settings.master,
-                f"planwatch {self.workload.name}",
-                self.settings.folder,
-                self.settings.conf,
-                all(is_replayed(self._streams[name]) for name in self._inputs),
-            )
+            starting = beside.submit(self._start)
             for stream in self._read:
                 self._hold(stream, self._folder(loop.run.id))
             while not starting.done():
                 wait([starting], timeout=1.0)
                 loop.between_batches()
             return starting.result()
+
+    def _start(self) -> tuple[SparkSession, threading.Thread]:
+        session = build_session(
+            self.settings.master,
+            f"planwatch {self.workload.name}",
+            self.settings.folder,
+            self.settings.conf,
+            all(is_replayed(self._streams[name]) for name in self._inputs),
+        )
+        has_networks = any(one.plan is not None for one in self.workload.queries)
+        return session, warm_workers(session, has_networks)
 
     def _hold(self, stream: StreamSpec, folder: Path) -> None:
         """folder: the run's own."""

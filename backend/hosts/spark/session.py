@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from backend.hosts.spark.archive import RECORDING, java_options
 from backend.hosts.spark.java import find_java
 from backend.hosts.spark.remote import is_remote
-from backend.hosts.spark.shipping import shipped, workers_python
+from backend.hosts.spark.shipping import shipped, workers_environment, workers_python
 from storage.liveness import process_exists
 
 log = logging.getLogger(__name__)
@@ -45,6 +45,8 @@ _OWN_BYTES = 43
 _SOCKETS = "planwatch-sockets-"
 #: Attempts at a task before its batch fails.
 TASK_ATTEMPTS = 4
+#: The module that forks workers.
+DAEMON = "backend.hosts.spark.daemon"
 DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 #: What Spark says of errors, in the scratch folder.
@@ -110,11 +112,11 @@ def build_session(
     builder = SparkSession.builder.master(patient(master)).appName(name)
     builder = builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     builder = builder.config("spark.local.dir", str(scratch / "local"))
-    own |= shipped(master, own, scratch)
+    own |= {**workers_environment(master), **shipped(master, own, scratch)}
     driver = [STACK, *[QUICK] * is_quick, java_options(java), *_logging(scratch)]
     driver.append(own.pop(DRIVER_OPTIONS, ""))
     builder = builder.config(DRIVER_OPTIONS, " ".join(filter(None, driver)))
-    for key, value in {**SETTINGS, **_sockets(master), **own}.items():
+    for key, value in {**SETTINGS, **_here(master), **own}.items():
         if key != "spark.driver.bindAddress" or not is_remote(master):
             builder = builder.config(key, value)
     on_interrupt = signal.getsignal(signal.SIGINT)
@@ -142,6 +144,11 @@ def _logging(scratch: Path) -> tuple[str, ...]:
     """Options that have Java write to Spark's log what it would print."""
     properties = {"log4j2.configurationFile": LOGGING.as_uri(), "planwatch.log": scratch / LOG}
     return tuple(f'"-D{name}={value}"' for name, value in properties.items())
+
+
+def _here(master: str) -> dict[str, str]:
+    """Settings for workers on this machine."""
+    return {} if is_remote(master) else {"spark.python.daemon.module": DAEMON, **_sockets(master)}
 
 
 def _sockets(master: str) -> dict[str, str]:

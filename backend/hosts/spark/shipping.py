@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any, Final
 
 from pyspark import cloudpickle
-from pyspark.sql import SparkSession
 
 from backend.hosts.spark.remote import is_remote
 
@@ -54,16 +53,14 @@ def shipped(master: str, asked: Mapping[str, str], scratch: Path) -> dict[str, s
     return {ARCHIVES: ",".join(archives)}
 
 
-def ship_code(session: SparkSession) -> None:
-    """Make the backend importable in the workers of this session.
+def workers_environment(master: str) -> dict[str, str]:
+    """Settings by which workers can import the backend, and whose clock is UTC.
 
-    On this machine from where it is, so that compiled kernels are kept beside their modules.
+    On this machine from where it is, so that compiled kernels are kept beside their modules;
+    elsewhere from a worker's folder, where the archives are unpacked.
     """
-    context = session.sparkContext
-    is_here = not is_remote(str(context.master))
-    # relative to a worker's folder, where the archives are unpacked
-    found = str(ROOT) if is_here else os.pathsep.join((_CODE, _PACKAGES))
-    context.environment |= {"PYTHONPATH": found, "TZ": "UTC"}
+    found = os.pathsep.join((_CODE, _PACKAGES)) if is_remote(master) else str(ROOT)
+    return {"spark.executorEnv.PYTHONPATH": found, "spark.executorEnv.TZ": "UTC"}
 
 
 def _code(scratch: Path) -> Path:

@@ -14,8 +14,7 @@ from backend.hosts.networks import HostJob
 from backend.hosts.rehearsal import compiled, rehearse
 from backend.hosts.spark.parcel import Shipping
 from backend.hosts.spark.remote import is_remote
-from backend.hosts.spark.shipping import ship_code
-from backend.hosts.spark.tasks import TOLD, RowSource, work_of
+from backend.hosts.spark.tasks import TOLD, RowSource, run_task, work_of
 from backend.model.conditions import Comparison, ContinuousQuery
 from backend.model.events import SelectionPlan
 from backend.model.schema import Schema
@@ -31,7 +30,6 @@ log = logging.getLogger(__name__)
 def warm_workers(session: SparkSession, has_networks: bool) -> threading.Thread:
     """Match one tuple in a worker, in the background; it stays and is used again. Where the run has
     networks, workers on this machine load their kernels, too, once these are compiled."""
-    ship_code(session)
     thread = threading.Thread(target=_warm, args=(session, has_networks), daemon=True)
     thread.start()
     return thread
@@ -63,15 +61,24 @@ def _match_one(session: SparkSession) -> None:
     shipping = Shipping(session)
     try:
         work = work_of(shipping.parcel(_small_job()), RowSource(Path(), {}, ("S",), False))
-        one = session.sql(f"SELECT 1 AS a, CAST(NULL AS string) AS {CORRUPT}").coalesce(1)
+        values = f"1 AS a, 0.5D AS x, CAST(NULL AS string) AS {CORRUPT}"
+        one = session.sql(f"SELECT {values}").coalesce(1)
         one.mapInArrow(work, f"{TOLD} binary").collect()
     finally:
         shipping.close()
 
 
+def match_some() -> None:
+    """Match a tuple in this process, which loads what that takes."""
+    values = [pa.array([1], pa.int32()), pa.array([0.5]), pa.nulls(1, pa.string())]
+    rows = pa.RecordBatch.from_arrays(values, names=["a", "x", CORRUPT])
+    run_task(_small_job(), RowSource(Path(), {}, ("S",), False), 0, [rows])
+
+
 def _small_job() -> HostJob:
-    schema = Schema.parse("a int")
-    queries = [ContinuousQuery("q", "S", "", Comparison("a", "<", 1))]
+    schema = Schema.parse("a int, x double")
+    both = (Comparison("a", "<", 1), Comparison("x", "<", 1.5))
+    queries = [ContinuousQuery(one.attribute, "S", "", one) for one in both]
     constructs = build_constructs(queries, schema)
     plan = SelectionPlan(0, "early drop", constructs.attributes)
     shipped = shipped_plan(constructs, plan, "resolved")

@@ -67,10 +67,11 @@ class JoinTuning:
 
     orders: for each input the order in which it probes the others; (): as planned. profile_prob:
     for each pipeline the share of its elements that are profiled, chosen by a hash of ``seed`` and
-    their number; (): none. shadows: candidates whose miss probability is estimated, in each of
-    their readers by blocks of ``block_probes`` look-ups, by ``bitmap_alpha`` bits for each of a run
-    of blocks (card 10.2). two_phase: look for a partner in each window before results are made
-    (card 7).
+    their number, one of each 1 / share elements; (): none. shadows: candidates whose miss
+    probability is estimated, in each of their readers by blocks of ``block_probes`` look-ups, by
+    ``bitmap_alpha`` bits for each of a run of blocks (card 10.2). shadow_blocks: after how many
+    blocks of a batch and shard a reader is not looked up any more; 0: it goes on. two_phase: look
+    for a partner in each window before results are made (card 7).
     """
 
     orders: tuple[tuple[int, ...], ...] = ()
@@ -79,6 +80,7 @@ class JoinTuning:
     shadows: tuple[CacheSpec, ...] = ()
     block_probes: int = 1000
     bitmap_alpha: int = 8
+    shadow_blocks: int = 0
     two_phase: bool = False
     seed: int = 0
 

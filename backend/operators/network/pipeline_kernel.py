@@ -41,6 +41,8 @@ from backend.operators.network.tuned_words import (
     IN_BLOCK,
     IN_RUN,
     INPUT,
+    IS_PLAIN,
+    IS_PLAIN_BEHIND,
     KEYS_BEFORE,
     LAST,
     LEVEL,
@@ -50,6 +52,7 @@ from backend.operators.network.tuned_words import (
     MODE,
     N_BUILT,
     N_CHAIN,
+    OPEN,
     OVERHEAD,
     PLAIN,
     READER,
@@ -139,9 +142,9 @@ def n_joined(at: Pointer, begin: int, end: int, most: int) -> Any:
 
 
 @called
-def shadow(at: Pointer, s: int) -> None:
+def shadow(at: Pointer, port: int, s: int) -> None:
     """Look a key up in a bitmap; at the end of a block, count the keys that are new in it (card
-    10.2)."""
+    10.2). Behind enough blocks it is closed: what W blocks say is not made surer by more."""
     bitmap, sums = row(at, A.shadows, s), row(at, A.shadow_sums, s)
     bits, facts = words_at(bitmap[caching.DIRECTORY]), words_at(bitmap[caching.FACTS])
     n_bits = bitmap[caching.N_CELLS]
@@ -163,12 +166,26 @@ def shadow(at: Pointer, s: int) -> None:
         sums[SHADOW_MISSES] += n_new
         sums[SHADOW_BLOCKS] += 1
     facts[IN_BLOCK], facts[KEYS_BEFORE] = 0, np.int64(n * MILLION)
+    if sums[SHADOW_BLOCKS] == bitmap[caching.N_SETS] and facts[IN_RUN] > FIRST_BLOCKS:
+        pipeline = row(at, A.pipelines, port)
+        pipeline[OPEN] -= 1
+        pipeline[IS_PLAIN] = pipeline[IS_PLAIN_BEHIND] if pipeline[OPEN] == 0 else 0
     if facts[IN_RUN] == RUN_BLOCKS:
         sums[SHADOW_KEYS] += facts[KEYS_BEFORE]
         sums[SHADOW_RUNS] += 1
         facts[BITS_SET], facts[IN_RUN], facts[KEYS_BEFORE] = 0, 0, 0
         for word in range((n_bits + 63) >> 6):
             bits[word] = 0
+
+
+@inlined
+def look_up_shadows(at: Pointer, port: int, point: Pointer) -> None:
+    """Those of a point that are open."""
+    for k in range(point[SHADOWS], point[SHADOWS_END]):
+        s = line(at, A.lists)[k]
+        n_blocks = row(at, A.shadows, s)[caching.N_SETS]
+        if not n_blocks or row(at, A.shadow_sums, s)[SHADOW_BLOCKS] < n_blocks:
+            shadow(at, port, s)
 
 
 @called
@@ -197,8 +214,8 @@ def look_up(at: Pointer, c: int, level: int) -> None:
 def enter(at: Pointer, port: int, level: int) -> None:
     """Come to a step with the tuples and values there are."""
     point, here = row_in(at, A.points, port, level), row(at, A.levels, level)
-    for k in range(point[SHADOWS], point[SHADOWS_END]):
-        shadow(at, line(at, A.lists)[k])
+    if row(at, A.pipelines, port)[OPEN]:
+        look_up_shadows(at, port, point)
     here[MODE] = PLAIN
     if point[READER] >= 0 and line(at, A.state)[WATCH] != WATCH_ALL:
         look_up(at, point[READER], level)

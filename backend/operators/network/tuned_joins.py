@@ -75,7 +75,7 @@ class TunedJoin:
         self._state[words.OVERHEAD] = clock_overhead_ns() if n_kept else 0
         self._operations = np.zeros((n, 3), np.int64)
         self._observed = np.zeros((n, n_kept, 3 * n), np.int64)
-        self._n_observed = np.zeros(n, np.int64)
+        self._n_observed, self._due = np.zeros(n, np.int64), np.zeros(n, np.int64)
         values, cursor, starts, chosen = (
             np.zeros(size, np.int64) for size in (self._join.n_groups, n, n, n)
         )
@@ -104,7 +104,7 @@ class TunedJoin:
             at.inputs, self._join.keys, at.indexes, self._join.steps, progress,
             own.points, own.pipelines, self._lists, own.bindings, own.walks, own.drops, own.paths,
             caches, self._shadows.take_up(), *self._scratch, counts, self._operations, numbers,
-            self._caches.found, self._shadows.sums, self._observed, self._n_observed,
+            self._due, self._caches.found, self._shadows.sums, self._observed, self._n_observed,
         )  # fmt: skip
         return tuned_kernel.probe_tuned(words.addressed(arrays), *elements, begin, out, found)
 
@@ -161,6 +161,7 @@ class _Shadows:
         self._rows = np.zeros((len(self.looked_up), cache_kernel.N_CACHE), np.int64)
         self._rows[:, cache_kernel.N_CELLS] = n_bits
         self._rows[:, cache_kernel.MOST] = max(1, tuning.block_probes)
+        self._rows[:, cache_kernel.N_SETS] = tuning.shadow_blocks
         for s, (spec, _) in enumerate(self.looked_up):
             begin = len(lists)
             lists += spec.key

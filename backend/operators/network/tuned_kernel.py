@@ -56,6 +56,7 @@ from backend.operators.network.tuned_words import (
     N_BUILT,
     N_PROBED,
     N_SCANNED,
+    NEVER,
     PARTNERLESS,
     PATH,
     PATH_END,
@@ -93,25 +94,56 @@ def bind_element(at: Pointer, port: int, seq: int) -> Any:
 
 
 @inlined
-def draw(at: Pointer, port: int) -> int:
-    """How the next element of an input is watched: by its number, so that it can be repeated."""
-    pipeline, numbers = row(at, A.pipelines, port), line(at, A.numbers)
-    mixture = mixed(mixed(mixed(np.uint64(0), pipeline[SEED]), port), numbers[port])
-    hash = np.int64(mixed(mixture, np.int64(0)) >> np.uint64(11))
-    numbers[port] += 1
-    if hash < pipeline[PROFILED]:
-        has_room = line(at, A.n_observed)[port] < size(at, A.observed, 1)
-        return WATCH_ALL if has_room else UNWATCHED
-    return WATCH_TIMES if hash < pipeline[TIMED] else UNWATCHED
+def next_drawn(pipeline: Pointer, port: int, kind: int, number: int) -> Any:
+    """The first element of an input, from ``number`` on, that is watched in one way: of each 1 /
+    share elements one, by a hash of which they are, so that it can be repeated however elements are
+    cut into batches."""
+    share: Any = np.int64(pipeline[kind]).view(np.float64)
+    if not share > 0.0:
+        return NEVER
+    stratum: Any = max(np.int64(number * share) - 1, 0)
+    found: Any = np.int64(-1)
+    while found < number:
+        first, end = np.int64(np.ceil(stratum / share)), np.int64(np.ceil((stratum + 1) / share))
+        mixture = mixed(mixed(mixed(np.uint64(0), pipeline[SEED]), 2 * port + kind), stratum)
+        hash = mixed(mixture, np.int64(0)) >> np.uint64(11)
+        found = first + np.int64(hash % np.uint64(end - first))
+        stratum += 1
+    return found
+
+
+@called
+def set_due(at: Pointer, port: int, number: int) -> None:
+    """Note which element of an input, from ``number`` on, is watched next."""
+    pipeline = row(at, A.pipelines, port)
+    profiled = next_drawn(pipeline, port, PROFILED, number)
+    if line(at, A.n_observed)[port] >= size(at, A.observed, 1):
+        profiled = NEVER
+    line(at, A.due)[port] = min(profiled, next_drawn(pipeline, port, TIMED, number))
+
+
+@called
+def watch_due(at: Pointer, port: int, number: int) -> None:
+    """An element that is watched: in which way; and when the next one is."""
+    pipeline = row(at, A.pipelines, port)
+    is_profiled = next_drawn(pipeline, port, PROFILED, number) == number
+    has_room = line(at, A.n_observed)[port] < size(at, A.observed, 1)
+    line(at, A.state)[WATCH] = WATCH_ALL if is_profiled and has_room else WATCH_TIMES
+    set_due(at, port, number + 1)
 
 
 @inlined
-def goes_plainly(at: Pointer, port: int) -> bool:
+def goes_plainly(at: Pointer, port: int) -> Any:
     """Draw how the next element of an input is watched: whether it goes the way of joins that are
     not tuned, as nothing watches it and its pipeline knows no caches."""
-    watch = draw(at, port)
-    line(at, A.state)[WATCH] = watch
-    return watch == UNWATCHED and row(at, A.pipelines, port)[IS_PLAIN] != 0
+    state, numbers = line(at, A.state), line(at, A.numbers)
+    number = numbers[port]
+    numbers[port] = number + 1
+    state[WATCH] = UNWATCHED
+    if number >= line(at, A.due)[port]:
+        watch_due(at, port, number)
+        return False
+    return row(at, A.pipelines, port)[IS_PLAIN] != 0
 
 
 @inlined
@@ -281,10 +313,14 @@ def note_watched(at: Pointer, port: int, tau: int) -> None:
 
 
 @inlined
-def go_on(state: Pointer) -> None:
-    """What passed since an element stopped is no work of it."""
+def go_on(at: Pointer) -> None:
+    """What passed since an element stopped is no work of it; elements are watched as their numbers
+    say."""
+    state = line(at, A.state)
     if state[LEVEL] >= 0 and state[WATCH] != UNWATCHED:
         state[MARK] = nanoseconds(state[CLOCK])
+    for port in range(size(at, A.inputs, 0)):
+        set_due(at, port, line(at, A.numbers)[port])
 
 
 @kernel
@@ -301,7 +337,7 @@ def probe_tuned(
     """join_kernel.probe for a join that is tuned. arrays: see ``addressed``."""
     n_out, at = 0, caching.words_of(arrays)
     state = line(at, A.state)
-    go_on(state)
+    go_on(at)
     inputs, keys, indexes = table(at, A.inputs), table(at, A.keys), table(at, A.indexes)
     steps, counts, progress = cube(at, A.steps), cube(at, A.counts), table(at, A.progress)
     values, cursor, chosen = line(at, A.values), line(at, A.cursor), line(at, A.chosen)

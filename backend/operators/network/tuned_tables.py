@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from backend.operators.network.join_tables import JoinTables
 from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
 from backend.operators.network.pipelines import classes_of, probe_orders
 from backend.operators.network.plan import JoinOp
-
-_HASHES: Final = 1 << 53
 
 
 class TunedTables:
@@ -107,23 +104,23 @@ class TunedTables:
     def _pipeline(self, port: int) -> list[int]:
         tuning, caches = self._tuning, self._tuning.caches
         share = tuning.profile_prob[port] if tuning.profile_prob else 0.0
-        profiled = int(share * _HASHES)
-        timed = min(_HASHES, 2 * profiled) if caches else profiled
+        shares = np.array([share, share if caches else 0.0]).view(np.int64).tolist()
         reads = [any(one.pipeline == port for one in spec.readers) for spec in caches]
         counted = [c for c, spec in enumerate(caches) if reads[c] and is_counted(spec)]
         keyed = [c for c, spec in enumerate(caches) if spec.keyed and port in spec.witnesses]
         drops = self._drop_walks(port) if tuning.two_phase else (0, 0)
-        paths = self._profile_paths(port) if profiled else (0, 0)
+        paths = self._profile_paths(port) if share else (0, 0)
         lists = *self._listed(counted), *self._listed(keyed)
-        is_plain = drops[0] == drops[1] and not keyed and not self._has_points(port)
-        return [profiled, timed, tuning.seed, *drops, *paths, *lists, is_plain]
+        is_plain = drops[0] == drops[1] and not keyed and not self._knows_caches(port)
+        n_open = int(np.diff(self.points[port][:, [words.SHADOWS, words.SHADOWS_END]]).sum())
+        now = is_plain and not n_open
+        return [*shares, tuning.seed, *drops, *paths, *lists, now, is_plain, n_open]
 
-    def _has_points(self, port: int) -> bool:
-        """Whether a pipeline looks anything up on the way, or tells a cache."""
+    def _knows_caches(self, port: int) -> bool:
+        """Whether a pipeline looks a cache up on the way, or tells one."""
         points = self.points[port]
         told = points[:, words.UPDATES_END] > points[:, words.UPDATES]
-        looked = points[:, words.SHADOWS_END] > points[:, words.SHADOWS]
-        return bool((told | looked | (points[:, words.READER] >= 0)).any())
+        return bool((told | (points[:, words.READER] >= 0)).any())
 
     def _drop_walks(self, port: int) -> tuple[int, int]:
         """The windows in which an element of an input must have a partner. Behind an update of a

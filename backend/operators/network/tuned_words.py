@@ -19,12 +19,13 @@ from backend.operators.selection.bits import inlined
 #: after it, the columns that give classes their values on a hit, and the shadows before it stand.
 READER, LAST, ENDS, UPDATES, UPDATES_END, BOUND, BOUND_END, SHADOWS, SHADOWS_END = range(9)
 N_POINT: Final = 9
-#: Of pipelines: in 2^53rds, below which a hash profiles an element, or times it; the walks of drop
-#: probing, the paths of profiles; caches to settle, and keyed ones to check, after an element;
-#: whether elements that are not watched go the way of joins that are not tuned.
+#: Of pipelines: shares (the words of floating-point numbers) of elements that are profiled, and of
+#: those that are timed besides; the walks of drop probing, the paths of profiles; caches to settle,
+#: and keyed ones to check, after an element; whether elements that are not watched go the way of
+#: joins that are not tuned, now and when no shadow is open any more; how many are.
 PROFILED, TIMED, SEED, DROPS, DROPS_END, PATHS, PATHS_END = range(7)
-COUNTED, COUNTED_END, KEYED, KEYED_END, IS_PLAIN = range(7, 12)
-N_PIPELINE: Final = 12
+COUNTED, COUNTED_END, KEYED, KEYED_END, IS_PLAIN, IS_PLAIN_BEHIND, OPEN = range(7, 14)
+N_PIPELINE: Final = 14
 #: Of columns that give classes their values: input, column, class, whether compared as a float.
 INPUT, COLUMN, GROUP, AS_FLOAT = range(4)
 #: Of drop probing: the walk, and the step that goes on from where it stopped, -1: none. Of paths:
@@ -41,6 +42,8 @@ PLAIN, HIT, MISS = range(3)
 LEVEL, WATCH, DROPPED, MARK, OVERHEAD, CLOCK = range(6)
 N_STATE: Final = 6
 UNWATCHED, WATCH_TIMES, WATCH_ALL = range(3)
+#: The number of an element that does not come.
+NEVER: Final = 1 << 62
 #: What an element may do: it joins nothing, has no partner somewhere, or goes through its pipeline.
 UNBOUND, PARTNERLESS, GOES = range(3)
 #: Of operations besides those of steps: indexes probed, tuples built, tuples looked at.
@@ -61,9 +64,11 @@ class Arrays(NamedTuple):
 
     steps: [n, n-1, 3]; points: [n, n-1, N_POINT]; pipelines: [n, N_PIPELINE]; walks: rows as steps.
     caches and shadows: columns of cache_kernel; of shadows DIRECTORY are the bits, N_CELLS their
-    number, FACTS those set and the look-ups of the block, MOST its length. starts: where steps
-    begin, -1: anywhere. aside: as tally, of what is besides the pipeline. busy: [accounts, 2], ns
-    and how often: of steps, then of look-ups and updates of each cache.
+    number, FACTS those set and the look-ups of the block, MOST its length, N_SETS the blocks after
+    which they are closed (0: never). starts: where steps begin, -1: anywhere. due: of each input
+    the number of the next element that is watched. aside: as tally, of what is besides the
+    pipeline. busy: [accounts, 2], ns and how often: of steps, then of look-ups and updates of each
+    cache.
     """
 
     inputs: Any
@@ -92,6 +97,7 @@ class Arrays(NamedTuple):
     counts: Any
     operations: Any
     numbers: Any
+    due: Any
     cache_counts: Any
     shadow_sums: Any
     observed: Any

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Literal
 
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.systems.joins.activity import Activity
 from backend.systems.joins.cache_pages import CachePages
 from backend.systems.joins.candidates import CacheCandidate, candidates
 from backend.systems.joins.changes import (
@@ -24,15 +25,13 @@ from backend.systems.joins.costs import PipelineFlow, bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.memory import Tier
 from backend.systems.joins.patience import Patience
+from backend.systems.joins.profiling import profile_share
 from backend.systems.joins.selecting import SELECTORS
-from backend.systems.joins.selection import CacheSelection, Choice, PricedCache
+from backend.systems.joins.selection import CacheSelection, Choice, PricedCache, worthwhile
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import CacheState, CacheStates, Transition
 from storage.vocabulary.kinds import Verdict
-
-#: Profiling takes no more than this share of an interval, by sampling slow inputs more.
-_PROFILING_SHARE: Final = 0.5
 
 
 class CacheKeeper:
@@ -49,6 +48,7 @@ class CacheKeeper:
         self.pages = CachePages(settings)
         self.is_profiling = True
         self._waited = self._elements = 0
+        self.has_moved = self._is_new = False
         self._compared: dict[str, tuple[float, float]] = {}
         self._asked = bool(settings.pinned)
         self._patience = Patience()
@@ -87,22 +87,21 @@ class CacheKeeper:
         return {id: self.candidates[id] for id in self.choice}
 
     def profile_prob(self, known: JoinStatistics) -> tuple[float, ...]:
-        """By pipeline. While candidates are profiled, more elements of an input are taken until W
-        observations are made, for them to be there in half an interval."""
-        base, needed = self._settings.profile_prob, self._settings.keep_elements
-        if not (self.is_profiling and base and self._settings.caching != "off"):
-            return (base,) * self._shape.n
-        time = _PROFILING_SHARE * self._settings.interval_tuples
-        return tuple(
-            base if is_done else max(base, _rounded(needed / (time * (flow.share or 1.0))))
-            for flow, is_done in zip(known.flows(), known.profiled(), strict=True)
-        )
+        """By pipeline; candidates wait for observations, and so does all when something changed."""
+        if not self._settings.profile_prob or self._settings.caching == "off":
+            return (self._settings.profile_prob,) * self._shape.n
+        is_pressed = self.is_profiling or self._is_new
+        waits = [is_pressed and not is_done for is_done in known.profiled()]
+        pairs = zip(known.shares, waits, strict=True)
+        return tuple(profile_share(self._settings, *one) for one in pairs)
 
     # ------------------------------------------------------------------ changes from outside
 
     def reordered(self, orders: Orders) -> list[Transition]:
         """Other orders: other candidates. A cache in use goes on where its prefix set and segments
         are what they were, whatever stands inside a prefix (erratum 4)."""
+        if orders != self._orders:
+            self._patience.replanned()
         self._orders = orders
         return self._offer()
 
@@ -148,22 +147,43 @@ class CacheKeeper:
 
     # ------------------------------------------------------------------ the loop
 
-    def observe(self, n_tuples: int, n_elements: int, known: JoinStatistics) -> list[CacheChange]:
-        """Look at a batch that ``known`` has taken in. n_tuples: of the batch."""
-        if self._settings.caching == "off" or not self.candidates:
-            return []
+    def passed(
+        self, n_tuples: int, n_elements: int, activity: Activity, known: JoinStatistics
+    ) -> None:
+        """A batch ran, that ``known`` has taken in. n_tuples: of the batch; n_elements: of the
+        join. ``has_moved`` tells whether something changed: all is to be observed anew then."""
         self._waited += n_tuples
         self._elements += n_elements
+        share = self._settings.change_share
+        self.has_moved = bool(n_elements) and self._patience.look(activity, share)
+        if self.has_moved:
+            known.begin_profiling()
+        self._is_new = self.has_moved or (self._is_new and not all(known.profiled()))
+
+    def is_due(self, known: JoinStatistics) -> bool:
+        """Whether a cache is to go, or something is to be profiled or chosen."""
+        if self._settings.caching == "off" or not self.candidates:
+            return False
+        return bool(self._next(known) or self._losing(known))
+
+    def observe(self, known: JoinStatistics) -> list[CacheChange]:
+        """Look at the batches that ``known`` has taken in."""
         found = self._monitored(known)
-        if self._asked:
-            found.append(self._select(known, is_forced=True))
-        elif self.is_profiling and self._is_ready(known):
-            found.append(self._select(known))
-        elif not self.is_profiling and self._patience.is_due(
-            self._waited, known.activity, self._settings
-        ):
-            self._reprofile(known)
+        match self._next(known):
+            case "selection":
+                found.append(self._select(known, is_forced=self._asked))
+            case "profiling":
+                self._reprofile(known)
         return found
+
+    def _next(self, known: JoinStatistics) -> Literal["selection", "profiling", ""]:
+        """What is to be done."""
+        if self._asked:
+            return "selection"
+        if self.is_profiling:
+            return "selection" if self._is_ready(known) else ""
+        is_due = self._patience.is_due(self._waited, self._settings.interval_tuples)
+        return "profiling" if is_due else ""
 
     def problem(self, known: JoinStatistics) -> CacheSelection:
         """All candidates at the moment, whatever their state."""
@@ -171,23 +191,27 @@ class CacheKeeper:
         return CacheSelection(bare_costs(known.flows()), self._priced(estimates, self.candidates))
 
     def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
-        """Drop caches whose benefit fell below their cost; equal is enough to stay."""
-        watched = [
+        """Drop caches whose benefit fell below their cost."""
+        found = []
+        for id in self._losing(known):
+            estimates, old, before = self._estimates(known), dict(self._selected), self.states.all()
+            step = self.states.step(id, "benefit below cost")
+            del self.choice[id], self._selected[id]
+            self._patience.selected(True)
+            self._claim_pages(estimates, known)
+            told = self._change("monitor", "switched", estimates, known, old, before)
+            found.append(told._replace(dropped=id, transitions=(step,)))
+        return found
+
+    def _losing(self, known: JoinStatistics) -> list[str]:
+        """Caches in use whose benefit is below their cost; equal is enough to stay."""
+        return [
             id
             for id in self.states.which("used")
-            if id not in self._settings.pinned and known.is_observed(id)
+            if id not in self._settings.pinned
+            and known.is_observed(id)
+            and known.net(self.candidates[id], self.choice[id]) < 0
         ]
-        found, estimates = [], self._estimates(known) if watched else {}
-        for id in watched:
-            if estimates[id].net(self._places(id, self.choice[id])) < 0:
-                old, before = dict(self._selected), self.states.all()
-                step = self.states.step(id, "benefit below cost")
-                del self.choice[id], self._selected[id]
-                self._patience.selected(True)
-                self._claim_pages(estimates, known)
-                told = self._change("monitor", "switched", estimates, known, old, before)
-                found.append(told._replace(dropped=id, transitions=(step,)))
-        return found
 
     def _is_ready(self, known: JoinStatistics) -> bool:
         """W observations of everything; or as many as an interval gave."""
@@ -254,8 +278,10 @@ class CacheKeeper:
         is_new = is_forced or moved is None or moved > self._settings.change_share
         new = old
         if is_new:
-            select = SELECTORS[self._settings.caching]
-            new = dict(select(self._problem(estimates, known.flows(), is_forced)))
+            problem = self._problem(estimates, known.flows(), is_forced)
+            new = dict(SELECTORS[self._settings.caching](problem))
+            if not is_forced:
+                new = worthwhile(problem, new, known.least_gain(problem.cost({})))
         steps = self._adopt(new, known, is_forced)
         if not is_forced:
             self.is_profiling, self._waited = False, 0
@@ -366,8 +392,3 @@ class CacheKeeper:
         return CacheChange(
             cause, verdict, tuple(caches), problem, old, dict(self.choice), None, n_elements
         )
-
-
-def _rounded(prob: float) -> float:
-    """Up to a power of two, so that it does not change with every batch; at most 1."""
-    return min(1.0, 2.0 ** math.ceil(math.log2(prob)))

@@ -19,7 +19,9 @@ from backend.operators.network.join_tuning import (
     JoinTuning,
     PipelineProfile,
 )
+from backend.systems.joins.activity import Activity
 from backend.systems.joins.caching import CacheKeeper
+from backend.systems.joins.changes import CacheChange
 from backend.systems.joins.costs import PipelineFlow
 from backend.systems.joins.estimates import JoinStatistics
 from backend.systems.joins.join_model import JoinModel
@@ -51,7 +53,7 @@ class _Caches(NamedTuple):
 
 
 class _Since(NamedTuple):
-    """What came since the last look at trees: tuples of the batches, elements of the join."""
+    """What came since some look: tuples of the batches, elements of the join."""
 
     n_tuples: int = 0
     n_elements: int = 0
@@ -83,6 +85,7 @@ class JoinController:
         self.known = JoinStatistics(shape, settings)
         self.caches = CacheKeeper(shape, self.orders, settings)
         self._regret = CachingRegret()
+        self._unpriced = _Since()
         self.tuning = self._tuning()
 
     def _lay_out(self) -> None:
@@ -109,7 +112,8 @@ class JoinController:
 
     @property
     def totals(self) -> CachingTotals:
-        """What caching came to since the beginning."""
+        """What caching came to since the beginning, up to the last time that was priced: once an
+        interval, and when other caches are used."""
         return self._regret.totals
 
     def allow(self, n_pages: int | None) -> None:
@@ -127,6 +131,7 @@ class JoinController:
             shadows=caches.shadows(self.known),
             block_probes=settings.block_probes,
             bitmap_alpha=settings.bitmap_alpha,
+            shadow_blocks=settings.window_observations,
             two_phase=settings.two_phase,
             seed=settings.seed,
         )
@@ -135,6 +140,7 @@ class JoinController:
 
     def turn(self, settings: JoinSettings) -> None:
         """Other settings; ``tuning`` follows at once, what has to be chosen with the next batch."""
+        self._price(self.caches.in_force)
         before, self.settings = self.settings, settings
         if settings.orders != before.orders:
             self._lay_out()
@@ -158,15 +164,13 @@ class JoinController:
         """A batch of n_tuples ran under ``tuning``, and this is what the join tells of it."""
         known, caches = self.known, self.caches
         n_elements = known.add(profile, caches.used(), caches.in_force)
+        caches.passed(n_tuples, n_elements, Activity.of(profile), known)
+        self._unpriced = self._unpriced.then(n_tuples, n_elements)
         decisions: list[Decision] = []
         outcomes: list[DecisionOutcome] = []
-        problem = caches.problem(known)
-        self._regret.account(problem, caches.in_force, n_elements)
-        outcomes += self._follow(batch_id, n_elements, profile, problem)
+        outcomes += self._follow(batch_id, n_elements, profile)
         self._reorder(batch_id, profile, decisions, outcomes)
-        changes = caches.observe(n_tuples, n_elements, known)
-        if changes:
-            self._regret.look_back()
+        changes = self._look_at_caches()
         for change in changes:
             decision = cache_decision(self._look(batch_id), change)
             decisions.append(decision)
@@ -180,6 +184,25 @@ class JoinController:
         before, self.tuning = self.tuning, self._tuning()
         is_new = self.tuning != before
         return Told(tuple(decisions), tuple(outcomes), self.tuning if is_new else None)
+
+    def _look_at_caches(self) -> list[CacheChange]:
+        caches, before, changes = self.caches, self.caches.in_force, list[CacheChange]()
+        if caches.is_due(self.known):
+            changes = caches.observe(self.known)
+        waited = self._unpriced.n_tuples >= self.settings.interval_tuples
+        if caches.in_force != before or waited:
+            self._price(before)
+        if changes:
+            self._regret.look_back()
+        return changes
+
+    def _price(self, choice: Choice) -> None:
+        """Have what came since the last time, with these caches in force, in what caching came to,
+        at the statistics of now."""
+        if self._unpriced.n_elements:
+            problem = self.caches.problem(self.known)
+            self._regret.account(problem, choice, self._unpriced.n_elements)
+        self._unpriced = _Since()
 
     def _look(self, batch_id: int) -> JoinLook:
         seq, n = self._evaluations.count(), sum(one.n for one in self.known.pipelines)
@@ -199,10 +222,12 @@ class JoinController:
         shares = [flow.share for flow in flows]
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
             pipeline.take(told, settings.profile_tuples)
+            looks = pipeline.is_due(settings, self.caches.has_moved) and not self._is_joint
+            if not looks and not self._order_follow_ups[pipeline.input].is_on:
+                continue
             flow, i = flows[pipeline.input], pipeline.input
             costs = self._costs(pipeline, flow)
             outcomes += self._follow_order(batch_id, pipeline, told, costs)
-            looks = len(told.dropped_by) and not self._is_joint
             is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
             check = pipeline.check(costs, settings, shares) if looks and is_known else None
             if check is None:
@@ -222,6 +247,7 @@ class JoinController:
         """These pipelines have other orders now."""
         if not changed:
             return []
+        self._price(self.caches.in_force)
         found = self._cache_follow_up.end(batch_id)  # readers may be in other places
         self.known.reordered(changed)
         self._forget(self.caches.reordered(self.orders))
@@ -308,12 +334,13 @@ class JoinController:
     # ------------------------------------------------------------------ caches
 
     def _follow(
-        self, batch_id: int, n_elements: int, profile: JoinProfile, problem: CacheSelection
+        self, batch_id: int, n_elements: int, profile: JoinProfile
     ) -> list[DecisionOutcome]:
         """What the caches in force cost, with the operations they did."""
         follow = self._cache_follow_up
         if not follow.is_on or not n_elements:
             return []
+        problem = self.caches.problem(self.known)
         bare = n_elements * problem.cost({})
         saved = self.known.measured_saving(profile, self.caches.used(), self.caches.in_force)
         follow.follow(n_elements, bare - saved, _Caches(problem, n_elements))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,14 @@ from backend.operators.network.join_tuning import (
     JoinProfile,
     Segment,
 )
-from backend.systems.joins.calibration import Calibration
+from backend.systems.joins.calibration import Calibration, n_operations
 from backend.systems.joins.candidates import CacheCandidate
 from backend.systems.joins.costs import (
     PipelineFlow,
     ReaderCosts,
     UnitCosts,
     bare_costs,
+    lookup_cost,
     maintenance_cost,
     reader_costs,
 )
@@ -45,6 +46,9 @@ KeyT = TypeVar("KeyT")
 #: Words of 8 bytes of a cell besides a key, besides references; an entry takes a cell for itself
 #: and one for each tuple of its segment, each with a word of the directory.
 _KEY_WORDS, _REFERENCE_WORDS = 3, 1
+
+#: Of all time: what caches have to save by what is assumed of them, to be tried.
+_TRIAL_SHARE: Final = 0.2
 
 
 class CacheEstimate(NamedTuple):
@@ -87,9 +91,6 @@ class JoinStatistics:
         self._calibration = Calibration(keep)
         self._tells_time = False
         self._flows: tuple[PipelineFlow, ...] | None = None
-        #: By pipeline, of the last batch: elements of the input per element of the join; index
-        #: probes and built tuples per element of the input.
-        self.activity: NDArray[np.float64] = np.zeros((shape.n, 3))
 
     # ------------------------------------------------------------------ taking in
 
@@ -99,8 +100,6 @@ class JoinStatistics:
             one.add(told)
         n_elements = self._rates.add(profile)
         self._flows = None
-        if n_elements:
-            self.activity = _activity(profile)
         block = self._settings.block_probes
         for id, segments in profile.shadows.items():
             for segment, shadow in segments.items():
@@ -108,14 +107,13 @@ class JoinStatistics:
                 window.add(shadow.n_probes, shadow.misses, shadow.n_blocks)
                 if shadow.n_runs:
                     self._shadow_keys[id, segment] = shadow.n_keys / shadow.n_runs
-        flows = self.flows()
-        prior = self._operations.prior(self.probe_cost)
-        for id, counts in profile.caches.items():
-            if id not in used:
-                continue
+        seen = {id: counts for id, counts in profile.caches.items() if id in used}
+        flows = self.flows() if seen else ()
+        prior = self._operations.prior(self.probe_cost if seen else 0.0)
+        for id, counts in seen.items():
             window = self._window(self._observed, id)
             window.add(counts.probes, counts.probes - counts.hits, counts.probes / block)
-            self._operations.add(counts, _lookup_cost(flows, choice.get(id, ()), prior))
+            self._operations.add(counts, lookup_cost(flows, choice.get(id, ()), prior))
             self._counts[id] = counts
             keep = self._settings.window_observations
             self._reuse.setdefault(id, deque(maxlen=keep)).append(counts.reuse)
@@ -146,7 +144,7 @@ class JoinStatistics:
         if choice:
             found.add_cached(taken_ns, probes_ns, operations_ns)
         elif not profile.shadows:
-            found.add_bare(taken_ns, probes_ns)
+            found.add_bare(taken_ns, probes_ns, n_operations(profile))
 
     def reordered(self, pipelines: Sequence[int]) -> None:
         """These pipelines have other orders now."""
@@ -192,9 +190,22 @@ class JoinStatistics:
         return self._flows
 
     @property
+    def shares(self) -> tuple[float, ...]:
+        """By input, its elements per element of the join."""
+        return tuple(self._rates.shares[:, 0].tolist())
+
+    @property
     def waits_for_bare(self) -> bool:
         """Whether batches without shadow look-ups are missing, which say what the join takes."""
         return self._tells_time and not self._calibration.knows_bare
+
+    def least_gain(self, cost: float) -> float:
+        """What a choice of caches has to save to be tried. cost: of the join without any. Where
+        time counts and operations of caches were never measured, what they take is not known to a
+        factor of a few: a share of all that an element takes."""
+        if not self._tells_time or self._calibration.knows_cached:
+            return 0.0
+        return _TRIAL_SHARE * (cost + self._calibration.fixed_ns)
 
     def is_shadowed(self, candidate: CacheCandidate, reader: Segment) -> bool:
         """Whether W blocks of shadow look-ups were seen of a reader."""
@@ -208,16 +219,16 @@ class JoinStatistics:
 
     def profiled(self) -> tuple[bool, ...]:
         """By pipeline whether they were made; where nothing comes to it there is nothing to see."""
-        keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
+        keep, shares = self._settings.keep_elements, self.shares
         return tuple(
-            one.n_new >= keep or (not share and bool(shares.any()))
+            one.n_new >= keep or (not share and any(shares))
             for one, share in zip(self.pipelines, shares, strict=True)
         )
 
     def are_full(self) -> bool:
         """Whether there are W observations of each pipeline that something comes to."""
-        keep, shares = self._settings.keep_elements, self._rates.shares[:, 0]
-        return bool(shares.any()) and all(
+        keep, shares = self._settings.keep_elements, self.shares
+        return any(shares) and all(
             one.n >= keep or not share for one, share in zip(self.pipelines, shares, strict=True)
         )
 
@@ -255,6 +266,16 @@ class JoinStatistics:
         n_keys, n_bytes = self._size(candidate, readers)
         cost = maintenance_cost(candidate, flows, units)
         return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
+
+    def net(self, candidate: CacheCandidate, readers: Sequence[Segment]) -> float:
+        """Benefit of these readers less cost, at the moment."""
+        flows, units, total = self.flows(), self.units, 0.0
+        for reader in readers:
+            flow = flows[reader.pipeline]
+            prob, n_probes = self._miss_prob(candidate, reader, flow)
+            found = reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted)
+            total += found.benefit
+        return total - maintenance_cost(candidate, flows, units)
 
     def misses(
         self, candidates: Iterable[CacheCandidate], orders: Orders
@@ -311,8 +332,10 @@ class JoinStatistics:
 
     @property
     def _room(self) -> float:
-        """Direct-mapped tables are to be half full at most, so that keys rarely collide."""
-        return 1 + 1 / self._settings.ways
+        """How much more than its entries a cache wants, so that keys rarely collide: the number of
+        sets is a power of two, perhaps half of what there is room for, and of four ways as many
+        sets as keys are to be there."""
+        return 2 * (1 + 1 / self._settings.ways)
 
     def _window(self, windows: dict[KeyT, MissWindow], key: KeyT) -> MissWindow:
         return windows.setdefault(key, MissWindow(self._settings.window_observations))
@@ -373,19 +396,3 @@ class JoinStatistics:
         key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
         n_keys = max(n_keys, held) if counts.evictions else held
         return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
-
-
-def _activity(profile: JoinProfile) -> NDArray[np.float64]:
-    """See ``JoinStatistics.activity``."""
-    came = np.array([one.n_plus + one.n_minus for one in profile.pipelines], np.float64)
-    done = np.array([(one.n_probes, one.n_built) for one in profile.pipelines], np.float64)
-    return np.column_stack([came / came.sum(), done / np.maximum(came, 1.0)[:, None]])
-
-
-def _lookup_cost(
-    flows: Sequence[PipelineFlow], readers: Sequence[Segment], units: UnitCosts
-) -> float:
-    """Of one look-up of a cache by its readers, on average, as assumed before it is measured."""
-    lookups = sum(flows[one.pipeline].entering[one.first] for one in readers)
-    leaving = sum(flows[one.pipeline].entering[one.last + 1] for one in readers)
-    return units.lookup + units.forward * leaving / lookups if lookups else 0.0

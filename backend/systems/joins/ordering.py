@@ -84,10 +84,17 @@ class PipelineOrder:
         reachable = shape.component(input)
         self.targets = tuple(j for j in planned if j in reachable)
         self._far = tuple(j for j in planned if j not in reachable)
+        paths = [len(shape.path(input, j)) for j in self.targets]
+        #: Whether filters in another order are another pipeline: not where each path goes on from
+        #: the one before. Without a choice there is nothing to observe.
+        self.has_choice = len(set(paths)) < len(paths)
+        self._n_new = 0
+        self._waiting: list[NDArray[np.uint64]] = []
         self.view = MatrixView(range(len(self.targets)))
         self.window = ProfileWindow(len(self.targets))
         self.cooldown = Cooldown()
         self._for_caches = False
+        self._operators: tuple[int, ...] | None = None
 
     @property
     def filters(self) -> tuple[int, ...]:
@@ -102,24 +109,43 @@ class PipelineOrder:
     @property
     def operators(self) -> tuple[int, ...]:
         """The pipeline."""
-        return self._literal or self.shape.operators(self.input, self.filters)
+        if self._operators is None:
+            self._operators = self._literal or self.shape.operators(self.input, self.filters)
+        return self._operators
 
     def take(self, profile: PipelineProfile, keep: int) -> None:
-        """Slide the profile window over the elements of a batch. keep: how many that something
-        drops."""
-        outcomes = self._outcomes(profile.dropped_by)
+        """Note the elements of a batch, over which the profile window slides. keep: how many that
+        something drops."""
+        self.cooldown.passed(profile.n_plus + profile.n_minus)
+        if self.has_choice and len(profile.dropped_by):
+            self._waiting.append(profile.dropped_by)
+            self._n_new += len(profile.dropped_by)
+            if self._n_new > keep:
+                self._slide(keep)
+
+    def _slide(self, keep: int) -> None:
+        """Have what waits in the window."""
+        if not self._waiting:
+            return
+        outcomes = self._outcomes(np.concatenate(self._waiting))
+        self._waiting = []
         dropped = (outcomes == DROPPED).any(axis=1)
         inserted = self.window.add(outcomes[dropped], int((~dropped).sum()), time_s=0.0)
         self.view.update(inserted, self.window.expire(keep))
-        self.cooldown.passed(profile.n_plus + profile.n_minus)
+
+    def is_due(self, settings: JoinSettings, has_moved: bool = False) -> bool:
+        """Whether to look: there is a choice, and as many elements came since the last look as one
+        takes, and as half the window holds; or something has changed. A look that finds nothing
+        costs more than its elements."""
+        needed = max(_least_window(settings), len(self.window) // 2)
+        return self.has_choice and self._n_new >= (1 if has_moved else needed)
 
     def check(
         self, costs: Sequence[float], settings: JoinSettings, shares: Sequence[float] = ()
     ) -> OrderCheck | None:
         """One look. costs: by input, of joining with it; shares: of the join's elements, (): not to
         be looked at. None: there is nothing to compare."""
-        if self._for_caches:
-            settings = replace(settings, alpha=settings.alpha**2)
+        settings = self._begin_look(settings)
         policy = policy_class(_policy_name(settings))()
         situation = self._situation(costs, settings)
         finding = policy.find(situation)
@@ -156,6 +182,12 @@ class PipelineOrder:
             2 if self._for_caches else 1,
         )
 
+    def _begin_look(self, settings: JoinSettings) -> JoinSettings:
+        """Have the window up to date; the settings a look goes by."""
+        self._slide(settings.profile_tuples)
+        self._n_new = 0
+        return replace(settings, alpha=settings.alpha**2) if self._for_caches else settings
+
     def _may_switch(self, settings: JoinSettings) -> bool:
         is_held = self.cooldown.holds(settings.cooldown_tuples)
         return settings.join_order != "fixed" and settings.caching != "off" and not is_held
@@ -183,7 +215,7 @@ class PipelineOrder:
         """Another order is in force; whether the pipeline is another. for_caches: it is so as
         rarer inputs go first, and takes a violation by α² to be left."""
         self._for_caches = for_caches
-        before, self._literal = self.operators, None
+        before, self._literal, self._operators = self.operators, None, None
         order = [self.targets.index(j) for j in filters if j in self.targets]
         self.view.reorder(order, self.window.columns)
         self.cooldown.switched()

@@ -16,7 +16,7 @@ Caching: TypeAlias = Literal["off", "exact", "greedy", "trees"]
 #: Costs are measured in nanoseconds, or counted in index probes as in the text.
 CostsBy: TypeAlias = Literal["measured", "counted"]
 
-#: Cost of a cache operation in index probes, where it was not measured (card 16: small).
+#: Cost of a cache operation in index probes, where operations are counted (card 16: small).
 W: Final = 0.25
 
 
@@ -32,8 +32,8 @@ class JoinSettings:
     profiling. window_observations: W. change_share: by how much a benefit or cost has to move for a
     new selection. candidates: m, how many caches are considered where fewer have the prefix
     invariant. pinned, forbidden: ids of caches. profile_prob: share of elements that are profiled.
-    cost_by: in which unit costs are. w: of a cache operation, in index probes, until it is
-    measured. ways, block_probes, bitmap_alpha, two_phase, seed: as in ``JoinTuning``. knob_version:
+    cost_by: in which unit costs are. w: of a cache operation, in index probes, where costs are
+    counted. ways, block_probes, bitmap_alpha, two_phase, seed: as in ``JoinTuning``. knob_version:
     of the knobs these are from, for the record.
     """
 

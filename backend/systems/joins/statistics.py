@@ -23,6 +23,8 @@ from backend.systems.joins.costs import PipelineFlow, UnitCosts
 
 #: Profiled elements that are one observation of a pipeline.
 ELEMENTS: Final = 10
+#: Cost of a cache operation in index probes, where time counts and it was not measured yet.
+MEASURED_W: Final = 1.0
 #: What looking at a stored tuple costs, in index probes, where costs are counted (card 16).
 SCAN: Final = 0.2
 
@@ -43,6 +45,7 @@ class PipelineStatistics:
         self._entering = np.zeros((0, self._n))
         self._spent = np.zeros((0, self._n - 1))
         self._costs = np.zeros(self._n - 1)
+        self._mean, self._mean_costs = [0.0] * self._n, [0.0] * (self._n - 1)
         self.n_new = 0
 
     @property
@@ -52,13 +55,16 @@ class PipelineStatistics:
 
     def add(self, profile: PipelineProfile) -> None:
         """Take in the elements of a batch. c_ij stays as it was where no tuple came to the step."""
-        entering = profile.entering.astype(np.float64)
-        self.n_new += len(entering)
+        if not len(profile.entering):
+            return
+        entering = profile.entering[-self._keep :].astype(np.float64)
+        self.n_new += len(profile.entering)
         self._entering = np.concatenate([self._entering, entering])[-self._keep :]
         self._spent = np.concatenate([self._spent, self.spent(profile)])[-self._keep :]
         came = self._entering[:, :-1].sum(axis=0)
         seen = came > 0
         self._costs[seen] = self._spent.sum(axis=0)[seen] / came[seen]
+        self._mean, self._mean_costs = self._entering.mean(axis=0).tolist(), self._costs.tolist()
 
     def spent(self, profile: PipelineProfile) -> NDArray[np.float64]:
         """float64[k, n-1]: what each profiled element of a batch cost at each step."""
@@ -70,9 +76,8 @@ class PipelineStatistics:
 
     def flow(self, share: float, minus_share: float, factor: float = 1.0) -> PipelineFlow:
         """share: elements of the input per element of the join. factor: of all costs."""
-        mean = self._entering.mean(axis=0) if self.n else np.zeros(self._n)
-        entering = tuple((share * mean).tolist())
-        costs = tuple((factor * self._costs).tolist())
+        entering = tuple(share * mean for mean in self._mean)
+        costs = tuple(factor * cost for cost in self._mean_costs)
         return PipelineFlow(share, minus_share, entering, costs, self.n)
 
     def segment_costs(self, reader: Segment) -> NDArray[np.float64]:
@@ -135,9 +140,11 @@ class Rates:
     def __init__(self, n_inputs: int, keep: int) -> None:
         self._n, self._keep = n_inputs, keep
         self._batches: deque[NDArray[np.int64]] = deque()
+        self._shares: NDArray[np.float64] | None = None
 
     def add(self, profile: JoinProfile) -> int:
         """Take in a batch; elements of all inputs in it. An empty one says nothing of shares."""
+        self._shares = None
         came = np.array([(one.n_plus, one.n_minus) for one in profile.pipelines], dtype=np.int64)
         if came.any():
             self._batches.append(came)
@@ -152,20 +159,20 @@ class Rates:
     @property
     def shares(self) -> NDArray[np.float64]:
         """float64[n, 2]: elements and deletions of each input per element of the join."""
-        if not self._batches:
-            return np.zeros((self._n, 2))
-        came = np.sum(self._batches, axis=0)
-        found: NDArray[np.float64] = np.stack([came.sum(axis=1), came[:, 1]], axis=1) / came.sum()
-        return found
+        if self._shares is None:
+            came = np.sum(self._batches, axis=0) if self._batches else np.zeros((self._n, 2))
+            by_input = np.stack([came.sum(axis=1), came[:, 1]], axis=1)
+            self._shares = by_input / max(1, came.sum())
+        return self._shares
 
 
 class OperationCosts:
     """What operations of caches cost. Counted: w index probes, and a built tuple for each tuple
-    that a hit forwards. Measured: the same at first, then look-ups scaled to what they took over
-    the last W timings, and updates as they took."""
+    that a hit forwards. Measured: ``MEASURED_W`` instead of w at first, then look-ups scaled to
+    what they took over the last W timings, and updates as they took."""
 
     def __init__(self, keep: int, counted: bool, w: float) -> None:
-        self._counted, self._w = counted, w
+        self._counted, self._w = counted, w if counted else MEASURED_W
         self._lookups: deque[tuple[float, float]] = deque(maxlen=keep)
         self._updates: deque[tuple[float, float]] = deque(maxlen=keep)
 

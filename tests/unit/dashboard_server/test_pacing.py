@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pacing import PACE_S, WAIT_S, Pace
+from dashboard.pacing import PACE_S, WAIT_S, Cadence
 from storage.rows import Cursor
 
 POLL_S = 0.05
@@ -15,10 +15,10 @@ POLL_S = 0.05
 
 def told(commits: dict[int, Cursor], n_polls: int) -> list[tuple[int, Cursor]]:
     """Polls at which something was told, and up to where; commits: what a poll finds new."""
-    pace, newest, known, found = Pace(), Cursor(), Cursor(), []
+    cadence, newest, known, found = Cadence(), Cursor(), Cursor(), []
     for poll in range(n_polls):
         newest = commits.get(poll, newest)
-        if newest != known and pace.is_due(newest, poll * POLL_S, hurried=False):
+        if newest != known and cadence.is_due(newest, poll * POLL_S, hurried=False):
             known = newest
             found.append((poll, newest))
     return found
@@ -49,10 +49,10 @@ def test_a_command_does_not_wait() -> None:
 
 
 def test_who_hurries_does_not_wait() -> None:
-    pace = Pace()
-    assert pace.is_due(Cursor(1), 0.0, hurried=False)
-    assert not pace.is_due(Cursor(2), 0.1, hurried=False)
-    assert pace.is_due(Cursor(2), 0.15, hurried=True)
+    cadence = Cadence()
+    assert cadence.is_due(Cursor(1), 0.0, hurried=False)
+    assert not cadence.is_due(Cursor(2), 0.1, hurried=False)
+    assert cadence.is_due(Cursor(2), 0.15, hurried=True)
 
 
 @given(st.sets(st.integers(0, 200), min_size=1))

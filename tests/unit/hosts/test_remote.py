@@ -8,16 +8,13 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
-from pyspark.sql import SparkSession
 
 from backend.cli import main
 from backend.hosts.spark.places import check_places, why_lost
 from backend.hosts.spark.remote import is_remote
-from backend.hosts.spark.shipping import PYTHON, ROOT, ship_code, shipped, workers_python
+from backend.hosts.spark.shipping import PYTHON, ROOT, shipped, workers_environment, workers_python
 from backend.hosts.spark.tasks import here
 from backend.model.schema import Schema
 from backend.operators.network.shard import Places
@@ -150,9 +147,8 @@ def test_code_travels_with_its_times_beside_archives_that_were_asked_for(tmp_pat
     [("local[2]", str(ROOT)), (MASTER, "planwatch-code:planwatch-packages")],
 )
 def test_workers_find_the_code(master: str, path: str) -> None:
-    context = SimpleNamespace(master=master, environment=dict[str, Any]())
-    ship_code(cast(SparkSession, SimpleNamespace(sparkContext=context)))
-    assert context.environment == {"PYTHONPATH": path, "TZ": "UTC"}
+    told = {"spark.executorEnv.PYTHONPATH": path, "spark.executorEnv.TZ": "UTC"}
+    assert workers_environment(master) == told
 
 
 def test_arenas_are_in_the_folder_of_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ def test_what_was_predicted_is_measured() -> None:
 
 def test_predicted_costs_are_those_of_the_executor() -> None:
     """With nothing cached, the model's cost per element is what the executor counts."""
-    settings = replace(SETTINGS, caching="off", window_observations=1000)
+    settings = replace(SETTINGS, caching="off", window_observations=1000, interval_tuples=100)
     join = run(settings, (10, (1, 1, 4)))
     n_elements = join.controller.totals.n_elements
     cost = join.controller.caches.problem(join.controller.known).cost({})

@@ -14,6 +14,7 @@ from backend.systems.joins.memory import keys_behind
 from backend.systems.joins.regret import CachingRegret
 from backend.systems.joins.selection import CacheSelection, PricedCache
 from backend.systems.joins.statistics import (
+    MEASURED_W,
     MissWindow,
     OperationCosts,
     PipelineStatistics,
@@ -98,10 +99,11 @@ def test_a_miss_probability_is_that_of_the_last_blocks() -> None:
 
 def test_costs_of_operations_begin_as_assumed_and_follow_measurement() -> None:
     costs = OperationCosts(keep=3, counted=False, w=0.25)
-    assert costs.units(100.0) == UnitCosts(25.0, 100.0, 25.0)
+    w = MEASURED_W
+    assert costs.units(100.0) == UnitCosts(100 * w, 100.0, 100 * w)
     timed = CacheCounts(n_lookups_timed=10, lookup_ns=4000, n_updates_timed=4, update_ns=240)
     costs.add(timed, expected_lookup=200.0)  # twice as much as was expected
-    assert costs.units(100.0) == UnitCosts(50.0, 200.0, 60.0)
+    assert costs.units(100.0) == UnitCosts(200 * w, 200.0, 60.0)
     counted = OperationCosts(keep=3, counted=True, w=0.25)
     counted.add(timed, 200.0)
     assert counted.units(1.0) == UnitCosts(0.25, 1.0, 0.25)

@@ -23,7 +23,8 @@ def test_a_join_becomes_the_tree_that_pays_and_another_one_when_rates_change() -
     first = run(settings, (40, (1, 1, 12)))
     assert first.used == ["R ⋈ S"]
     assert first.controller.orders[1] == (0, 2)
-    both = run(settings, (40, (1, 1, 12)), (40, (30, 1, 1)))
+    phases = (80, (1, 1, 12)), (40, (30, 1, 1))
+    both = run(settings, *phases)
     assert both.used == ["S ⋈ T"]
     assert both.controller.orders == WITHOUT_RS
     told = [one for one in decisions(both) if one.kind == "join tree"]
@@ -36,7 +37,7 @@ def test_a_join_becomes_the_tree_that_pays_and_another_one_when_rates_change() -
         assert one.lhs < one.rhs
     outcomes = {one.decision for told in both.told for one in told.outcomes}
     assert {one.seq for one in switches} <= outcomes
-    fixed = run(replace(settings, join_order="fixed"), (40, (1, 1, 12)), (40, (30, 1, 1)))
+    fixed = run(replace(settings, join_order="fixed"), *phases)
     assert both.controller.totals.spent < fixed.controller.totals.spent
 
 

@@ -90,6 +90,16 @@ def test_elements_are_chosen_by_their_numbers_however_they_are_cut() -> None:
     assert other.profile.pipelines[0].tau.tolist() != chosen[0]
 
 
+@pytest.mark.parametrize("share", [0.125, 0.3, 0.7])
+def test_of_each_stretch_of_elements_one_is_profiled(share: float) -> None:
+    """A stretch is 1 / share elements long, or the whole numbers around that."""
+    run = watched(JoinTuning(profile_prob=(share, 0.0, 0.0), seed=3))
+    run.run([[((0,), k, 1) for k in range(240)], [], []], 240)
+    begins = np.ceil(np.arange(int(240 * share) + 1) / share)
+    n_profiled, _ = np.histogram(run.profile.pipelines[0].tau, begins)
+    assert n_profiled[:-1].tolist() == [1] * (len(n_profiled) - 1)
+
+
 def test_no_more_elements_are_watched_than_are_told() -> None:
     run = watched(JoinTuning(profile_prob=ALL))
     run.run([[((k,), k, 1) for k in range(MOST_OBSERVATIONS + 50)], [], []], 900)
@@ -154,6 +164,15 @@ def test_shadow_look_ups_count_the_keys_that_are_new_in_blocks() -> None:
     assert found.n_keys == pytest.approx(len(set(keys[:1200])), abs=1.5)
     assert found.n_runs == 1
     assert shadowed(keys, 30, tuning) == found
+
+
+def test_shadow_look_ups_end_after_enough_blocks() -> None:
+    """Of a batch; the next one goes on, with the same bitmap."""
+    keys = [k * k % 97 + k // 300 for k in range(1500)]
+    open = JoinTuning(shadows=(OF_R1,), block_probes=100, bitmap_alpha=16)
+    closing = replace(open, shadow_blocks=3)
+    assert shadowed(keys, 1500, closing) == shadowed(keys[:500], 500, open)
+    assert shadowed(keys, 750, closing).n_blocks == 6
 
 
 def test_keys_that_come_again_are_hits_once_the_bitmap_is_filled() -> None:

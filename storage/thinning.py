@@ -1,0 +1,145 @@
+"""What is kept of old matrices, decisions and commits: what was decided, and why, stays.
+
+A decision that changed a plan stays whole, and so does the matrix it was taken on. Of the others
+both sides, the verdict and what they would have been under other knobs stay; long lists go.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, bindparam, delete, func, select, update
+
+from storage.columns import dump_json
+from storage.schema import BatchRow, CommitRow, DecisionRow, MatrixRow
+from storage.vocabulary.records import Json
+
+Transaction: TypeAlias = Callable[[], AbstractContextManager[Connection]]
+
+#: Key of a decision's detail: the names of what it had before it was rolled up.
+ROLLED_UP: Final = "rolled_up"
+#: Details of this length (characters of JSON) stay.
+SHORT: Final = 256
+#: Details that stay whatever their length: what other values of knobs would have decided.
+STAYING: Final = frozenset({"trials"})
+#: Decisions read and written in one transaction, so that a batch waits a few milliseconds at most.
+DECISIONS_PER_TRANSACTION: Final = 32
+
+_MATRICES = MatrixRow.__table__.c
+_DECISIONS = DecisionRow.__table__.c
+
+
+def last_before(connection: Connection, run_id: str, time: float) -> int | None:
+    """The last batch recorded before ``time`` (Unix s), None when there is none."""
+    earlier = (BatchRow.run_id == run_id, BatchRow.time < time)
+    found = connection.execute(
+        select(BatchRow.id).where(*earlier).order_by(BatchRow.time.desc()).limit(1)
+    )
+    return found.scalar()
+
+
+def thin_matrices(
+    connection: Connection, run_id: str, since: float, before: float, length_s: int
+) -> None:
+    """Of matrices recorded in since..before (Unix s) keep the last one in every ``length_s``
+    seconds, and the one that was the newest when a plan was changed."""
+    statement = (
+        select(_MATRICES.unit_id, _MATRICES.name, _MATRICES.batch_id, _MATRICES.time)
+        .where(_MATRICES.run_id == run_id, _MATRICES.time >= since, _MATRICES.time < before)
+        .order_by(_MATRICES.unit_id, _MATRICES.name, _MATRICES.batch_id)
+    )
+    found = connection.execute(statement).all()
+    changed = _changes(connection, run_id) if len(found) > 1 else []
+    superseded = [
+        {"of_run": run_id, "of_unit": one.unit_id, "of_name": one.name, "of_batch": one.batch_id}
+        for one, later in pairwise(found)
+        if (one.unit_id, one.name) == (later.unit_id, later.name)
+        and one.time // length_s == later.time // length_s
+        and bisect_left(changed, one.batch_id) == bisect_left(changed, later.batch_id)
+    ]
+    if superseded:
+        connection.execute(_FORGET_MATRIX, superseded)
+
+
+def _changes(connection: Connection, run_id: str) -> list[int]:
+    """The batches after which a plan was changed, in order."""
+    switched = (_DECISIONS.run_id == run_id, _DECISIONS.verdict == "switched")
+    return sorted(connection.scalars(select(_DECISIONS.batch).where(*switched)))
+
+
+def roll_up_decisions(transaction: Transaction, run_id: str, first: int, last: int) -> int:
+    """Roll up the decisions of batches first..last that changed nothing; how many."""
+    with transaction() as connection:
+        rows = connection.execute(_UNCHANGING, {"of_run": run_id, "first": first, "last": last})
+        keys = [(row.unit_id, row.seq) for row in rows]
+    n = 0
+    for chunk in _chunks(keys, DECISIONS_PER_TRANSACTION):
+        with transaction() as connection:
+            n += _shorten(connection, run_id, chunk)
+    return n
+
+
+def _shorten(connection: Connection, run_id: str, keys: Sequence[tuple[str, int]]) -> int:
+    rows = []
+    for unit, seq in keys:
+        key = {"of_run": run_id, "of_unit": unit, "of_seq": seq}
+        short = rolled_up(connection.execute(_DETAIL, key).scalar_one())
+        if short is not None:
+            rows.append({**key, "short": short})
+    if rows:
+        connection.execute(_PUT_DETAIL, rows)
+    return len(rows)
+
+
+def rolled_up(detail: Json) -> dict[str, Json] | None:
+    """What stays of the detail of a decision that changed nothing, and under ``rolled_up`` the
+    names of what went; None when all of it stays."""
+    if not isinstance(detail, Mapping) or ROLLED_UP in detail:
+        return None
+    kept = {k: v for k, v in detail.items() if k in STAYING or len(dump_json(v)) <= SHORT}
+    if len(kept) == len(detail):
+        return None
+    return {**kept, ROLLED_UP: sorted(detail.keys() - kept.keys())}
+
+
+def forget_commits(connection: Connection, run_id: str, last: int) -> None:
+    """Forget the commits of batches up to ``last``: nobody follows along from so far behind."""
+    newest = connection.execute(_NEWEST_COMMIT, {"of_run": run_id}).scalar()
+    mine = (CommitRow.run_id == run_id, CommitRow.batch_id <= last, CommitRow.id != newest)
+    connection.execute(delete(CommitRow).where(*mine))
+
+
+def _chunks(keys: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(keys), length):
+        yield keys[start : start + length]
+
+
+_OF_DECISION: Final = (
+    _DECISIONS.run_id == bindparam("of_run"),
+    _DECISIONS.unit_id == bindparam("of_unit"),
+    _DECISIONS.seq == bindparam("of_seq"),
+)
+_UNCHANGING: Final = select(_DECISIONS.unit_id, _DECISIONS.seq).where(
+    _DECISIONS.run_id == bindparam("of_run"),
+    _DECISIONS.batch.between(bindparam("first"), bindparam("last")),
+    _DECISIONS.verdict != "switched",
+)
+_DETAIL: Final = select(_DECISIONS.detail).where(*_OF_DECISION)
+_PUT_DETAIL: Final = (
+    update(DecisionRow.__table__)  # type: ignore[arg-type]  # typed as FromClause
+    .where(*_OF_DECISION)
+    .values(detail=bindparam("short"))
+)
+_NEWEST_COMMIT: Final = select(func.max(CommitRow.id)).where(
+    CommitRow.run_id == bindparam("of_run")
+)
+_FORGET_MATRIX: Final = delete(MatrixRow).where(
+    MatrixRow.run_id == bindparam("of_run"),
+    MatrixRow.unit_id == bindparam("of_unit"),
+    MatrixRow.name == bindparam("of_name"),
+    MatrixRow.batch_id == bindparam("of_batch"),
+)
