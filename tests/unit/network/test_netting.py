@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,18 +35,31 @@ def test_net_changes(history: list[Element]) -> None:
     assert elements_of(net(block, FIELDS, strings), FIELDS, strings) == netted(history)
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 5)), max_size=120))
-def test_order_within_ticks(pairs: list[tuple[int, int]]) -> None:
+#: Few values, near each other or as far as integers are.
+RANKS = st.integers(0, 5) | st.sampled_from([-(2**63), -1, 2**63 - 1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), RANKS, RANKS), max_size=120))
+def test_order_within_ticks(elements: list[tuple[int, int, int]]) -> None:
     """Also of ticks with more elements than one run; equal ones stay in order."""
-    pairs = sorted(pairs, key=lambda pair: pair[0])
-    tau = np.array([tau for tau, _ in pairs], np.int64)
-    ranks = np.array([[rank for _, rank in pairs]], np.int64)
-    expected = sorted(range(len(pairs)), key=lambda place: (*pairs[place], place))
-    assert canonical_order(tau, ranks).tolist() == expected
+    elements = sorted(elements, key=lambda element: element[0])
+    columns = np.array(elements, np.int64).reshape(-1, 3).T
+    expected = sorted(range(len(elements)), key=lambda place: (*elements[place], place))
+    assert canonical_order(columns[0], columns[1:].copy()).tolist() == expected
 
 
-def test_a_long_tick() -> None:
-    """Runs are merged over several levels."""
-    values = np.random.default_rng(7).permutation(5000).reshape(1, -1)
+@pytest.mark.parametrize("apart", [1, 2**50], ids=["as words", "by comparison"])
+def test_a_long_tick(apart: int) -> None:
+    """Runs are merged over several levels where ranks are too far apart for a word."""
+    values = np.random.default_rng(7).permutation(5000).reshape(1, -1) * apart
     order = canonical_order(np.zeros(5000, np.int64), values)
-    assert values[0, order].tolist() == list(range(5000))
+    assert values[0, order].tolist() == list(range(0, 5000 * apart, apart))
+
+
+@given(histories(FIELDS, 40), st.sampled_from([1, -1]))
+def test_net_changes_of_one_sign(history: list[Element], sign: int) -> None:
+    strings = Strings(MemoryRegions())
+    found = elements_of(
+        net(block_of(history, FIELDS, strings), FIELDS, strings, sign), FIELDS, strings
+    )
+    assert found == [element for element in netted(history) if element.sign == sign]
