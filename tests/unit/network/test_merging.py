@@ -34,5 +34,5 @@ def test_elements_are_in_order_of_time_then_of_inputs(inputs: list[list[tuple[in
     ]
     seqs = [100 * port + np.arange(len(one)) for port, one in enumerate(inputs)]
     came = merged_inputs(blocks, seqs)
-    columns = (came.tau, came.ports, came.seqs, came.signs)
-    assert list(zip(*map(np.ndarray.tolist, columns), strict=True)) == sorted(elements)
+    columns = [one.tolist() for one in (came.tau, came.ports, came.seqs, came.signs)]
+    assert list(zip(*columns, strict=True)) == sorted(elements)
