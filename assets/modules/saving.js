@@ -1,4 +1,4 @@
-/* Files of what is on screen: the tables of a section as CSV, the plan as SVG. */
+/* Files of what is on screen: the tables of a section as CSV, its drawing as SVG or PNG. */
 import { announce, el } from "./core.js";
 import { known, shownBatch } from "./moment.js";
 
@@ -36,18 +36,19 @@ function save(name, type, text) {
 
 const nameOf = (what, ending) => `${[known.run, what, `batch${shownBatch() ?? ""}`].join("-").replace(/[^\w.-]+/g, "_")}.${ending}`;
 
+const titleOf = (section) => section.querySelector(".pw-panel-title").textContent.toLowerCase();
+
 function saveTables(section) {
   const tables = [...section.querySelectorAll(".pw-twin-table table")];
-  const title = section.querySelector(".pw-panel-title").textContent.toLowerCase();
-  save(nameOf(title, "csv"), "text/csv", tables.map((table) => csvOf(rowsOf(table))).join("\r\n"));
+  save(nameOf(titleOf(section), "csv"), "text/csv", tables.map((table) => csvOf(rowsOf(table))).join("\r\n"));
 }
 
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "opacity"];
 
-/* The drawing with its looks inside, so that it is the same anywhere. */
-function savePlan() {
-  const drawn = document.querySelector(".pw-graph svg");
-  if (!drawn) return;
+const paper = () => getComputedStyle(document.documentElement).getPropertyValue("--pw-card").trim();
+
+/* A drawing of ours with its looks inside, so that it is the same anywhere. */
+function drawingOf(drawn) {
   const copy = /** @type {SVGElement} */ (drawn.cloneNode(true));
   const originals = [drawn, ...drawn.querySelectorAll("*")];
   for (const [i, node] of [copy, ...copy.querySelectorAll("*")].entries()) {
@@ -55,13 +56,44 @@ function savePlan() {
     node.setAttribute("style", LOOKS.map((name) => `${name}:${looks.getPropertyValue(name)}`).join(";"));
   }
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.style.background = getComputedStyle(document.documentElement).getPropertyValue("--pw-card").trim();
-  save(nameOf("plan", "svg"), "image/svg+xml", new XMLSerializer().serializeToString(copy));
+  copy.style.background = paper();
+  const { width, height } = drawn.getBoundingClientRect();
+  return { svg: new XMLSerializer().serializeToString(copy), width, height };
+}
+
+async function figureOf(plot) {
+  const { width, height } = plot.getBoundingClientRect();
+  const layout = { ...plot.layout, paper_bgcolor: paper() };
+  const address = await window.Plotly.toImage({ data: plot.data, layout }, { format: "svg", width, height });
+  return { svg: decodeURIComponent(address.slice(address.indexOf(",") + 1)), width, height };
+}
+
+const SHARP = 2; // pixels of a PNG for each on screen
+
+async function pngOf({ svg, width, height }) {
+  const image = new Image();
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.ceil(SHARP * width);
+  canvas.height = Math.ceil(SHARP * height);
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
+
+async function saveDrawing(section, kind) {
+  const plot = section.querySelector(".js-plotly-plot");
+  const drawn = section.querySelector(".pw-graph svg");
+  if (!plot && !drawn) return announce("Nothing is drawn here yet");
+  const drawing = plot ? await figureOf(plot) : drawingOf(drawn);
+  const name = nameOf(titleOf(section), kind);
+  return kind === "png" ? save(name, "image/png", await pngOf(drawing)) : save(name, "image/svg+xml", drawing.svg);
 }
 
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element && event.target.closest("[data-pw-save]");
   if (!button) return;
-  if (button.dataset.pwSave === "svg") savePlan();
-  else saveTables(button.closest("[data-twin]"));
+  const kind = button.dataset.pwSave;
+  if (kind === "csv") saveTables(button.closest("[data-twin]"));
+  else saveDrawing(button.closest(".pw-panel"), kind);
 });

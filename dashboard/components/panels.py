@@ -55,9 +55,11 @@ def twinned(
     return panel(title, body, actions=[*more, save, switch], note=note, **attributes)
 
 
-def save_svg() -> Component:
-    """The button that saves the drawing of the plan."""
-    return _saver("SVG", "svg", "Save the plan as SVG")
+def drawing_savers(title: str) -> list[Component]:
+    """The buttons that save what a panel draws. title: the panel's."""
+    return [
+        _saver(kind.upper(), kind, f"Save {title} as {kind.upper()}") for kind in ("svg", "png")
+    ]
 
 
 def _saver(words: str, kind: str, title: str) -> Component:

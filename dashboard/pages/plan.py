@@ -14,7 +14,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.formats import Format
 from dashboard.components.links import jump
-from dashboard.components.panels import panel, save_svg, twinned
+from dashboard.components.panels import drawing_savers, panel, twinned
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -159,7 +159,12 @@ def layout(context: Context, services: Services) -> Component:
     note = html.Span(_note(context, facts), id=NOTE)
     steps = html.Div(draw_tables(facts), id=STEPS)
     graph = twinned(
-        "Plan", _graph(context, facts), steps, note=note, more=(save_svg(),), id="pw-plan-twin"
+        "Plan",
+        _graph(context, facts),
+        steps,
+        note=note,
+        more=drawing_savers("Plan"),
+        id="pw-plan-twin",
     )
     others = [frame.lay_out(one, context, services) for one in PAGE.panels]
     inspector = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import struct
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -65,9 +66,38 @@ def test_the_plan_is_saved_as_svg(open_page: OpenPage) -> None:
     page = open_page("/plan?run=r1&at=110", scheme="dark")
     expect(page.locator("#plan-graph svg")).to_be_visible()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save the plan as SVG").click()
+        page.get_by_role("button", name="Save Plan as SVG").click()
     root = ElementTree.parse(waiting.value.path()).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     texts = {"".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")}
     assert set(ATTRIBUTES) <= texts
     assert "fill:" in next(root.iter("{http://www.w3.org/2000/svg}rect")).attrib["style"]
+
+
+@pytest.mark.parametrize(
+    ("address", "title", "drawn"),
+    [
+        ("/plan", "Plan", "#plan-graph svg"),
+        ("/timeline", "Timeline", "#pw-timeline-graph .main-svg"),
+    ],
+)
+def test_what_is_drawn_is_saved_as_it_looks(
+    open_page: OpenPage, address: str, title: str, drawn: str
+) -> None:
+    page = open_page(f"{address}?run=r1&at=110")
+    expect(page.locator(drawn).first).to_be_visible(timeout=40_000)
+    assert page.locator(".modebar-btn").count() == 0
+    box = page.locator(drawn).first.bounding_box()
+    assert box is not None
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=f"Save {title} as PNG", exact=True).click()
+    png = Path(waiting.value.path()).read_bytes()
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", png[16:24])
+    assert (width, height) == pytest.approx((2 * box["width"], 2 * box["height"]), abs=3)
+    assert len(png) > 20_000
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=f"Save {title} as SVG", exact=True).click()
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+    assert ("visits" if title == "Timeline" else "month") in text
