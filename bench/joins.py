@@ -11,7 +11,7 @@ streams. All lanes must find the same results in each stretch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -115,8 +115,9 @@ def _tell_answered(
     as a whole says neither, as a stretch without the right cache may cost as much as twenty."""
     others = [part[one] for one in fixed]
     given = 2 * size.interval_tuples // size.stretch_tuples
-    by_count = partial(counted_cost, w=W)
-    for name, cost in zip(ADAPTIVE, (ns_per_tuple, by_count, by_count), strict=True):
+    by_count: Callable[[Sequence[JoinStretch]], float] = partial(counted_cost, w=W)
+    for name in ADAPTIVE:
+        cost = ns_per_tuple if name == TIMED else by_count
         n_stretches = caught_up(part[name], others, cost)
         intervals = n_stretches * size.stretch_tuples / size.interval_tuples
         print(f"  {name}: at the level of the best after {intervals:.1f} intervals;", end="")

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from backend.operators.network.join_tuning import JoinProfile
 
-#: Changes are shares of no less than this: an operation of an element in ten.
-_FEW: Final = 0.1
+#: Changes are shares of no less than these: a tenth of all elements, a quarter of all operations.
+_FEW_ELEMENTS, _FEW_OPERATIONS = 0.1, 0.25
 #: Standard deviations of a mean, as a share of it, that are chance where elements are no more
 #: alike than those of an exponential distribution.
 _CHANCE: Final = 4.0
@@ -22,16 +22,6 @@ class InputActivity(NamedTuple):
     came: int
     n_probes: int
     n_built: int
-
-    def has_moved(self, usual: InputActivity, n: int, n_usual: int, change_share: float) -> bool:
-        """See ``Activity``. n, n_usual: elements of the join."""
-        own, before = max(self.came, 1), max(usual.came, 1)
-        fewer, more = min(own, before), max(own, before)
-        return (
-            _has_moved(self.came / n, usual.came / n_usual, more, change_share)
-            or _has_moved(self.n_probes / own, usual.n_probes / before, fewer, change_share)
-            or _has_moved(self.n_built / own, usual.n_built / before, fewer, change_share)
-        )
 
 
 class Activity(NamedTuple):
@@ -49,17 +39,26 @@ class Activity(NamedTuple):
             )
         )
 
+    @property
+    def n_elements(self) -> int:
+        """Of the join, at least one."""
+        return max(1, sum(one.came for one in self.inputs))
+
     def has_moved(self, usual: Activity, change_share: float) -> bool:
-        """Whether the share of an input, or what is done for each of its elements, is another by
-        more than that share of what is usual, and by more than chance has it among so few."""
-        n, n_usual = (max(1, sum(one.came for one in found.inputs)) for found in (self, usual))
+        """Whether the share of an input, or what is done for its elements per element of the join,
+        is another by more than that share of what is usual, and by more than chance has it among
+        so few."""
+        n, n_usual = self.n_elements, usual.n_elements
+        few = _FEW_OPERATIONS * sum(one.n_probes + one.n_built for one in usual.inputs) / n_usual
+
+        def moved(now: int, before: int, least: float, n_behind: int) -> bool:
+            by = max(change_share, _CHANCE / math.sqrt(max(1, n_behind)))
+            gap = abs(now / n - before / n_usual)
+            return n_behind >= _LEAST and gap > by * max(before / n_usual, least)
+
         return any(
-            own.has_moved(before, n, n_usual, change_share)
-            for own, before in zip(self.inputs, usual.inputs, strict=True)
+            moved(own.came, other.came, _FEW_ELEMENTS, max(own.came, other.came))
+            or moved(own.n_probes, other.n_probes, few, min(own.came, other.came))
+            or moved(own.n_built, other.n_built, few, min(own.came, other.came))
+            for own, other in zip(self.inputs, usual.inputs, strict=True)
         )
-
-
-def _has_moved(now: float, before: float, n: int, change_share: float) -> bool:
-    """n: elements behind them."""
-    least = max(change_share, _CHANCE / math.sqrt(n))
-    return n >= _LEAST and abs(now - before) > least * max(before, _FEW)

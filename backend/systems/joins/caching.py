@@ -48,7 +48,7 @@ class CacheKeeper:
         self.pages = CachePages(settings)
         self.is_profiling = True
         self._waited = self._elements = 0
-        self.has_moved = self._is_new = False
+        self.is_new = False
         self._compared: dict[str, tuple[float, float]] = {}
         self._asked = bool(settings.pinned)
         self._patience = Patience()
@@ -90,7 +90,7 @@ class CacheKeeper:
         """By pipeline; candidates wait for observations, and so does all when something changed."""
         if not self._settings.profile_prob or self._settings.caching == "off":
             return (self._settings.profile_prob,) * self._shape.n
-        is_pressed = self.is_profiling or self._is_new
+        is_pressed = self.is_profiling or self.is_new
         waits = [is_pressed and not is_done for is_done in known.profiled()]
         pairs = zip(known.shares, waits, strict=True)
         return tuple(profile_share(self._settings, *one) for one in pairs)
@@ -151,14 +151,14 @@ class CacheKeeper:
         self, n_tuples: int, n_elements: int, activity: Activity, known: JoinStatistics
     ) -> None:
         """A batch ran, that ``known`` has taken in. n_tuples: of the batch; n_elements: of the
-        join. ``has_moved`` tells whether something changed: all is to be observed anew then."""
+        join. ``is_new`` tells whether something changed, until all is observed anew."""
         self._waited += n_tuples
         self._elements += n_elements
         share = self._settings.change_share
-        self.has_moved = bool(n_elements) and self._patience.look(activity, share)
-        if self.has_moved:
+        has_moved = bool(n_elements) and self._patience.look(activity, share)
+        if has_moved:
             known.begin_profiling()
-        self._is_new = self.has_moved or (self._is_new and not all(known.profiled()))
+        self.is_new = has_moved or (self.is_new and not all(known.profiled()))
 
     def is_due(self, known: JoinStatistics) -> bool:
         """Whether a cache is to go, or something is to be profiled or chosen."""
@@ -229,10 +229,13 @@ class CacheKeeper:
 
     def _reprofile(self, known: JoinStatistics) -> None:
         """Begin anew: what is profiled is seen as if for the first time."""
-        for step in self.states.reoptimize(self.candidates.values()):
+        hidden_too, before = self._patience.looks_behind(), dict(self.choice)
+        for step in self.states.reoptimize(self.candidates.values(), hidden_too):
             known.forget(step.cache)
             known.forget_shadows(step.cache)
             self.choice.pop(step.cache, None)
+        if self.choice != before:
+            self._patience.settle()
         self.pages.keep(self.choice)
         known.begin_profiling()
         self._begin_profiling()
@@ -303,6 +306,8 @@ class CacheKeeper:
             if self.states[id] == "profiled" and (id in new or not is_forced):
                 steps.append(cause(id, "selected" if id in new else "not selected"))
                 known.forget(id)
+        if self.choice != new:
+            self._patience.settle()
         self._selected, self.choice = dict(new), dict(new)
         return steps
 

@@ -222,7 +222,7 @@ class JoinController:
         shares = [flow.share for flow in flows]
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
             pipeline.take(told, settings.profile_tuples)
-            looks = pipeline.is_due(settings, self.caches.has_moved) and not self._is_joint
+            looks = pipeline.is_due(settings, self.caches.is_new) and not self._is_joint
             if not looks and not self._order_follow_ups[pipeline.input].is_on:
                 continue
             flow, i = flows[pipeline.input], pipeline.input

@@ -135,10 +135,8 @@ class PipelineOrder:
 
     def is_due(self, settings: JoinSettings, has_moved: bool = False) -> bool:
         """Whether to look: there is a choice, and as many elements came since the last look as one
-        takes, and as half the window holds; or something has changed. A look that finds nothing
-        costs more than its elements."""
-        needed = max(_least_window(settings), len(self.window) // 2)
-        return self.has_choice and self._n_new >= (1 if has_moved else needed)
+        takes; or something has changed. A look that finds nothing costs more than its elements."""
+        return self.has_choice and self._n_new >= (1 if has_moved else _least_window(settings))
 
     def check(
         self, costs: Sequence[float], settings: JoinSettings, shares: Sequence[float] = ()

@@ -2,7 +2,8 @@
 
 Deviation: the text profiles anew after every interval I. Where that leads to what was there before,
 and nothing is seen to change, so much looking is in vain: intervals double, up to ``MOST``. Counts
-of all elements, which cost nothing, end the waiting.
+of all elements, which cost nothing, end the waiting. Caches in use are taken out of it for the sake
+of candidates inside them more rarely still: a batch without the right cache is dear.
 """
 
 from __future__ import annotations
@@ -24,10 +25,16 @@ class Patience:
         self.n_intervals = 1
         self._n_batches = 0
         self._usual: Activity | None = None
+        self._has_moved, self._n_hidden = False, 0
 
     def replanned(self) -> None:
+        """Other orders or caches are in force: look again soon."""
+        self.n_intervals = 1
+        self.settle()
+
+    def settle(self) -> None:
         """The join is executed in another way: what is counted has to be seen anew."""
-        self.n_intervals, self._n_batches, self._usual = 1, 0, None
+        self._n_batches, self._usual = 0, None
 
     def selected(self, has_changed: bool) -> None:
         """Caches were selected, or one was dropped. has_changed: others are in use now."""
@@ -50,5 +57,15 @@ class Patience:
             return False
         moved = activity.has_moved(self._usual, change_share)
         if moved:
-            self.n_intervals, self._usual = 1, None
+            self.n_intervals, self._usual, self._has_moved = 1, None, True
         return moved
+
+    def looks_behind(self) -> bool:
+        """Candidates are profiled anew: whether also those whose look-ups a cache in use hides, for
+        which it is out of use meanwhile: when something has moved, and once in ``MOST``
+        intervals."""
+        self._n_hidden += self.n_intervals
+        found = self._has_moved or self._n_hidden >= MOST
+        if found:
+            self._has_moved, self._n_hidden = False, 0
+        return found

@@ -72,16 +72,21 @@ class CacheStates:
             self._states[cache] = after
         return Transition(cache, before, cause, after)
 
-    def reoptimize(self, candidates: Iterable[CacheCandidate]) -> list[Transition]:
+    def reoptimize(
+        self, candidates: Iterable[CacheCandidate], hidden_too: bool = True
+    ) -> list[Transition]:
         """Begin anew: unused candidates are profiled; used ones go on being used, but for those
-        with an unused candidate inside, whose look-ups they would hide."""
+        with an unused candidate inside, whose look-ups they would hide. hidden_too: False leaves
+        those unused, and so all that is used in use."""
         known = [one for one in candidates if one.id in self._states]
-        unused = [set(one.windows) for one in known if self._states[one.id] == "unused"]
-        return [
-            self.step(one.id, "re-optimization")
-            for one in known
-            if self._states[one.id] == "unused"
-            or (
-                self._states[one.id] == "used" and any(inner < set(one.windows) for inner in unused)
-            )
-        ]
+        inputs = {one.id: set(one.windows) for one in known}
+        unused = [inputs[id] for id in inputs if self._states[id] == "unused"]
+        used = [inputs[id] for id in inputs if self._states[id] == "used"]
+
+        def begins(id: str) -> bool:
+            if self._states[id] == "unused":
+                return hidden_too or not any(inputs[id] < outer for outer in used)
+            holds = any(inner < inputs[id] for inner in unused)
+            return self._states[id] == "used" and hidden_too and holds
+
+        return [self.step(id, "re-optimization") for id in [id for id in inputs if begins(id)]]

@@ -81,9 +81,18 @@ def test_counts_that_move_end_the_waiting() -> None:
     first, second = USUAL.inputs
     assert not patience.look(Activity((InputActivity(10_000, 22_000, 33_000), second)), CHANGE)
     assert not patience.is_due(100, 100)
-    assert patience.look(Activity((first, InputActivity(10_000, 10_000, 1_000))), CHANGE)
+    assert patience.look(Activity((first, InputActivity(10_000, 10_000, 8_000))), CHANGE)
     assert not patience.is_due(50, 100), "an interval has to pass all the same"
     assert patience.is_due(100, 100)
+
+
+def test_what_caches_in_use_hide_is_profiled_when_something_moved_or_rarely() -> None:
+    patience = Patience()
+    assert [patience.looks_behind() for _ in range(MOST)] == [False] * (MOST - 1) + [True]
+    assert [patience.look(USUAL, CHANGE) for _ in range(2)] == [False] * 2
+    moved = Activity((USUAL.inputs[0], InputActivity(10_000, 20_000, 0)))
+    assert patience.look(moved, CHANGE)
+    assert [patience.looks_behind() for _ in range(2)] == [True, False]
 
 
 def test_what_chance_has_among_few_elements_is_no_change() -> None:
