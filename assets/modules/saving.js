@@ -1,6 +1,7 @@
-/* Files of what is on screen: the tables of a section as CSV, the plan as SVG. */
+/* Files of what is on screen: the tables of a section as CSV, its figure as SVG or PNG. */
 import { announce, el } from "./core.js";
 import { known, shownBatch } from "./moment.js";
+import { pictureOf, pngOf } from "./picture.js";
 
 const QUOTE = String.fromCharCode(34);
 const SPECIAL = [QUOTE, ",", "\r", "\n"];
@@ -24,8 +25,8 @@ function rowsOf(table) {
   return table.caption ? [[table.caption.innerText.trim()], ...lines] : lines;
 }
 
-function save(name, type, text) {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+function save(name, type, content) {
+  const address = URL.createObjectURL(new Blob([content], { type }));
   const link = el("a", { href: address, download: name });
   document.body.append(link);
   link.click();
@@ -36,32 +37,37 @@ function save(name, type, text) {
 
 const nameOf = (what, ending) => `${[known.run, what, `batch${shownBatch() ?? ""}`].join("-").replace(/[^\w.-]+/g, "_")}.${ending}`;
 
+const titleOf = (section) => section.querySelector(".pw-panel-title").textContent.toLowerCase();
+
 function saveTables(section) {
   const tables = [...section.querySelectorAll(".pw-twin-table table")];
-  const title = section.querySelector(".pw-panel-title").textContent.toLowerCase();
-  save(nameOf(title, "csv"), "text/csv", tables.map((table) => csvOf(rowsOf(table))).join("\r\n"));
+  save(nameOf(titleOf(section), "csv"), "text/csv", tables.map((table) => csvOf(rowsOf(table))).join("\r\n"));
 }
 
-const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "opacity"];
-
-/* The drawing with its looks inside, so that it is the same anywhere. */
-function savePlan() {
-  const drawn = document.querySelector(".pw-graph svg");
-  if (!drawn) return;
-  const copy = /** @type {SVGElement} */ (drawn.cloneNode(true));
-  const originals = [drawn, ...drawn.querySelectorAll("*")];
-  for (const [i, node] of [copy, ...copy.querySelectorAll("*")].entries()) {
-    const looks = getComputedStyle(originals[i]);
-    node.setAttribute("style", LOOKS.map((name) => `${name}:${looks.getPropertyValue(name)}`).join(";"));
-  }
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.style.background = getComputedStyle(document.documentElement).getPropertyValue("--pw-card").trim();
-  save(nameOf("plan", "svg"), "image/svg+xml", new XMLSerializer().serializeToString(copy));
+async function saveFigure(section, ending) {
+  const picture = await pictureOf(section.querySelector(".pw-twin-figure"));
+  const name = nameOf(titleOf(section), ending);
+  if (ending === "svg") save(name, "image/svg+xml", picture.text);
+  else save(name, "image/png", await pngOf(picture));
 }
+
+const menus = () => /** @type {HTMLDetailsElement[]} */ ([...document.querySelectorAll(".pw-saves[open]")]);
 
 document.addEventListener("click", (event) => {
-  const button = event.target instanceof Element && event.target.closest("[data-pw-save]");
+  const target = event.target instanceof Element ? event.target : null;
+  for (const menu of menus()) if (!target || !menu.contains(target) || target.closest("[data-pw-save]")) menu.open = false;
+  const button = target && target.closest("[data-pw-save]");
   if (!button) return;
-  if (button.dataset.pwSave === "svg") savePlan();
-  else saveTables(button.closest("[data-twin]"));
+  const section = button.closest("[data-twin]");
+  if (button.dataset.pwSave === "csv") saveTables(section);
+  else saveFigure(section, button.dataset.pwSave);
 });
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !menus().length) return;
+  for (const menu of menus()) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+  event.stopImmediatePropagation();
+}, true);

@@ -121,11 +121,6 @@ def template(theme: str | None) -> go.layout.Template:
                 "font": {"family": FONT, "size": BODY_PX, "color": colours.text},
                 "align": "left",
             },
-            "modebar": {
-                "bgcolor": "rgba(0,0,0,0)",
-                "color": colours.muted,
-                "activecolor": colours.text,
-            },
             "hovermode": "closest",
             "showlegend": False,
             "margin": {"l": 64, "r": 16, "t": 8, "b": 32},
@@ -144,12 +139,12 @@ def _axis(colours: Palette) -> dict[str, Any]:
     }
 
 
-#: What dcc.Graph gets as ``config`` everywhere: no logo, no cloud, the few buttons people use.
+#: What dcc.Graph gets as ``config`` everywhere: the panel around a figure has the tools.
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
+    "displayModeBar": False,
+    "showTips": False,
     "responsive": True,
     "scrollZoom": False,
     "doubleClick": "reset",
-    "modeBarButtons": [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
-    "toImageButtonOptions": {"format": "svg"},
 }
