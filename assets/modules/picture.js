@@ -2,10 +2,10 @@
    the words, grounds and borders of the html around them, each where it stands. */
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = "/assets/vendor/inter.woff2";
-const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "opacity", "display", "visibility"];
+const SHAPE = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "opacity", "display", "visibility", "white-space"];
 const LETTERS = ["font-family", "font-size", "font-weight", "font-style", "text-anchor"];
 const LOOKS = [...SHAPE, ...LETTERS];
-const LEFT_OUT = "button, input, select, textarea, label, details, .pw-sr, .pw-panel-knobs, h3:has(+ .pw-panel-knobs)";
+const LEFT_OUT = "button, input, select, textarea, label, details, .pw-sr, .pw-scale-choice, .pw-panel-knobs, h3:has(+ .pw-panel-knobs)";
 
 function made(tag, attributes, text) {
   const node = document.createElementNS(SVG, tag);
