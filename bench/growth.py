@@ -114,8 +114,8 @@ def _tables(path: Path) -> list[tuple[str, int]]:
 
 def _print(name: str, hour: Hour) -> None:
     n_raw = int(KEEP_RAW_S) // 60
-    first, last = hour.by_minute[0], hour.by_minute[-1]
-    early = (hour.by_minute[n_raw] - first) / n_raw * 60
+    first, last = hour.by_minute[1], hour.by_minute[-1]  # the log is as large as it gets by then
+    early = (hour.by_minute[n_raw] - first) / (n_raw - 1) * 60
     middle = len(hour.by_minute) // 2
     late = (last - hour.by_minute[middle]) / (len(hour.by_minute) - 1 - middle) * 60
     n_batches = (len(hour.by_minute) - 1) * _BATCHES_A_MINUTE
@@ -123,7 +123,7 @@ def _print(name: str, hour: Hour) -> None:
     for words, size in (
         ("before anything is rolled up, an hour", early),
         ("later, an hour", late),
-        ("store after the run", last),
+        ("store after the run, with its log", last),
         ("export", hour.plain),
         ("export, packed", hour.packed),
     ):

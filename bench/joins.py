@@ -3,10 +3,10 @@
 A chain of three streams goes through phases: each is the best time of another plan. Fixed plans are
 all orders without Cartesian products with all sets of caches that go together, and all trees of
 binary joins. The adaptive join knows nothing of phases; one prices by measured time and is judged
-by processor time, another prices and is judged by counted operations. Then single workloads, where
-a cache pays by count, by time, or not at all; what watching and deciding take; drop probing apart
-from output generation; and Spark's own join of three streams. All lanes must find the same results
-in each stretch.
+by processor time, two price and are judged by counted operations, of which one searches orders and
+caches together. Then single workloads, where a cache pays by count, by time, or not at all; what
+watching and deciding take; drop probing apart from output generation; and Spark's own join of three
+streams. All lanes must find the same results in each stretch.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from bench.joins_told import (
     caught_up,
     counted_cost,
     ns_per_tuple,
+    settled,
     tell_case,
     tell_lanes,
     tell_overhead,
@@ -43,6 +44,9 @@ from bench.stream_data import join
 
 #: By measured time, and by counted operations; a fixed MJoin, whose orders are those to begin with.
 TIMED, COUNTED, MJOIN = "adaptive, by time", "adaptive, by count", "MJoin"
+#: By counted operations, all orders and caches searched together.
+JOINT = "joint, by count"
+ADAPTIVE: Final = (TIMED, COUNTED, JOINT)
 WATCHED, TWO_PHASES = "watched, no cache ever pays", "two phases"
 #: Of a cache operation, in index probes, where cost is counted: the card's; and one that makes
 #: every cache lose.
@@ -96,16 +100,33 @@ def changing(size: BenchSize) -> None:
     n = size.phase_tuples // size.stretch_tuples
     for k, phase in enumerate(PHASES):
         part = {name: of[k * n : (k + 1) * n] for name, of in took.items()}
-        fixed = [name for name in part if name not in (TIMED, COUNTED)]
+        fixed = [name for name in part if name not in ADAPTIVE]
         if not k:
             part = {name: of[n // 4 :] for name, of in part.items()}  # windows fill
         tell_lanes(phase.name, part, fixed, W)
         if k:
-            others = [part[one] for one in fixed]
-            for name, cost in ((TIMED, ns_per_tuple), (COUNTED, partial(counted_cost, w=W))):
-                n_stretches = caught_up(part[name], others, cost)
-                intervals = n_stretches * size.stretch_tuples / size.interval_tuples
-                print(f"  {name}: at the level of the best after {intervals:.1f} intervals")
+            _tell_answered(part, fixed, size)
+
+
+def _tell_answered(
+    part: Mapping[str, list[JoinStretch]], fixed: Sequence[str], size: BenchSize
+) -> None:
+    """How soon a change is answered, and what holds from then on: two intervals are given. A phase
+    as a whole says neither, as a stretch without the right cache may cost as much as twenty."""
+    others = [part[one] for one in fixed]
+    given = 2 * size.interval_tuples // size.stretch_tuples
+    by_count = partial(counted_cost, w=W)
+    for name, cost in zip(ADAPTIVE, (ns_per_tuple, by_count, by_count), strict=True):
+        n_stretches = caught_up(part[name], others, cost)
+        intervals = n_stretches * size.stretch_tuples / size.interval_tuples
+        print(f"  {name}: at the level of the best after {intervals:.1f} intervals;", end="")
+        later = [one[given:] for one in others]
+        if part[name][given:]:
+            print(
+                f" best / it from two intervals on: {settled(part[name][given:], later, cost):.2f}"
+            )
+        else:
+            print(" the phase is no longer than two intervals")
 
 
 def _changing_lanes(arrivals: Arrivals, size: BenchSize) -> dict[str, JoinLane]:
@@ -122,11 +143,13 @@ def _changing_lanes(arrivals: Arrivals, size: BenchSize) -> dict[str, JoinLane]:
 def adaptive_lanes(
     work: JoinOp, widths: Sequence[int], size: BenchSize, begin: JoinSettings | None = None
 ) -> dict[str, JoinLane]:
-    """One by time, one by count. begin: settings besides those of the bench."""
+    """One by time, two by count. begin: settings besides those of the bench."""
     settings = replace(begin or JoinSettings(), interval_tuples=size.interval_tuples, w=W)
+    counted = replace(settings, cost_by="counted")
     return {
         TIMED: AdaptiveLane(work, widths, settings),
-        COUNTED: AdaptiveLane(work, widths, replace(settings, cost_by="counted")),
+        COUNTED: AdaptiveLane(work, widths, counted),
+        JOINT: AdaptiveLane(work, widths, replace(counted, join_order="joint")),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 
 from bench.joins_data import JoinCase
 from bench.joins_lanes import JoinStretch
@@ -54,6 +55,17 @@ def caught_up(
     return len(of)
 
 
+def settled(
+    of: Sequence[JoinStretch],
+    fixed: Sequence[Sequence[JoinStretch]],
+    cost: Callable[[Sequence[JoinStretch]], float],
+) -> float:
+    """What the best fixed plan of these stretches costs over what one does: the median of them,
+    which a stretch that was disturbed does not move."""
+    best = min(fixed, key=cost)
+    return median(cost([other]) / cost([own]) for own, other in zip(of, best, strict=True))
+
+
 def tell_case(case: JoinCase, took: Mapping[str, Sequence[JoinStretch]], w: float) -> None:
     """A single workload: each lane beside the first."""
     base = next(iter(took.values()))
@@ -68,11 +80,13 @@ def tell_case(case: JoinCase, took: Mapping[str, Sequence[JoinStretch]], w: floa
 
 
 def tell_overhead(base: Sequence[JoinStretch], watched: Sequence[JoinStretch]) -> None:
-    """What a join takes more that is watched in vain."""
+    """What a join takes more that is watched in vain: of all, and the median of the stretches."""
     more = ns_per_tuple(watched) / ns_per_tuple(base) - 1
+    usual = median(own.cpu_s / other.cpu_s for own, other in zip(watched, base, strict=True)) - 1
     decided = sum(one.decide_s for one in watched) / sum(one.cpu_s for one in watched)
     print(
-        f"\nwatched in vain: {100 * more:.1f} % more time, of all {100 * decided:.1f} % decisions"
+        f"\nwatched in vain: {100 * more:.1f} % more time (median {100 * usual:.1f} %), of all "
+        f"{100 * decided:.1f} % decisions"
     )
 
 

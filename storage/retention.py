@@ -20,7 +20,7 @@ from storage.thinning import (
 from storage.upsert import put
 from storage.vocabulary.registry import KNOWN
 
-KEEP_RAW_S: Final = 600.0
+KEEP_RAW_S: Final = 300.0
 #: Of properties that are lasting.
 KEEP_LASTING_S: Final = 3600.0
 KEEP_FINE_S: Final = 86_400.0

@@ -76,7 +76,9 @@ class DecisionRow(Base):
     plan_version: Mapped[int | None] = mapped_column(
         BigInteger, comment="plan in force when it was evaluated, or adopted by it; NULL = none"
     )
-    detail: Mapped[Any] = mapped_column(JsonText, comment="JSON: further numbers")
+    detail: Mapped[Any] = mapped_column(
+        JsonText, comment="JSON: further numbers; rolled_up lists those that are no longer kept"
+    )
     __table_args__ = (
         Index("decisions_by_batch", "run_id", "batch", "seq", "unit_id"),
         Index("decisions_of_unit", "run_id", "unit_id", "batch", "seq"),

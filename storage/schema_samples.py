@@ -52,14 +52,16 @@ class LatestRow(Base):
 
 
 class RollupRow(Base):
-    """What raw samples became: one row a series and second, and one a series and minute."""
+    """What raw samples became: one row a series and ten seconds, and one a series and minute."""
 
     __tablename__ = "rollups"
     series_id: Mapped[int] = mapped_column(
         BigKey, ForeignKey("series.id"), primary_key=True, comment="the series"
     )
     resolution_s: Mapped[int] = mapped_column(
-        Integer, primary_key=True, comment="length of the bucket (s): 1 or 60"
+        Integer,
+        primary_key=True,
+        comment="length of the bucket (s): 10 or 60; 1 in rows of earlier versions",
     )
     bucket: Mapped[int] = mapped_column(
         BigInteger, primary_key=True, comment="begin of the bucket (Unix s)"

@@ -13,7 +13,7 @@ let jump = 0;
 
 const typing = (target) =>
   target instanceof Element && Boolean(target.closest("input:not([type=range]), textarea, select, [contenteditable]"));
-const pressing = (target) => target instanceof Element && Boolean(target.closest("button, a, summary, [role=button]"));
+const pressing = (target) => target instanceof Element && Boolean(target.closest("button, summary, [role=button]"));
 
 const KEYS = {
   "?": () => toggleHelp(),

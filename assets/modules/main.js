@@ -11,7 +11,6 @@ import { HistoryChart } from "./history_chart.js";
 import { HybridGraph } from "./hybrid_graph.js";
 import { Icon } from "./icon.js";
 import "./figure_range.js";
-import "./figure_zoom.js";
 import "./keys.js";
 import { KnobCard } from "./knob_card.js";
 import { latencies } from "./live.js";

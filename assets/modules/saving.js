@@ -1,7 +1,6 @@
-/* Files of what is on screen: the tables of a section as CSV, its figure as SVG or PNG. */
+/* Files of what is on screen: the tables of a section as CSV, its drawing as SVG or PNG. */
 import { announce, el } from "./core.js";
 import { known, shownBatch } from "./moment.js";
-import { pictureOf, pngOf } from "./picture.js";
 
 const QUOTE = String.fromCharCode(34);
 const SPECIAL = [QUOTE, ",", "\r", "\n"];
@@ -25,8 +24,8 @@ function rowsOf(table) {
   return table.caption ? [[table.caption.innerText.trim()], ...lines] : lines;
 }
 
-function save(name, type, content) {
-  const address = URL.createObjectURL(new Blob([content], { type }));
+function save(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
   const link = el("a", { href: address, download: name });
   document.body.append(link);
   link.click();
@@ -44,30 +43,57 @@ function saveTables(section) {
   save(nameOf(titleOf(section), "csv"), "text/csv", tables.map((table) => csvOf(rowsOf(table))).join("\r\n"));
 }
 
-async function saveFigure(section, ending) {
-  const picture = await pictureOf(section.querySelector(".pw-twin-figure"));
-  const name = nameOf(titleOf(section), ending);
-  if (ending === "svg") save(name, "image/svg+xml", picture.text);
-  else save(name, "image/png", await pngOf(picture));
+const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "opacity"];
+
+const paper = () => getComputedStyle(document.documentElement).getPropertyValue("--pw-card").trim();
+
+/* A drawing of ours with its looks inside, so that it is the same anywhere. */
+function drawingOf(drawn) {
+  const copy = /** @type {SVGElement} */ (drawn.cloneNode(true));
+  const originals = [drawn, ...drawn.querySelectorAll("*")];
+  for (const [i, node] of [copy, ...copy.querySelectorAll("*")].entries()) {
+    const looks = getComputedStyle(originals[i]);
+    node.setAttribute("style", LOOKS.map((name) => `${name}:${looks.getPropertyValue(name)}`).join(";"));
+  }
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.style.background = paper();
+  const { width, height } = drawn.getBoundingClientRect();
+  return { svg: new XMLSerializer().serializeToString(copy), width, height };
 }
 
-const menus = () => /** @type {HTMLDetailsElement[]} */ ([...document.querySelectorAll(".pw-saves[open]")]);
+async function figureOf(plot) {
+  const { width, height } = plot.getBoundingClientRect();
+  const layout = { ...plot.layout, paper_bgcolor: paper() };
+  const address = await window.Plotly.toImage({ data: plot.data, layout }, { format: "svg", width, height });
+  return { svg: decodeURIComponent(address.slice(address.indexOf(",") + 1)), width, height };
+}
+
+const SHARP = 2; // pixels of a PNG for each on screen
+
+async function pngOf({ svg, width, height }) {
+  const image = new Image();
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.ceil(SHARP * width);
+  canvas.height = Math.ceil(SHARP * height);
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
+
+async function saveDrawing(section, kind) {
+  const plot = section.querySelector(".js-plotly-plot");
+  const drawn = section.querySelector(".pw-graph svg");
+  if (!plot && !drawn) return announce("Nothing is drawn here yet");
+  const drawing = plot ? await figureOf(plot) : drawingOf(drawn);
+  const name = nameOf(titleOf(section), kind);
+  return kind === "png" ? save(name, "image/png", await pngOf(drawing)) : save(name, "image/svg+xml", drawing.svg);
+}
 
 document.addEventListener("click", (event) => {
-  const target = event.target instanceof Element ? event.target : null;
-  for (const menu of menus()) if (!target || !menu.contains(target) || target.closest("[data-pw-save]")) menu.open = false;
-  const button = target && target.closest("[data-pw-save]");
+  const button = event.target instanceof Element && event.target.closest("[data-pw-save]");
   if (!button) return;
-  const section = button.closest("[data-twin]");
-  if (button.dataset.pwSave === "csv") saveTables(section);
-  else saveFigure(section, button.dataset.pwSave);
+  const kind = button.dataset.pwSave;
+  if (kind === "csv") saveTables(button.closest("[data-twin]"));
+  else saveDrawing(button.closest(".pw-panel"), kind);
 });
-
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || !menus().length) return;
-  for (const menu of menus()) {
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  }
-  event.stopImmediatePropagation();
-}, true);

@@ -46,31 +46,20 @@ def twinned(
     switch = html.Button(
         "Table", className="pw-button pw-twin-switch", type="button", **attrs(aria_pressed=False)
     )
+    save = _saver("CSV", "csv", f"Save {title} as CSV")
     body = [
         html.Div(figure, className="pw-twin-figure"),
         html.Div(table, className="pw-twin-table"),
     ]
     attributes = {"data-twin": "figure", **attributes}
-    return panel(
-        title, body, actions=[*more, _reset_zoom(), _saves(title), switch], note=note, **attributes
-    )
+    return panel(title, body, actions=[*more, save, switch], note=note, **attributes)
 
 
-def _saves(title: str) -> Component:
-    """The menu of files a figure and its numbers are saved as."""
-    kinds = (("SVG", "svg"), ("PNG", "png"), ("CSV", "csv"))
-    items = [_saver(words, kind, f"Save {title} as {words}") for words, kind in kinds]
-    summary = html.Summary("Save", className="pw-button pw-save", title=f"Save {title} as a file")
-    return html.Details([summary, html.Div(items)], className="pw-saves")
-
-
-def _reset_zoom() -> Component:
-    """Shown by modules/figure_zoom.js while a figure of the panel is zoomed."""
-    words = "Show the whole figure again; a double click on it does the same"
-    looks, data = "pw-button pw-save", attrs(data_pw_reset=1)
-    return html.Button(
-        "Reset zoom", className=looks, type="button", hidden=True, title=words, **data
-    )
+def drawing_savers(title: str) -> list[Component]:
+    """The buttons that save what a panel draws. title: the panel's."""
+    return [
+        _saver(kind.upper(), kind, f"Save {title} as {kind.upper()}") for kind in ("svg", "png")
+    ]
 
 
 def _saver(words: str, kind: str, title: str) -> Component:

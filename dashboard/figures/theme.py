@@ -139,11 +139,10 @@ def _axis(colours: Palette) -> dict[str, Any]:
     }
 
 
-#: What dcc.Graph gets as ``config`` everywhere: the panel around a figure has the tools.
+#: What dcc.Graph gets as ``config`` everywhere: dragging zooms, a double click shows all again, and
+#: what else there is to do stands in the panel's head.
 CONFIG: Final[dict[str, Any]] = {
-    "displaylogo": False,
     "displayModeBar": False,
-    "showTips": False,
     "responsive": True,
     "scrollZoom": False,
     "doubleClick": "reset",

@@ -14,7 +14,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart, PlanDrawing
 from dashboard.components.formats import Format
 from dashboard.components.links import jump
-from dashboard.components.panels import panel, twinned
+from dashboard.components.panels import drawing_savers, panel, twinned
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -158,7 +158,14 @@ def layout(context: Context, services: Services) -> Component:
     facts = read(services.reader, context)
     note = html.Span(_note(context, facts), id=NOTE)
     steps = html.Div(draw_tables(facts), id=STEPS)
-    graph = twinned("Plan", _graph(context, facts), steps, note=note, id="pw-plan-twin")
+    graph = twinned(
+        "Plan",
+        _graph(context, facts),
+        steps,
+        note=note,
+        more=drawing_savers("Plan"),
+        id="pw-plan-twin",
+    )
     others = [frame.lay_out(one, context, services) for one in PAGE.panels]
     inspector = [
         _inspector(context, services),

@@ -20,8 +20,8 @@ from dashboard import ids
 from dashboard.components.charts import NO_FIGURE, chart
 from dashboard.components.keys import clientside
 from dashboard.components.links import sql_link
+from dashboard.components.panels import drawing_savers, twinned
 from dashboard.components.panels import panel as card
-from dashboard.components.panels import twinned
 from dashboard.components.parts import part, part_output, part_tree
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
@@ -68,6 +68,7 @@ def _section(
     figure += [trees["foot"], *_knobs(panel, context, services, scope)]
     frame: dict[str, Any] = {"id": f"pw-{panel.name}", "className": panel.className}
     more = [sql_link(context, panel.sql)] if panel.sql else []
+    more += drawing_savers(panel.title) if panel.chart else []
     if not panel.twin:
         return card(panel.title, figure, actions=more or None, note=trees["note"], **frame)
     return twinned(panel.title, figure, trees["table"], note=trees["note"], more=more, **frame)

@@ -65,7 +65,12 @@ def samples(*roles: str, like: str = "") -> str:
 FROM series s JOIN samples p ON p.series_id = s.id
 WHERE s.run_id = :run AND {whose}
   AND p.batch_id BETWEEN :at - {LAST_BATCHES} AND :at
-ORDER BY p.batch_id DESC, s.entity_id, s.property"""
+UNION ALL -- older ones: the last value in every ten seconds
+SELECT r.batch_id, r.time, s.entity_id, s.property, r.last, s.unit
+FROM series s JOIN rollups r ON r.series_id = s.id AND r.resolution_s = 10
+WHERE s.run_id = :run AND {whose}
+  AND r.batch_id BETWEEN :at - {LAST_BATCHES} AND :at
+ORDER BY 1 DESC, 3, 4"""
 
 
 def _listed(words: tuple[str, ...]) -> str:

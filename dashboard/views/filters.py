@@ -171,18 +171,18 @@ def component_data(view: FiltersView, shown: Cells) -> dict[str, Any]:
 
 
 def window_batches(series: SeriesData | None, n: int) -> tuple[int, int] | None:
-    """First and last batch of the newest ``n`` profile tuples. series: n_sampled by batch."""
+    """First and last batch of the newest ``n`` profile tuples. series: n_sampled by batch, or means
+    of several."""
     if series is None or not n:
         return None
     last: int | None = None
     left = float(n)
-    for batch, sampled in zip(
-        series.batch[::-1].tolist(), series.value[::-1].tolist(), strict=True
-    ):
+    points = (series.batch, series.value, series.n)
+    for batch, sampled, n_batches in zip(*(one[::-1].tolist() for one in points), strict=True):
         if sampled != sampled or sampled <= 0:
             continue
         last = batch if last is None else last
-        left -= sampled
+        left -= sampled * n_batches
         if left <= 0:
             return batch, last
     return None if last is None else (int(series.batch[0]), last)

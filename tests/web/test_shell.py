@@ -42,6 +42,14 @@ def settled(page: Page) -> None:
     until(page, "!document.querySelector('[data-dash-is-loading=true]')")
 
 
+def test_space_stops_time_and_scrolls_nothing_wherever_the_focus_is(open_page: OpenPage) -> None:
+    page = ready(open_page("/plan", height=500))
+    page.locator(".pw-nav-link").first.focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "frozen")
+    assert page.evaluate("window.scrollY") == 0
+
+
 def test_frozen_means_frozen_and_resume_jumps_to_now(open_page: OpenPage, site: Site) -> None:
     page = ready(open_page("/plan"))
     site.feed(2)

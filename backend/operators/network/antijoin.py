@@ -10,9 +10,8 @@ import numpy as np
 from backend.operators.network import arithmetic
 from backend.operators.network.blocks import Block, Bools, Column64, Ints, Signs, dtype_of, empty
 from backend.operators.network.contract import Surroundings
-from backend.operators.network.frame import OperatorFrame, dtypes_of, merged
+from backend.operators.network.frame import OperatorFrame, by_time, dtypes_of, merged
 from backend.operators.network.keys import KeyTable, SlotValues, exact_number, key_columns
-from backend.operators.network.merging import by_time
 from backend.operators.network.plan import AntiJoinOp, PlannedOperator
 from backend.operators.selection.bits import inlined, kernel
 

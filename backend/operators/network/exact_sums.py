@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from backend.operators.network.blocks import Column64, Ints, Values
-from backend.operators.network.episodes import BeforeAfter, Episodes, GroupCounts
-from backend.operators.network.keys import KeyTable
+from backend.operators.network.episodes import BeforeAfter, Episodes
+from backend.operators.network.keys import KeyTable, SlotValues
 from backend.operators.network.regions import Regions
 from backend.operators.selection.bits import inlined, kernel
 
@@ -29,17 +29,17 @@ class IntegerSums:
     bytes_per_group: Final = 16
 
     def __init__(self, regions: Regions, groups: KeyTable) -> None:
-        self._high = GroupCounts(regions, "high", groups)
-        self._low = GroupCounts(regions, "low", groups)
+        self._high = SlotValues(regions, "high", "int64", groups)
+        self._low = SlotValues(regions, "low", "int64", groups)
         self._told: list[tuple[Ints, Ints]] = []
 
     def add(self, episodes: Episodes, values: Values, deltas: Ints) -> None:
         """Add each value so many times, -1, 0 or 1."""
-        highs = self._high.add(episodes, (values >> 32) * deltas)
-        lows = self._low.add(episodes, (values & _LOW) * deltas)
-        self._told = [
-            (high + (low >> 32), low & _LOW) for high, low in zip(highs, lows, strict=True)
-        ]
+        high, low, high_after, low_after = np.empty((4, len(episodes)), np.int64)
+        halves = self._high.array, self._low.array
+        told = high, low, high_after, low_after
+        _add_halves(*halves, episodes.slot, episodes.number, values, deltas, *told)
+        self._told = [(high, low), (high_after, low_after)]
 
     def sums(self, counts: BeforeAfter) -> list[Column64]:
         """Before and after the episodes; NULL of nothing, and where 64 bits are too few."""
@@ -148,6 +148,34 @@ class FloatSums:
         if has_limbs:
             first = _LIMBS + shift
             new[:n_groups, first : first + old_stride - _LIMBS] = old[:, _LIMBS:]
+
+
+@kernel
+def _add_halves(
+    highs: Ints,
+    lows: Ints,
+    slot: Ints,
+    number: Ints,
+    values: Ints,
+    deltas: Ints,
+    high: Ints,
+    low: Ints,
+    high_after: Ints,
+    low_after: Ints,
+) -> None:
+    """Add values to the sums of their groups, told before and after each episode; of what is told
+    the lower halves are 0 .. 2**32 - 1."""
+    n_begun = 0
+    for i in range(len(slot)):
+        group, episode = slot[i], number[i]
+        if episode == n_begun:
+            high[episode] = highs[group] + (lows[group] >> 32)
+            low[episode] = lows[group] & _LOW
+            n_begun += 1
+        highs[group] += (values[i] >> 32) * deltas[i]
+        lows[group] += (values[i] & _LOW) * deltas[i]
+        high_after[episode] = highs[group] + (lows[group] >> 32)
+        low_after[episode] = lows[group] & _LOW
 
 
 @kernel

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from backend.model.schema import Attribute
-from backend.operators.network.blocks import Block, Column64, concat, dtype_of
+from backend.operators.network.blocks import Block, Column64, Ints, concat, dtype_of
 from backend.operators.network.contract import Surroundings
-from backend.operators.network.merging import by_time
 from backend.operators.network.plan import PlannedOperator
 
 
@@ -61,6 +60,11 @@ def typed(block: Block, fields: Sequence[Attribute]) -> Block:
             for column, field in zip(block.columns, fields, strict=True)
         ]
     )
+
+
+def by_time(*taus: Ints) -> Ints:
+    """int64[n]: the places of several nondecreasing lists, put one after the other, in τ."""
+    return np.argsort(np.concatenate(taus), kind="stable")
 
 
 def merged(blocks: Sequence[Block]) -> Block:

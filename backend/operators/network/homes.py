@@ -17,8 +17,10 @@ from backend.operators.network.regions import MemoryRegions, Regions
 #: Batches after which a shard's state is written out whole; as many again for every IMAGE_TUPLES
 #: that it holds.
 IMAGE_EVERY: Final = 32
-#: Or tuples: so many, or half of what the state holds where that is more.
 IMAGE_TUPLES: Final = 500_000
+#: Or tuples: so many, or half of what the state holds where that is more. A million take a third of
+#: a second to go through an aggregate again.
+LOGGED_TUPLES: Final = 2_000_000
 
 #: Has what went into a network in a batch go through it again: state, version it is of, segment.
 Replay: TypeAlias = Callable[[Regions, str, RedoSegment], None]
@@ -123,7 +125,7 @@ class DurableShard:
             n_bytes += self._log.write_segment(batch, segment)
             n_bytes += self._log.write_inputs(batch, done.inputs)
         self._n_rows += _n_rows(segment)
-        enough = max(IMAGE_TUPLES, done.n_tuples // 2)
+        enough = max(LOGGED_TUPLES, done.n_tuples // 2)
         often = IMAGE_EVERY * (1 + done.n_tuples // IMAGE_TUPLES)
         if batch - self._image >= often or self._n_rows >= enough:
             n_bytes += self._write_image(batch, segment.version, arena)

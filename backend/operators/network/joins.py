@@ -19,7 +19,7 @@ from backend.operators.network.expressions import compile_expression
 from backend.operators.network.join_tables import Addresses, JoinTables
 from backend.operators.network.join_tuning import JoinProfile
 from backend.operators.network.layouts import OWN_INDEX
-from backend.operators.network.merging import by_time
+from backend.operators.network.merging import Came, merged_inputs
 from backend.operators.network.plan import JoinOp, PlannedOperator
 from backend.operators.network.synopses import Synopsis, synopses
 from backend.operators.network.tuned_joins import (
@@ -117,13 +117,14 @@ class WindowJoin:
         """The combinations that the elements add and take away."""
         if not any(len(block) for block in inputs):
             return empty(self._planned.fields)
-        seqs = np.concatenate([self._enter(port, block) for port, block in enumerate(inputs)])
-        order = by_time(*(block.tau for block in inputs))
-        tau = np.concatenate([block.tau for block in inputs])[order]
-        signs = np.concatenate([block.sign for block in inputs])[order]
-        ports = np.repeat(np.arange(len(inputs)), [len(block) for block in inputs])[order]
-        found = self._probe((ports, seqs[order], signs, tau))
-        return concat([self._block(tau[e], signs[e], places) for e, places in found])
+        seqs = [self._enter(port, block) for port, block in enumerate(inputs)]
+        for port, block in enumerate(inputs):
+            n_go = int(np.count_nonzero(block.sign < 0))
+            self._came[port] += len(block) - n_go, n_go
+        came = merged_inputs(inputs, seqs)
+        return concat(
+            [self._block(came.tau[e], came.signs[e], places) for e, places in self._probe(came)]
+        )
 
     def _enter(self, port: int, block: Block) -> Ints:
         """Have the tuples of elements in the store; returns the number of each one's."""
@@ -164,20 +165,15 @@ class WindowJoin:
         index.linked[0] = store.hi
         return seqs
 
-    def _probe(self, came: tuple[Ints, Ints, Signs, Ints]) -> Iterator[tuple[Ints, Ints]]:
-        """Runs of results: the element of each, and the tuple of each input. came: the inputs of
-        the elements, their numbers, signs and τ."""
+    def _probe(self, came: Came) -> Iterator[tuple[Ints, Ints]]:
+        """Runs of results: the element of each, and the tuple of each input."""
         for one in self._synopses:
             one.store.take_up()
-        ports, _, signs, _ = came
-        self._came += np.bincount(2 * ports + (signs < 0), minlength=2 * len(self._came)).reshape(
-            -1, 2
-        )
         stubs = [one.stub for one in self._synopses]
         progress = np.array([[stub.lo, stub.hi, stub.n_gone] for stub in stubs])
         at = self._tables.addresses()
         join_kernel.link_all(at.inputs, self._tables.keys, at.indexes, progress)
-        n, n_elements = len(self._synopses), len(ports)
+        n, n_elements = len(self._synopses), len(came.tau)
         done, room = 0, 2 * n_elements
         while done < n_elements:
             out, elements = np.empty((n, room), np.int64), np.empty(room, np.int64)
@@ -194,7 +190,7 @@ class WindowJoin:
         begin: int,
         at: Addresses,
         progress: Ints,
-        came: tuple[Ints, Ints, Signs, Ints],
+        came: Came,
         out: Ints,
         elements: Ints,
     ) -> tuple[int, int]:

@@ -23,10 +23,14 @@ def shards_of(column: Any, n_shards: int) -> Ints:
         column = column.combine_chunks()
     if n_shards == 1 or not len(column):
         return np.zeros(len(column), np.int64)
-    shards = _mixed(_numbers(column)) % np.uint64(n_shards)
+    shards = _mixed(_numbers(column))
+    if n_shards & (n_shards - 1):
+        shards %= np.uint64(n_shards)
+    else:
+        shards &= np.uint64(n_shards - 1)
     if column.null_count:
         shards[column.is_null().to_numpy(zero_copy_only=False)] = 0
-    return shards.astype(np.int64)
+    return shards.view(np.int64)
 
 
 def _numbers(column: pa.Array[Any]) -> NDArray[np.uint64]:
@@ -60,6 +64,9 @@ def _of_floats(values: NDArray[np.float64]) -> NDArray[np.uint64]:
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Spread over all bits (the last step of splitmix64)."""
-    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    mixed = numbers ^ (numbers >> np.uint64(30))
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed

@@ -14,6 +14,8 @@ from backend.operators.selection.bits import inlined, kernel
 
 #: Runs of so many tuples are sorted by insertion, then merged.
 _RUN: Final = 8
+#: Bits of an integer that is not negative.
+_WORD: Final = 63
 
 
 def net(block: Block, fields: Sequence[Attribute], strings: Strings, sign: int = 0) -> Block:
@@ -26,9 +28,9 @@ def net(block: Block, fields: Sequence[Attribute], strings: Strings, sign: int =
     if n == 0:
         return block
     ranks = ordinals(block.columns, fields, strings)
-    order, firsts = _sorted_ticks(block.tau, ranks)
+    order, groups = _sorted_ticks(block.tau, ranks)
     kept, signs = np.empty(n, np.int64), np.empty(n, np.int8)
-    n_kept = _net(block.tau, block.sign, ranks, order, firsts, sign, kept, signs)
+    n_kept = _net(groups, block.sign, ranks, order, sign, kept, signs)
     rows = kept[:n_kept]
     columns = tuple(column.take(rows) for column in block.columns)
     return Block(block.tau[rows], signs[:n_kept], columns)
@@ -64,98 +66,92 @@ def canonical_order(tau: Ints, ranks: Ints) -> Ints:
 
 
 def _sorted_ticks(tau: Ints, ranks: Ints) -> tuple[Ints, Ints]:
-    """The canonical order, and the first rank of each tuple in it."""
-    order, firsts = np.arange(len(tau)), ranks[0].copy()
-    _sort_ticks(tau, ranks, order, firsts, *np.empty((2, len(tau)), np.int64))
-    return order, firsts
+    """The canonical order, and by place in it groups of tuples that alone may be equal: numbers in
+    nondecreasing order."""
+    order, groups = _by_first_rank(tau, ranks[0])
+    _sort_groups(groups, ranks, order, np.empty(len(tau), np.int64))
+    return order, groups
+
+
+def _by_first_rank(tau: Ints, ranks: Ints) -> tuple[Ints, Ints]:
+    """The places in order of τ and rank, stable, and a number for each pair of these; where they do
+    not fit into a word together in order of τ alone."""
+    n = len(tau)
+    if not n:
+        return np.arange(0), tau
+    low, n_place = int(ranks.min()), n.bit_length()
+    n_rank = (int(ranks.max()) - low).bit_length()
+    if int(tau[-1] - tau[0]).bit_length() + n_rank + n_place > _WORD:
+        return np.arange(n), tau
+    words = ((tau - tau[0] << n_rank) | (ranks - low)) << n_place | np.arange(n)
+    words.sort()
+    return words & ((1 << n_place) - 1), words >> n_place
 
 
 @inlined
-def _is_after(ranks: Ints, first: int, one: int, other_first: int, other: int) -> bool:
-    """Whether a tuple comes after another. first, other_first: their first ranks, which lie
-    together where tuples are sorted."""
-    if first != other_first:
-        return first > other_first
-    for place in range(1, ranks.shape[0]):
+def _compare(ranks: Ints, one: int, other: int) -> int:
+    for place in range(ranks.shape[0]):
         if ranks[place, one] != ranks[place, other]:
-            return bool(ranks[place, one] > ranks[place, other])
-    return False
+            return -1 if ranks[place, one] < ranks[place, other] else 1
+    return 0
 
 
 @kernel
-def _sort_ticks(
-    tau: Ints, ranks: Ints, order: Ints, firsts: Ints, spare: Ints, spare_firsts: Ints
-) -> None:
-    """Sort the places of each tick by merging, stable, and their first ranks with them."""
-    n = len(tau)
+def _sort_groups(groups: Ints, ranks: Ints, order: Ints, spare: Ints) -> None:
+    """Sort the places of each group by merging, stable."""
+    n = len(groups)
     low = 0
     while low < n:
         high = low + 1
-        while high < n and tau[high] == tau[low]:
+        while high < n and groups[high] == groups[low]:
             high += 1
         for first in range(low, high, _RUN):
             for i in range(first + 1, min(first + _RUN, high)):
                 one = order[i]
-                own = firsts[i]
                 at = i
-                while at > first and _is_after(ranks, firsts[at - 1], order[at - 1], own, one):
+                while at > first and _compare(ranks, order[at - 1], one) > 0:
                     order[at] = order[at - 1]
-                    firsts[at] = firsts[at - 1]
                     at -= 1
                 order[at] = one
-                firsts[at] = own
         width = _RUN
         while width < high - low:
             for first in range(low, high, 2 * width):
-                middle, last = min(first + width, high), min(first + 2 * width, high)
-                _merge(ranks, order, firsts, spare, spare_firsts, first, middle, last)
+                _merge(
+                    ranks, order, spare, first, min(first + width, high), first + 2 * width, high
+                )
             width *= 2
         low = high
 
 
 @inlined
 def _merge(
-    ranks: Ints,
-    order: Ints,
-    firsts: Ints,
-    spare: Ints,
-    spare_firsts: Ints,
-    first: int,
-    middle: int,
-    last: int,
+    ranks: Ints, order: Ints, spare: Ints, first: int, middle: int, last: int, high: int
 ) -> None:
-    """Merge order[first:middle] and order[middle:last]."""
-    if middle >= last or not _is_after(
-        ranks, firsts[middle - 1], order[middle - 1], firsts[middle], order[middle]
-    ):
+    """Merge order[first:middle] and order[middle:last], which ends at ``high`` at the latest."""
+    last = min(last, high)
+    if middle >= last or _compare(ranks, order[middle - 1], order[middle]) <= 0:
         return
     for i in range(first, middle):
         spare[i] = order[i]
-        spare_firsts[i] = firsts[i]
     left = first
     right = middle
     at = first
     while left < middle:
-        if right < last and _is_after(
-            ranks, spare_firsts[left], spare[left], firsts[right], order[right]
-        ):
+        if right < last and _compare(ranks, spare[left], order[right]) > 0:
             order[at] = order[right]
-            firsts[at] = firsts[right]
             right += 1
         else:
             order[at] = spare[left]
-            firsts[at] = spare_firsts[left]
             left += 1
         at += 1
 
 
 @kernel
 def _net(
-    tau: Ints,
+    groups: Ints,
     sign: Signs,
     ranks: Ints,
     order: Ints,
-    firsts: Ints,
     wanted: int,
     kept: Ints,
     signs: Signs,
@@ -165,20 +161,18 @@ def _net(
     n_kept = 0
     i = 0
     while i < len(order):
-        one = order[i]
-        own = firsts[i]
+        first = i
         total = 0
         while i < len(order) and (
-            firsts[i] == own
-            and tau[order[i]] == tau[one]
-            and not _is_after(ranks, own, order[i], own, one)
+            i == first
+            or (groups[i] == groups[first] and _compare(ranks, order[first], order[i]) == 0)
         ):
             total += sign[order[i]]
             i += 1
         direction = 1 if total > 0 else -1
         if wanted == 0 or wanted == direction:
             for _ in range(abs(total)):
-                kept[n_kept] = one
+                kept[n_kept] = order[first]
                 signs[n_kept] = direction
                 n_kept += 1
     return n_kept

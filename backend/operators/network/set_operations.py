@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from backend.operators.network.blocks import Block, Ints, Signs, concat, empty
 from backend.operators.network.contract import NetworkOperator, Surroundings
-from backend.operators.network.frame import OperatorFrame, dtypes_of, merged, typed
+from backend.operators.network.frame import OperatorFrame, by_time, dtypes_of, merged, typed
 from backend.operators.network.keys import KeyTable, SlotValues
-from backend.operators.network.merging import by_time
 from backend.operators.network.plan import PlannedOperator, SetOp
 from backend.operators.selection.bits import kernel
 

@@ -141,26 +141,31 @@ def first_live(rows: Ints, width: int, state: int, mask: int, lo: int, hi: int) 
 @inlined
 def shown_at(time: int, slide: int) -> int:
     """When the window first shows a tuple: the first multiple of ``slide`` not before it."""
-    return -(-time // slide) * slide
+    return time if slide == 1 else -(-time // slide) * slide
 
 
 @inlined
 def leaves_at(time: int, size: int, slide: int) -> int:
     """When a tuple is no longer in the window: the first multiple of ``slide`` > time + size."""
-    return ((time + size) // slide + 1) * slide
+    return time + size + 1 if slide == 1 else ((time + size) // slide + 1) * slide
 
 
 @kernel
 def count_due(
     rows: Ints, width: int, word: int, mask: int, span: Ints, size: int, slide: int, limit: int
 ) -> int:
-    """Of the tuples span[0] .. span[1]-1, how many have left at ``limit``; size < 0: are shown."""
-    for s in range(span[0], span[1]):
-        time = rows[(s & mask) * width + word]
+    """Of the tuples span[0] .. span[1]-1, how many have left at ``limit``; size < 0: are shown.
+    Their times do not decrease."""
+    first, end = span[0], span[1]
+    while first < end:
+        middle = (first + end) >> 1
+        time = rows[(middle & mask) * width + word]
         due = shown_at(time, slide) if size < 0 else leaves_at(time, size, slide)
         if due > limit:
-            return int(s - span[0])
-    return int(span[1] - span[0])
+            end = middle
+        else:
+            first = middle + 1
+    return int(first - span[0])
 
 
 @kernel

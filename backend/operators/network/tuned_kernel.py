@@ -313,10 +313,14 @@ def note_watched(at: Pointer, port: int, tau: int) -> None:
 
 
 @inlined
-def go_on(state: Pointer) -> None:
-    """What passed since an element stopped is no work of it."""
+def go_on(at: Pointer) -> None:
+    """What passed since an element stopped is no work of it; elements are watched as their numbers
+    say."""
+    state = line(at, A.state)
     if state[LEVEL] >= 0 and state[WATCH] != UNWATCHED:
         state[MARK] = nanoseconds(state[CLOCK])
+    for port in range(size(at, A.inputs, 0)):
+        set_due(at, port, line(at, A.numbers)[port])
 
 
 @kernel
@@ -333,9 +337,7 @@ def probe_tuned(
     """join_kernel.probe for a join that is tuned. arrays: see ``addressed``."""
     n_out, at = 0, caching.words_of(arrays)
     state = line(at, A.state)
-    go_on(state)
-    for port in range(size(at, A.inputs, 0)):
-        set_due(at, port, line(at, A.numbers)[port])
+    go_on(at)
     inputs, keys, indexes = table(at, A.inputs), table(at, A.keys), table(at, A.indexes)
     steps, counts, progress = cube(at, A.steps), cube(at, A.counts), table(at, A.progress)
     values, cursor, chosen = line(at, A.values), line(at, A.cursor), line(at, A.chosen)

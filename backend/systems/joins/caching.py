@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
 from backend.systems.joins.activity import Activity
@@ -25,15 +25,13 @@ from backend.systems.joins.costs import PipelineFlow, bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.memory import Tier
 from backend.systems.joins.patience import Patience
+from backend.systems.joins.profiling import profile_share
 from backend.systems.joins.selecting import SELECTORS
-from backend.systems.joins.selection import CacheSelection, Choice, PricedCache
+from backend.systems.joins.selection import CacheSelection, Choice, PricedCache, worthwhile
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import CacheState, CacheStates, Transition
 from storage.vocabulary.kinds import Verdict
-
-#: Profiling takes no more than this share of an interval, by sampling slow inputs more.
-_PROFILING_SHARE: Final = 0.5
 
 
 class CacheKeeper:
@@ -89,22 +87,13 @@ class CacheKeeper:
         return {id: self.candidates[id] for id in self.choice}
 
     def profile_prob(self, known: JoinStatistics) -> tuple[float, ...]:
-        """By pipeline: so many that W observations are made in an interval, but no more than the
-        share that is set; in half an interval, and whatever that takes, where candidates wait for
-        them or something has changed."""
-        most, needed = self._settings.profile_prob, self._settings.keep_elements
-        if not most or self._settings.caching == "off":
-            return (most,) * self._shape.n
-        wanted = [needed / (self._settings.interval_tuples * (one or 1.0)) for one in known.shares]
-        return tuple(
-            _rounded(one / _PROFILING_SHARE) if waits else min(most, _rounded(one))
-            for one, waits in zip(wanted, self._waits(known), strict=True)
-        )
-
-    def _waits(self, known: JoinStatistics) -> list[bool]:
-        """By pipeline whether W observations are missing."""
+        """By pipeline; candidates wait for observations, and so does all when something changed."""
+        if not self._settings.profile_prob or self._settings.caching == "off":
+            return (self._settings.profile_prob,) * self._shape.n
         is_pressed = self.is_profiling or self._is_new
-        return [is_pressed and not is_done for is_done in known.profiled()]
+        waits = [is_pressed and not is_done for is_done in known.profiled()]
+        pairs = zip(known.shares, waits, strict=True)
+        return tuple(profile_share(self._settings, *one) for one in pairs)
 
     # ------------------------------------------------------------------ changes from outside
 
@@ -289,8 +278,10 @@ class CacheKeeper:
         is_new = is_forced or moved is None or moved > self._settings.change_share
         new = old
         if is_new:
-            select = SELECTORS[self._settings.caching]
-            new = dict(select(self._problem(estimates, known.flows(), is_forced)))
+            problem = self._problem(estimates, known.flows(), is_forced)
+            new = dict(SELECTORS[self._settings.caching](problem))
+            if not is_forced:
+                new = worthwhile(problem, new, known.least_gain(problem.cost({})))
         steps = self._adopt(new, known, is_forced)
         if not is_forced:
             self.is_profiling, self._waited = False, 0
@@ -401,8 +392,3 @@ class CacheKeeper:
         return CacheChange(
             cause, verdict, tuple(caches), problem, old, dict(self.choice), None, n_elements
         )
-
-
-def _rounded(prob: float) -> float:
-    """Up to a power of two, so that it does not change with every batch; at most 1."""
-    return min(1.0, 2.0 ** math.ceil(math.log2(prob)))

@@ -14,6 +14,8 @@ import statistics
 from collections import deque
 from typing import Final
 
+from backend.operators.network.join_tuning import JoinProfile
+
 #: Whole batches without caches that are to be seen before any is priced.
 _AT_LEAST: Final = 2
 #: What an element takes beside its index probes and built tuples, in these: of joins of three
@@ -45,14 +47,23 @@ class Calibration:
         """A batch with caches; all per element. probes_ns, operations_ns: estimates of its index
         probes, and of the operations of caches."""
         if self.knows_bare and taken_ns > 0 and operations_ns > 0:
-            fixed_ns = statistics.median_low(self._fixed)
-            left = taken_ns - fixed_ns - self.of_probes * probes_ns
+            left = taken_ns - self.fixed_ns - self.of_probes * probes_ns
             self._cached.append(_bounded(left / operations_ns))
 
     @property
     def knows_bare(self) -> bool:
         """Whether enough batches without caches were seen."""
         return len(self._bare) >= _AT_LEAST
+
+    @property
+    def knows_cached(self) -> bool:
+        """Whether a batch with caches was seen."""
+        return bool(self._cached)
+
+    @property
+    def fixed_ns(self) -> float:
+        """Of an element, whatever its pipeline does; 0: not known."""
+        return statistics.median_low(self._fixed) if self._fixed else 0.0
 
     @property
     def of_probes(self) -> float:
@@ -65,6 +76,12 @@ class Calibration:
         if not self._cached:
             return self.of_probes
         return max(statistics.median(self._cached), _CHEAPER * self.of_probes)
+
+
+def n_operations(profile: JoinProfile) -> float:
+    """Index probes and built tuples per element of a join, of all elements of a batch."""
+    n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
+    return sum(one.n_probes + one.n_built for one in profile.pipelines) / n_elements
 
 
 def _bounded(factor: float) -> float:

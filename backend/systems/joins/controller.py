@@ -8,7 +8,7 @@ same decisions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,6 @@ from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import Transition
 from backend.systems.joins.telling import JoinLook, cache_decision, order_decision, tree_decision
 from storage.vocabulary.records import Decision, DecisionOutcome
-
-#: Intervals after which what came is priced, where nothing else happens.
-_PRICED_INTERVALS: Final = 2
 
 
 class Told(NamedTuple):
@@ -115,8 +112,8 @@ class JoinController:
 
     @property
     def totals(self) -> CachingTotals:
-        """What caching came to since the beginning, up to the last time that was priced: once in
-        two intervals, and when other caches are used."""
+        """What caching came to since the beginning, up to the last time that was priced: once an
+        interval, and when other caches are used."""
         return self._regret.totals
 
     def allow(self, n_pages: int | None) -> None:
@@ -192,7 +189,7 @@ class JoinController:
         caches, before, changes = self.caches, self.caches.in_force, list[CacheChange]()
         if caches.is_due(self.known):
             changes = caches.observe(self.known)
-        waited = self._unpriced.n_tuples >= _PRICED_INTERVALS * self.settings.interval_tuples
+        waited = self._unpriced.n_tuples >= self.settings.interval_tuples
         if caches.in_force != before or waited:
             self._price(before)
         if changes:

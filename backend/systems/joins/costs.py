@@ -118,3 +118,12 @@ def bare_costs(flows: Sequence[PipelineFlow]) -> tuple[tuple[float, ...], ...]:
     return tuple(
         tuple(d * c for d, c in zip(flow.entering, flow.step_costs, strict=False)) for flow in flows
     )
+
+
+def lookup_cost(
+    flows: Sequence[PipelineFlow], readers: Sequence[Segment], units: UnitCosts
+) -> float:
+    """Of one look-up of a cache by its readers, on average, as assumed before it is measured."""
+    lookups = sum(flows[one.pipeline].entering[one.first] for one in readers)
+    leaving = sum(flows[one.pipeline].entering[one.last + 1] for one in readers)
+    return units.lookup + units.forward * leaving / lookups if lookups else 0.0

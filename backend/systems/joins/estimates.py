@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,14 @@ from backend.operators.network.join_tuning import (
     JoinProfile,
     Segment,
 )
-from backend.systems.joins.calibration import Calibration
+from backend.systems.joins.calibration import Calibration, n_operations
 from backend.systems.joins.candidates import CacheCandidate
 from backend.systems.joins.costs import (
     PipelineFlow,
     ReaderCosts,
     UnitCosts,
     bare_costs,
+    lookup_cost,
     maintenance_cost,
     reader_costs,
 )
@@ -45,6 +46,9 @@ KeyT = TypeVar("KeyT")
 #: Words of 8 bytes of a cell besides a key, besides references; an entry takes a cell for itself
 #: and one for each tuple of its segment, each with a word of the directory.
 _KEY_WORDS, _REFERENCE_WORDS = 3, 1
+
+#: Of all time: what caches have to save by what is assumed of them, to be tried.
+_TRIAL_SHARE: Final = 0.2
 
 
 class CacheEstimate(NamedTuple):
@@ -109,7 +113,7 @@ class JoinStatistics:
         for id, counts in seen.items():
             window = self._window(self._observed, id)
             window.add(counts.probes, counts.probes - counts.hits, counts.probes / block)
-            self._operations.add(counts, _lookup_cost(flows, choice.get(id, ()), prior))
+            self._operations.add(counts, lookup_cost(flows, choice.get(id, ()), prior))
             self._counts[id] = counts
             keep = self._settings.window_observations
             self._reuse.setdefault(id, deque(maxlen=keep)).append(counts.reuse)
@@ -140,7 +144,7 @@ class JoinStatistics:
         if choice:
             found.add_cached(taken_ns, probes_ns, operations_ns)
         elif not profile.shadows:
-            found.add_bare(taken_ns, probes_ns, _n_operations(profile))
+            found.add_bare(taken_ns, probes_ns, n_operations(profile))
 
     def reordered(self, pipelines: Sequence[int]) -> None:
         """These pipelines have other orders now."""
@@ -194,6 +198,14 @@ class JoinStatistics:
     def waits_for_bare(self) -> bool:
         """Whether batches without shadow look-ups are missing, which say what the join takes."""
         return self._tells_time and not self._calibration.knows_bare
+
+    def least_gain(self, cost: float) -> float:
+        """What a choice of caches has to save to be tried. cost: of the join without any. Where
+        time counts and operations of caches were never measured, what they take is not known to a
+        factor of a few: a share of all that an element takes."""
+        if not self._tells_time or self._calibration.knows_cached:
+            return 0.0
+        return _TRIAL_SHARE * (cost + self._calibration.fixed_ns)
 
     def is_shadowed(self, candidate: CacheCandidate, reader: Segment) -> bool:
         """Whether W blocks of shadow look-ups were seen of a reader."""
@@ -384,18 +396,3 @@ class JoinStatistics:
         key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
         n_keys = max(n_keys, held) if counts.evictions else held
         return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
-
-
-def _n_operations(profile: JoinProfile) -> float:
-    """Index probes and built tuples per element of a join."""
-    n_elements = sum(one.n_plus + one.n_minus for one in profile.pipelines)
-    return sum(one.n_probes + one.n_built for one in profile.pipelines) / n_elements
-
-
-def _lookup_cost(
-    flows: Sequence[PipelineFlow], readers: Sequence[Segment], units: UnitCosts
-) -> float:
-    """Of one look-up of a cache by its readers, on average, as assumed before it is measured."""
-    lookups = sum(flows[one.pipeline].entering[one.first] for one in readers)
-    leaving = sum(flows[one.pipeline].entering[one.last + 1] for one in readers)
-    return units.lookup + units.forward * leaving / lookups if lookups else 0.0

@@ -145,10 +145,7 @@ class PipelineOrder:
     ) -> OrderCheck | None:
         """One look. costs: by input, of joining with it; shares: of the join's elements, (): not to
         be looked at. None: there is nothing to compare."""
-        self._slide(settings.profile_tuples)
-        self._n_new = 0
-        if self._for_caches:
-            settings = replace(settings, alpha=settings.alpha**2)
+        settings = self._begin_look(settings)
         policy = policy_class(_policy_name(settings))()
         situation = self._situation(costs, settings)
         finding = policy.find(situation)
@@ -184,6 +181,12 @@ class PipelineOrder:
             rarer is not None,
             2 if self._for_caches else 1,
         )
+
+    def _begin_look(self, settings: JoinSettings) -> JoinSettings:
+        """Have the window up to date; the settings a look goes by."""
+        self._slide(settings.profile_tuples)
+        self._n_new = 0
+        return replace(settings, alpha=settings.alpha**2) if self._for_caches else settings
 
     def _may_switch(self, settings: JoinSettings) -> bool:
         is_held = self.cooldown.holds(settings.cooldown_tuples)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from backend.operators.network.join_tuning import Segment
 from backend.systems.joins.candidates import CacheCandidate, conflicts
@@ -52,6 +52,27 @@ class CacheSelection:
     def cost(self, choice: Choice) -> float:
         """What the join costs with these caches."""
         return sum(map(sum, self.bare)) - self.value(choice)
+
+
+#: A cache that saves less than this share of the join's cost is not worth its memory, and comes and
+#: goes with chance.
+LEAST_SHARE: Final = 0.01
+
+
+def worthwhile(
+    problem: CacheSelection, choice: Choice, least_gain: float
+) -> dict[str, tuple[Segment, ...]]:
+    """A choice without the caches that save next to nothing beside the others; nothing but what is
+    pinned where all together save less than ``least_gain``."""
+    left = dict(choice)
+    least = LEAST_SHARE * problem.cost({})
+    for id in [id for id in choice if id not in problem.pinned]:
+        without = {other: readers for other, readers in left.items() if other != id}
+        if problem.value(left) - problem.value(without) < least:
+            left = without
+    if problem.value(left) < least_gain:
+        left = {id: readers for id, readers in left.items() if id in problem.pinned}
+    return left
 
 
 #: A reader: its cache, and its place among all of it.

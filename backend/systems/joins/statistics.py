@@ -23,9 +23,8 @@ from backend.systems.joins.costs import PipelineFlow, UnitCosts
 
 #: Profiled elements that are one observation of a pipeline.
 ELEMENTS: Final = 10
-#: Cost of a cache operation in index probes, where time counts and it was not measured yet, what
-#: elements take more on the way past caches included (``bench joins``).
-MEASURED_W: Final = 4.0
+#: Cost of a cache operation in index probes, where time counts and it was not measured yet.
+MEASURED_W: Final = 1.0
 #: What looking at a stored tuple costs, in index probes, where costs are counted (card 16).
 SCAN: Final = 0.2
 

@@ -185,7 +185,7 @@ def _controls(context: Context, services: Services) -> list[Component]:
     note = html.Span(id="pw-scale-note", className="pw-dim")
     return [
         dcc.Store(id=CLICK),
-        html.Div(["Scale ", group, " ", note], className="pw-scale-choice"),
+        html.Div([html.Span("Scale"), group, note], className="pw-scale-choice"),
     ]
 
 

@@ -283,3 +283,13 @@ def test_a_change_against_mu_keeps_the_change_as_its_bar() -> None:
     parts = dict(bar_of())
     assert parts["pw-test-fill"] == {"width": f"{100 / 1.18:.1f}%"}
     assert parts["pw-test-mark"] == {"left": f"{100 * 0.1 / (0.31 * 1.18):.1f}%"}
+
+
+def test_a_rolled_up_decision_names_what_it_had_more() -> None:
+    card = build_card(
+        an_entry(detail={"sample": "last", "rolled_up": ["paths", "cover_prefix"]}), [], []
+    )
+    assert card.further == [
+        ("sample", "last"),
+        ("rolled up", "paths, cover prefix: kept only where a plan changed"),
+    ]

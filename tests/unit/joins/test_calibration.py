@@ -7,6 +7,8 @@ import pytest
 from backend.systems.joins.activity import Activity, InputActivity
 from backend.systems.joins.calibration import FIXED, Calibration
 from backend.systems.joins.patience import MOST, Patience
+from backend.systems.joins.profiling import profile_share
+from backend.systems.joins.settings import JoinSettings
 
 CHANGE = 0.2
 #: 2 probes and 3 tuples built by each element of one input, 1 and 0 by those of another.
@@ -95,3 +97,14 @@ def test_what_chance_has_among_few_elements_is_no_change() -> None:
         assert Activity((more, other)).has_moved(usual, CHANGE) == has_moved
     none = Activity((InputActivity(0, 0, 0),) * 2)
     assert not none.has_moved(none, CHANGE)
+
+
+def test_so_many_are_profiled_that_two_intervals_give_enough() -> None:
+    settings = JoinSettings(interval_tuples=100_000, profile_prob=0.01)
+    assert settings.keep_elements == 100
+    assert profile_share(settings, share=0.5, waits=False) == 1 / 512 <= 100 / 50_000
+    assert profile_share(settings, share=0.5, waits=True) == 1 / 128
+    assert profile_share(settings, share=0.02, waits=False) == 0.01, "the share that is set"
+    assert profile_share(settings, share=0.02, waits=True) == 1 / 8
+    assert profile_share(settings, share=0.0, waits=True) == 1 / 256
+    assert profile_share(settings, share=1e-9, waits=True) == 1.0

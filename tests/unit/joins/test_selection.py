@@ -12,7 +12,7 @@ from backend.operators.network.plan import JoinOp
 from backend.systems.joins.candidates import prefix_candidates
 from backend.systems.joins.covering import greedy
 from backend.systems.joins.selecting import SELECTORS, by_trees, exact
-from backend.systems.joins.selection import CacheSelection, PricedCache
+from backend.systems.joins.selection import LEAST_SHARE, CacheSelection, PricedCache, worthwhile
 from tests.oracles.cache_choices import all_choices, best_value, is_allowed
 from tests.unit.joins.cases import (
     SIX_WAY,
@@ -54,6 +54,33 @@ def test_exact_finds_the_best_with_relaxed_candidates_too(problem: CacheSelectio
     found = exact(problem)
     assert allowed(problem, found)
     assert problem.value(found) == pytest.approx(best_value(problem))
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_what_saves_next_to_nothing_is_left_out_at_little_loss(problem: CacheSelection) -> None:
+    best = exact(problem)
+    found, cost = worthwhile(problem, best, 0.0), problem.cost({})
+    assert set(found) <= set(best)
+    n_left_out = len(best) - len(found)
+    assert problem.value(found) >= problem.value(best) - n_left_out * LEAST_SHARE * cost - 1e-9
+    for id in found:
+        without = {other: readers for other, readers in found.items() if other != id}
+        assert problem.value(found) - problem.value(without) >= LEAST_SHARE * cost - 1e-9
+
+
+def test_a_choice_that_saves_too_little_to_be_tried_is_none_but_for_pins() -> None:
+    shape, orders = on_one_attribute(3), numbered("23", "13", "21")
+    (one,) = prefix_candidates(shape, orders)
+    priced_cache = PricedCache(one, 1.0, (2.0,) * len(one.readers))
+    problem = CacheSelection(((4.0, 4.0),) * 3, (priced_cache,))
+    choice = exact(problem)
+    value = problem.value(choice)
+    assert choice
+    assert worthwhile(problem, choice, value) == choice
+    assert worthwhile(problem, choice, value + 0.1) == {}
+    pinned = CacheSelection(problem.bare, problem.caches, frozenset({one.id}))
+    assert worthwhile(pinned, choice, value + 0.1) == choice
 
 
 @settings(max_examples=60)

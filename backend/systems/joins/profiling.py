@@ -1,0 +1,29 @@
+"""What share of the elements of a pipeline is profiled. [B05] §5.5.2 leaves it open, card 12"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from backend.systems.joins.settings import JoinSettings
+
+#: Profiling takes no more than this share of an interval, by sampling slow inputs more.
+_PROFILING_SHARE: Final = 0.5
+
+
+def profile_share(settings: JoinSettings, share: float, waits: bool) -> float:
+    """Of an input: so many that W observations are made in one or two intervals, but no more than
+    the share that is set; in half an interval, and whatever that takes, where something waits for
+    them.
+
+    share: of the input in the elements of the join; 0: nothing came.
+    """
+    wanted = settings.keep_elements / (settings.interval_tuples * (share or 1.0))
+    if waits:
+        return _rounded(wanted / _PROFILING_SHARE)
+    return min(settings.profile_prob, _rounded(wanted / 2))
+
+
+def _rounded(prob: float) -> float:
+    """Up to a power of two, so that it does not change with every batch; at most 1."""
+    return min(1.0, 2.0 ** math.ceil(math.log2(prob)))

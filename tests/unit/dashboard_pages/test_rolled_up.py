@@ -1,0 +1,76 @@
+"""Pages at moments whose own numbers were rolled up: they lay out, and say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dashboard.context import Moment
+from dashboard.live import Hub
+from dashboard.pages import DECISIONS, PAGES
+from dashboard.panels import PANELS
+from dashboard.services import Services
+from dashboard.settings import Settings
+from storage.reader import open_reader
+from storage.writer import open_engine_writer
+from tests.unit.dashboard_pages.test_pages import laid_out
+from tests.web.recorded import record
+
+START, N_BATCHES, ROLLED_UP = 1000.0, 80, 60
+PLAN = next(page for page in PAGES if page.path == "/plan")
+
+
+@pytest.fixture(scope="module")
+def pages_before_and_after(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[dict[str, str], Services]]:
+    """The Decisions page before, and a store of which three quarters are rolled up."""
+    path = str(tmp_path_factory.mktemp("rolled") / "planwatch.db")
+    with open_engine_writer(path) as writer, open_reader(path) as reader:
+        record(writer, "r1", N_BATCHES, START)
+        services = Services(reader, None, Settings(path, "a-token-for-tests"), Hub(reader))
+        before = {str(at): laid_out(DECISIONS, services, Moment("r1", at)) for at in (20, 79)}
+        now = reader.batches("r1", ROLLED_UP, ROLLED_UP)[0].time
+        assert writer.retention("r1", now, keep_raw_s=0.0, keep_lasting_s=0.0)
+        yield before, services
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+def test_every_page_lays_out(
+    page: object, pages_before_and_after: tuple[dict[str, str], Services]
+) -> None:
+    for at in (0, 20, ROLLED_UP, None):
+        assert laid_out(page, pages_before_and_after[1], Moment("r1", at))
+
+
+def test_the_plan_page_says_of_what_its_numbers_are(
+    pages_before_and_after: tuple[dict[str, str], Services],
+) -> None:
+    _, services = pages_before_and_after
+    said = {at: "Rolled up" in laid_out(PLAN, services, Moment("r1", at)) for at in (40, 79)}
+    assert said == {40: True, 79: False}
+
+
+def test_the_list_of_decisions_is_that_of_before(
+    pages_before_and_after: tuple[dict[str, str], Services],
+) -> None:
+    before, services = pages_before_and_after
+    for at, words in before.items():
+        after = laid_out(DECISIONS, services, Moment("r1", int(at)))
+        for found in ("below threshold", "switched"):
+            assert after.count(found) == words.count(found)
+
+
+def test_the_records_behind_a_panel_are_found(
+    pages_before_and_after: tuple[dict[str, str], Services],
+) -> None:
+    _, services = pages_before_and_after
+    asked = [panel.sql for panel in PANELS if "JOIN samples" in panel.sql]
+    assert asked
+    for at in (40, 79):
+        answers = [services.reader.ask(sql, {"run": "r1", "at": at}) for sql in asked]
+        assert any(answer.rows for answer in answers)
+        for answer in answers:
+            batches = [int(str(row[0])) for row in answer.rows]
+            assert batches == sorted(batches, reverse=True)
