@@ -112,7 +112,7 @@ export function graphCard(node, options) {
 function inLane(node, { place: { w }, spark, facts }, texts) {
   const steps = facts.cards[node.id];
   const narrow = w < NARROW;
-  const names = nameLines(node.name, w - (narrow ? 8 : 12), narrow ? LETTER.small : LETTER.name);
+  const names = nameLines(node.name, w - 14, narrow ? LETTER.small : LETTER.name);
   const short = (text) => (narrow ? text.replace(/\d\d\.\d/, (number) => String(Math.round(Number(number)))) : text);
   const line = (key, y, text) => h("text", { key, className: "pw-card-line", x: 7, y }, text);
   return [

@@ -95,7 +95,8 @@ function drawState() {
   setAttr(node, "data-state", stands.word);
   setAttr(byId("pw-shell"), "data-standing", stands.word);
   const run = shell.run || {};
-  setText("pw-stream", run.id ? `${run.workload} / ${run.stream}` : "");
+  const stream = setText("pw-stream", run.id ? `${run.workload} / ${run.stream}` : "");
+  if (stream) setAttr(stream, "title", stream.textContent);
 }
 
 function drawRuns() {

@@ -32,6 +32,7 @@ import { PlanGraph } from "./plan_graph.js";
 import "./saving.js";
 import { Scrubber } from "./scrubber.js";
 import { Segments } from "./segments.js";
+import "./streams.js";
 import { ShareBar } from "./share_bar.js";
 import { Static } from "./static.js";
 import "./strip.js";

@@ -1,7 +1,7 @@
 /* A page opens on something to see: while a run is being started, a recorded one plays, and says that it
    is one; with the first batch of the started run the page goes LIVE by itself. Who takes the replay into
    their own hands, or looks at another run, is told instead. */
-import { announce, byId, on, setText, toast } from "./core.js";
+import { announce, byId, on, setAttr, setText, toast } from "./core.js";
 import { askShell, go, moment } from "./moment.js";
 import { isPlaying, playFrom } from "./replay.js";
 
@@ -39,6 +39,7 @@ function draw() {
   if (!label) return;
   label.hidden = !isShown();
   setText(label, label.hidden ? "" : WORDS);
+  setAttr(label, "title", label.textContent);
 }
 
 on("shell", (data) => {

@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge, state_badge
 from dashboard.components.drawn import HistoryChart
+from dashboard.components.intakes import intake_buttons
 from dashboard.components.links import jump
 from dashboard.components.names import term, words_of
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, live
@@ -31,7 +32,7 @@ from dashboard.views.inspector import (
 )
 from dashboard.views.knobs import ranked
 from storage.reader import Reader
-from storage.vocabulary.records import Knob
+from storage.vocabulary.records import INTAKE, Knob
 
 PROPERTIES: Final = "plan-inspector-properties"
 _HISTORY_BATCHES: Final = 160
@@ -57,10 +58,15 @@ def inspector_key(services: Services, context: Context) -> str:
         context.batch is None,
         plan.version if plan else 0,
         newest[0].decision.seq if newest else 0,
-        sorted(knob.name for knob in _knobs(reader, context)),
+        sorted(_knob_key(knob) for knob in _knobs(reader, context)),
         _facts(reader, context),
     )
     return repr(parts)
+
+
+def _knob_key(knob: Knob) -> str:
+    """A card follows its knob by itself; buttons of a stream go by the value."""
+    return f"{knob.name} {knob.value}" if knob.name == INTAKE else knob.name
 
 
 def _facts(reader: Reader, context: Context) -> Any:
@@ -81,8 +87,12 @@ def draw_inspector(services: Services, context: Context) -> list[Component]:
     if entity == SYSTEM or book.role(entity) in STEP_WORDS:
         parts += _why(context, view.reasons)
     knobs = _knobs(reader, context)
+    locked = is_locked(services, context)
+    intake = next((knob for knob in knobs if knob.name == INTAKE), None)
+    if intake is not None and book.role(entity) == "source":
+        found = intake_buttons(book.name(entity), intake.scope, str(intake.value), locked)
+        parts.append(html.Div(found, className="pw-intake"))
     if knobs:
-        locked = is_locked(services, context)
         parts.append(html.H3("Knobs"))
         if locked:
             parts.append(html.P(locked, className="pw-knob-note"))

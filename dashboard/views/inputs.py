@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from storage.rows import StoredInput
 from storage.vocabulary.records import INTAKE, InputBatch, Knob, Unit
 
+#: States of streams that can be paused, resumed or removed.
+CHANGEABLE: Final = ("open", "paused", "removed")
+
 
 class InputLine(NamedTuple):
     """An input at a batch. tuples, misfits, backlog: of that batch, None = unknown. note: why it is
-    in its state. source: its entity, '' where none is known."""
+    in its state. source: its entity, '' where none is known. intake: whether it is read, by its
+    knob; '' where it cannot be changed."""
 
     name: str
     state: str
@@ -22,6 +26,7 @@ class InputLine(NamedTuple):
     backlog: int | None
     stream_time: str
     source: str
+    intake: str = ""
 
 
 class UnitLine(NamedTuple):
@@ -67,6 +72,7 @@ def input_rows(
                 backlog=batch.backlog_tuples if batch else None,
                 stream_time=batch.stream_time if batch else "",
                 source=source,
+                intake=intakes.get(source, "") if state in CHANGEABLE else "",
             )
         )
     return rows

@@ -39,6 +39,18 @@ def test_a_switch_is_shown_with_all_its_numbers(
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_nothing_is_cut(open_page: OpenPage, width: int, height: int) -> None:
+    page = open_page("/decisions?run=r1&at=110", width=width, height=height)
+    expect(page.locator(".pw-decision-row").first).to_be_visible()
+    cut = """[...document.querySelectorAll(".pw-main *")]
+        .filter((one) => getComputedStyle(one).textOverflow === "ellipsis")
+        .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)"""
+    assert page.evaluate(cut) == []
+    wrapped = "getComputedStyle(document.querySelector('.pw-decision-below > *')).whiteSpace"
+    assert page.evaluate(wrapped) == "normal"
+
+
 def test_the_list_counts_and_filters(open_page: OpenPage, site: Site) -> None:
     counts = site.reader.decision_counts("r1")
     page = open_page("/decisions?run=r1")

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from backend.model.ids import source_id
 from dashboard.views.monitor import FIRST
 from tests.web.conftest import OpenPage, until
 from tests.web.site import Site, serve
@@ -217,3 +218,36 @@ def test_queries_of_a_network_are_paused_and_refused_in_words(
     expect(requests).to_contain_text("requested pause zones")
     run.seconds(1)
     expect(page.locator("tr[data-query=zones]")).to_contain_text("paused")
+
+
+def test_a_stream_is_paused_resumed_and_removed_by_buttons(
+    open_page: OpenPage, site: Site, run: StreamRun
+) -> None:
+    page = open_page(f"/?run={RUN}")
+    row = page.locator("#pw-inputs tr", has=page.locator("[data-stream=Weather]"))
+    row.get_by_role("button", name="Pause").click()
+    until(page, "document.querySelector('.pw-toast') !== null")
+    page.wait_for_timeout(300)
+    run.seconds()
+    expect(row).to_contain_text("paused")
+    first = site.reader.commands(RUN)[0]
+    assert (first.kind, first.payload["knob"], first.payload["value"]) == (
+        "knob",
+        "intake",
+        "paused",
+    )
+    assert first.state == "applied"
+    assert first.reason == "Pause Weather, by its button"
+    row.get_by_role("button", name="Remove").click()
+    question = page.get_by_role("dialog", name="Remove Weather")
+    expect(question).to_contain_text("Remove the stream Weather?")
+    question.get_by_role("button", name="Cancel").click()
+    assert site.reader.commands(RUN)[0] == first
+    page.goto(f"{site.url}/plan?run={RUN}&node={quote(source_id('Weather'))}")
+    inspector = page.locator(".pw-inspector")
+    inspector.get_by_role("button", name="Resume").click()
+    until(page, "document.querySelector('.pw-toast') !== null")
+    page.wait_for_timeout(300)
+    run.seconds()
+    expect(inspector.get_by_role("button", name="Pause")).to_be_visible()
+    assert site.reader.commands(RUN)[0].payload["value"] == "on"

@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 from dash import html
 
+from dashboard.components.intakes import intake_buttons
 from dashboard.components.kinds import tone_of
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
+from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, known
 from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, RunFacts, Sheet
@@ -24,6 +25,7 @@ _INPUTS: Final = (
     TableColumn("Stream time"),
     TableColumn("Attributes", "int"),
     TableColumn("Note"),
+    TableColumn("Turn"),
 )
 _UNITS: Final = (
     TableColumn("Unit"),
@@ -58,7 +60,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> InputsShown | 
 
 def draw(parts: InputsShown, sheet: Sheet) -> Drawing:
     """Two tables."""
-    rows = [_input(row, sheet.context) for row in parts.inputs]
+    rows = [_input(row, sheet) for row in parts.inputs]
     tables = [RowTable("Inputs", _INPUTS, rows, keys=[row.name for row in parts.inputs])]
     if parts.units:
         units = [_unit(row, sheet.context) for row in parts.units]
@@ -66,9 +68,10 @@ def draw(parts: InputsShown, sheet: Sheet) -> Drawing:
     return Drawing(html.Div(tables, className="pw-twin-tables"), note=sheet.context.run_id)
 
 
-def _input(row: InputLine, context: Context) -> list[CellData]:
+def _input(row: InputLine, sheet: Sheet) -> list[CellData]:
+    context = sheet.context
     missing = "no batch yet"
-    title = "Its knobs, on the plan: pause, resume or remove it by its intake"
+    title = "On the plan, with its knobs"
     link = {"text": row.name, "title": title, "jump": jump_to(context, "/plan", node=row.source)}
     return [
         link if row.source else row.name,
@@ -79,7 +82,14 @@ def _input(row: InputLine, context: Context) -> list[CellData]:
         row.stream_time,
         row.n_attributes,
         row.note,
+        drawn(_turns(row, sheet), row.intake),
     ]
+
+
+def _turns(row: InputLine, sheet: Sheet) -> html.Span:
+    """Its buttons, where it can be changed at all."""
+    found = intake_buttons(row.name, row.source, row.intake, sheet.locked) if row.intake else []
+    return html.Span(found, className="pw-intake")
 
 
 def _unit(row: UnitLine, context: Context) -> list[CellData]:
@@ -100,6 +110,6 @@ PANEL: Final = Panel(
     build=build,
     draw=draw,
     applies=_applies,
-    news=("run", "plans"),
+    news=("run", "plans", "knobs", "commands"),
     beats=True,
 )

@@ -18,6 +18,7 @@ def test_a_stream_that_is_not_read_says_so() -> None:
         ("paused", "input:b"),
         ("ended", "input:c"),
     ]
+    assert [row.intake for row in rows] == ["", "paused", ""]  # an ended one cannot be changed
 
 
 def intake(scope: str, value: str) -> Knob:
