@@ -27,7 +27,7 @@ SLOW = {
     "extremes._follow",
     "join_kernel.probe",
     "keys._look_up",
-    "netting._sort_ticks",
+    "netting._sort_groups",
     "set_operations._compare",
     "store_kernels.compact",
     "store_kernels.partition",
