@@ -8,6 +8,7 @@ import { batchOf } from "./times.js";
 
 const SPEEDS = [1, 2, 5, 10, 25, 50, 100];
 const STEP_MS = 250;
+const GENTLE_MS = 2000; // between steps of what plays by itself: another run needs the machine to start
 const LONGEST_WAIT_S = 1; // for the next batch of what plays by itself: long ones pass quickly
 let timer = null;
 let loops = false; // at its end it begins anew
@@ -72,6 +73,7 @@ function step() {
   if (!data || currentMode() !== "replay") return pause();
   if (isPainting()) return undefined;
   const now = performance.now();
+  if (loops && now - stepped < GENTLE_MS) return undefined;
   clock += ((now - stepped) / 1000) * Number(speed.value);
   if (loops) clock = Math.max(clock, timeAt(shownBatch() + 1) - LONGEST_WAIT_S);
   stepped = now;

@@ -76,7 +76,7 @@ def test_two_pages_that_open_at_once_both_go_live(site: Site, open_page: OpenPag
     pages = [open_page("/plan"), open_page("/plan", scheme="dark", width=390, height=844)]
     for page in pages:
         playing(page)
-    assert pages[1].evaluate("document.documentElement.scrollWidth") <= 390
+    until(pages[1], "document.documentElement.scrollWidth <= 390")
     thread = threading.Thread(target=begin, args=(site,))
     thread.start()
     for page in pages:
