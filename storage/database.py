@@ -98,6 +98,7 @@ def open_for_reading(url: URL) -> Engine:
             pool_size=8,
             max_overflow=24,
             connect_args=_POSTGRES_OPTIONS,
+            isolation_level="REPEATABLE READ",  # what a reader puts together is of one moment
             execution_options={"postgresql_readonly": True},
         )
     path = _file_of(url)
@@ -205,7 +206,10 @@ def _reading_mode(path: Path) -> str:
 
 
 def _prepare_writer(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # heard by an empty file alone
+    if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
+        connection.execute(
+            "PRAGMA auto_vacuum = INCREMENTAL"
+        )  # files that have pages stay as they are
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
     connection.execute("PRAGMA synchronous = NORMAL")

@@ -20,12 +20,12 @@ from storage.thinning import (
 from storage.upsert import put
 from storage.vocabulary.registry import KNOWN
 
-KEEP_RAW_S: Final = 300.0
+KEEP_RAW_S: Final = 3600.0
 #: Of properties that are lasting.
 KEEP_LASTING_S: Final = 3600.0
 KEEP_FINE_S: Final = 86_400.0
 #: So long every matrix is kept.
-KEEP_MATRICES_S: Final = 60.0
+KEEP_MATRICES_S: Final = 3600.0
 #: Seconds in a row of rolled up samples; SECOND is what earlier versions made in place of FINE.
 SECOND: Final = 1
 FINE: Final = 10

@@ -263,16 +263,17 @@ class EngineWriter:
         keep_raw_s: float = retention.KEEP_RAW_S,
         keep_fine_s: float = retention.KEEP_FINE_S,
         keep_lasting_s: float = retention.KEEP_LASTING_S,
+        keep_matrices_s: float = retention.KEEP_MATRICES_S,
     ) -> int:
         """Roll raw samples older than keep_raw_s up to 10 s and 1 min rows; how many went.
 
         Those of lasting properties stay for keep_lasting_s; 10 s rows older than keep_fine_s go.
-        Matrices are thinned to one in 10 s, those older
-        than keep_raw_s to one a minute; of decisions so old that changed no plan long details go,
-        and commits of batches. Plans, changes of them, commands, batches and events are kept for
-        good. Works in short transactions; call it about once a minute.
+        Matrices older than keep_matrices_s are thinned to one in 10 s, those older than keep_raw_s
+        to one a minute; of decisions so old that changed no plan long details go, and commits of
+        batches. Plans, changes of them, commands, batches and events are kept for good. Works in
+        short transactions; call it about once a minute.
         """
-        newest = now - min(retention.KEEP_MATRICES_S, keep_raw_s)
+        newest = now - min(keep_matrices_s, keep_raw_s)
         before = Horizons(newest, now - keep_raw_s, now - keep_lasting_s, now - keep_fine_s)
         gone = retention.apply(self._transaction, run_id, before, self._tidied.get(run_id))
         self._tidied[run_id] = before

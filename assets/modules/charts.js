@@ -1,4 +1,5 @@
 /* Plotly charts in the live path: traces with meta.live = 'entity|property' grow by a point. */
+import { currentMode, known } from "./moment.js";
 import { valueOf } from "./points.js";
 
 /** Unix seconds as dates stand in figures. @param {number} time */
@@ -7,15 +8,16 @@ export const iso = (time) => new Date(time * 1000).toISOString();
 /* A figure that grows takes at most this share of the time to be drawn. */
 const SHARE = 1 / 8;
 /** What a figure is to grow by, and from when on it may be drawn again.
-    @type {WeakMap<any, {news: ((trace: any) => {x: any, y: number}[])[], from: number, timer: number | null}>} */
+    @type {WeakMap<any, {news: ((trace: any) => {x: any, y: number}[])[], from: number, timer: number | null, run: string | null}>} */
 const growing = new WeakMap();
 
 /** Let traces of a figure grow, soon: quick figures at once, slow ones by several batches together.
     @param {any} plot the figure's element
     @param {(trace: any) => {x: any, y: number}[]} news the points a trace does not have yet */
 export function extendPlot(plot, news) {
-  const state = growing.get(plot) || { news: [], from: 0, timer: null };
+  const state = growing.get(plot) || { news: [], from: 0, timer: null, run: known.run };
   growing.set(plot, state);
+  if (state.run !== known.run) Object.assign(state, { news: [], run: known.run });
   state.news.push(news);
   if (state.timer !== null) return;
   const wait = state.from - performance.now();
@@ -26,7 +28,7 @@ export function extendPlot(plot, news) {
 function grow(plot, state) {
   const news = state.news;
   Object.assign(state, { news: [], timer: null });
-  if (!plot.isConnected || !plot.data) return;
+  if (!plot.isConnected || !plot.data || currentMode() !== "live" || state.run !== known.run) return;
   const since = performance.now();
   extendBy(plot, (trace) => news.flatMap((of) => of(trace)));
   const now = performance.now();

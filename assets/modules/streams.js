@@ -7,13 +7,12 @@ import { known, refresh } from "./moment.js";
 
 const WORDS = { on: "Resume", paused: "Pause", removed: "Remove" };
 
-async function turn({ stream, intakeOf: scope, intake: value, intakeWas: before }) {
-  const run = known.run;
+async function turn({ stream, intakeOf: scope, intake: value, intakeWas: before }, run = known.run) {
   if (!run) return;
   const words = `${WORDS[value]} ${stream}`;
   const question = `Remove the stream ${stream}? The run no longer waits for it, and no query may read it; it can be resumed.`;
   if (value === "removed" && !(await confirmed(question, words))) return;
-  const undo = { text: "undo", act: () => turn({ stream, intakeOf: scope, intake: before, intakeWas: value }) };
+  const undo = { text: "undo", act: () => turn({ stream, intakeOf: scope, intake: before, intakeWas: value }, run) };
   toast(`${words}: requested`, undo);
   const { phase, text } = await send(run, { name: "intake", scope }, value, `${words}, by its button`);
   toast(`${words}: ${text}`, undefined, phase === "applied" ? "ok" : "error");

@@ -352,7 +352,7 @@ def test_matrices_of_the_last_minutes_are_thinned_to_one_in_ten_seconds(
         one = record(number, run_id=run_id, time=START + number)
         writer.write_batch(replace(one, matrices=(matrix,)))
     for _ in range(2):
-        writer.retention(run_id, START + 120)
+        writer.retention(run_id, START + 120, keep_matrices_s=60.0)
         seen = (reader.matrix(run_id, "selectivity", at) for at in range(9, 120))
         kept = sorted({one.batch for one in seen if one is not None})
         assert kept == [*range(9, 60, 10), *range(60, 120)]

@@ -133,7 +133,7 @@ def _keep_printed(session: SparkSession, path: Path) -> None:
     """Have Java write to a file what it, and workers on this machine, print: a worker that is cut
     off at a run's end prints a traceback, which tells people of nothing that went wrong."""
     if path.exists() and path.stat().st_size > PRINTED_BYTES:
-        path.unlink()
+        path.unlink(missing_ok=True)
     java = session.sparkContext._jvm
     if java is not None:
         stream = java.java.io.FileOutputStream(str(path), True)
