@@ -104,7 +104,7 @@ class TunedTables:
     def _pipeline(self, port: int) -> list[int]:
         tuning, caches = self._tuning, self._tuning.caches
         share = tuning.profile_prob[port] if tuning.profile_prob else 0.0
-        shares = np.array([share, share if caches else 0.0]).view(np.int64).tolist()
+        shares = np.array([share, share if caches else 0.0], np.float64).view(np.int64).tolist()
         reads = [any(one.pipeline == port for one in spec.readers) for spec in caches]
         counted = [c for c, spec in enumerate(caches) if reads[c] and is_counted(spec)]
         keyed = [c for c, spec in enumerate(caches) if spec.keyed and port in spec.witnesses]
