@@ -206,10 +206,8 @@ def _reading_mode(path: Path) -> str:
 
 
 def _prepare_writer(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
-        connection.execute(
-            "PRAGMA auto_vacuum = INCREMENTAL"
-        )  # files that have pages stay as they are
+    if connection.execute("PRAGMA page_count").fetchone()[0] == 0:  # later it is not heard
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
     connection.execute("PRAGMA synchronous = NORMAL")
