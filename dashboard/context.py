@@ -14,9 +14,10 @@ batch   newest batch the browser knows of, or None before the first delta
 news    grows with every structural change: plan, decision, event, knob, command, query, run state
 
 modules/moment.js writes the store: at once on navigation and on a new plan, within seconds on other
-news, and at most every five seconds while plain numbers flow in LIVE; never while FROZEN. Plain numbers reach the screen faster by the
-data-live elements and charts (see dashboard.components.tiles and .charts). A page callback has
-``Input(ids.MOMENT, "data")``, calls :func:`of` and renders from ``(context.run_id,
+news, and at most every five seconds while plain numbers flow in LIVE; never while FROZEN. Plain
+numbers reach the screen faster by the data-live elements and charts (see
+dashboard.components.tiles and .charts). A page callback has ``Input(ids.MOMENT, "data")``, or a key
+made of it (dashboard.components.keys), calls :func:`of` and renders from ``(context.run_id,
 context.batch)`` alone; so live is replay with the cursor pinned to now.
 """
 
