@@ -201,8 +201,8 @@ class CommandRow(Base):
     run_id: Mapped[str] = run()
     kind: Mapped[str] = mapped_column(
         Text,
-        comment="knob, keep, query_add, query_pause, query_resume, query_remove, hold, go_on, step "
-        "or stop; of what people wrote down: note, preset, alert, sql or forget",
+        comment="knob, keep, query_add, query_pause, query_resume, query_remove, hold, go_on, step, "
+        "branch or stop; of what people wrote down: note, preset, alert, sql or forget",
     )
     payload: Mapped[Any] = mapped_column(
         JsonText,
