@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from backend.counting import Counting
 from backend.engine.branch import asked_branch, read_record
@@ -199,9 +198,8 @@ def _branch(options: argparse.Namespace, reader: Reader) -> int:
         launch = BranchLaunch(workload, writer, settings, record, asked, reader, commands)
         with _stopped_by_signals(launch.stop):
             done = launch.execute()
-    pair = f"{asked.run},{asked.batch},~{launch.run_id},{asked.batch},~batch"
     print(f"Run {launch.run_id} is a {asked.words}; compare them at")
-    print(f"  /compare?run={launch.run_id}&show={quote(pair)}")
+    print(f"  /compare?run={launch.run_id}")
     return 0 if done else EXIT_FAILED
 
 

@@ -23,8 +23,7 @@ def branch_command(
     run: str, at: int, knob: str, value: object, scope: str, store: str
 ) -> list[str]:
     """The command line of a branch, behind that of Python."""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    told = ["--at", str(at), f"--set={knob}={text}", f"--unit={scope}", "--store", store]
+    told = ["--at", str(at), f"--set={knob}={value}", f"--unit={scope}", "--store", store]
     return [str(RUN), "branch", *told, "--", run]
 
 
@@ -51,7 +50,7 @@ class BranchProcesses:
 
     def news(self) -> Sequence[Event]:
         """That the one that was begun is there, or why not."""
-        if self._child is None or self._happenings.empty():
+        if self._child is None or self._child.running:
             return ()
         ended, self._child = self._happenings.get(), None
         assert isinstance(ended, Ended)

@@ -48,6 +48,7 @@ def build_opening(
         return NO_OPENING
     if found.state in LIVE_STATES:
         return Opening(live=found.id)
-    begins = any(run.state in LIVE_STATES for run in runs)
-    asked = awaits_since is not None and all(run.started_at < awaits_since for run in runs)
+    own = [run for run in runs if branch_of(run) is None]
+    begins = any(run.state in LIVE_STATES for run in own)
+    asked = awaits_since is not None and all(run.started_at < awaits_since for run in own)
     return Opening(recording=found.id) if begins or asked else NO_OPENING
