@@ -7,8 +7,8 @@ the mean of ``ELEMENTS`` profiled elements; W of them are looked at, as of every
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,18 @@ class PipelineStatistics:
         found: NDArray[np.float64] = self._spent[:, reader.first : reader.last + 1].sum(axis=1)
         return found
 
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data: of how many elements, and their means."""
+        return {"n": self.n, "entering": self._mean, "step_costs": self._mean_costs}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on as if all observed elements had been like their mean."""
+        self._mean, self._mean_costs = list(state["entering"]), list(state["step_costs"])
+        mean, self._costs = np.array(self._mean), np.array(self._mean_costs)
+        n = min(int(state["n"]), self._keep)
+        self._entering = np.tile(mean, (n, 1))
+        self._spent = np.tile(mean[:-1] * self._costs, (n, 1))
+
     @property
     def operations(self) -> tuple[float, float]:
         """Cost of all steps, and the index probes and built tuples behind it."""
@@ -125,6 +137,10 @@ class MissWindow:
     def is_full(self) -> bool:
         """W blocks were seen."""
         return self.n_blocks >= self._keep
+
+    def state(self) -> list[float]:
+        """All of it as one part, to ``add``."""
+        return [self.n_probes, sum(part.misses for part in self._parts), self.n_blocks]
 
     @property
     def prob(self) -> float | None:
@@ -184,6 +200,15 @@ class OperationCosts:
             self._lookups.append((float(counts.lookup_ns), expected))
         if counts.n_updates_timed:
             self._updates.append((float(counts.update_ns), float(counts.n_updates_timed)))
+
+    def state(self) -> list[list[list[float]]]:
+        """What was timed, as JSON-typed data: look-ups, updates."""
+        return [[list(one) for one in parts] for parts in (self._lookups, self._updates)]
+
+    def restore(self, state: Sequence[Sequence[tuple[float, float]]]) -> None:
+        """Go on with what was timed."""
+        for parts, told in zip((self._lookups, self._updates), state, strict=True):
+            parts.extend((taken, expected) for taken, expected in told)
 
     def prior(self, probe_cost: float) -> UnitCosts:
         """What is assumed. probe_cost: of an index probe, or of building a tuple."""
