@@ -217,14 +217,14 @@ class JoinController:
         outcomes: list[DecisionOutcome],
     ) -> None:
         """Look at the order of each pipeline that something new is known of."""
-        flows, settings, changed = self.known.flows(), self.settings, []
-        shares = [flow.share for flow in flows]
+        settings, changed, shares = self.settings, [], self.known.shares
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
             pipeline.take(told, settings.profile_tuples)
             looks = pipeline.is_due(settings, self.caches.is_new) and not self._is_joint
             if not looks and not self._order_follow_ups[pipeline.input].is_on:
                 continue
-            flow, i = flows[pipeline.input], pipeline.input
+            i = pipeline.input
+            flow = self.known.flows()[i]
             costs = self._costs(pipeline, flow)
             outcomes += self._follow_order(batch_id, pipeline, told, costs)
             is_known = flow.n >= min(settings.order_samples, settings.keep_elements)

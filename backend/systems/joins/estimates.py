@@ -161,7 +161,7 @@ class JoinStatistics:
     def flows(self) -> tuple[PipelineFlow, ...]:
         """Of all pipelines."""
         if self._flows is None:
-            shares, factor = self._rates.shares.tolist(), self._calibration.of_probes
+            shares, factor = self._rates.shares, self._calibration.of_probes
             pairs = zip(self.pipelines, shares, strict=True)
             self._flows = tuple(one.flow(plus, minus, factor) for one, (plus, minus) in pairs)
         return self._flows
@@ -169,7 +169,7 @@ class JoinStatistics:
     @property
     def shares(self) -> tuple[float, ...]:
         """By input, its elements per element of the join."""
-        return tuple(self._rates.shares[:, 0].tolist())
+        return tuple(share for share, _ in self._rates.shares)
 
     @property
     def waits_for_bare(self) -> bool:
