@@ -20,6 +20,7 @@ from storage.rows import (
     DecisionCounts,
     DecisionEntry,
     MatrixKey,
+    RollupSpan,
     SeriesData,
     StoredEvent,
     StoredInput,
@@ -27,7 +28,6 @@ from storage.rows import (
     StoredMatrix,
     StoredMisfit,
     StoredResult,
-    RollupSpan,
 )
 from storage.schema import CommandRow, CommitRow
 from storage.series import Key, SeriesId, Span
