@@ -36,6 +36,7 @@ from dashboard.views.book import SYSTEM
 from dashboard.views.headroom import next_words
 from dashboard.views.plan_skips import Skip, skips_of
 from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
+from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
 from storage.rows import SeriesData
 from storage.vocabulary.records import Batch, Entity, PlanVersion
@@ -52,10 +53,6 @@ INSPECTOR: Final = "plan-inspector"
 INSPECTOR_KEY: Final = "plan-inspector-key"
 _RECENT_BATCHES: Final = 240
 _TABLE_BATCHES: Final = 40
-#: Of a moment whose own numbers are no longer kept.
-_ROLLED_UP: Final = (
-    "Rolled up: numbers are of the 10 s before, after a day of the minute; plan and knobs are exact"
-)
 _ICON: Final = "M3 9h5v6H3zM16 4h5v6h-5zM16 14h5v6h-5zM8 12h4M12 7v10M12 7h4M12 17h4"
 
 
@@ -81,7 +78,7 @@ class Facts(NamedTuple):
     what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
     version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
     the plan, in an order of its flow. spreads: of its steps; skips: ways past others;
-    next: what would change it next."""
+    next: what would change it next; averaged: over what the values are averages, or ''."""
 
     plan: PlanVersion | None
     nodes: list[views.Node]
@@ -97,6 +94,7 @@ class Facts(NamedTuple):
     spreads: Spreads
     skips: list[Skip]
     next: str
+    averaged: str
 
 
 def read(reader: Reader, context: Context) -> Facts:
@@ -128,7 +126,8 @@ def read(reader: Reader, context: Context) -> Facts:
     skips = [skip for _, one in units for skip in skips_of(one)]
     spreads = _spreads(reader, context, plan, nodes, entities)
     words = next_words(read_headroom(reader, context, all_units))
-    told = (values, series, entities, batches, spreads, skips, words)
+    averaged = stretch_words(reader.stretch(run, at))
+    told = (values, series, entities, batches, spreads, skips, words, averaged)
     return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
 
 
@@ -316,8 +315,9 @@ def _note(context: Context, facts: Facts) -> list[Any]:
     words: list[Any] = [_which(context, facts)]
     if facts.next:
         words.append(html.Span(f"Next: {facts.next}", className="pw-plan-next", title=facts.next))
-    if views.is_rolled_up(facts.series.values()):
-        words.append(html.Span(_ROLLED_UP, className="pw-plan-next", title=_ROLLED_UP))
+    if facts.averaged:
+        old = f"Rolled up: {facts.averaged}; plan and knobs are exact"
+        words.append(html.Span(old, className="pw-plan-next", title=old))
     return words
 
 
