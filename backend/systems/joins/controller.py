@@ -219,7 +219,7 @@ class JoinController:
         """Look at the order of each pipeline that something new is known of."""
         settings, changed, shares = self.settings, [], self.known.shares
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
-            pipeline.take(told, settings.profile_tuples)
+            pipeline.take(told, settings)
             looks = pipeline.is_due(settings, self.caches.is_new) and not self._is_joint
             if not looks and not self._order_follow_ups[pipeline.input].is_on:
                 continue
