@@ -50,7 +50,7 @@ SIZES: Final = (
     Size(50, 1_000_000, 4_000_000),
     Size(500, 200_000, 4_000_000),
     Size(5_000, 20_000, 1_000_000),
-    Size(50_000, 2_000, 100_000),
+    Size(50_000, 2_000, 400_000),
 )
 ROUNDS: Final = 5
 #: Of one thread alone: rounds of milliseconds, which a passing disturbance can cover whole.

@@ -13,9 +13,6 @@ from storage import history, unit_history, values
 from storage.schema import LatestRow, RunRow, SeriesRow
 from storage.vocabulary.records import Entity, Knob, PlanVersion, Run, Unit
 
-#: Properties that count from the beginning of a run are named so, and the standard errors of such.
-TOTALS = ("_total", "_se")
-
 _SERIES = SeriesRow.__table__.c
 _LATEST = LatestRow.__table__.c
 _RUNS = RunRow.__table__
@@ -120,6 +117,6 @@ def _totals(connection: Connection, run_id: str) -> dict[str, dict[str, float]]:
     )
     found: dict[str, dict[str, float]] = {}
     for entity, name, value in connection.execute(newest):
-        if name.endswith(TOTALS):
+        if name.endswith(values.TOTALS):
             found.setdefault(entity, {})[name] = value
     return found

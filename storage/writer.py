@@ -37,7 +37,6 @@ from storage.database import (
 from storage.errors import RunExists, RunLives, UnknownRun, translated
 from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.migrations import prepare
-from storage.retention import Horizons
 from storage.schema import BatchRow, CommitRow, RunRow
 from storage.vocabulary.kinds import RunState
 from storage.vocabulary.records import (
@@ -86,7 +85,6 @@ class EngineWriter:
         self._lock = threading.RLock()
         self._caches: dict[str, RunCache] = {}
         self._begun: set[str] = set()
-        self._tidied: dict[str, Horizons] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -262,22 +260,15 @@ class EngineWriter:
         now: float,
         keep_raw_s: float = retention.KEEP_RAW_S,
         keep_fine_s: float = retention.KEEP_FINE_S,
-        keep_lasting_s: float = retention.KEEP_LASTING_S,
-        keep_matrices_s: float = retention.KEEP_MATRICES_S,
     ) -> int:
         """Roll raw samples older than keep_raw_s up to 10 s and 1 min rows; how many went.
 
-        Those of lasting properties stay for keep_lasting_s; 10 s rows older than keep_fine_s go.
-        Matrices older than keep_matrices_s are thinned to one in 10 s, those older than keep_raw_s
-        to one a minute; of decisions so old that changed no plan long details go, and commits of
-        batches. Plans, changes of them, commands, batches and events are kept for good. Works in
-        short transactions; call it about once a minute.
+        10 s rows older than keep_fine_s go. Of what is older than keep_raw_s matrices are thinned
+        to one a minute, decisions that changed no plan lose long details, but for the newest of
+        each unit, and commits of batches go. Plans, changes of them, commands, batches and events
+        are kept for good. Works in short transactions; call it about once a minute.
         """
-        newest = now - min(keep_matrices_s, keep_raw_s)
-        before = Horizons(newest, now - keep_raw_s, now - keep_lasting_s, now - keep_fine_s)
-        gone = retention.apply(self._transaction, run_id, before, self._tidied.get(run_id))
-        self._tidied[run_id] = before
-        return gone
+        return retention.apply(self._transaction, run_id, now - keep_raw_s, now - keep_fine_s)
 
     def give_back(self) -> bool:
         """Hand a piece of the space that retention freed back to the file system; False when there

@@ -8,8 +8,9 @@ network have At in place of Column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime
+from functools import cache
 from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
@@ -28,6 +29,12 @@ class Located:
     """Anything with a place in the text."""
 
     at: Token = field(compare=False, repr=False)
+
+
+@cache
+def part_names(kind: type[Located]) -> tuple[str, ...]:
+    """The names of what a node of this type has."""
+    return tuple(part.name for part in fields(kind))
 
 
 @dataclass(frozen=True, slots=True)

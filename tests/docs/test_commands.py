@@ -31,6 +31,14 @@ def test_a_documented_command_is_understood(command: str) -> None:
     assert options.verb in run.VERBS
 
 
+def test_the_documented_benches_exist() -> None:
+    named = [shlex.split(command) for command in COMMANDS]
+    benches = {words[1] for words in named if words[:1] == ["bench"] and len(words) > 1}
+    assert benches
+    there = {path.stem for path in (ROOT / "bench").glob("*.py")}
+    assert {name for name in benches if not name.startswith("[")} <= there
+
+
 def test_the_readme_has_every_verb() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [verb for verb in run.VERBS if f"run.py {verb}" not in readme] == []

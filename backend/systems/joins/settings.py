@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from backend.systems.agreedy.exact import fraction
@@ -86,9 +87,14 @@ class JoinSettings:
     @property
     def rule(self) -> Rule:
         """What makes a violation of the Greedy Invariant."""
-        return Rule(False, fraction(self.alpha), self.confidence)
+        return _rule(self.alpha, self.confidence)
 
     @property
     def cost_unit(self) -> str:
         """Of all costs."""
         return "ns per element" if self.cost_by == "measured" else "probes per element"
+
+
+@lru_cache(maxsize=64)
+def _rule(alpha: float, confidence: float) -> Rule:
+    return Rule(False, fraction(alpha), confidence)

@@ -179,6 +179,7 @@ def _panel(
         build=build,
         draw=draw,
         applies=_applies,
+        values=True,
         news=("queries", "commands", "misfits", "run"),
         beats=True,
         **more,
