@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.operators.network.join_tuning import (
+    FIRST_BLOCKS,
     PAGE_BYTES,
     RUN_BLOCKS,
     CacheCounts,
@@ -64,12 +65,9 @@ class CacheSizes:
         cell = max(_KEY_WORDS + len(candidate.key), _REFERENCE_WORDS + len(candidate.windows))
         refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
         key_bytes = 8 * (cell + 1) * (1 + refs)
-        block = self._settings.block_probes
-        run = RUN_BLOCKS * block
-        seen = [self._shadow_keys.get((candidate.id, reader)) for reader in candidate.readers]
         expected = [
-            keys_behind(one.miss_prob, block) if n is None else keys_behind(n / run, run)
-            for one, n in zip(readers, seen, strict=True)
+            self._keys(self._shadow_keys.get((candidate.id, reader)), one)
+            for reader, one in zip(candidate.readers, readers, strict=True)
         ]
         n_keys = max(expected, default=0.0)
         if counts is None or not counts.n_entries:
@@ -77,6 +75,18 @@ class CacheSizes:
         key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
         n_keys = max(n_keys, held) if counts.evictions else held
         return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)
+
+    def _keys(self, of_run: float | None, reader: ReaderCosts) -> float:
+        """Behind the look-ups of a reader: as many as whole runs of blocks say; of a part of one,
+        the first blocks of which only filled the bitmap, as its misses say, of which half a one is
+        as few as none. of_run: different ones in a whole run; None: there was none."""
+        block = self._settings.block_probes
+        if of_run is not None:
+            return keys_behind(of_run / (RUN_BLOCKS * block), RUN_BLOCKS * block)
+        if not reader.n_probes:
+            return keys_behind(1.0, block)
+        misses = max(0.5, reader.miss_prob * reader.n_probes)
+        return keys_behind(misses / reader.n_probes, reader.n_probes, FIRST_BLOCKS * block)
 
     def tiers(self, cache: str, size: Size, gain: float, net: float) -> list[Tier]:
         """The pages of each shard a cache wants, along its miss-ratio curve where reuse was seen.

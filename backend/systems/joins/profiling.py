@@ -26,10 +26,11 @@ def profile_share(settings: JoinSettings, share: float, waits: bool) -> float:
 
 
 def steadied(before: Sequence[float], now: Sequence[float]) -> tuple[float, ...]:
-    """By pipeline: as before where that is half or twice as much, as a join that is executed in
-    another way is prepared anew, and its counts compare with nothing before. before: (): none."""
+    """By pipeline: as before where that is no more than twice what is wanted now, as a join that is
+    executed in another way is prepared anew, and its counts compare with nothing before. before:
+    (): none."""
     pairs = zip(before or now, now, strict=True)
-    return tuple(old if old / 2 <= new <= 2 * old else new for old, new in pairs)
+    return tuple(old if new <= old <= 2 * new else new for old, new in pairs)
 
 
 def _rounded(prob: float) -> float:

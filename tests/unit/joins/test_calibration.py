@@ -7,7 +7,7 @@ import json
 import pytest
 
 from backend.systems.joins.calibration import FADED, FIXED, Calibration
-from backend.systems.joins.profiling import profile_share
+from backend.systems.joins.profiling import profile_share, steadied
 from backend.systems.joins.settings import JoinSettings
 
 
@@ -120,3 +120,8 @@ def test_so_many_are_profiled_that_two_intervals_give_enough() -> None:
     assert profile_share(settings, share=0.02, waits=True) == 1 / 8
     assert profile_share(settings, share=0.0, waits=True) == 1 / 256
     assert profile_share(settings, share=1e-9, waits=True) == 1.0
+
+
+def test_shares_that_are_profiled_are_steady_and_enough() -> None:
+    assert steadied((), (0.1, 0.2)) == (0.1, 0.2)
+    assert steadied((0.2, 0.2, 0.2), (0.1, 0.05, 0.4)) == (0.2, 0.05, 0.4)

@@ -137,19 +137,22 @@ def steady(settings: JoinSettings, length: int, n_batches: int) -> Iterator[Adap
         yield lane
 
 
+#: With caches that pay, decided on soon.
+STEADY = JoinSettings(
+    cost_by="counted",
+    w=0.1,
+    interval_tuples=4_000,
+    window_observations=10,
+    block_probes=100,
+    profile_prob=0.2,
+)
+
+
 @pytest.mark.parametrize("length", [200, 1000])
 def test_watching_is_no_change(length: int) -> None:
     """Watched elements pass caches by and look for partners: work that is not the data's."""
-    settings = JoinSettings(
-        cost_by="counted",
-        w=0.1,
-        interval_tuples=4_000,
-        window_observations=10,
-        block_probes=100,
-        profile_prob=0.2,
-    )
     n_settled = n_watched = 0
-    for lane in steady(settings, length, 60_000 // length):
+    for lane in steady(STEADY, length, 60_000 // length):
         caches = lane.controller.caches
         if caches.in_force:
             n_settled += 1
@@ -157,6 +160,25 @@ def test_watching_is_no_change(length: int) -> None:
             assert not caches.is_new
     assert n_settled > 0.8 * (60_000 // length)
     assert n_watched < n_settled / 4
+
+
+def test_few_observations_are_enough_to_tell_what_a_cache_holds() -> None:
+    """Sixty keys; shadow look-ups end before a run of blocks does."""
+    settings = replace(STEADY, window_observations=3)
+    used = [bool(lane.controller.caches.in_force) for lane in steady(settings, 1000, 30)]
+    assert all(used[used.index(True) :])
+
+
+def test_what_a_cache_holds_is_parted_among_shards() -> None:
+    join, rng = TunedJoin(SETTINGS, (16, 16, 16)), np.random.default_rng(5)
+    for _ in range(22):
+        join.batch(arrivals(rng, 100, RATES))
+    core = join.controller
+    core.turn(replace(SETTINGS, n_shards=4))
+    join.batch(arrivals(rng, 100, RATES))
+    cache, known = core.caches.candidates["0,1|1"], core.known
+    held = len(join.join.caches[cache.id].entries)
+    assert known.estimate(cache, known.flows(), known.units).n_keys == held / 4
 
 
 def test_pages_that_are_taken_are_a_moment_that_is_priced() -> None:
