@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
@@ -66,7 +66,7 @@ def thin_matrices(
     connection: Connection, run_id: str, since: float, before: float, length_s: int
 ) -> None:
     """Of matrices recorded in since..before (Unix s) keep the last one in every ``length_s``
-    seconds, and the one that was the newest when a plan was changed."""
+    seconds, the first one of all, and the one that was the newest when a plan was changed."""
     statement = (
         select(_MATRICES.unit_id, _MATRICES.name, _MATRICES.batch_id, _MATRICES.time)
         .where(_MATRICES.run_id == run_id, _MATRICES.time >= since, _MATRICES.time < before)
@@ -75,15 +75,33 @@ def thin_matrices(
     found = connection.execute(statement).all()
     batches = [one.batch_id for one in found]
     changed = _changes(connection, run_id, min(batches), max(batches)) if len(found) > 1 else []
+    first = _first_of_all(connection, run_id, found)
     superseded = [
-        {"of_run": run_id, "of_unit": one.unit_id, "of_name": one.name, "of_batch": one.batch_id}
+        _key(run_id, one)
         for one, later in pairwise(found)
-        if (one.unit_id, one.name) == (later.unit_id, later.name)
+        if one not in first
+        and (one.unit_id, one.name) == (later.unit_id, later.name)
         and one.time // length_s == later.time // length_s
         and bisect_left(changed, one.batch_id) == bisect_left(changed, later.batch_id)
     ]
     if superseded:
         connection.execute(_FORGET_MATRIX, superseded)
+
+
+def _first_of_all(connection: Connection, run_id: str, found: Sequence[Any]) -> list[Any]:
+    """Of matrices, sorted by their names, those with none of the name before them."""
+    groups = groupby(found, key=lambda one: (one.unit_id, one.name))
+    begins = [next(same) for _, same in groups]
+    return [one for one in begins if not connection.execute(_EARLIER, _key(run_id, one)).first()]
+
+
+def _key(run_id: str, one: Any) -> dict[str, Any]:
+    return {
+        "of_run": run_id,
+        "of_unit": one.unit_id,
+        "of_name": one.name,
+        "of_batch": one.batch_id,
+    }
 
 
 def _changes(connection: Connection, run_id: str, first: int, last: int) -> list[int]:
@@ -182,9 +200,14 @@ _NEWEST_COMMIT: Final = select(func.max(CommitRow.id)).where(
 _OLDEST_COMMIT: Final = select(func.min(CommitRow.batch_id)).where(
     CommitRow.run_id == bindparam("of_run"), CommitRow.batch_id >= 0
 )
-_FORGET_MATRIX: Final = delete(MatrixRow).where(
+_OF_NAME: Final = (
     MatrixRow.run_id == bindparam("of_run"),
     MatrixRow.unit_id == bindparam("of_unit"),
     MatrixRow.name == bindparam("of_name"),
-    MatrixRow.batch_id == bindparam("of_batch"),
+)
+_EARLIER: Final = (
+    select(MatrixRow.batch_id).where(*_OF_NAME, MatrixRow.batch_id < bindparam("of_batch")).limit(1)
+)
+_FORGET_MATRIX: Final = delete(MatrixRow).where(
+    *_OF_NAME, MatrixRow.batch_id == bindparam("of_batch")
 )

@@ -8,9 +8,8 @@ network have At in place of Column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import cache
 from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
@@ -31,10 +30,10 @@ class Located:
     at: Token = field(compare=False, repr=False)
 
 
-@cache
-def part_names(kind: type[Located]) -> tuple[str, ...]:
-    """The names of what a node of this type has."""
-    return tuple(part.name for part in fields(kind))
+def part_names(node: Located) -> tuple[str, ...]:
+    """The names of what the node has, in the order of its fields."""
+    names: tuple[str, ...] = node.__match_args__
+    return names
 
 
 @dataclass(frozen=True, slots=True)

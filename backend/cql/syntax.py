@@ -79,7 +79,7 @@ def _refuse_deep(tree: Node | Statement, text: str) -> None:
             message = f"nested deeper than {MAX_DEPTH} levels"
             raise CqlError(message, at.line or 1, at.column or 1, text, len(at))
         inside = depth + (_STATEMENT_DEPTH if isinstance(node, Statement) else 1)
-        for name in part_names(type(node)):
+        for name in part_names(node):
             value = getattr(node, name)
             parts = value if isinstance(value, tuple) else (value,)
             open_nodes += [(child, inside) for child in parts if isinstance(child, Located)]

@@ -131,7 +131,7 @@ def described(node: Node) -> str:
 
 def parts_of(node: Node) -> Iterator[Node]:
     """The expressions directly within an expression; subqueries are not entered."""
-    for name in part_names(type(node)):
+    for name in part_names(node):
         value: Any = getattr(node, name)
         for inner in value if isinstance(value, tuple) else (value,):
             if isinstance(inner, Located) and name != "relation":
@@ -147,7 +147,7 @@ def rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Node:
     if found is not None:
         return found
     inside: dict[str, Any] = {}
-    for name in part_names(type(node)):
+    for name in part_names(node):
         value: Any = getattr(node, name)
         if name == "relation":
             continue

@@ -227,7 +227,8 @@ def test_matrices_are_thinned_to_one_a_minute_decisions_stay(
         kept = sorted(connection.scalars(mine))
     engine.dispose()
     old = [batch for batch in kept if 4 * batch < 180]
-    assert len(old) == math.ceil(180 / 60) + 1  # START is not at a full minute
+    assert len(old) == math.ceil(180 / 60) + 2  # the first one; START is not at a full minute
+    assert old[0] == 0
     assert kept[len(old) :] == list(range(45, 60))
     stored_then = reader.matrix(run_id, "selectivity", at=59)
     assert stored_then is not None
@@ -351,7 +352,7 @@ def test_the_matrix_a_plan_was_changed_on_stays(
     writer.retention(run_id, START + 200, keep_raw_s=0.0)
     seen = {at: reader.matrix(run_id, "selectivity", at) for at in (11, 12, 13, 27, 29)}
     values = {at: None if m is None else m.matrix.values[0][0] for at, m in seen.items()}
-    assert values == {11: None, 12: 12, 13: 12, 27: 12, 29: 28}
+    assert values == {11: 0, 12: 12, 13: 12, 27: 12, 29: 28}
 
 
 def test_batches_whose_commit_is_forgotten_are_not_written_twice(
