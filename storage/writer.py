@@ -38,6 +38,7 @@ from storage.errors import RunExists, RunLives, UnknownRun, translated
 from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.migrations import prepare
 from storage.schema import BatchRow, CommitRow, RunRow
+from storage.vocabulary.branches import BRANCH
 from storage.vocabulary.kinds import RunState
 from storage.vocabulary.records import (
     Batch,
@@ -125,7 +126,8 @@ class EngineWriter:
     ) -> None:
         """Record a new run with its first units, entities and knob values. Raises RunExists.
 
-        What waited for an interrupted run of the workload to go on is refused.
+        What waited for an interrupted run of the workload to go on is refused, unless this is a
+        branch of another run.
         """
         cache = RunCache(loaded=True)
         start = Batch(None, run.started_at, 0.0, 0, 0, 0)
@@ -140,7 +142,10 @@ class EngineWriter:
             write_rows.put_inputs(connection, run.id, run.inputs, cache)
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
             _commit(connection, run.id, None, "run", run.started_at, changed)
-            for other in commands.refuse_waiting(connection, run.workload, run.started_at):
+            waited: tuple[str, ...] = ()
+            if BRANCH not in run.settings:
+                waited = commands.refuse_waiting(connection, run.workload, run.started_at)
+            for other in waited:
                 _commit(connection, other, None, "state", run.started_at, {"commands"})
         with self._lock:
             self._caches[run.id] = cache

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
@@ -18,7 +17,7 @@ from dash.exceptions import PreventUpdate
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.charts import NO_FIGURE, chart
-from dashboard.components.keys import clientside
+from dashboard.components.keys import follow, watching
 from dashboard.components.links import sql_link
 from dashboard.components.panels import drawing_savers, twinned
 from dashboard.components.panels import panel as card
@@ -31,6 +30,8 @@ from dashboard.services import Services
 from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
 
+#: So often at most a panel follows plain batches.
+BEAT_MS: Final = 2000
 _TREES = ("body", "note", "foot", "table")
 
 
@@ -42,7 +43,7 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
     drawn = _drawing(panel, view, sheet, services.reader)
     watch = {
         "news": panel.news,
-        "beats": panel.beats,
+        "beat_ms": BEAT_MS if panel.beats else 0,
         "whole": panel.whole,
         "show": panel.show,
         "section": f"pw-{panel.name}",
@@ -103,18 +104,6 @@ def _knobs(
             cards = draw_cards(reader, context, knobs, locked, place, compact=True)
             found += [html.H3(words), html.Div(cards, className="pw-panel-knobs")]
     return found
-
-
-def watching(part: Callable[[str], str], watch: dict[str, Any]) -> list[Component]:
-    """The stores of what is drawn again with the news in ``watch``. part: names the ids."""
-    return [dcc.Store(id=part("watch"), data=watch), dcc.Store(id=part("key"))]
-
-
-def follow(app: Dash, part: Callable[[str], str]) -> None:
-    """Keep the store ``key`` at what the browser makes of the moment and of what is watched."""
-    key, watch = (part("key"), "data"), (part("watch"), "data")
-    moment = Input(ids.MOMENT, "data")
-    clientside(app, "panelKey", Output(*key), moment, State(*watch), State(*key))
 
 
 def register(app: Dash, services: Services, panel: Panel[Any]) -> None:

@@ -16,6 +16,7 @@ from dashboard.figures.compare import ROW, draw_compared
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
+from dashboard.views.branches import branch_pair
 from dashboard.views.compare import (
     BY_BATCH,
     BY_TIME,
@@ -36,6 +37,7 @@ from dashboard.views.compare import (
 )
 from storage.reader import Reader
 from storage.rows import DecisionEntry
+from storage.vocabulary.branches import branch_of
 from storage.vocabulary.records import Run
 
 MOST_BATCHES: Final = 5000
@@ -74,6 +76,9 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ComparedView:
 
 def asked_for(reader: Reader, context: Context) -> ComparedPair:
     """What the address asks for, or what stands to reason."""
+    branch = branch_of(context.run) if context.run and not context.moment.show else None
+    if branch is not None:
+        return branch_pair(context.run_id, branch)
     other = "" if context.moment.show else _other(context.run, list(reader.runs()))
     return parse(context.moment.show, context.run_id, other, context.now)
 
