@@ -167,7 +167,8 @@ class Reader:
     ) -> SeriesData | None:
         """A property over time, oldest first; None when it was never published.
 
-        Bounds are inclusive: batches and Unix s. More than max_points are thinned: the value is
+        Bounds are inclusive: batches and Unix s; where the values of until_batch were rolled up,
+        the last point is of its whole stretch(). More than max_points are thinned: the value is
         the mean then, low and high the extremes.
         """
         span = Span(since_batch, until_batch, since, until)

@@ -127,6 +127,11 @@ def test_the_first_seconds_of_a_run_show_the_first_row(
     writer.retention(run_id, FAR, 0.0, FAR)
     assert [reader.values(run_id, at)["system"]["n_tuples"] for at in (0, 3, 6)] == [3.0] * 3
     assert reader.stretch(run_id, 0) == RollupSpan(START, 10, 7, 6)
+    for at, values in ((0, [3.0]), (6, [3.0]), (7, [3.0, 11.5]), (16, [3.0, 11.5])):
+        series = reader.series(run_id, "system", "n_tuples", until_batch=at)
+        assert series is not None
+        assert series.value.tolist() == values
+        assert series.batch.tolist() == [6, at][-len(values) :]
 
 
 def test_the_newest_batch_is_itself_whatever_was_rolled_up(
