@@ -10,7 +10,7 @@ import { busy, settled } from "./settled.js";
 
 /* How soon after the last time the server is asked again: a small λ must not make it render all day, nor
    the browser draw. At least so many ms, and so many times what asking and drawing took. */
-const GAP_MS = { urgent: 150, news: 1000, numbers: 3000 };
+const GAP_MS = { urgent: 150, news: 3000, numbers: 5000 };
 const TIMES = { urgent: 1, news: 4, numbers: 8 };
 const LONGEST_MS = 10000;
 const RUNNING = ["starting", "running"];

@@ -43,6 +43,10 @@ document.addEventListener("visibilitychange", () => {
   refresh(false);
 });
 
+/* A panel that has nothing to show, and is hidden, is seldom asked whether it has. */
+const HIDDEN_BEATS = 5;
+const beatOf = ({ beat_ms, section }) => Math.floor(Date.now() / (beat_ms * ((byId(section + "-box") || {}).hidden ? HIDDEN_BEATS : 1)));
+
 const isTabled = (id) => (byId(id) || { dataset: {} }).dataset.twin === "table";
 
 /* What the drawing of a panel depends on. watch: news that count at once; beat_ms: it also follows the
@@ -57,7 +61,7 @@ function keyOf(data, watch, { gaps, news }) {
   if (watch.show) key.show = data.show;
   if (watch.tables) key.tables = moment.tables;
   if (watch.whole) return { ...key, at: frozen ? at : null, table: isTabled(watch.section) ? data.batch : null };
-  return { ...key, at, node, beat: live && watch.beat_ms ? Math.floor(Date.now() / watch.beat_ms) : null };
+  return { ...key, at, node, beat: live && watch.beat_ms ? beatOf(watch) : null };
 }
 
 /** A clientside callback: what the drawing of a panel depends on, or that it did not change. numbers:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from backend.cql.builder import TreeBuilder
+from backend.cql.builder import OtherJoin, TreeBuilder
 from backend.cql.errors import CqlError, did_you_mean, listed
 from backend.cql.nodes import Located, Node, Statement, part_names
 
@@ -28,6 +28,7 @@ _WORDS: Final = {
     "_AND": "'and'",
     "_OR": "'or'",
     "BY": "'By'",
+    "ON": "'On'",
     "NULL": "NULL",
     "NOT": "NOT",
     "IN": "IN",
@@ -55,6 +56,8 @@ def parse_text(text: str, start: Literal["query_text", "condition_text"]) -> Any
         tree: Any = _parser().parse(text, start=start)
     except UnexpectedInput as error:
         raise _syntax_error(error, text) from None
+    except OtherJoin as error:
+        raise _other_join(error.word, text) from None
     _refuse_deep(tree, text)
     return tree
 
@@ -124,6 +127,12 @@ def _syntax_error(error: UnexpectedInput, text: str) -> CqlError:
     expected = _expected(accepted, "" if before is None else before.type)
     message = f"found {_found(token)}, expected {expected}{_advice(token, before, accepted)}"
     return CqlError(message, line, column, text, len(token))
+
+
+def _other_join(word: Token, text: str) -> CqlError:
+    kind = " ".join(word.split())
+    message = f"{kind} Join is not run by any system; joins are A Join B On …, or A, B Where …"
+    return CqlError(message, *_position(word, text), text, len(word))
 
 
 def _token_before(token: Token, text: str) -> Token | None:

@@ -29,6 +29,8 @@ from storage.vocabulary.records import Command, Decision, Event, Knob, Run
 TURNS: Final = ("knob", "query_add", "query_pause", "query_resume", "query_remove")
 #: Who asks for what is not on record as asked.
 ENGINE_AS_RECORDED: Final = "engine"
+#: In a run's settings: the master of one without Spark.
+IN_PROCESS: Final = "none"
 _ALL: Final = 10_000_000
 _HOW_TUPLES_COME: Final = frozenset(spec.name for spec in (*ENGINE_KNOBS, *INPUT_KNOBS))
 
@@ -58,7 +60,9 @@ class RecordedRun:
 
     def paused_at_a_rate(self) -> str | None:
         """A stream that was paused while it came at a rate, and read again: which tuples went by is
-        not on record. None: there is none."""
+        not on record. None: there is none; in one process streams keep no rate and stand still."""
+        if self.run.settings.get("master") == IN_PROCESS:
+            return None
         rates = {knob.scope: 0.0 for knob in self.knobs}
         away: set[str] = set()
         for knob in sorted(self.knobs, key=lambda one: (one.batch, one.version)):

@@ -31,6 +31,15 @@ def branch_pair(run: str, branch: BranchOf) -> ComparedPair:
     return ComparedPair(recorded, ComparedStretch(run, branch.batch))
 
 
+def with_branch(here: Run, runs: Sequence[Run]) -> ComparedPair | None:
+    """A branch beside its record, or a record beside its newest branch; None without one."""
+    branch = branch_of(here) if runs else None
+    if branch is not None:
+        return branch_pair(here.id, branch)
+    made = branches_of(runs, here.id)
+    return branch_pair(made[0][0].id, made[0][1]) if made else None
+
+
 def branches_of(runs: Sequence[Run], recorded: str) -> list[tuple[Run, BranchOf]]:
     """The branches of a run, newest first."""
     found = [(run, branch_of(run)) for run in runs]

@@ -6,16 +6,19 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from backend.cli import branch as run_branch
+from backend.engine.branch import read_record
 from backend.engine.branching import BranchProcesses
 from backend.engine.knobs import KNOBS
 from backend.hosts.spark.in_process import InProcessLaunch
 from backend.hosts.spark.launch import LaunchSettings
+from backend.model.ids import source_id
 from backend.systems.contract import Refused
 from backend.workloads.spec import load_workload
 from run import build_parser
@@ -246,6 +249,25 @@ def test_a_stream_that_gives_its_tuples_once_is_refused_by_name(
     other.write_text(text)
     assert recorded.branch("--at", "3", "--set", "mu=0.3", "--workload", str(other)) == 2
     assert "stream T cannot be replayed: its source is socket" in capsys.readouterr().err
+
+
+def test_which_tuples_went_by_while_a_stream_was_paused_is_unknown(
+    recorded: Recorded, reader: Reader
+) -> None:
+    record = read_record(reader, recorded.id)
+    (intake,) = [k for k in record.knobs if (k.name, k.scope) == ("intake", source_id("S"))]
+    (rate,) = [k for k in record.knobs if (k.name, k.scope) == ("rate", source_id("S"))]
+    assert rate.value == 10
+    paused = replace(intake, value="paused", batch=4, version=7)
+    back = replace(intake, batch=6, version=8)
+    knobs = [*record.knobs, paused, back]
+    assert replace(record, knobs=knobs).paused_at_a_rate() is None, "here streams keep no rate"
+    paced = replace(record, run=replace(record.run, settings={"master": "local[2]"}))
+    assert paced.paused_at_a_rate() is None
+    assert replace(paced, knobs=knobs).paused_at_a_rate() == source_id("S")
+    assert replace(paced, knobs=knobs[:-1]).paused_at_a_rate() is None, "it was not read again"
+    slow = [k if k is not rate else replace(k, value=0.0) for k in knobs]
+    assert replace(paced, knobs=slow).paused_at_a_rate() is None, "it stood still"
 
 
 def test_data_that_have_changed_are_told_of(tmp_path: Path) -> None:

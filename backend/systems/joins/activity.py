@@ -86,8 +86,8 @@ class Activity(NamedTuple):
 
 
 def enough_elements(n_inputs: int, change_share: float) -> float:
-    """So many of a join that chance is less than such a change, if all inputs are as frequent; no
-    number is enough for a change of 0."""
+    """So many of a join that chance is less than such a change, if all inputs are as frequent;
+    never enough for any change at all."""
     return n_inputs * 2 * (_CHANCE / change_share) ** 2 if change_share else math.inf
 
 

@@ -25,8 +25,8 @@ from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.memory import Tier
 from backend.systems.joins.patience import Patience
 from backend.systems.joins.profiling import profile_share, steadied
-from backend.systems.joins.selecting import SELECTORS
-from backend.systems.joins.selection import CacheSelection, Choice, worthwhile
+from backend.systems.joins.selecting import SELECTORS, chosen
+from backend.systems.joins.selection import CacheSelection, Choice
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import CacheState, CacheStates, Transition
@@ -308,9 +308,9 @@ class CacheKeeper:
         new = old
         if is_new:
             problem = self._problem(known, is_forced)
-            new = dict(SELECTORS[self._settings.caching](problem))
-            if not is_forced:
-                new = worthwhile(problem, new, known.least_gain(problem.cost({})))
+            select = SELECTORS[self._settings.caching]
+            gain = known.least_gain(problem.cost({}))
+            new = dict(select(problem)) if is_forced else chosen(problem, select, gain, old)
         steps = self._adopt(new, known, is_forced)
         if not is_forced:
             self.is_profiling, self._waited = False, 0

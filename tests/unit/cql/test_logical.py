@@ -179,6 +179,10 @@ def test_walking_meets_every_operator_once() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
+        ("Select S.A From S Left Join S1 On S.A = S1.A", 19, "Left Join is not run by any system"),
+        ("Select S.A From S full  outer -- x\nJoin S1 On S.A = S1.A", 19, "full outer Join is not"),
+        ("Select S.A From S Cross Join S1", 19, "joins are A Join B On …, or A, B Where …"),
+        ("Select S.A From S Join S1", 26, "found the end of the query, expected 'On'"),
         ("Select * From S1, Tols", 19, "unknown stream 'Tols'; did you mean 'Tolls'?"),
         ("Select D From S [Rows 5]", 8, "unknown attribute 'D'; S has A, B and C"),
         ("Select A From S1, S2", 8, "'A' is an attribute of S1 and S2; write S1.A or its like"),
@@ -237,6 +241,10 @@ def test_what_is_no_cql_is_refused_at_its_place(text: str, column: int, message:
             "Select S.A From S [range 8 SLIDE 2], S1 [Range 1 Minute Slide 90] T",
             "Select S.A From S [Range 8 Seconds Slide 2 Seconds],"
             " S1 [Range 1 Minute Slide 90 Seconds] As T",
+        ),
+        (
+            "Select S.A From S inner Join S1 left On S.A = left.A Inner join S2 As right On true",
+            "Select S.A From S Join S1 As left On S.A = left.A Join S2 As right On true",
         ),
         (
             "Select (A-(B-1))*-C/2 From S [Range 86400 Seconds]",

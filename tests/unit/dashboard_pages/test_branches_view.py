@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from typing import Any
 
-from dashboard.views.branches import branch_line, branch_pair, branches_of, taker
+from dashboard.views.branches import branch_line, branch_pair, branches_of, taker, with_branch
 from dashboard.views.compare import ComparedStretch
 from dashboard.views.opening import build_opening, default_run
 from dashboard.views.runs import build_runs
@@ -46,7 +46,10 @@ def test_what_is_typed_is_what_the_command_line_takes() -> None:
 def test_a_branch_lies_beside_its_record_from_where_they_part() -> None:
     pair = branch_pair("made", BRANCH)
     assert (pair.a, pair.b) == (ComparedStretch("old", 7, 40), ComparedStretch("made", 7))
-    assert branches_of([OLD, MADE, NEW], "old") == [(MADE, BRANCH)]
+    runs = [OLD, MADE, NEW]
+    assert with_branch(MADE, runs) == with_branch(OLD, runs) == pair
+    assert with_branch(NEW, runs) is with_branch(MADE, []) is None
+    assert branches_of(runs, "old") == [(MADE, BRANCH)]
     assert branches_of([OLD, MADE, NEW], "new") == []
     assert branch_of(OLD) is None
 

@@ -267,6 +267,10 @@ def test_orders_and_caches_are_taken_up_by_a_run_that_goes_on(tmp_path: Path) ->
     assert (after.orders, dict(after.caches.choice)) == (orders, choice)
     assert unit_of(again).plan_version == version  # the same plan: none of its own
     assert after.totals == totals  # as of the last batch, not of the last plan
+    kept = next(p for p in again.reader.plans("r") if p.version == version).evidence["joins"]
+    (told,) = kept.values()
+    assert after.known.state() == told["known"]  # what was measured until that plan
+    assert len(after.known.flows()) == sum(one["n"] > 0 for one in told["known"]["pipelines"])
     again.ticks(1)
     again.close()
 

@@ -96,6 +96,13 @@ def test_a_change_is_seen_however_small_batches_are(n: int) -> None:
     assert batches(patience, of((n, 4 * n), (8, 1)), n_batches, PLAIN) == 1
 
 
+def test_where_any_change_counts_chance_is_none() -> None:
+    patience, settings = Patience(), replace(SETTINGS, change_share=0.0)
+    looks = [patience.look(of((5_000, 5_000)), PLAIN, settings) for _ in range(4)]
+    assert looks == [False] * 4
+    assert patience.look(of((5_000, 5_000), (7, 1)), PLAIN, settings)
+
+
 def test_what_chance_has_among_few_elements_is_no_change() -> None:
     """A third more is done for each element; an input is half as frequent again as it was."""
     for n, has_moved in ((60, False), (9_000, True)):
