@@ -116,11 +116,3 @@ def test_what_chance_has_among_few_elements_is_no_change() -> None:
     none = Activity((InputActivity(0, 0, 0),) * 2)
     assert not none.others_came(none, CHANGE)
     assert not none.more_is_done(none, CHANGE)
-
-
-def test_any_change_may_be_asked_for() -> None:
-    """As the experiments do: a share of 0 is no reason to break."""
-    patience, settings = Patience(), replace(SETTINGS, change_share=0.0)
-    assert not any(patience.look(of((10_000, 10_000)), PLAIN, settings) for _ in range(5))
-    others = of((10_000, 10_000), (20, 1))
-    assert any(patience.look(others, PLAIN, settings) for _ in range(40))
