@@ -17,7 +17,7 @@ from dashboard.api import routes
 from dashboard.api.errors import ApiError, error_body
 from dashboard.api.registry import install, respond
 from dashboard.bundle import ASSETS, Bundle
-from dashboard.pages import PAGES
+from dashboard.pages import PAGES, Page
 from dashboard.security import Guard, RequestRefused, csrf_meta, page_policy, secure_headers
 from dashboard.services import Services
 from dashboard.shell import HEADER_PX, NAV_PX, build_shell, register_shell
@@ -53,18 +53,22 @@ class Shell:
 
     layout: Callable[[Services], Component]
     register: Callable[[Dash, Services], None]
-    pages: tuple[str, ...] = ()
+    pages: tuple[Page, ...] = ()
 
 
-SHELL = Shell(build_shell, register_shell, tuple(page.label for page in PAGES))
+SHELL = Shell(build_shell, register_shell, PAGES)
 
 
 class PlanwatchDash(Dash):
-    """Dash whose index page carries the CSRF token, paints a skeleton at once and runs modules."""
+    """Dash whose index page carries the CSRF token, paints a skeleton at once and runs modules.
 
-    def __init__(self, guard: Guard, shell: Shell, bundle: Bundle, **options: Any) -> None:
+    bundle: its scripts and styles.
+    """
+
+    def __init__(self, guard: Guard, shell: Shell, **options: Any) -> None:
         super().__init__(**options)
-        self._guard, self._pages, self._bundle = guard, shell.pages, bundle
+        self._guard, self._pages = guard, shell.pages
+        self.bundle = Bundle(self._generate_scripts_html())
 
     def interpolate_index(self, *args: Any, **parts: Any) -> str:
         """The index page of one request."""
@@ -74,9 +78,10 @@ class PlanwatchDash(Dash):
         meta = csrf_meta(self._guard, session)
         tag = f'<meta name="{meta["name"]}" content="{meta["content"]}">'
         parts["metas"] = f"{parts['metas']}\n{tag}"
-        parts["app_entry"] += skeleton(self._pages)
-        parts["css"] = f"{self._bundle.head()}\n{parts['css']}"
-        parts["renderer"] = self._bundle.start()
+        with_figures = any(page.path == request.path and page.has_figures for page in self._pages)
+        parts["app_entry"] += skeleton(tuple(page.label for page in self._pages))
+        parts["css"] = f"{self.bundle.head(with_figures)}\n{parts['css']}"
+        parts["scripts"], parts["renderer"] = self.bundle.library(), self.bundle.start()
         html: str = super().interpolate_index(*args, **parts)  # type: ignore[no-untyped-call]  # Dash
         return html
 
@@ -90,12 +95,9 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
     _answer_errors(server)
     login.install(server, guard)
     install(server, services, guard, routes.ROUTES)
-    bundle = Bundle()
-    bundle.install(server)
     app = PlanwatchDash(
         guard,
         shell,
-        bundle,
         name=__name__,
         server=server,
         assets_folder=str(ASSETS),
@@ -107,6 +109,7 @@ def create_app(services: Services, shell: Shell = SHELL) -> Dash:
         add_log_handler=False,
         enable_mcp=False,
     )
+    app.bundle.install(server)
     app.layout = lambda: shell.layout(services)
     shell.register(app, services)
     callbacks.install(server, app)

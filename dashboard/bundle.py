@@ -1,8 +1,9 @@
-"""The page's own JavaScript and styles: one script and one sheet, made when the server starts.
+"""The page's JavaScript and styles: Dash's script, our own, one sheet; made when the server starts.
 
 ``assets/modules`` are ES modules that import each other by relative addresses. ``main.js`` is
 served with all it imports, each module a block after those it imports itself, so a page asks once.
 What modules export stands outside of the blocks, under names that are unique; a test holds that.
+What Dash would have a page load file by file is one script too, with the chunk that draws figures.
 The addresses change with the content, and the browser keeps what it got for good.
 """
 
@@ -10,11 +11,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from dash.fingerprint import check_fingerprint
 from flask import Flask, Response, redirect
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -25,6 +28,13 @@ BOOT: Final = "theme_boot.js"
 FOLDER: Final = "modules/"
 MAIN: Final = f"{FOLDER}main.js"
 SHEET: Final = "styles.css"
+LIBRARY: Final = "dash-renderer.js"
+PLOTLY: Final = "vendor/plotly_cartesian.min.js"
+#: What Dash fetches with the first figure of a page.
+_FIGURES: Final = ("dash", "dcc/async-graph.js")
+#: What no page has: tables of Dash.
+_UNUSED: Final = "dash_table/"
+_DASH: Final = re.compile(r'src="/_dash-component-suites/(\w+)/([^"]+)"')
 _IMPORT: Final = re.compile(r'^import (?:\{[^}]*\} from )?"\./([\w.]+)";\n', re.MULTILINE)
 _FUNCTION: Final = re.compile(r"^export ((?:async )?function) (\w+)", re.MULTILINE)
 _VALUE: Final = re.compile(r"^export (?:const|let) (\w+)", re.MULTILINE)
@@ -32,12 +42,15 @@ _TYPES: Final = {".js": "text/javascript", ".css": "text/css"}
 
 
 class Bundle:
-    """The scripts and styles below a folder, as they were when the server started."""
+    """The scripts and styles below a folder, as they were when the server started.
 
-    def __init__(self, folder: Path = ASSETS) -> None:
+    tags: those by which Dash would load its scripts.
+    """
+
+    def __init__(self, tags: str = "", folder: Path = ASSETS) -> None:
         found = (path for path in sorted(folder.rglob("*.js")))
         texts = {one.relative_to(folder).as_posix(): one.read_text("utf-8") for one in found}
-        texts |= {MAIN: bundled(texts, MAIN), SHEET: sheet(folder)}
+        texts |= {MAIN: bundled(texts, MAIN), SHEET: sheet(folder), LIBRARY: library(tags)}
         self._bodies = {name: text.encode() for name, text in texts.items()}
         for path in sorted(folder.rglob("*.js.gz")):
             self._bodies[path.relative_to(folder).with_suffix("").as_posix()] = unpacked(path)
@@ -50,15 +63,21 @@ class Bundle:
         """Where a file is: '/scripts/1f0c8a5be2d7/modules/main.js'."""
         return f"{PREFIX}{self.version}/{name}"
 
-    def head(self) -> str:
-        """Tags for the head: the theme before the first paint, the styles, the script ahead."""
-        return "\n".join(
-            (
-                f'<script src="{self.address(BOOT)}"></script>',
-                f'<link rel="modulepreload" href="{self.address(MAIN)}">',
-                f'<link rel="stylesheet" href="{self.address(SHEET)}">',
-            )
-        )
+    def head(self, with_figures: bool) -> str:
+        """Tags for the head: the theme before the first paint, the styles, the script ahead; and
+        plotly, which runs while the page's layout is asked for."""
+        tags = [
+            f'<script src="{self.address(BOOT)}"></script>',
+            f'<link rel="modulepreload" href="{self.address(MAIN)}">',
+            f'<link rel="stylesheet" href="{self.address(SHEET)}">',
+        ]
+        if with_figures:
+            tags.append(f'<script async src="{self.address(PLOTLY)}"></script>')
+        return "\n".join(tags)
+
+    def library(self) -> str:
+        """The tag that loads Dash."""
+        return f'<script src="{self.address(LIBRARY)}"></script>'
 
     def start(self) -> str:
         """The tag that runs the modules; the last thing they do is to start Dash's renderer."""
@@ -74,6 +93,21 @@ class Bundle:
             if version != self.version:
                 return redirect(self.address(name))
             return Response(self._bodies[name], mimetype=_TYPES[Path(name).suffix])
+
+
+def library(tags: str) -> str:
+    """Dash's own scripts as one, in their order. tags: one script each, with a fingerprint."""
+    wanted = [(package, _bare(name)) for package, name in _DASH.findall(tags)]
+    wanted = [file for file in wanted if not file[1].startswith(_UNUSED)]
+    if wanted:
+        wanted.append(_FIGURES)
+    bodies = (pkgutil.get_data(package, name) or b"" for package, name in wanted)
+    return "".join(f"{body.decode('utf-8')}\n;\n" for body in bodies)
+
+
+def _bare(name: str) -> str:
+    """The name of a file without its fingerprint."""
+    return str(check_fingerprint(name)[0])  # type: ignore[no-untyped-call]  # dash has no types here
 
 
 def unpacked(path: Path) -> bytes:

@@ -16,6 +16,8 @@ _KEPT_BYTES = 16 * 1024 * 1024
 _FILE_LEVEL = 6
 _ANSWER_LEVEL = 4
 FOREVER = "max-age=31536000, immutable"
+#: What a server answers as long as it runs: the frame of all pages, and which callbacks there are.
+_SAME_PATHS = ("/_dash-layout", "/_dash-dependencies")
 
 
 class GzipCache:
@@ -51,6 +53,9 @@ def install(server: Flask, shared_cache: bool) -> None:
     def _finish(response: Response) -> Response:
         lasting = _never_changes(request) and response.status_code == 200
         _set_cache_control(response, lasting, shared_cache)
+        if request.path in _SAME_PATHS and response.status_code == 200:
+            response.add_etag()
+            response.make_conditional(request)
         if _is_worth_it(request, response):
             _compress(response, cache if lasting else None)
         return response
@@ -72,6 +77,8 @@ def _set_cache_control(response: Response, lasting: bool, shared: bool) -> None:
         response.headers["Cache-Control"] = ("public, " if shared else "private, ") + FOREVER
     elif request.path.startswith("/assets/"):
         response.headers["Cache-Control"] = "no-cache"
+    elif request.path in _SAME_PATHS:
+        response.headers["Cache-Control"] = "private, no-cache"
     else:
         response.headers.setdefault("Cache-Control", "no-store")
 

@@ -1,4 +1,4 @@
-"""How often a live page is told: at most twice a second, and then of the newest batch.
+"""How often a live page is told: at most once a second, and then of the newest batch.
 
 Pure: time comes as an argument (monotonic s).
 """
@@ -10,8 +10,9 @@ from typing import Final
 
 from storage.rows import Cursor
 
-#: Between two deltas. A page drawn at each of five batches a second takes half a core of its own.
-PACE_S: Final = 0.5
+#: Between two deltas. A page drawn at each of five batches a second takes half a core of its own,
+#: and numbers that change more often than this are not read.
+PACE_S: Final = 1.0
 #: So long what is due waits for a newer batch, whose numbers are then on the page at once.
 WAIT_S: Final = 0.25
 

@@ -22,6 +22,7 @@ from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages import PAGES
 from dashboard.pages.contract import Page
+from dashboard.panels import knob_cards
 from dashboard.panels.facts import read_facts
 from dashboard.services import Services
 from dashboard.settings import Settings
@@ -79,6 +80,7 @@ def build_shell(services: Services) -> Component:
         [
             dcc.Location(id=ids.LOCATION, refresh=False),
             *(dcc.Store(id=store) for store in _STORES),
+            *knob_cards.stores(),
             html.A("Skip to the page", href=f"#{ids.MAIN}", className="pw-skip"),
             html.Div(_frame(), id=ids.SHELL, **attrs(data_mode="replay", data_link="off")),
             html.Div(
@@ -256,6 +258,7 @@ def register_shell(app: Dash, services: Services) -> None:
         Output(ids.MOMENT, "data"),
         Output(ids.PAGE_KEY, "data"),
         Output(ids.NEWS, "data"),
+        Output(ids.THEME, "data"),
         Input(ids.LOCATION, "pathname"),
         Input(ids.LOCATION, "search"),
     )

@@ -38,9 +38,8 @@ function drawTheme() {
   setAttr(button, "data-choice", choice);
   setAttr(button, "aria-label", `Theme: ${choice}; switch to ${NEXT[choice]}`);
   setAttr(button, "title", `Theme: ${choice}`);
-  setProps("pw-theme", { data: theme.scheme() });
 }
-theme.listeners.push(drawTheme);
+theme.listeners.push(drawTheme, (scheme) => setProps("pw-theme", { data: scheme }));
 
 let begun = false;
 on("shell", () => {

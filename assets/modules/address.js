@@ -16,7 +16,7 @@ export function parse(path, text) {
     path: path || "/",
     run: fields.get("run") || null,
     at,
-    node: fields.get("node") || null,
+    node: fields.get("node") || fields.get("decision") || null,
     frozen: fields.get("frozen") === "1" && at !== null,
     show: fields.get("show") || null,
     unit: fields.get("unit") || null,

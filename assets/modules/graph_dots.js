@@ -11,7 +11,7 @@ import { h, useEffect, useRef } from "./react.js";
 const FRAME_MS = 42;
 const FRAMES = 36; // of the longest flight
 const APART = 2; // frames between two dots
-const REST_MS = 4500;
+const REST_MS = 10000;
 const SAMPLES = 6; // of a curved line
 
 /* Along the lines on which most was handed over. */

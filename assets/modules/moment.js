@@ -10,7 +10,7 @@ import { busy, settled } from "./settled.js";
 
 /* How soon after the last time the server is asked again: a small λ must not make it render all day, nor
    the browser draw. At least so many ms, and so many times what asking and drawing took. */
-const GAP_MS = { urgent: 150, news: 1000, numbers: 3000 };
+const GAP_MS = { urgent: 150, news: 3000, numbers: 5000 };
 const TIMES = { urgent: 1, news: 4, numbers: 8 };
 const LONGEST_MS = 10000;
 const RUNNING = ["starting", "running"];
@@ -102,7 +102,13 @@ async function push() {
   took = Date.now() - since;
 }
 
-const pageKey = () => ({ path: moment.path, run: moment.run, theme: window.planwatch.theme.scheme() });
+const scheme = () => window.planwatch.theme.scheme();
+
+/* What page is asked for, once it is. */
+function pageKey() {
+  emit("layout", data());
+  return { path: moment.path, run: moment.run, theme: scheme() };
+}
 
 /** Ask the server for the page anew: its run has just begun to exist. */
 export function layOutAgain() {
@@ -126,7 +132,7 @@ function pushShell() {
   setProps("pw-news", { data: { run: moment.run, news } });
 }
 
-/* Location changed (by us, back, forward or a first load): [moment, page key, news key]. */
+/* Location changed (by us, back, forward or a first load): [moment, page key, news key, theme]. */
 export function fromLocation(path, text) {
   begin();
   const before = moment;
@@ -146,6 +152,7 @@ export function fromLocation(path, text) {
     seen ? data() : noUpdate(),
     moved ? pageKey() : noUpdate(),
     shell ? { run: moment.run, news } : noUpdate(),
+    first ? scheme() : noUpdate(),
   ];
 }
 

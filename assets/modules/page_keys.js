@@ -2,52 +2,78 @@
 
    A panel has a dcc.Store with what its drawing depends on; panelKey computes it from the moment
    and answers no_update while nothing of it changed. A stream of batches then costs the server
-   nothing for panels whose records did not change. */
+   nothing for panels whose records did not change. A page comes with all its panels drawn: the keys
+   begin with what was so when it was asked for, and nothing is asked for the page that is left. */
 import { byId, on } from "./core.js";
 import { noUpdate } from "./dash.js";
-import { currentMode, refresh } from "./moment.js";
+import { currentMode, moment, refresh } from "./moment.js";
 
-const BEAT_MS = 2000;
-const counts = {};
-let gaps = 0;
+/* What came so far: gaps of the stream, and news by kind. Replaced whole, never changed. */
+let told = { gaps: 0, news: {} };
+/* What was so when the page on screen was asked for, and what its panels were drawn for since. */
+let asked = { place: "", told };
+const drawn = new Map();
+
+function count(kinds, gaps) {
+  const more = kinds.map((kind) => [kind, (told.news[kind] || 0) + 1]);
+  told = { gaps: told.gaps + gaps, news: { ...told.news, ...Object.fromEntries(more) } };
+}
 
 on("delta", (delta) => {
-  for (const kind of delta.new || []) counts[kind] = (counts[kind] || 0) + 1;
-  if (delta.gap) gaps += 1;
+  if (delta.gap || (delta.new || []).length) count(delta.new || [], delta.gap ? 1 : 0);
 });
 
 /* What this tab wrote down; an ended run has no stream to tell. */
 on("noted", () => {
-  counts.commands = (counts.commands || 0) + 1;
+  count(["commands"], 0);
   refresh(true);
+});
+
+const placeOf = ({ run, at, node, frozen, show, unit }) => JSON.stringify([run, at, node, frozen, show, unit]);
+
+on("layout", (data) => {
+  asked = { place: placeOf(data), told };
+  drawn.clear();
 });
 
 /* A hidden tab has no stream: on its return everything is asked for once. */
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return;
-  gaps += 1;
+  count([], 1);
   refresh(false);
 });
 
+/* A panel that has nothing to show, and is hidden, is seldom asked whether it has. */
+const HIDDEN_BEATS = 5;
+const beatOf = ({ beat_ms, section }) => Math.floor(Date.now() / (beat_ms * ((byId(section + "-box") || {}).hidden ? HIDDEN_BEATS : 1)));
+
 const isTabled = (id) => (byId(id) || { dataset: {} }).dataset.twin === "table";
 
-/* What the drawing of a panel depends on. watch: news that count at once; beats: it also follows the
-   batches, at most every two seconds; whole: it shows the run as a whole, so that the cursor of a
+/* What the drawing of a panel depends on. watch: news that count at once; beat_ms: it also follows the
+   batches, at most so often; whole: it shows the run as a whole, so that the cursor of a
    replay and the pinned node change nothing, nor LIVE numbers (they extend the traces), unless the
-   table of its section is what is looked at; show: it depends on the URL's show. */
-function keyOf(moment, watch) {
-  const { run, at, node, frozen, unit } = moment;
+   table of its section is what is looked at; show: it depends on the URL's show; tables: on which
+   tables are looked at. told: the news so far. */
+function keyOf(data, watch, { gaps, news }) {
+  const { run, at, node, frozen, unit } = data;
   const live = currentMode() === "live";
-  const news = frozen ? null : [gaps, ...watch.news.map((kind) => counts[kind] || 0)];
-  const key = { run, unit, frozen, news };
-  if (watch.show) key.show = moment.show;
-  if (watch.whole) return { ...key, at: frozen ? at : null, table: isTabled(watch.section) ? moment.batch : null };
-  return { ...key, at, node, beat: live && watch.beats ? Math.floor(Date.now() / BEAT_MS) : null };
+  const key = { run, unit, frozen, news: frozen ? null : [gaps, ...watch.news.map((kind) => news[kind] || 0)] };
+  if (watch.show) key.show = data.show;
+  if (watch.tables) key.tables = moment.tables;
+  if (watch.whole) return { ...key, at: frozen ? at : null, table: isTabled(watch.section) ? data.batch : null };
+  return { ...key, at, node, beat: live && watch.beat_ms ? beatOf(watch) : null };
 }
 
-/** A clientside callback: what the drawing of a panel depends on, or that it did not change. */
-export function panelKey(moment, watch, last) {
-  if (!moment || !watch) return noUpdate();
-  const key = keyOf(moment, watch);
-  return JSON.stringify(key) === JSON.stringify(last) ? noUpdate() : key;
+/** A clientside callback: what the drawing of a panel depends on, or that it did not change. numbers:
+    whether all but the numbers is as it was. among: there is nothing to draw without such elements. */
+export function panelKey(data, watch) {
+  if (!data || !watch || (watch.among && !document.querySelector(watch.among))) return noUpdate();
+  const { section } = watch;
+  if (!drawn.has(section) && placeOf(data) === asked.place) drawn.set(section, keyOf(data, watch, asked.told));
+  const [before, key] = [drawn.get(section), keyOf(data, watch, told)];
+  drawn.set(section, key);
+  if (same(before, key)) return noUpdate();
+  return { ...key, numbers: before !== undefined && same({ ...before, beat: null }, { ...key, beat: null }) };
 }
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);

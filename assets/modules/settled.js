@@ -5,6 +5,7 @@
 export const busy = () => (window.dash_stores || []).some((store) => store.getState().isLoading);
 
 const QUIET_FRAMES = 2; // one callback leads to the next; the second frame shows what they drew
+const BUSY_MS = 30; // while callbacks are out, no frame is asked for: each is drawn
 let waiting = null;
 
 /** Resolves when all callbacks are answered and what they drew is on screen. */
@@ -18,6 +19,7 @@ function wait(resolve) {
   const look = () => {
     quiet = busy() ? 0 : quiet + 1;
     if (quiet > QUIET_FRAMES) resolve();
+    else if (quiet === 0) window.setTimeout(look, BUSY_MS);
     else window.requestAnimationFrame(look);
   };
   window.requestAnimationFrame(look);

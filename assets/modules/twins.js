@@ -1,6 +1,6 @@
 /* Table twins by their button or the key t; which sections show their table is in the address. */
 import { announce, on, setAttr } from "./core.js";
-import { go, moment } from "./moment.js";
+import { go, moment, refresh } from "./moment.js";
 
 const twins = () => [...document.querySelectorAll("[data-twin]")];
 
@@ -13,6 +13,7 @@ function turn(sections, shown) {
   for (const section of sections) setTwin(section, shown);
   const tabled = twins().filter((section) => section.dataset.twin === "table");
   go({ tables: tabled.map((section) => section.id).join(",") || null }, true);
+  refresh("numbers"); // hidden tables are not kept up to date
 }
 
 function recall() {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection
-from dataclasses import fields
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -14,7 +13,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from backend.cql.builder import OtherJoin, TreeBuilder
 from backend.cql.errors import CqlError, did_you_mean, listed
-from backend.cql.nodes import Located, Node, Statement
+from backend.cql.nodes import Located, Node, Statement, part_names
 
 MAX_DEPTH: Final = 200
 #: A statement within another counts as so many levels: more is done at each.
@@ -83,8 +82,8 @@ def _refuse_deep(tree: Node | Statement, text: str) -> None:
             message = f"nested deeper than {MAX_DEPTH} levels"
             raise CqlError(message, at.line or 1, at.column or 1, text, len(at))
         inside = depth + (_STATEMENT_DEPTH if isinstance(node, Statement) else 1)
-        for part in fields(node):
-            value = getattr(node, part.name)
+        for name in part_names(node):
+            value = getattr(node, name)
             parts = value if isinstance(value, tuple) else (value,)
             open_nodes += [(child, inside) for child in parts if isinstance(child, Located)]
 

@@ -14,6 +14,7 @@ from dash.exceptions import PreventUpdate
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.attributes import attrs
+from dashboard.components.keys import follow, watching
 from dashboard.components.links import jump
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -58,6 +59,11 @@ class Page:
         """Those that stand on this page, in their order."""
         return tuple(panel for panel in PANELS if panel.page == self.path)
 
+    @property
+    def has_figures(self) -> bool:
+        """Whether plotly draws on it."""
+        return any(panel.chart for panel in self.panels)
+
     def has_records(self, facts: RunFacts | None) -> bool:
         """False hides the navigation entry, so that no tab is ever empty. facts: None = no run."""
         return self.steady or facts is None or any(panel.applies(facts) for panel in self.panels)
@@ -71,7 +77,7 @@ class Page:
         shown = self._shown(context, services)
         body = html.Div(self._body(context, services), id=self._id("body"))
         stores = [
-            *frame.watching(self._id, {"news": _NEWS}),
+            *watching(self._id, {"news": _NEWS}),
             dcc.Store(id=self._id("shown"), data=shown),
         ]
         return html.Div([*stores, body])
@@ -83,7 +89,7 @@ class Page:
             return
         for panel in self.panels:
             frame.register(app, services, panel)
-        frame.follow(app, self._id)
+        follow(app, self._id)
 
         @app.callback(
             Output(self._id("body"), "children"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
@@ -12,7 +12,7 @@ from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart, PlanDrawing
-from dashboard.components.formats import Format
+from dashboard.components.keys import follow, watching
 from dashboard.components.links import jump
 from dashboard.components.panels import drawing_savers, panel, twinned
 from dashboard.components.rows import RowTable, TableColumn
@@ -26,19 +26,14 @@ from dashboard.pages.inspector import (
     draw_properties,
     inspector_key,
 )
+from dashboard.pages.plan_facts import CHARTS, Chart, Facts, read
 from dashboard.pages.plan_tables import draw_tables
 from dashboard.panels import frame
-from dashboard.panels.common.headroom import read_headroom
 from dashboard.services import Services
 from dashboard.views import plan as views
-from dashboard.views import plan_parts as parts
 from dashboard.views.book import SYSTEM
-from dashboard.views.headroom import next_words
-from dashboard.views.plan_skips import Skip, skips_of
-from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
 from storage.reader import Reader
-from storage.rows import SeriesData
-from storage.vocabulary.records import Batch, Entity, PlanVersion
+from storage.vocabulary.records import Batch
 
 GRAPH: Final = "plan-graph"
 HEADLINE: Final = "plan-headline"
@@ -50,102 +45,18 @@ RECENT: Final = "plan-recent"
 _GRAPH_PROPERTIES: Final = ("plan", "values", "sparks", "spreads", "batch", "selected")
 INSPECTOR: Final = "plan-inspector"
 INSPECTOR_KEY: Final = "plan-inspector-key"
-_RECENT_BATCHES: Final = 240
-_TABLE_BATCHES: Final = 40
-#: Of a moment whose own numbers are no longer kept.
-_ROLLED_UP: Final = (
-    "Rolled up: numbers are of the 10 s before, after a day of the minute; plan and knobs are exact"
-)
+#: The live path brings the numbers of the graph and the charts; what draws them again at once.
+_WATCH: Final = {
+    "news": ("run", "plans", "queries", "knobs"),
+    "beat_ms": frame.BEAT_MS,
+    "show": True,
+    "tables": True,
+}
 _ICON: Final = "M3 9h5v6H3zM16 4h5v6h-5zM16 14h5v6h-5zM8 12h4M12 7v10M12 7h4M12 17h4"
 
 
-class Chart(NamedTuple):
-    """A chart below the graph: a property of the system."""
-
-    id: str
-    property: str
-    title: str
-    unit: str
-    form: Format
-
-
-CHARTS: Final = (
-    Chart("plan-visits", "visits_per_tuple", "Visits per tuple", "", "f2"),
-    Chart("plan-rate", "tuples_per_s", "Throughput", "tuples/s", "si"),
-    Chart("plan-batch", "batch_ms", "Batch time", "", "ms"),
-)
-
-
-class Facts(NamedTuple):
-    """What the page reads for one moment. plan: what is shown, of all units or of one, perhaps only
-    what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
-    version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
-    the plan, in an order of its flow. spreads: of its steps; skips: ways past others;
-    next: what would change it next."""
-
-    plan: PlanVersion | None
-    nodes: list[views.Node]
-    units: list[tuple[str, PlanVersion]]
-    titles: dict[str, str]
-    version: int
-    outputs: list[parts.OutputChoice]
-    shared: dict[str, list[str]]
-    values: dict[str, dict[str, float | None]]
-    series: dict[tuple[str, str], SeriesData]
-    entities: dict[str, Entity]
-    batches: tuple[Batch, ...]
-    spreads: Spreads
-    skips: list[Skip]
-    next: str
-
-
-def read(reader: Reader, context: Context) -> Facts:
-    """Everything but the inspector, as of the batch of the context."""
-    run, at = context.run_id, context.batch
-    all_units = reader.units(run, at)
-    titles = {unit.id: unit.title for unit in all_units}
-    plans = reader.plans_at(run, at) or {one.unit_id: one for one in reader.plans(run)[:1]}
-    wanted = context.moment.unit
-    shown = {wanted: plans[wanted]} if wanted in plans else plans
-    units = [(titles.get(unit, ""), plan) for unit, plan in shown.items()]
-    plan, version = views.whole(units), sum(one.version for one in plans.values())
-    outputs = parts.outputs_of(plan, context.moment.show)
-    shared = {} if plan is None else parts.shared_by(plan)
-    show = context.moment.show
-    if plan is not None and show:
-        plan = parts.leading_to(plan, show)
-        own = [one for one in units if parts.has_node(one[1], show)] or units
-        units = [(title, parts.leading_to(one, show)) for title, one in own]
-    nodes = [] if plan is None else views.plan_nodes(plan)
-    keys = [(node.entity, node.spark) for node in nodes]
-    keys += [(SYSTEM, chart.property) for chart in CHARTS]
-    since = None if at is None else max(0, at - _RECENT_BATCHES + 1)
-    series = reader.many_series(run, keys, since_batch=since, until_batch=at)
-    entities = {entity.id: entity for entity in reader.entities(run, at)}
-    batches = reader.batches(run, until=at, limit=_TABLE_BATCHES)
-    titles = {unit: titles.get(unit, unit) for unit in plans}
-    values = reader.values(run, at)
-    skips = [skip for _, one in units for skip in skips_of(one)]
-    spreads = _spreads(reader, context, plan, nodes, entities)
-    words = next_words(read_headroom(reader, context, all_units))
-    told = (values, series, entities, batches, spreads, skips, words)
-    return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
-
-
-def _spreads(
-    reader: Reader,
-    context: Context,
-    plan: PlanVersion | None,
-    nodes: list[views.Node],
-    entities: dict[str, Entity],
-) -> Spreads:
-    """The steps over the last batches of their plan."""
-    at = context.batch
-    if plan is None or at is None:
-        return {}
-    since, keys = since_of(plan, at), keys_of(nodes)
-    series = reader.many_series(context.run_id, keys, since_batch=since, until_batch=at)
-    return build_spreads(plan, nodes, series, entities)
+def _part(name: str) -> str:
+    return f"plan-{name}"
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -174,6 +85,7 @@ def layout(context: Context, services: Services) -> Component:
     band, key = _headline(services.reader, context, facts)
     return html.Div(
         [
+            *watching(_part, _WATCH),
             html.Div(band, id=HEADLINE, className="pw-headline"),
             dcc.Store(id=HEADLINE_KEY, data=key),
             html.Div(
@@ -204,53 +116,65 @@ def _inspector(context: Context, services: Services) -> Component:
 
 
 def register(app: Dash, services: Services) -> None:
-    """Graph, tables and charts follow the moment; the inspector only when it says something new."""
-    moment = Input(ids.MOMENT, "data")
+    """All follows the moment; the graph and its charts only where more than numbers is another, and
+    the inspector where it says something new."""
     for one in PAGE.panels:
         frame.register(app, services, one)
+    follow(app, _part)
 
     @app.callback(
         *(Output(GRAPH, name) for name in _GRAPH_PROPERTIES),
+        Output(CHOICES, "children"),
+        *(Output(chart.id, "points") for chart in CHARTS),
         Output(HEADLINE, "children"),
         Output(HEADLINE_KEY, "data"),
         Output(NOTE, "children"),
-        Output(CHOICES, "children"),
         Output(STEPS, "children"),
         Output(RECENT, "children"),
-        *(Output(chart.id, "points") for chart in CHARTS),
-        moment,
-        State(HEADLINE_KEY, "data"),
-        prevent_initial_call=True,
-    )
-    def _follow(data: dict[str, Any] | None, headline: str | None) -> tuple[Any, ...]:
-        return _followed(services, _shown(services, data), headline)
-
-    @app.callback(
         Output(INSPECTOR, "children"),
         Output(INSPECTOR_KEY, "data"),
         Output(PROPERTIES, "children"),
-        moment,
+        Input(_part("key"), "data"),
+        State(ids.MOMENT, "data"),
+        State(HEADLINE_KEY, "data"),
         State(INSPECTOR_KEY, "data"),
         prevent_initial_call=True,
     )
-    def _inspect(data: dict[str, Any] | None, shown: str | None) -> tuple[Any, ...]:
-        return _inspected(services, _shown(services, data), shown)
+    def _follow(
+        key: dict[str, Any] | None,
+        moment: dict[str, Any] | None,
+        headline: str | None,
+        inspector: str | None,
+    ) -> tuple[Any, ...]:
+        context = _shown(services, moment)
+        numbers = bool(key and key.get("numbers"))
+        facts = read(services.reader, context, numbers=numbers)
+        drawing = _NO_DRAWING if numbers else _drawing(context, facts)
+        tables = not numbers or bool(key and key.get("tables"))
+        return (
+            *drawing,
+            *_told(services, context, facts, headline, tables),
+            *_inspected(services, context, inspector),
+        )
 
 
-def _followed(services: Services, context: Context, headline: str | None) -> tuple[Any, ...]:
-    """All but the inspector at the moment; the headline only where it is another."""
-    facts = read(services.reader, context)
+def _drawing(context: Context, facts: Facts) -> tuple[Any, ...]:
+    """The graph, what to choose from and the charts."""
+    charts = (_points(chart, facts) for chart in CHARTS)
+    return (*_graph_properties(context, facts), _choices(context, facts), *charts)
+
+
+_NO_DRAWING: Final = (no_update,) * (len(_GRAPH_PROPERTIES) + 1 + len(CHARTS))
+
+
+def _told(
+    services: Services, context: Context, facts: Facts, headline: str | None, tables: bool
+) -> tuple[Any, ...]:
+    """The headline, where it is another; the note; the tables where they are looked at."""
     same = headline == headline_key(context, facts.units, facts.values)
     band = (no_update, no_update) if same else _headline(services.reader, context, facts)
-    texts = (
-        *band,
-        _note(context, facts),
-        _choices(context, facts),
-        draw_tables(facts),
-        _recent_table(facts),
-    )
-    charts = (_points(chart, facts) for chart in CHARTS)
-    return (*_graph_properties(context, facts), *texts, *charts)
+    rows = (draw_tables(facts), _recent_table(facts)) if tables else (no_update, no_update)
+    return (*band, _note(context, facts), *rows)
 
 
 def _shown(services: Services, data: dict[str, Any] | None) -> Context:
@@ -316,8 +240,9 @@ def _note(context: Context, facts: Facts) -> list[Any]:
     words: list[Any] = [_which(context, facts)]
     if facts.next:
         words.append(html.Span(f"Next: {facts.next}", className="pw-plan-next", title=facts.next))
-    if views.is_rolled_up(facts.series.values()):
-        words.append(html.Span(_ROLLED_UP, className="pw-plan-next", title=_ROLLED_UP))
+    if facts.averaged:
+        old = f"Rolled up: {facts.averaged}; plan and knobs are exact"
+        words.append(html.Span(old, className="pw-plan-next", title=old))
     return words
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.rows import CellData, RowTable, TableColumn, live
+from dashboard.pages.plan_facts import Facts
 from dashboard.views import plan as views
 from dashboard.views.plan import PlanStep
-
-if TYPE_CHECKING:
-    from dashboard.pages.plan import Facts
-
 
 _STEP_COLUMNS: Final = (
     TableColumn("#", "int", hint="place in the order of the plan"),

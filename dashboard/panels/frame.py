@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
@@ -18,7 +17,7 @@ from dash.exceptions import PreventUpdate
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.charts import NO_FIGURE, chart
-from dashboard.components.keys import clientside
+from dashboard.components.keys import follow, watching
 from dashboard.components.links import sql_link
 from dashboard.components.panels import drawing_savers, twinned
 from dashboard.components.panels import panel as card
@@ -28,7 +27,11 @@ from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of, scope_of
 from dashboard.panels.knob_cards import draw_cards
 from dashboard.services import Services
+from dashboard.views.stretch import stretch_words
+from storage.reader import Reader
 
+#: So often at most a panel follows plain batches.
+BEAT_MS: Final = 2000
 _TREES = ("body", "note", "foot", "table")
 
 
@@ -37,10 +40,10 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
     scope = scope_of(panel, context, services.reader)
     view = panel.build(services.reader, context, scope)
     sheet = sheet_of(context, services, context.theme if panel.chart else None)
-    drawn = Drawing() if view is None else panel.draw(view, sheet)
+    drawn = _drawing(panel, view, sheet, services.reader)
     watch = {
         "news": panel.news,
-        "beats": panel.beats,
+        "beat_ms": BEAT_MS if panel.beats else 0,
         "whole": panel.whole,
         "show": panel.show,
         "section": f"pw-{panel.name}",
@@ -51,6 +54,17 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
     section = _section(panel, drawn, context, services, scope)
     box = html.Div(section, id=panel.part("box"), hidden=view is None, className="pw-box")
     return html.Div([*stores, box], className="pw-frame")
+
+
+def _drawing(panel: Panel[Any], view: Any, sheet: Sheet, reader: Reader) -> Drawing:
+    if view is None:
+        return Drawing()
+    drawn, context = panel.draw(view, sheet), sheet.context
+    words = stretch_words(reader.stretch(context.run_id, context.batch)) if panel.values else ""
+    if not words:
+        return drawn
+    note = drawn.note if isinstance(drawn.note, list) else [drawn.note] if drawn.note else []
+    return drawn._replace(note=[*note, *([" · "] if note else []), words])
 
 
 def _section(
@@ -92,18 +106,6 @@ def _knobs(
     return found
 
 
-def watching(part: Callable[[str], str], watch: dict[str, Any]) -> list[Component]:
-    """The stores of what is drawn again with the news in ``watch``. part: names the ids."""
-    return [dcc.Store(id=part("watch"), data=watch), dcc.Store(id=part("key"))]
-
-
-def follow(app: Dash, part: Callable[[str], str]) -> None:
-    """Keep the store ``key`` at what the browser makes of the moment and of what is watched."""
-    key, watch = (part("key"), "data"), (part("watch"), "data")
-    moment = Input(ids.MOMENT, "data")
-    clientside(app, "panelKey", Output(*key), moment, State(*watch), State(*key))
-
-
 def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
     """The callback of a panel: what it says of the moment, unless that is on screen already."""
     follow(app, panel.part)
@@ -130,7 +132,7 @@ def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
         mark = fingerprint(panel, view, sheet)
         if mark == seen:
             raise PreventUpdate
-        drawn = Drawing() if view is None else panel.draw(view, sheet)
+        drawn = _drawing(panel, view, sheet, services.reader)
         return (view is None, mark, *_drawn(panel, drawn))
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dash import ALL, Dash, Input, Output, callback_context, html
+from dash import ALL, Dash, Input, Output, State, callback_context, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.drawn import KnobCard, knob_row
+from dashboard.components.keys import follow, watching
 from dashboard.context import Context
 from dashboard.services import Services
 from dashboard.views.knobs import pending
@@ -19,6 +20,7 @@ from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
 TYPE: Final = "pw-knob"
+_WATCH: Final = {"news": ("run", "knobs", "commands"), "among": ".pw-knob"}
 
 
 def is_locked(services: Services, context: Context) -> str:
@@ -64,17 +66,28 @@ def folded(cards: Sequence[Component], className: str = "") -> list[Component]:
     return [*found, html.Details(fold, className="pw-expert")]
 
 
+def _part(name: str) -> str:
+    return f"pw-knob-cards-{name}"
+
+
+def stores() -> list[Component]:
+    """What the cards of all pages share."""
+    return watching(_part, _WATCH)
+
+
 def register(app: Dash, services: Services) -> None:
     """Values, versions and locks of all cards follow the moment; drafts are not touched."""
     cards = {"type": TYPE, "place": ALL, "name": ALL, "scope": ALL}
+    follow(app, _part)
 
     @app.callback(
         Output(cards, "knob"),
         Output(cards, "disabled"),
-        Input(ids.MOMENT, "data"),
+        Input(_part("key"), "data"),
+        State(ids.MOMENT, "data"),
         prevent_initial_call=True,
     )
-    def _follow(moment: dict[str, Any] | None) -> tuple[list[Any], list[str]]:
+    def _follow(key: Any, moment: dict[str, Any] | None) -> tuple[list[Any], list[str]]:
         outputs = callback_context.outputs_list[0]
         context = contexts.of(services.reader, moment)
         if not outputs or context.run is None:

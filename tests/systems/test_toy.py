@@ -25,6 +25,7 @@ from dashboard import context as contexts
 from dashboard.context import Moment
 from dashboard.live import Hub
 from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, contract, plan
+from dashboard.pages.plan_facts import read
 from dashboard.panels import PANELS
 from dashboard.services import Services
 from dashboard.settings import Settings
@@ -180,7 +181,7 @@ def test_its_panel_knob_decision_and_node_are_shown(services: Services) -> None:
     decision = text_of(DECISIONS, services, unit=UNIT, node="1")
     assert "300 tuples passed, 200 may: the share goes from 1 to 0.5" in decision
     context = contexts.resolve(services.reader, Moment(run=RUN_ID))
-    facts = plan.read(services.reader, context)
+    facts = read(services.reader, context)
     assert facts.plan is not None
     nodes = [n for n in plan_nodes(facts.plan) if n.kind == "sample"]
     assert {(n.name, n.unit) for n in nodes} == {

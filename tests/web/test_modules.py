@@ -63,6 +63,8 @@ class TestFormat:
         ("?at=-3&frozen=1", {}),
         ("?at=1e3&node=asc%3Ax&show=b%26c", {"node": "asc:x", "show": "b&c"}),
         ("?unit=u1&node=7", {"node": "7", "unit": "u1"}),
+        ("?decision=7", {"node": "7"}),
+        ("?node=a&decision=7", {"node": "a"}),
         (
             "?heat=visits&span=15m&tables=audit",
             {"heat": "visits", "span": "15m", "tables": "audit"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
-from urllib.parse import parse_qs
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
@@ -68,7 +67,7 @@ def build_shown(reader: Reader, context: Context, scope: PanelScope) -> Decision
     counts = reader.decision_counts(run, context.batch, scope.only)
     plan = reader.plan_at(run, context.batch, scope.only)
     at_plan = plan.decision if plan is not None and context.moment.at is not None else None
-    wanted = wanted_decision(context.moment.node, scope.values[0] if scope.values else None)
+    wanted = wanted_decision(context.moment.node)
     seq = pick(entries, wanted, at_plan)
     return DecisionsShown(build_list(entries, counts, chosen), seq, wanted)
 
@@ -84,11 +83,9 @@ def build_shown_card(reader: Reader, context: Context, scope: PanelScope) -> Sho
     return ShownCard(shown, build_card(entry, list(knobs.values()), plans))
 
 
-def wanted_decision(node: str | None, search: str | None) -> int | None:
-    """The evaluation the URL names: its number as the pinned node, or '?decision=7'."""
-    named = parse_qs((search or "").lstrip("?")).get("decision", [""])[-1]
-    text = node if node and node.isdigit() else named
-    return int(text) if text.isdigit() else None
+def wanted_decision(node: str | None) -> int | None:
+    """The evaluation the URL names: its number as the pinned node."""
+    return int(node) if node and node.isdigit() else None
 
 
 def draw_shown(shown: DecisionsShown, sheet: Sheet) -> Drawing:
@@ -132,7 +129,6 @@ LIST: Final = Panel(
     show=True,
     unit=True,
     controls=_controls,
-    inputs=(State(ids.LOCATION, "search"),),
     register=_register,
 )
 CARD: Final = Panel(
@@ -145,7 +141,6 @@ CARD: Final = Panel(
     news=_NEWS,
     show=True,
     unit=True,
-    inputs=(State(ids.LOCATION, "search"),),
 )
 PANELS: Final = (LIST, CARD)
 

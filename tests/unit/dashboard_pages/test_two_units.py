@@ -15,6 +15,7 @@ from dashboard.context import Moment
 from dashboard.live import Hub
 from dashboard.pages import DECISIONS, KNOBS, MATRIX, PAGES, RESULTS, RUNS, TIMELINE, plan
 from dashboard.pages.contract import Page
+from dashboard.pages.plan_facts import read
 from dashboard.panels import PANELS, frame
 from dashboard.panels.common import timeline
 from dashboard.panels.facts import read_facts, scope_of
@@ -69,7 +70,7 @@ def test_the_matrix_page_shows_the_panels_of_the_chosen_unit(services: Services)
 
 def test_the_plan_page_draws_the_plans_of_all_units_as_one_graph(services: Services) -> None:
     context = contexts.resolve(services.reader, Moment(run=RUN))
-    facts = plan.read(services.reader, context)
+    facts = read(services.reader, context)
     assert facts.plan is not None
     nodes = {node.name: node for node in plan_nodes(facts.plan) if node.role == "step"}
     assert {name: (node.unit, node.position) for name, node in nodes.items()} == {
@@ -81,7 +82,7 @@ def test_the_plan_page_draws_the_plans_of_all_units_as_one_graph(services: Servi
     text, show = text_of(plan.PAGE, services), "o-Packets"
     assert f"{FLIGHTS.title}: Constructs of the plan" in text
     assert f"{PACKETS.title}: Filters of the plan" in text
-    narrowed = plan.read(services.reader, contexts.resolve(services.reader, Moment(RUN, show=show)))
+    narrowed = read(services.reader, contexts.resolve(services.reader, Moment(RUN, show=show)))
     assert [title for title, _ in narrowed.units] == [PACKETS.title]
     assert "Constructs of the plan" not in text_of(plan.PAGE, services, show=show)
 

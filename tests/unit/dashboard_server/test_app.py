@@ -18,7 +18,7 @@ def test_the_first_answer_already_shows_the_frame(shown: dash.Dash) -> None:
     assert html.startswith('<!DOCTYPE html>\n<html lang="en">')
     assert "<title>Planwatch</title>" in html
     assert 'class="pw-skeleton" aria-hidden="true"' in html
-    assert html.index("pw-skeleton") < html.index("dash_renderer")
+    assert html.index("pw-skeleton") < html.index("dash-renderer")
     assert len(html) < 40_000
 
 

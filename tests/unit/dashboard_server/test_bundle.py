@@ -13,16 +13,41 @@ from dashboard.bundle import ASSETS, Bundle, bundled, exports
 MODULES = sorted((ASSETS / "modules").glob("*.js"))
 
 
-def test_a_page_asks_for_one_script_and_one_sheet_and_keeps_them(shown: dash.Dash) -> None:
+def test_a_page_asks_for_dash_one_script_and_one_sheet_and_keeps_them(shown: dash.Dash) -> None:
     browser = shown.server.test_client()
     html = browser.get("/").text
     own = re.findall(r'(?:href|src)="(/scripts/[^"]+)"', html)
-    assert len(set(own)) == 3, "theme, script, styles"
+    assert len(set(own)) == 4, "theme, Dash, script, styles"
+    assert "_dash-component-suites" not in html
     assert "/assets/" not in re.sub(r'"[^"]*(?:favicon|woff2)[^"]*"', "", html)
     for address in own:
         answer = browser.get(address)
         assert answer.mimetype == ("text/css" if address.endswith("css") else "text/javascript")
         assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_dash_comes_as_one_script_with_what_draws_figures(shown: dash.Dash) -> None:
+    browser = shown.server.test_client()
+    (address,) = re.findall(r'src="(/scripts/\w+/dash-renderer\.js)"', browser.get("/").text)
+    script = browser.get(address).text
+    order = ["react.production.min.js", "react-dom.production.min.js", "DashRenderer"]
+    places = [script.find(mark) for mark in order]
+    assert places == sorted(places)
+    assert places[0] > 0
+    assert "dash_core_components" in script
+    assert "dash_html_components" in script
+    assert "dash_table" not in script.replace("dash_table_", "")
+    assert "webpackChunkdash_core_components" in script
+
+
+def test_plotly_is_asked_for_at_once_where_figures_are_drawn(shown: dash.Dash) -> None:
+    browser = shown.server.test_client()
+    drawn = {
+        path: bool(re.search(r'<script async src="/scripts/\w+/vendor/plotly', html.text))
+        for path in ("/", "/plan", "/timeline", "/knobs", "/nowhere")
+        if (html := browser.get(path))
+    }
+    assert {path for path, asked in drawn.items() if asked} == {"/timeline"}
 
 
 def test_the_script_holds_every_module_once_after_what_it_imports() -> None:
@@ -81,10 +106,10 @@ def test_the_address_follows_the_content(tmp_path: Path) -> None:
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "main.js").write_text("export {};")
     (tmp_path / "theme_boot.js").write_text("")
-    first = Bundle(tmp_path)
-    assert first.address("theme_boot.js") == Bundle(tmp_path).address("theme_boot.js")
+    first = Bundle(folder=tmp_path)
+    assert first.address("theme_boot.js") == Bundle(folder=tmp_path).address("theme_boot.js")
     (tmp_path / "a.css").write_text("b { color: red }")
-    second = Bundle(tmp_path)
+    second = Bundle(folder=tmp_path)
     assert second.version != first.version
     (tmp_path / "theme_boot.js").write_text(" ")
-    assert Bundle(tmp_path).version != second.version
+    assert Bundle(folder=tmp_path).version != second.version

@@ -29,13 +29,8 @@ def test_the_first_batch_after_silence_is_told_at_once() -> None:
 
 
 def test_batches_quicker_than_the_pace_are_told_together_with_the_newest() -> None:
-    commits = {poll: Cursor(poll) for poll in range(1, 100, 4)}
-    assert told(commits, 40) == [
-        (1, Cursor(1)),
-        (13, Cursor(13)),
-        (25, Cursor(25)),
-        (37, Cursor(37)),
-    ]
+    commits = {poll: Cursor(poll) for poll in range(1, 100, 6)}
+    assert told(commits, 80) == [(poll, Cursor(poll)) for poll in (1, 25, 49, 73)]
 
 
 def test_a_last_batch_is_told_though_none_follows() -> None:
