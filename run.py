@@ -36,6 +36,7 @@ from backend.options import (
     STATE,
     add_access,
     add_bench,
+    add_branch,
     add_export,
     add_extent,
     add_pipeline,
@@ -72,6 +73,7 @@ VERBS: Final = {
     "serve": "the dashboard alone, on what a store holds and on what is being added to it",
     "backend": "the queries alone: Spark and the store; the way onto a cluster, too",
     "replay": "open a recorded run, read-only; needs neither Java nor Spark",
+    "branch": "replay a run with a knob changed from a batch on, to compare the two; without Spark",
     "bench": "measure against the peers, all in one run",
     "experiment": "run a paper's experiments again and write a report",
     "export": "copy one run to a file of its own",
@@ -102,6 +104,7 @@ OPTIONS: Final[dict[str, tuple[Callable[[argparse.ArgumentParser], None], ...]]]
     "serve": (add_store, add_server, add_access),
     "backend": (add_pipeline, add_extent, add_store),
     "replay": (add_recording, add_server),
+    "branch": (add_branch, add_store),
     "bench": (add_bench,),
     "experiment": (add_experiment,),
     "export": (add_export, add_store),
@@ -279,6 +282,14 @@ def backend(options: argparse.Namespace, rest: list[str]) -> int:
     return run_backend(pipeline_arguments(options))
 
 
+def branch(options: argparse.Namespace, rest: list[str]) -> int:
+    """A recorded run again, with a knob changed from a batch on, at the lowest priority."""
+    from backend.cli import branch as run_branch
+
+    os.nice(19)
+    return run_branch(options)
+
+
 def bench(options: argparse.Namespace, rest: list[str]) -> int:
     """The comparisons, in a process whose Spark settings are its own."""
     words = [*([options.name] if options.name else []), *["--full"] * options.full]
@@ -359,6 +370,7 @@ ACTIONS: Final[dict[str, Callable[[argparse.Namespace, list[str]], int]]] = {
     "serve": serve,
     "backend": backend,
     "replay": replay,
+    "branch": branch,
     "bench": bench,
     "experiment": experiment,
     "export": export,

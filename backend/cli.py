@@ -6,9 +6,13 @@ import argparse
 import logging
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from backend.counting import Counting
+from backend.engine.branch import asked_branch, read_record
+from backend.engine.branching import BranchProcesses
 from backend.engine.knobs import KNOBS
 from backend.hosts.publish import check_sink
 from backend.hosts.spark.java import JavaMissing
@@ -18,7 +22,11 @@ from backend.model.knobs import KnobRefused
 from backend.options import ONCE, OURS, SHARED
 from backend.systems.contract import Refused
 from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
+from storage.commands import open_command_writer
 from storage.errors import StoreError
+from storage.reader import Reader, open_reader
+from storage.vocabulary.branches import FILE
+from storage.vocabulary.records import Run
 from storage.writer import open_engine_writer
 
 EXIT_FAILED, EXIT_USAGE, EXIT_ALL_ASIDE = 1, 2, 3
@@ -126,17 +134,87 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
         registered = Counting("registering queries")
         begin: Begin = "fresh" if options.fresh else "go on"
         asked = frozenset(setting.partition("=")[0].strip() for setting in options.set)
+        branches = BranchProcesses(options.store, folder / "branch.log")
         settings = LaunchSettings(
-            options.master, folder, runs, options.once, begin, conf, asked, registered
+            options.master, folder, runs, options.once, begin, conf, asked, registered, branches
         )
         make = InProcessLaunch if options.master == NO_MASTER else Launch
         launch = make(workload, writer, settings)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
-                signal.signal(number, lambda *_: launch.stop())
-        if not launch.execute():
+        with _stopped_by_signals(launch.stop, branches.stop):
+            is_done = launch.execute()
+            branches.wait()
+        if not is_done:
             return EXIT_FAILED
         return EXIT_ALL_ASIDE if options.once and launch.all_aside else 0
+
+
+@contextmanager
+def _stopped_by_signals(*stops: Callable[[], None]) -> Iterator[None]:
+    """Within the block a signal that asks this process to end calls them."""
+
+    def stop(number: int, frame: object) -> None:
+        for one in stops:
+            one()
+
+    wanted = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    before = {number: signal.getsignal(number) for number in wanted}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # as nohup leaves it
+            signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def branch(options: argparse.Namespace) -> int:
+    """Replay a recorded run with a knob changed; the exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    try:
+        with open_reader(options.store) as reader:
+            return _branch(options, reader)
+    except (WorkloadError, Refused, KnobRefused, StoreError) as error:
+        print(f"planwatch: {error}", file=sys.stderr)
+        return EXIT_USAGE
+
+
+def _branch(options: argparse.Namespace, reader: Reader) -> int:
+    from backend.hosts.spark.branching import BranchLaunch
+    from backend.hosts.spark.launch import LaunchSettings
+
+    knob, equals, value = options.set.partition("=")
+    if not equals:
+        raise KnobRefused(options.set, "", "written as --set KNOB=VALUE")
+    record = read_record(reader, options.run)
+    asked = asked_branch(record, options.at, knob.strip(), value.strip(), options.unit)
+    workload = load_workload(_file_of(record.run, options.workload))
+    folder, once = _folder_of(options.store), bool(record.run.settings.get("once"))
+    settings = LaunchSettings(NO_MASTER, folder, folder / "runs", once)
+    with (
+        open_engine_writer(options.store) as writer,
+        open_command_writer(options.store) as commands,
+    ):
+        launch = BranchLaunch(workload, writer, settings, record, asked, reader, commands)
+        with _stopped_by_signals(launch.stop):
+            done = launch.execute()
+    print(f"Run {launch.run_id} is a {asked.words}; compare them at")
+    print(f"  /compare?run={launch.run_id}")
+    return 0 if done else EXIT_FAILED
+
+
+def _file_of(run: Run, asked: str | None) -> Path:
+    """The workload file of a run. Raises Refused when it is not known or gone."""
+    known = run.settings.get(FILE) or shipped_workloads().get(run.workload)
+    if asked is None and known is None:
+        raise Refused(
+            f"which workload file run {run.id} was made from is not on record; name it "
+            "with --workload"
+        )
+    path = Path(asked or str(known))
+    if not path.is_file():
+        raise Refused(f"the workload file of run {run.id} is gone: {path}")
+    return path
 
 
 def _folder_of(store: str) -> Path:

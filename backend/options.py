@@ -125,6 +125,27 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_branch(parser: argparse.ArgumentParser) -> None:
+    """Which run is replayed, and what is different in it."""
+    parser.add_argument("run", metavar="RUN", help="id of the recorded run, or 'latest'")
+    parser.add_argument(
+        "--at",
+        type=int,
+        required=True,
+        metavar="BATCH",
+        help="from this batch on the knob has the other value",
+    )
+    parser.add_argument(
+        "--set", required=True, metavar="KNOB=VALUE", help="the knob and its other value"
+    )
+    parser.add_argument(
+        "--unit", default="", metavar="UNIT", help="whose knob, where several have one of the name"
+    )
+    parser.add_argument(
+        "--workload", metavar="FILE", help="the run's workload file (default: as recorded)"
+    )
+
+
 def add_bench(parser: argparse.ArgumentParser) -> None:
     """Which comparison."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="one comparison (default: all)")

@@ -116,6 +116,9 @@ class Child:
     def _watch(self, happenings: Happenings) -> None:
         status = self._process.wait()
         self.kill()
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
         self._ended.set()
         happenings.put(Ended(self, status))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.model.filters import DROPPED, PASSED, UNKNOWN, Outcomes, Probing
+from backend.model.filters import UNKNOWN, Outcomes, Probing, known_outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ def run_counted(
     stops = np.bincount(first, minlength=len(order) + 1)
     reached = len(drops) - np.concatenate(([0], np.cumsum(stops)[:-1]))
     sampled = profiled & is_dropped
-    outcomes = probe(ordered[sampled], first[sampled], order, probing)
+    chosen = None if probing.filter is None else list(order).index(probing.filter)
+    outcomes = known_outcomes(ordered[sampled], probing.rule, chosen)
     after = np.arange(len(order))[None, :] > first[sampled][:, None]
     extra = ((outcomes != UNKNOWN) & after).sum(axis=0)
     return Counted(
@@ -56,22 +57,3 @@ def run_counted(
         n_passed=int((profiled & ~is_dropped).sum()),
         probed={name: int(extra[i]) for i, name in enumerate(order)},
     )
-
-
-def probe(
-    ordered: NDArray[np.bool_], first: NDArray[np.intp], order: Sequence[str], probing: Probing
-) -> Outcomes:
-    """int8[k, n]: what is known of dropped tuples after probing; columns in plan order.
-
-    first: position of the filter that dropped the tuple; those before it let it pass.
-    """
-    places = np.arange(len(order))[None, :]
-    asked = places <= first[:, None]
-    if probing.rule == "all":
-        asked = np.ones_like(asked)
-    elif probing.rule == "next":
-        asked = places <= first[:, None] + 1
-    elif probing.rule == "one":
-        asked = asked | (places == list(order).index(str(probing.filter)))
-    known = np.where(ordered, DROPPED, PASSED)
-    return np.where(asked, known, UNKNOWN).astype(np.int8)

@@ -27,8 +27,8 @@ from storage.writer import EngineWriter
 
 WORKLOADS: Final = ("flights", "drift")
 BATCHES_PER_S: Final = 5
-#: Rolled up so soon that an hour shows what later hours of a long run take: raw samples, matrices.
-KEPT_S: Final = (300.0, 60.0)
+#: Rolled up so soon that an hour shows what later hours of a long run take.
+KEPT_S: Final = 300.0
 MINUTES: Final = 60
 _BATCHES_A_MINUTE: Final = 60 * BATCHES_PER_S
 _MB: Final = 1e6
@@ -100,8 +100,7 @@ def _minutes(host: LocalHost, loop: Noted, writer: Dated, minutes: int) -> Itera
         for _ in range(_BATCHES_A_MINUTE):
             assert host.step()
         loop.results.clear()
-        raw_s, matrices_s = KEPT_S
-        writer.retention(loop.run.id, writer.now, keep_raw_s=raw_s, keep_matrices_s=matrices_s)
+        writer.retention(loop.run.id, writer.now, keep_raw_s=KEPT_S)
         while writer.give_back():
             pass
         yield writer.n_bytes or 0
@@ -115,7 +114,7 @@ def _tables(path: Path) -> list[tuple[str, int]]:
 
 
 def _print(name: str, hour: Hour) -> None:
-    n_raw = int(KEPT_S[0]) // 60
+    n_raw = int(KEPT_S) // 60
     first, last = hour.by_minute[1], hour.by_minute[-1]  # the log is as large as it gets by then
     early = (hour.by_minute[n_raw] - first) / (n_raw - 1) * 60
     middle = len(hour.by_minute) // 2

@@ -11,7 +11,7 @@ from typing import Final
 from storage.rows import Cursor
 
 #: Between two deltas. A page drawn at each of five batches a second takes half a core of its own,
-#: and nobody reads numbers that change more often than this.
+#: and numbers that change more often than this are not read.
 PACE_S: Final = 1.0
 #: So long what is due waits for a newer batch, whose numbers are then on the page at once.
 WAIT_S: Final = 0.25

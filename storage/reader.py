@@ -20,6 +20,7 @@ from storage.rows import (
     DecisionCounts,
     DecisionEntry,
     MatrixKey,
+    RollupSpan,
     SeriesData,
     StoredEvent,
     StoredInput,
@@ -135,10 +136,22 @@ class Reader:
     def values(self, run_id: str, at: int | None = None) -> dict[str, dict[str, float | None]]:
         """Entity -> property -> value, newest or as of the end of batch ``at``.
 
-        None = unknown. Properties written only when not 0 are 0 in batches without them.
+        None = unknown. Properties written only when not 0 are 0 in batches without them. Where
+        stretch() is one, they are averages per batch over it; totals are those at its end.
         """
         with self.reading() as connection:
             return values.read(connection, run_id, at)
+
+    def stretch(self, run_id: str, at: int | None = None) -> RollupSpan | None:
+        """Over what the values at batch ``at`` are averages, as its own are no longer kept; None
+        where they are its own, as they always are now."""
+        with self.reading() as connection:
+            return values.stretch(connection, run_id, at)
+
+    def tuples_before(self, run_id: str, batch_id: int) -> int:
+        """Tuples filtered in the run before a batch."""
+        with self.reading() as connection:
+            return values.tuples_before(connection, run_id, batch_id)
 
     def series(
         self,
@@ -154,7 +167,8 @@ class Reader:
     ) -> SeriesData | None:
         """A property over time, oldest first; None when it was never published.
 
-        Bounds are inclusive: batches and Unix s. More than max_points are thinned: the value is
+        Bounds are inclusive: batches and Unix s; where the values of until_batch were rolled up,
+        the last point is of its whole stretch(). More than max_points are thinned: the value is
         the mean then, low and high the extremes.
         """
         span = Span(since_batch, until_batch, since, until)

@@ -11,10 +11,8 @@ from sqlalchemy import Connection, select
 
 from storage import history, unit_history, values
 from storage.schema import LatestRow, RunRow, SeriesRow
+from storage.vocabulary.branches import BRANCH
 from storage.vocabulary.records import Entity, Knob, PlanVersion, Run, Unit
-
-#: Properties that count from the beginning of a run are named so, and the standard errors of such.
-TOTALS = ("_total", "_se")
 
 _SERIES = SeriesRow.__table__.c
 _LATEST = LatestRow.__table__.c
@@ -72,13 +70,14 @@ class LastState:
 
 
 def last_state(store: Readable | Connection, workload: str) -> LastState | None:
-    """How the newest run of ``workload`` stood; None when the store has none."""
+    """How the newest run of ``workload`` that is no branch of another stood; None when the store
+    has none."""
     if not isinstance(store, Connection):
         with store.reading() as connection:
             return last_state(connection, workload)
-    newest = select(_RUNS.c.id).where(_RUNS.c.workload == workload)
-    ordered = newest.order_by(_RUNS.c.started_at.desc(), _RUNS.c.id.desc())
-    run_id = store.execute(ordered.limit(1)).scalar()
+    newest = select(_RUNS.c.id, _RUNS.c.settings).where(_RUNS.c.workload == workload)
+    ordered = store.execute(newest.order_by(_RUNS.c.started_at.desc(), _RUNS.c.id.desc()))
+    run_id = next((row.id for row in ordered if BRANCH not in row.settings), None)
     run = None if run_id is None else history.run(store, run_id)
     if run is None:
         return None
@@ -120,6 +119,6 @@ def _totals(connection: Connection, run_id: str) -> dict[str, dict[str, float]]:
     )
     found: dict[str, dict[str, float]] = {}
     for entity, name, value in connection.execute(newest):
-        if name.endswith(TOTALS):
+        if name.endswith(values.TOTALS):
             found.setdefault(entity, {})[name] = value
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +16,12 @@ from storage.thinning import (
     last_before,
     roll_up_decisions,
     thin_matrices,
+    tidied_until,
 )
 from storage.upsert import put
-from storage.vocabulary.registry import KNOWN
 
 KEEP_RAW_S: Final = 3600.0
-#: Of properties that are lasting.
-KEEP_LASTING_S: Final = 3600.0
 KEEP_FINE_S: Final = 86_400.0
-#: So long every matrix is kept.
-KEEP_MATRICES_S: Final = 3600.0
 #: Seconds in a row of rolled up samples; SECOND is what earlier versions made in place of FINE.
 SECOND: Final = 1
 FINE: Final = 10
@@ -36,55 +32,31 @@ SERIES_PER_TRANSACTION: Final = 16
 _Row: TypeAlias = dict[str, Any]
 
 
-class Horizons(NamedTuple):
-    """Times before which something goes (Unix s): matrices between those of every 10 s; raw samples
-    and details; raw samples of lasting properties; rows of 10 s."""
+def apply(transaction: Transaction, run_id: str, raw: float, fine: float) -> int:
+    """Roll up and thin what was recorded before ``raw``, drop rows of 10 s from before ``fine``
+    (Unix s); how many raw samples went.
 
-    matrices: float
-    raw: float
-    lasting: float
-    fine: float
-
-
-def apply(
-    transaction: Transaction, run_id: str, before: Horizons, done: Horizons | None = None
-) -> int:
-    """Roll up and thin what was recorded before the horizons; how many raw samples went.
-
-    done: horizons of the last time, whose work is not looked through again.
+    What an earlier call did, in this process or another, is not looked through again.
     """
     with transaction() as connection:
-        last, past = (last_before(connection, run_id, t) for t in (before.raw, before.lasting))
-        first = None if done is None else last_before(connection, run_id, done.raw)
-        series = _series(connection, run_id)
-    with transaction() as connection:
-        since = (0.0, 0.0) if done is None else (done.matrices, done.raw)
-        thin_matrices(connection, run_id, _whole(since[0]), before.matrices, FINE)
-        thin_matrices(connection, run_id, _whole(since[1]), before.raw, MINUTE)
-        if last is not None:
-            forget_commits(connection, run_id, last)
+        last = last_before(connection, run_id, raw)
+        done = tidied_until(connection, run_id)
+        series = connection.scalars(select(SeriesRow.id).where(SeriesRow.run_id == run_id)).all()
     if last is not None:
-        roll_up_decisions(transaction, run_id, -1 if first is None else first, last)
+        with transaction() as connection:
+            thin_matrices(connection, run_id, _whole(done.time), raw, MINUTE)
+        roll_up_decisions(transaction, run_id, done.batch, last)
     gone = 0
-    for is_lasting, keys in series.items():
-        upto = past if is_lasting else last
-        for start in range(0, len(keys), SERIES_PER_TRANSACTION):
-            chunk = keys[start : start + SERIES_PER_TRANSACTION]
-            with transaction() as connection:
-                if upto is not None:
-                    gone += _roll_up(connection, chunk, upto)
-                _forget_fine(connection, chunk, _whole(before.fine))
+    for start in range(0, len(series), SERIES_PER_TRANSACTION):
+        chunk = series[start : start + SERIES_PER_TRANSACTION]
+        with transaction() as connection:
+            if last is not None:
+                gone += _roll_up(connection, chunk, last)
+            _forget_fine(connection, chunk, _whole(fine))
+    if last is not None:
+        with transaction() as connection:
+            forget_commits(connection, run_id, last)
     return gone
-
-
-def _series(connection: Connection, run_id: str) -> dict[bool, list[int]]:
-    """Whether the property is lasting -> the keys of such series of the run."""
-    found: dict[bool, list[int]] = {False: [], True: []}
-    named = select(SeriesRow.id, SeriesRow.property).where(SeriesRow.run_id == run_id)
-    for key, name in connection.execute(named):
-        known = KNOWN.properties.get(name)
-        found[known is not None and known.lasting].append(key)
-    return found
 
 
 def _forget_fine(connection: Connection, keys: Sequence[int], before: int) -> None:

@@ -146,6 +146,16 @@ class StoredMisfit:
     input: str = ""
 
 
+class RollupSpan(NamedTuple):
+    """What was rolled up together: ``length_s`` seconds from ``since`` (Unix s), with ``n_batches``
+    batches of which ``last_batch`` is the last."""
+
+    since: float
+    length_s: int
+    n_batches: int
+    last_batch: int
+
+
 class SeriesData(NamedTuple):
     """One property of one entity over time; all arrays have one length, oldest first.
 

@@ -201,12 +201,13 @@ class CommandRow(Base):
     run_id: Mapped[str] = run()
     kind: Mapped[str] = mapped_column(
         Text,
-        comment="knob, keep, query_add, query_pause, query_resume, query_remove, hold, go_on, step "
-        "or stop; of what people wrote down: note, preset, alert, sql or forget",
+        comment="knob, keep, query_add, query_pause, query_resume, query_remove, hold, go_on, "
+        "step, branch or stop; of what people wrote down: note, preset, alert, sql or forget",
     )
     payload: Mapped[Any] = mapped_column(
         JsonText,
-        comment='JSON {"knob", "value", "scope"} or {"name", "text"} or {"name"} or {"of"}; of '
+        comment='JSON {"knob", "value", "scope"} or {"name", "text"} or {"name"} or {"of"} or '
+        '{"run", "at", "knob", "value", "scope"}; of '
         'what people wrote down {"name", "body"}; of keep and forget {"command"}',
     )
     actor: Mapped[str] = mapped_column(Text, comment="who asked")

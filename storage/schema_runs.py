@@ -34,7 +34,9 @@ class RunRow(Base):
     heartbeat_at: Mapped[float | None] = mapped_column(
         Double, comment="last sign of life of the engine (Unix s)"
     )
-    settings: Mapped[Any] = mapped_column(JsonText, comment="JSON: sink, source, rate..., to show")
+    settings: Mapped[Any] = mapped_column(
+        JsonText, comment="JSON: sink, source, rate..., to show; of a branch, what of"
+    )
     pid: Mapped[int] = mapped_column(BigInteger, comment="process id of the engine")
     host: Mapped[str] = mapped_column(Text, comment="host name of the engine")
     version: Mapped[str] = mapped_column(Text, comment="Planwatch version that ran it")

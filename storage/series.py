@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Select, bindparam, select
 from storage.retention import FINE, MINUTE, SECOND
 from storage.rows import SeriesData
 from storage.schema import BatchRow, RollupRow, SampleRow, SeriesRow
+from storage.values import stretch
 
 Key: TypeAlias = tuple[str, str]
 Array: TypeAlias = NDArray[Any]
@@ -67,17 +68,23 @@ def read(
     span: Span,
     max_points: int,
 ) -> dict[Key, SeriesData]:
-    """The points of ``series`` within ``span``, at most ``max_points`` of each."""
+    """The points of ``series`` within ``span``, at most ``max_points`` of each.
+
+    Where the values of the last batch were rolled up, the last point is of the whole stretch.
+    """
     if not series:
         return {}
     bounds = _bounds(connection, run_id, span)
+    over = stretch(connection, run_id, span.until_batch)
+    until = bounds["last"]
+    bounds["last"] = until if over is None else max(until, over.last_batch)
     bounds["ids"] = sorted({wanted.number for wanted in series.values()})
     rolled = _rolled(connection, bounds, max_points)
     raw = _raw(connection, bounds)
     found = {}
     for key, (number, unit) in series.items():
         points = _thinned(_joined(rolled.get(number), raw.get(number)), max_points)
-        arrays = points._asdict()
+        arrays = points._replace(batch=np.minimum(points.batch, until))._asdict()
         found[key] = SeriesData(*key, unit, **arrays, thinned=bool((points.n > 1).any()))
     return found
 
@@ -129,19 +136,18 @@ def _rolled(
     """Rolled up points: shorter ones where they exist and are not far too many, else 1 min."""
     earliest = {"bucket": int(bounds["since"]) - MINUTE}
     minutes = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": MINUTE})
-    if not minutes:
-        return {}
-    found = _split(*_rollup_points(minutes))
-    n_minutes = max(len(points.batch) for points in found.values())
+    found = _split(*_rollup_points(minutes)) if minutes else {}
+    n_minutes = max((len(points.batch) for points in found.values()), default=0)
     for length in (SECOND, FINE):
         if n_minutes * MINUTE / length > _FINE_PER_POINT * max_points:
             continue
         rows = _tuples(connection, _ROLLED, {**bounds, **earliest, "resolution": length})
         for number, fine in (_split(*_rollup_points(rows)) if rows else {}).items():
             begin = int(fine.time[0]) // MINUTE * MINUTE
-            coarse = found[number]
-            older = _Points._make(column[coarse.time < begin] for column in coarse)
-            found[number] = _joined(older, fine)
+            coarse = found.get(number)
+            if coarse is not None:
+                coarse = _Points._make(column[coarse.time < begin] for column in coarse)
+            found[number] = _joined(coarse, fine)
     return found
 
 

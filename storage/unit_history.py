@@ -21,7 +21,9 @@ _OUTCOMES = OutcomeRow.__table__
 _MATRICES = MatrixRow.__table__
 
 
-def _units(connection: Connection, table: FromClause, run_id: str, unit: str | None) -> list[str]:
+def units_in(
+    connection: Connection, table: FromClause, run_id: str, unit: str | None = None
+) -> list[str]:
     """The units with rows in a table (or the one asked for); hops from key to key."""
     if unit is not None:
         return [unit]
@@ -50,7 +52,7 @@ def plans(
 def plans_at(connection: Connection, run_id: str, at: int | None) -> dict[str, PlanVersion]:
     """As Reader.plans_at()."""
     found = {}
-    for unit in _units(connection, _PLANS, run_id, None):
+    for unit in units_in(connection, _PLANS, run_id, None):
         plan = plan_at(connection, run_id, at, unit)
         if plan is not None:
             found[unit] = plan
@@ -120,7 +122,7 @@ def decision(
 ) -> DecisionEntry | None:
     """As Reader.decision()."""
     of_seq = _with_outcomes(run_id, None).where(_DECISIONS.c.seq == seq)
-    for name in _units(connection, _DECISIONS, run_id, unit):
+    for name in units_in(connection, _DECISIONS, run_id, unit):
         row = connection.execute(of_seq.where(_DECISIONS.c.unit_id == name)).first()
         if row is not None:
             return decode.decision(row)
@@ -149,7 +151,7 @@ def decision_counts(
         statement = statement.where(_DECISIONS.c.unit_id == unit)
     grouped = statement.group_by(_DECISIONS.c.verdict).order_by(_DECISIONS.c.verdict)
     counts = {row[0]: row[1] for row in connection.execute(grouped)}
-    units = _units(connection, _DECISIONS, run_id, unit)
+    units = units_in(connection, _DECISIONS, run_id, unit)
     evaluated = sum(last_seq(connection, run_id, until, name) for name in units)
     return DecisionCounts(counts, sum(counts.values()), evaluated)
 
@@ -177,7 +179,7 @@ def matrix(
     if at is not None:
         named = named.where(_MATRICES.c.batch_id <= at)
     newest = named.order_by(_MATRICES.c.batch_id.desc()).limit(1)
-    for one in _units(connection, _MATRICES, run_id, unit):
+    for one in units_in(connection, _MATRICES, run_id, unit):
         row = connection.execute(newest.where(_MATRICES.c.unit_id == one)).first()
         if row is not None:
             return decode.matrix(row)

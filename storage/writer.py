@@ -37,8 +37,8 @@ from storage.database import (
 from storage.errors import RunExists, RunLives, UnknownRun, translated
 from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.migrations import prepare
-from storage.retention import Horizons
 from storage.schema import BatchRow, CommitRow, RunRow
+from storage.vocabulary.branches import BRANCH
 from storage.vocabulary.kinds import RunState
 from storage.vocabulary.records import (
     Batch,
@@ -86,7 +86,6 @@ class EngineWriter:
         self._lock = threading.RLock()
         self._caches: dict[str, RunCache] = {}
         self._begun: set[str] = set()
-        self._tidied: dict[str, Horizons] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -127,7 +126,8 @@ class EngineWriter:
     ) -> None:
         """Record a new run with its first units, entities and knob values. Raises RunExists.
 
-        What waited for an interrupted run of the workload to go on is refused.
+        What waited for an interrupted run of the workload to go on is refused, unless this is a
+        branch of another run.
         """
         cache = RunCache(loaded=True)
         start = Batch(None, run.started_at, 0.0, 0, 0, 0)
@@ -142,7 +142,10 @@ class EngineWriter:
             write_rows.put_inputs(connection, run.id, run.inputs, cache)
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
             _commit(connection, run.id, None, "run", run.started_at, changed)
-            for other in commands.refuse_waiting(connection, run.workload, run.started_at):
+            waited: tuple[str, ...] = ()
+            if BRANCH not in run.settings:
+                waited = commands.refuse_waiting(connection, run.workload, run.started_at)
+            for other in waited:
                 _commit(connection, other, None, "state", run.started_at, {"commands"})
         with self._lock:
             self._caches[run.id] = cache
@@ -262,22 +265,15 @@ class EngineWriter:
         now: float,
         keep_raw_s: float = retention.KEEP_RAW_S,
         keep_fine_s: float = retention.KEEP_FINE_S,
-        keep_lasting_s: float = retention.KEEP_LASTING_S,
-        keep_matrices_s: float = retention.KEEP_MATRICES_S,
     ) -> int:
         """Roll raw samples older than keep_raw_s up to 10 s and 1 min rows; how many went.
 
-        Those of lasting properties stay for keep_lasting_s; 10 s rows older than keep_fine_s go.
-        Matrices older than keep_matrices_s are thinned to one in 10 s, those older than keep_raw_s
-        to one a minute; of decisions so old that changed no plan long details go, and commits of
-        batches. Plans, changes of them, commands, batches and events are kept for good. Works in
-        short transactions; call it about once a minute.
+        10 s rows older than keep_fine_s go. Of what is older than keep_raw_s matrices are thinned
+        to one a minute, decisions that changed no plan lose long details, but for the newest of
+        each unit, and commits of batches go. Plans, changes of them, commands, batches and events
+        are kept for good. Works in short transactions; call it about once a minute.
         """
-        newest = now - min(keep_matrices_s, keep_raw_s)
-        before = Horizons(newest, now - keep_raw_s, now - keep_lasting_s, now - keep_fine_s)
-        gone = retention.apply(self._transaction, run_id, before, self._tidied.get(run_id))
-        self._tidied[run_id] = before
-        return gone
+        return retention.apply(self._transaction, run_id, now - keep_raw_s, now - keep_fine_s)
 
     def give_back(self) -> bool:
         """Hand a piece of the space that retention freed back to the file system; False when there

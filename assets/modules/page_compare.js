@@ -2,7 +2,10 @@
 
    CompareForm: runs [[id, words], ...], a and b [run, first, last] as compared, align. BranchForm: the
    knobs whose rule can be decided again (rows as of KnobCard), the knob and value tried, pair (the show of the
-   address before the branch), at (the batch it leaves the record at). */
+   address before the branch), at (the batch it leaves the record at), run (the record), asks (an engine can be
+   asked to run the branch) and line (what does it from a terminal, but for the knob). */
+import { apiError, callApi, followCommand } from "./api.js";
+import { announce, toast } from "./core.js";
 import { knobNumber, knobSlider } from "./knob_card.js";
 import { knobParse, knobProblem } from "./knob_scale.js";
 import { go } from "./moment.js";
@@ -60,7 +63,27 @@ function field(knob, text, change) {
   return h("span", { className: "pw-branch-value" }, knobSlider(knob, value, (next) => change(String(next)), looks), knobNumber(knob, text, value, (next) => change(String(next)), "Value in the branch", false));
 }
 
-function Branch({ knobs, knob: name, value, pair, at }) {
+/* The value as JSON has it: a number, or one of the choices. */
+const valueOf = (knob, text) => (knob.kind === "choice" ? text : knobParse(knob, text));
+
+async function runBranch(run, at, knob, text) {
+  const words = `Branch at batch ${at} with ${knob.title} = ${text}`;
+  const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/branches`, { at, knob: knob.name, scope: knob.scope, value: valueOf(knob, text) });
+  if (!answer.ok) return toast(`${words}: ${apiError(answer)}`, null, "error");
+  announce(`${words}: requested`);
+  return followCommand(answer.body.run_id, answer.body.id, (command) => {
+    if (command.state === "refused") toast(`${words}: refused: ${command.answer}`, null, "error");
+    else toast(`${words} is begun; it shows up in the list of runs`);
+  });
+}
+
+function really({ run, at, line, asks }, knob, text, problem) {
+  if (!asks) return h("code", { className: "pw-branch-line", tabIndex: 0, title: "No engine is at work here: type this to run the branch" }, `${line} --set ${knob.name}=${text}`);
+  const title = "Replay the recorded tuples in a run of its own, beside what runs";
+  return h("button", { type: "button", className: "pw-button", title, disabled: Boolean(problem), onClick: () => runBranch(run, at, knob, text) }, "Run this branch");
+}
+
+function Branch({ knobs, knob: name, value, pair, at, ...rest }) {
   const [tried, setTried] = useState({ name, text: String(value) });
   const knob = knobs.find((one) => one.name === tried.name) || knobs[0];
   const problem = knobProblem(knob, tried.text);
@@ -77,6 +100,7 @@ function Branch({ knobs, knob: name, value, pair, at }) {
     h("select", { className: "pw-input", value: knob.name, "aria-label": "Knob of the branch", onChange: (event) => pick(event.target.value) }, options),
     field(knob, tried.text, (text) => setTried({ ...tried, text })),
     h("button", { type: "submit", className: "pw-button pw-primary", disabled: Boolean(problem) }, "Branch from here"),
+    really({ at, ...rest }, knob, tried.text, problem),
     problem && h("span", { className: "pw-knob-note pw-ink-warning" }, problem)
   );
 }

@@ -9,6 +9,14 @@ from lark import Token, Transformer
 from backend.cql import nodes
 
 
+class OtherJoin(Exception):
+    """A join that is no inner one; word: what says so."""
+
+    def __init__(self, word: Token) -> None:
+        super().__init__(str(word))
+        self.word = word
+
+
 def _plain(token: Token) -> str:
     return token[1:-1].replace("``", "`") if token.type == "BACKQUOTED" else str(token)
 
@@ -143,8 +151,11 @@ class TreeBuilder(Transformer[Token, Any]):
         return self.source([children[0], *reversed(children[1:])])
 
     def join(self, children: list[Any]) -> nodes.JoinText:
-        left, word, right, _, condition = children
+        left, *_, word, right, _, condition = children
         return nodes.JoinText(word, left, right, condition)
+
+    def other_join(self, children: list[Any]) -> Any:
+        raise OtherJoin(children[-1])
 
     def sources(self, children: list[Any]) -> tuple[Any, ...]:
         return tuple(children)

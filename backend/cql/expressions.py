@@ -14,7 +14,15 @@ from backend.cql.errors import did_you_mean, listed
 from backend.cql.logical import Join, Logical, Output, Project, Scan, walk
 from backend.cql.scope import Catalog, Scope, refuse
 from backend.cql.syntax import COMPARISON_WORDS
-from backend.cql.types import NUMERIC, comparable, described, fits, type_of, with_article
+from backend.cql.types import (
+    NUMERIC,
+    comparable,
+    described,
+    family,
+    fits,
+    type_of,
+    with_article,
+)
 from backend.model.functions import ANY, TABLE, Function, Parameter
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES, Attribute
 
@@ -102,6 +110,8 @@ class Expressions:
         if isinstance(node, nodes.Constant) and isinstance(other, nodes.Column):
             return self._typed(node, Attribute(other.name, other.type))
         kind = type_of(other)
+        if isinstance(node, nodes.Constant) and node.kind == "string" and family(kind) == "time":
+            return self._typed(node, Attribute("this", kind))
         if isinstance(node, nodes.Name) and len(node.parts) == 1 and kind == "string":
             self._refuse_bare_word(node)
         found = self.value(node)

@@ -30,6 +30,12 @@ class Located:
     at: Token = field(compare=False, repr=False)
 
 
+def part_names(node: Located) -> tuple[str, ...]:
+    """The names of what the node has, in the order of its fields."""
+    names: tuple[str, ...] = node.__match_args__
+    return names
+
+
 @dataclass(frozen=True, slots=True)
 class Name(Located):
     """``attribute`` or ``stream.attribute``, backquotes removed."""

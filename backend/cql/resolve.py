@@ -21,7 +21,8 @@ _SECONDS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 MAX_COLUMNS: Final = 2000
 _DIGITS: Final = 18
 _WINDOWS: Final = (
-    "[Rows n], [Range n Seconds], [Now], [Rows Unbounded] or [Partition By a, b Rows n]"
+    "[Rows n], [Range n Seconds], [Range n Seconds Slide n Seconds], [Now], [Rows Unbounded]"
+    " or [Partition By a, b Rows n]"
 )
 
 
@@ -200,6 +201,8 @@ def window_kind(words: tuple[str, ...]) -> logical.WindowKind | None:
         case ["range", number, *unit] if "slide" not in unit:
             seconds = _seconds(number, unit)
             return logical.Range(seconds) if seconds else None if seconds is None else logical.Now()
+        case ["range", _, *_, "slide", _]:
+            return window_kind((*words, "seconds"))
         case ["range", number, *unit, "slide", every, every_unit]:
             seconds, slide = _seconds(number, unit), _seconds(every, [every_unit])
             return logical.Range(seconds, slide) if seconds is not None and slide else None

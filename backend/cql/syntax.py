@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection
-from dataclasses import fields
 from functools import cache
 from typing import Any, Final, Literal
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from backend.cql.builder import TreeBuilder
+from backend.cql.builder import OtherJoin, TreeBuilder
 from backend.cql.errors import CqlError, did_you_mean, listed
-from backend.cql.nodes import Located, Node, Statement
+from backend.cql.nodes import Located, Node, Statement, part_names
 
 MAX_DEPTH: Final = 200
 #: A statement within another counts as so many levels: more is done at each.
@@ -29,6 +28,7 @@ _WORDS: Final = {
     "_AND": "'and'",
     "_OR": "'or'",
     "BY": "'By'",
+    "ON": "'On'",
     "NULL": "NULL",
     "NOT": "NOT",
     "IN": "IN",
@@ -56,6 +56,8 @@ def parse_text(text: str, start: Literal["query_text", "condition_text"]) -> Any
         tree: Any = _parser().parse(text, start=start)
     except UnexpectedInput as error:
         raise _syntax_error(error, text) from None
+    except OtherJoin as error:
+        raise _other_join(error.word, text) from None
     _refuse_deep(tree, text)
     return tree
 
@@ -80,8 +82,8 @@ def _refuse_deep(tree: Node | Statement, text: str) -> None:
             message = f"nested deeper than {MAX_DEPTH} levels"
             raise CqlError(message, at.line or 1, at.column or 1, text, len(at))
         inside = depth + (_STATEMENT_DEPTH if isinstance(node, Statement) else 1)
-        for part in fields(node):
-            value = getattr(node, part.name)
+        for name in part_names(node):
+            value = getattr(node, name)
             parts = value if isinstance(value, tuple) else (value,)
             open_nodes += [(child, inside) for child in parts if isinstance(child, Located)]
 
@@ -125,6 +127,12 @@ def _syntax_error(error: UnexpectedInput, text: str) -> CqlError:
     expected = _expected(accepted, "" if before is None else before.type)
     message = f"found {_found(token)}, expected {expected}{_advice(token, before, accepted)}"
     return CqlError(message, line, column, text, len(token))
+
+
+def _other_join(word: Token, text: str) -> CqlError:
+    kind = " ".join(word.split())
+    message = f"{kind} Join is not run by any system; joins are A Join B On …, or A, B Where …"
+    return CqlError(message, *_position(word, text), text, len(word))
 
 
 def _token_before(token: Token, text: str) -> Token | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from backend.cql.nodes import (
     Subquery,
     Table,
     Widened,
+    part_names,
 )
 from backend.model.functions import ANY
 from backend.model.schema import FLOAT_TYPES, INTEGER_TYPES
@@ -130,10 +131,10 @@ def described(node: Node) -> str:
 
 def parts_of(node: Node) -> Iterator[Node]:
     """The expressions directly within an expression; subqueries are not entered."""
-    for part in fields(node):
-        value: Any = getattr(node, part.name)
+    for name in part_names(node):
+        value: Any = getattr(node, name)
         for inner in value if isinstance(value, tuple) else (value,):
-            if isinstance(inner, Located) and part.name != "relation":
+            if isinstance(inner, Located) and name != "relation":
                 yield inner  # type: ignore[misc]  # what is located in an expression is one
 
 
@@ -146,14 +147,14 @@ def rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Node:
     if found is not None:
         return found
     inside: dict[str, Any] = {}
-    for part in fields(node):
-        value: Any = getattr(node, part.name)
-        if part.name == "relation":
+    for name in part_names(node):
+        value: Any = getattr(node, name)
+        if name == "relation":
             continue
         if isinstance(value, Located):
-            inside[part.name] = rebuilt(value, change)  # type: ignore[arg-type]  # as parts_of
+            inside[name] = rebuilt(value, change)  # type: ignore[arg-type]  # as parts_of
         elif isinstance(value, tuple) and value and isinstance(value[0], Located):
-            inside[part.name] = tuple(rebuilt(one, change) for one in value)
+            inside[name] = tuple(rebuilt(one, change) for one in value)
     return replace(node, **inside) if inside else node
 
 

@@ -17,3 +17,8 @@ class Boundary:
     answers: list[CommandAnswer] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     turned: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def has_news(self) -> bool:
+        """There is something to tell though no batch follows."""
+        return bool(self.answers or self.turned or self.events)

@@ -66,11 +66,24 @@ def carry_out(command: Command, now: Controlled, job: RunJob, is_in_batch: bool 
         "hold": lambda: _paced(command, now, now.pace.hold(_why_held(command)), "the run is held"),
         "go_on": lambda: _paced(command, now, now.pace.go_on(), "the run goes on"),
         "step": lambda: _step(command, now, job, is_in_batch),
+        "branch": lambda: _branch(command, now, job),
         "stop": lambda: Carried(now, _event(command, "run", "stop requested"), stop=True),
     }
     if command.kind not in handlers:
         raise Refused(f"unknown command {command.kind!r}; known: {', '.join(handlers)}")
     return handlers[command.kind]()
+
+
+def _branch(command: Command, now: Controlled, job: RunJob) -> Carried:
+    if job.branches is None:
+        raise Refused("this run has no branches computed; 'run.py branch' does it from a terminal")
+    asked = command.payload
+    run, at, knob = str(asked.get("run")), asked.get("at"), str(asked.get("knob"))
+    if not isinstance(at, int) or isinstance(at, bool):
+        raise Refused(f"at = {at!r} is no batch to branch from")
+    job.branches.begin(run, at, knob, asked.get("value"), str(asked.get("scope") or ""))
+    title = f"a branch of {run} at batch {at} with {knob} = {asked.get('value')} is begun"
+    return Carried(now, _event(command, "run", title))
 
 
 def answer_applied(command: Command, carried: Carried, batch: int, time: float) -> CommandAnswer:

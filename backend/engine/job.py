@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from backend.engine.pace import StepOf
 from backend.model.conditions import ContinuousQuery, WindowMember
@@ -15,7 +16,17 @@ from backend.systems.registry import SYSTEMS
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.stored import StoredRelation
 from backend.workloads.ticks import DEFAULT_TICK_US
-from storage.vocabulary.records import Json
+from storage.vocabulary.records import Event, Json
+
+
+class Branches(Protocol):
+    """Has branches of recorded runs computed beside the run, one at a time."""
+
+    def begin(self, run: str, at: int, knob: str, value: object, scope: str) -> None:
+        """Begin with one; returns at once. Raises Refused."""
+
+    def news(self) -> Sequence[Event]:
+        """What became of them since this was asked last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +58,7 @@ class RunJob:
     into; stored: relations by name. sink: facts to show. asked: knobs whose values were given for
     this start and come before those a killed run left. progress: told (n, total) as queries are
     registered. systems: who may run them, asked in this order. in_process: the host runs all of a
-    batch in this process.
+    batch in this process. branches: has branches of runs computed; None: nobody does.
     """
 
     inputs: Mapping[str, InputJob]
@@ -61,6 +72,7 @@ class RunJob:
     systems: tuple[System, ...] = SYSTEMS
     stored: Mapping[str, StoredRelation] = field(default_factory=dict)
     in_process: bool = False
+    branches: Branches | None = None
 
     @property
     def steps(self) -> tuple[StepOf, ...]:

@@ -143,6 +143,11 @@ class Loop:
         """Networks over SysStream run there."""
         self._listening.listener = listener
 
+    def tell(self, event: Event) -> None:
+        """Record what whoever runs the batches came to know."""
+        with self._lock:
+            self._boundary.events.append(event)
+
     def may_begin(self) -> bool:
         """A batch may begin: the run is not held, or this is a step."""
         return self._now.pace.may_begin
@@ -206,7 +211,7 @@ class Loop:
             if self._in_batch:
                 return
             self._take_commands(self._next_batch)
-            if self._boundary.answers or self._boundary.turned:
+            if self._boundary.has_news:
                 self._flush(self._next_batch)
 
     def between_batches(self) -> None:
@@ -223,8 +228,7 @@ class Loop:
         with self._lock:
             rest = self._query_totals.rest()
             late = {name: InputResult(failure=why) for name, why in failures.items()}
-            news = self._inputs.events(late)
-            self._boundary.events += news
+            self._boundary.events += (news := self._inputs.events(late))
             if rest or news:
                 self._flush(self._next_batch, rest, late if news else {})
 
@@ -245,6 +249,7 @@ class Loop:
                 reason = refusal_of(command, error)
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
         if kinds is None:
+            self._boundary.events += self.job.branches.news() if self.job.branches else ()
             for turn in self._provisional.due(self._now.settings, time.time()):
                 self._take_back(turn, batch_id)
 

@@ -16,7 +16,7 @@ from backend.engine.job import RunJob
 from backend.model.conditions import ContinuousQuery
 from backend.workloads.queries import read_query
 from storage.resume import LastQuery, LastState
-from storage.vocabulary.records import Input, Json
+from storage.vocabulary.records import Input, Json, Run
 
 #: In a run's settings: the names of the queries its workload file had.
 QUERIES = "queries"
@@ -33,11 +33,11 @@ class GoesOn:
 
 
 def obstacle(
-    last: LastState, inputs: Sequence[Input], relations: Mapping[str, str] | None = None
+    run: Run, inputs: Sequence[Input], relations: Mapping[str, str] | None = None
 ) -> str | None:
-    """Why the run cannot go on with these inputs, in one sentence; None when it can. relations:
+    """Why a run cannot go on with these inputs, in one sentence; None when it can. relations:
     stored ones, by name a digest of their tuples."""
-    before = {one.name: one for one in last.run.inputs}
+    before = {one.name: one for one in run.inputs}
     now = {one.name: one for one in inputs}
     for name in before.keys() ^ now.keys():
         return f"stream {name} is {'new' if name in now else 'gone'}"
@@ -47,7 +47,7 @@ def obstacle(
             return f"the schema of stream {name} is another: {_difference(old.schema, one.schema)}"
         if (old.timestamp, old.source) != (one.timestamp, one.source):
             return f"the source of stream {name} is another"
-    return _other_relation(last.run.settings.get(RELATIONS, {}), relations or {})
+    return _other_relation(run.settings.get(RELATIONS, {}), relations or {})
 
 
 def _other_relation(before: Mapping[str, str], now: Mapping[str, str]) -> str | None:

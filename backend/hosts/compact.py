@@ -15,6 +15,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.hosts.swap import swap
-from backend.operators.parts import MISFITS, ROWS_TOGETHER
+from backend.operators.parts import MISFITS, ROWS_TOGETHER, writer_for
 
 log = logging.getLogger(__name__)
 #: Files of single batches that are merged together.
@@ -178,9 +179,9 @@ def merge(files: Sequence[Path], into: Path) -> None:
 
 def _merge_parquet(files: Sequence[Path], into: Path) -> None:
     schema = pq.read_schema(files[0])
-    with pq.ParquetWriter(into, schema, compression="snappy", store_schema=False) as writer:
+    with closing(writer_for("parquet", pa.OSFile(str(into), "wb"), schema)) as writer:
         for table in _row_groups(files, schema):
-            writer.write_table(table)
+            writer.write(table)
 
 
 def _row_groups(files: Sequence[Path], schema: pa.Schema) -> Iterator[pa.Table]:

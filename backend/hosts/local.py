@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,8 @@ from backend.workloads.spec import SinkSpec
 
 #: How often a held run looks whether it goes on.
 POLL_S: Final = 0.02
+#: Takes some tuples of an input, with their arrival numbers.
+Taking: TypeAlias = Callable[[str, pa.RecordBatch, Arrivals], None]
 
 
 class LocalHost:
@@ -33,7 +35,8 @@ class LocalHost:
 
     sink: its path is the run's own folder; None: nothing is written. once: inputs that would begin
     anew at their end do not. first_batch: the id to go on with. folder: where networks keep their
-    state, for a run that goes on; None: in memory.
+    state, for a run that goes on; None: in memory. cuts: how many tuples of which inputs a batch
+    takes, whatever knobs of the inputs say; None: batch_tuples of each.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class LocalHost:
         once: bool = False,
         first_batch: int = 0,
         folder: Path | None = None,
+        cuts: Callable[[int], Mapping[str, int]] | None = None,
     ) -> None:
         self.stopping = threading.Event()
         places = None
@@ -54,7 +58,7 @@ class LocalHost:
         self._loop, self._batches = loop, Batches(inputs, sink, places)
         loop.listens(self._batches.listener)
         self._cursors = {one.name: _Cursor(one, loop, once) for one in inputs}
-        self._batch_tuples, self._next = batch_tuples, first_batch
+        self._batch_tuples, self._next, self._cuts = batch_tuples, first_batch, cuts
         self._shards: dict[tuple[str, int], MemoryShard] = {}
         self._read: frozenset[str] = frozenset()
 
@@ -113,6 +117,8 @@ class LocalHost:
     @property
     def _is_idle(self) -> bool:
         """No stream gives tuples at the moment, and networks know it."""
+        if self._cuts is not None:
+            return False
         is_quiet = all(one.rests for one in self._cursors.values())
         return is_quiet and self._read <= self._batches.networks.ended
 
@@ -142,9 +148,13 @@ class LocalHost:
             task.take(input, rows, arrivals)
             gathered.take(input, rows, arrivals)
 
+        cuts = None if self._cuts is None else self._cuts(job.tasks.batch_id)
         for name, cursor in self._cursors.items():
             had_failed = bool(cursor.failure)
-            cursor.feed(take, self._batch_tuples)
+            if cuts is None:
+                cursor.feed(take, self._batch_tuples)
+            else:
+                cursor.feed_exactly(take, cuts.get(name, 0))
             if cursor.failure and not had_failed:
                 task.fail(name, cursor.failure)
             if cursor.rests:
@@ -209,7 +219,7 @@ class _Cursor:
         """It gives no tuples at the moment."""
         return self.ended or self.intake != "on"
 
-    def feed(self, take: Callable[[str, pa.RecordBatch, Arrivals], None], n_tuples: int) -> None:
+    def feed(self, take: Taking, n_tuples: int) -> None:
         """Have the next tuples taken. A batch in which the end of a turn is first seen ends there:
         how long the stream is its job does not know."""
         if self.rests:
@@ -219,18 +229,39 @@ class _Cursor:
         while left > 0 and not self.ended:
             assert self._source is not None
             n = self._source.n_tuples
-            at = self._position if n is None else self._position % n
-            count = min(left, CHUNK_TUPLES, left if n is None else n - at)
-            try:
-                table = self._source.slice(at, count)
-            except Exception as error:
-                self.failure = cause(error)
-                return
-            for rows in table.combine_chunks().to_batches():
-                end = self._position + len(rows)
-                take(self._name, rows, np.arange(self._position, end))
-                self._position = end
+            count = self._some(take, left)
             left = left - count if n == self._source.n_tuples else 0
+
+    def feed_exactly(self, take: Taking, n_tuples: int) -> None:
+        """Have so many of the next tuples taken, though it rests; a source that lacks some has
+        failed."""
+        left, tries = n_tuples, 0
+        while left > 0 and tries < 2 and not self.ended:
+            before = self._position
+            self._some(take, left)
+            n_taken = self._position - before
+            # at the end of files that is first seen now, the next turn gives the rest
+            left, tries = left - n_taken, 0 if n_taken else tries + 1
+        if left > 0 and not self.failure:
+            self.failure = f"{left} of {n_tuples} tuples are not there"
+
+    def _some(self, take: Taking, most: int) -> int:
+        """Have at most so many tuples taken, none from behind the source's end; how many were asked
+        for."""
+        assert self._source is not None
+        n = self._source.n_tuples
+        at = self._position if n is None else self._position % n
+        count = min(most, CHUNK_TUPLES, most if n is None else n - at)
+        try:
+            table = self._source.slice(at, count)
+        except Exception as error:
+            self.failure = cause(error)
+            return count
+        for rows in table.combine_chunks().to_batches():
+            end = self._position + len(rows)
+            take(self._name, rows, np.arange(self._position, end))
+            self._position = end
+        return count
 
     def facts(self) -> dict[str, object]:
         """What InputResult says of the source."""

@@ -69,6 +69,38 @@ class Probing:
     filter: str | None = None
 
 
+def shown_to(
+    rule: ProbeRule,
+    first: NDArray[np.intp],
+    place: NDArray[np.intp] | int,
+    chosen: int | None = None,
+) -> NDArray[np.bool_]:
+    """Which profiled tuples are shown to which filters behind those that dropped them; first,
+    place: places in the order of the dropping filters and of those asked, that go together; chosen:
+    the place of the filter of rule 'one'."""
+    after: NDArray[np.bool_] = first < place
+    if rule == "all":
+        return after
+    if rule == "next":
+        after &= first + 1 == place
+    else:
+        after &= np.equal(place, -1 if chosen is None or rule != "one" else chosen)
+    return after
+
+
+def known_outcomes(
+    drops: NDArray[np.bool_], rule: ProbeRule, chosen: int | None = None
+) -> Outcomes:
+    """int8[k, n]: what is known of profiled tuples, each of which some filter drops. drops: bool[k,
+    n] by place in the order; rule, chosen: as of ``shown_to``."""
+    if not drops.size:
+        return np.zeros(drops.shape, np.int8)
+    first, places = np.argmax(drops, axis=1)[:, None], np.arange(drops.shape[1])[None, :]
+    is_known = (places <= first) | shown_to(rule, first, places, chosen)
+    found: Outcomes = np.where(is_known, np.where(drops, DROPPED, PASSED), UNKNOWN).astype(np.int8)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class CostSample:
     """One timing: ``n_tuples`` tuples took ``us`` microseconds of a filter, together."""

@@ -29,7 +29,7 @@ _NEAREST: Final = {
     **dict.fromkeys(("int32", "uint16"), "int"),
     "float64": "double",
 }
-_ATTRIBUTE = re.compile(r"^\s*([A-Za-z_]\w*)\s*(?::\s*|\s)([A-Za-z]\w*)\s*([(<\[].*)?$", re.DOTALL)
+_ATTRIBUTE = re.compile(r"^\s*([^\W\d]\w*)\s*(?::\s*|\s)([A-Za-z]\w*)\s*([(<\[].*)?$", re.DOTALL)
 #: Commas between attributes; those in brackets belong to a type.
 _BETWEEN = re.compile(r",(?![^(]*\))(?![^<]*>)")
 
@@ -87,7 +87,8 @@ def _parse_attribute(part: str, position: int) -> Attribute:
     match = _ATTRIBUTE.match(part)
     if match is None:
         raise SchemaError(
-            f"attribute {position} of the schema reads {part.strip()!r}; expected 'name type'"
+            f"attribute {position} of the schema reads {part.strip()!r}; expected 'name type',"
+            " the name of letters, digits and _"
         )
     name, written, details = match.group(1), match.group(2).lower(), match.group(3) or ""
     type_name = ALIASES.get(written, written)

@@ -130,7 +130,7 @@ class _Parquet:
         # greatest texts take a fifth of the time of writing and help no reader; integers and
         # timestamps are mostly near those before them, and take half of it as differences
         self._out = out
-        texts = [one.name for one in schema if not pa.types.is_primitive(one.type)]
+        texts = [_leaf(one) for one in schema if not pa.types.is_primitive(one.type)]
         near = [one.name for one in schema if _is_wide_integer(one.type)]
         self._writer = pq.ParquetWriter(
             out,
@@ -139,7 +139,7 @@ class _Parquet:
             store_schema=False,
             use_dictionary=texts,
             column_encoding=dict.fromkeys(near, "DELTA_BINARY_PACKED"),
-            write_statistics=[one.name for one in schema if one.name not in texts],
+            write_statistics=[one.name for one in schema if _leaf(one) not in texts],
         )
 
     def write(self, table: pa.Table) -> None:
@@ -148,6 +148,11 @@ class _Parquet:
     def close(self) -> None:
         self._writer.close()
         self._out.close()
+
+
+def _leaf(field: pa.Field[Any]) -> str:
+    """What Parquet calls the column of a field's values."""
+    return f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
 
 
 def _is_wide_integer(type: pa.DataType) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from backend.workloads.flights import DataMissing
+from bench.experiments.record import keep
 from bench.experiments.report import html
 from bench.experiments.results import FigureResult
 from bench.experiments.streams import CensusUnreadable
@@ -56,7 +57,8 @@ def write(
     title: str,
     report: Path,
 ) -> int:
-    """Run what the command line asks for and write the report; 2 when it cannot be done.
+    """Run what the command line asks for, write the report and keep the record; 2 when it cannot
+    be done.
 
     report: where it goes when the command line does not say.
     """
@@ -65,6 +67,8 @@ def write(
     except (NoSuchFigure, CensusUnreadable, DataMissing) as error:
         print(error, file=sys.stderr)
         return 2
+    if options.record is not None:
+        keep(options.record, results)
     path: Path = options.report or report
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html(title, results), encoding="utf-8")

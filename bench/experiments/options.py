@@ -36,6 +36,12 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
         "--census", type=Path, metavar="FILE", help="the US census of 1990, CSV (default: flights)"
     )
     parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="JSON file that keeps claims and verdicts, figure by figure (default: none)",
+    )
+    parser.add_argument(
         "--report", type=Path, metavar="FILE", help="HTML file to write (default: .planwatch/)"
     )
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dashboard.api.common import find_live_run, query_names, read_number
+from dashboard.api.common import find_live_run, find_run, query_names, read_number
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.knob_check import check_value
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Reply
+from dashboard.views.branches import branch_line, taker
 from storage.vocabulary.records import Command, Knob, Run
 
 LONGEST_REASON: Final = 500
@@ -52,6 +53,38 @@ class QueryRequest:
     name: str
     text: str
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRequest:
+    """Replay the run with a knob changed. at: the batch from which on it has the value. scope: the
+    unit whose knob it is; may be left out where one has the name."""
+
+    at: int
+    knob: str
+    value: Any
+    scope: str | None = None
+    reason: str = ""
+
+
+def begin_branch(call: ApiCall) -> Reply:
+    """Request a branch of a recorded run from an engine that is at work."""
+    asked: BranchRequest = call.body
+    run, reader = find_run(call), call.services.reader
+    last = reader.last_batch(run.id)
+    if last is None or not 0 <= asked.at <= last:
+        there = "none yet" if last is None else f"0..{last}"
+        message = f"at = {asked.at}: the batches of the run are {there}."
+        raise ApiError(422, "bad_field", message, field="at")
+    knob = find_knob(reader.knobs(run.id, asked.at), asked.knob, asked.scope)
+    value = check_value(knob, asked.value)
+    engine = taker(reader.runs(), run.id)
+    if engine is None:
+        line = branch_line(run.id, asked.at, knob.scope, reader.where)
+        message = f"No engine is at work here. Type '{line} --set {knob.name}={value}'."
+        raise ApiError(409, "not_running", message)
+    payload = {"run": run.id, "at": asked.at, "knob": knob.name, "value": value}
+    return _request(call, engine, "branch", {**payload, "scope": knob.scope}, asked.reason)
 
 
 def turn_knob(call: ApiCall) -> Reply:

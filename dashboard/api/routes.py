@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from dashboard.api import asking, changing, noting, reading, service
-from dashboard.api.changing import NAME, REASON, STEP_OF, KnobRequest, QueryRequest
+from dashboard.api.changing import NAME, REASON, STEP_OF, BranchRequest, KnobRequest, QueryRequest
 from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
 from dashboard.api.params import Param
@@ -298,6 +298,7 @@ _QUERY = "/queries/{name}"
 _CHANGING = (
     _change("POST", "/commands", changing.turn_knob, "Request a knob value", body=KnobRequest),
     _change("POST", "/commands/{number}/keep", changing.keep_turn, "Let a turn stand"),
+    _change("POST", "/branches", changing.begin_branch, "Branch the run", body=BranchRequest),
     _change("POST", "/queries", changing.add_query, "Register a query", body=QueryRequest),
     _change("DELETE", "/queries", changing.remove_named_query, "Remove a query", (NAME, REASON)),
     _change("DELETE", _QUERY, changing.remove_query, "Remove a query", (REASON,)),

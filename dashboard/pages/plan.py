@@ -52,10 +52,6 @@ _WATCH: Final = {
     "show": True,
     "tables": True,
 }
-#: Of a moment whose own numbers are no longer kept.
-_ROLLED_UP: Final = (
-    "Rolled up: numbers are of the 10 s before, after a day of the minute; plan and knobs are exact"
-)
 _ICON: Final = "M3 9h5v6H3zM16 4h5v6h-5zM16 14h5v6h-5zM8 12h4M12 7v10M12 7h4M12 17h4"
 
 
@@ -244,8 +240,9 @@ def _note(context: Context, facts: Facts) -> list[Any]:
     words: list[Any] = [_which(context, facts)]
     if facts.next:
         words.append(html.Span(f"Next: {facts.next}", className="pw-plan-next", title=facts.next))
-    if views.is_rolled_up(facts.series.values()):
-        words.append(html.Span(_ROLLED_UP, className="pw-plan-next", title=_ROLLED_UP))
+    if facts.averaged:
+        old = f"Rolled up: {facts.averaged}; plan and knobs are exact"
+        words.append(html.Span(old, className="pw-plan-next", title=old))
     return words
 
 

@@ -13,6 +13,7 @@ from dashboard.views.book import SYSTEM
 from dashboard.views.headroom import next_words
 from dashboard.views.plan_skips import Skip, skips_of
 from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
+from dashboard.views.stretch import stretch_words
 from storage.reader import Reader
 from storage.rows import SeriesData
 from storage.vocabulary.records import Batch, Entity, PlanVersion
@@ -43,7 +44,7 @@ class Facts(NamedTuple):
     what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
     version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
     the plan, in an order of its flow. spreads: of its steps; skips: ways past others;
-    next: what would change it next."""
+    next: what would change it next; averaged: over what the values are averages, or ''."""
 
     plan: PlanVersion | None
     nodes: list[views.Node]
@@ -59,6 +60,7 @@ class Facts(NamedTuple):
     spreads: Spreads
     skips: list[Skip]
     next: str
+    averaged: str
 
 
 def read(reader: Reader, context: Context, *, numbers: bool = False) -> Facts:
@@ -91,7 +93,8 @@ def read(reader: Reader, context: Context, *, numbers: bool = False) -> Facts:
     skips = [skip for _, one in units for skip in skips_of(one)]
     spreads = {} if numbers else _spreads(reader, context, plan, nodes, entities)
     words = next_words(read_headroom(reader, context, all_units))
-    told = (values, series, entities, batches, spreads, skips, words)
+    averaged = stretch_words(reader.stretch(run, at))
+    told = (values, series, entities, batches, spreads, skips, words, averaged)
     return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
 
 

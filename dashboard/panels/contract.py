@@ -113,7 +113,8 @@ class Panel(Generic[V]):
     and numbers. applies: whether a run has such records at all. news: kinds of records that draw it
     again. beats: it also follows plain batches. whole: it shows the run as a whole, so that the
     cursor of a replay changes nothing. show: it depends on the URL's ``show``. unit: it is about
-    one unit of the run.
+    one unit of the run. values: it shows values as of the moment, and says over what they are
+    averages where those of the batch are no longer kept.
 
     title: '' for one that draws its own cards. twin: False without a table. chart: what a screen
     reader calls its plotly figure, '' without one. side: it stands in the narrow column. controls:
@@ -134,6 +135,7 @@ class Panel(Generic[V]):
     whole: bool = False
     show: bool = False
     unit: bool = False
+    values: bool = False
     title: str = ""
     twin: bool = True
     chart: str = ""

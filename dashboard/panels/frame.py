@@ -27,6 +27,8 @@ from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of, scope_of
 from dashboard.panels.knob_cards import draw_cards
 from dashboard.services import Services
+from dashboard.views.stretch import stretch_words
+from storage.reader import Reader
 
 #: So often at most a panel follows plain batches.
 BEAT_MS: Final = 2000
@@ -38,7 +40,7 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
     scope = scope_of(panel, context, services.reader)
     view = panel.build(services.reader, context, scope)
     sheet = sheet_of(context, services, context.theme if panel.chart else None)
-    drawn = Drawing() if view is None else panel.draw(view, sheet)
+    drawn = _drawing(panel, view, sheet, services.reader)
     watch = {
         "news": panel.news,
         "beat_ms": BEAT_MS if panel.beats else 0,
@@ -52,6 +54,17 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
     section = _section(panel, drawn, context, services, scope)
     box = html.Div(section, id=panel.part("box"), hidden=view is None, className="pw-box")
     return html.Div([*stores, box], className="pw-frame")
+
+
+def _drawing(panel: Panel[Any], view: Any, sheet: Sheet, reader: Reader) -> Drawing:
+    if view is None:
+        return Drawing()
+    drawn, context = panel.draw(view, sheet), sheet.context
+    words = stretch_words(reader.stretch(context.run_id, context.batch)) if panel.values else ""
+    if not words:
+        return drawn
+    note = drawn.note if isinstance(drawn.note, list) else [drawn.note] if drawn.note else []
+    return drawn._replace(note=[*note, *([" · "] if note else []), words])
 
 
 def _section(
@@ -119,7 +132,7 @@ def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
         mark = fingerprint(panel, view, sheet)
         if mark == seen:
             raise PreventUpdate
-        drawn = Drawing() if view is None else panel.draw(view, sheet)
+        drawn = _drawing(panel, view, sheet, services.reader)
         return (view is None, mark, *_drawn(panel, drawn))
 
 

@@ -168,8 +168,11 @@ def pending(commands: Sequence[Command], knobs: Sequence[Knob]) -> dict[tuple[st
 
 def _row(run_id: str, command: Command, knobs: Sequence[Knob]) -> AuditRow:
     is_knob = command.kind == "knob"
-    name = str(command.payload.get("knob" if is_knob else "name", ""))[:LONGEST_NAME]
-    new = command.payload.get("value") if is_knob else command.payload.get("text")
+    asked = command.payload
+    name = str(asked.get("knob" if is_knob else "name", ""))[:LONGEST_NAME]
+    if command.kind == "branch":
+        name = f"of {asked.get('run')} at batch {asked.get('at')} with {asked.get('knob')}"
+    new = asked.get("value") if is_knob or command.kind == "branch" else asked.get("text")
     return AuditRow(
         id=command.id,
         requested_at=command.requested_at,

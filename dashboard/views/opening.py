@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from storage.liveness import LIVE_STATES
+from storage.vocabulary.branches import branch_of
 from storage.vocabulary.records import Run
 
 
@@ -21,8 +22,12 @@ NO_OPENING: Final = Opening()
 
 
 def by_interest(runs: Sequence[Run]) -> list[Run]:
-    """Runs at work before others, newest first."""
-    return sorted(runs, key=lambda run: (run.state not in LIVE_STATES, -run.started_at))
+    """Runs at work before others, newest first; branches of runs last."""
+
+    def place(run: Run) -> tuple[bool, bool, float]:
+        return branch_of(run) is not None, run.state not in LIVE_STATES, -run.started_at
+
+    return sorted(runs, key=place)
 
 
 def default_run(runs: Sequence[Run], has_batch: Callable[[str], bool]) -> Run | None:
@@ -43,6 +48,7 @@ def build_opening(
         return NO_OPENING
     if found.state in LIVE_STATES:
         return Opening(live=found.id)
-    begins = any(run.state in LIVE_STATES for run in runs)
-    asked = awaits_since is not None and all(run.started_at < awaits_since for run in runs)
+    own = [run for run in runs if branch_of(run) is None]
+    begins = any(run.state in LIVE_STATES for run in own)
+    asked = awaits_since is not None and all(run.started_at < awaits_since for run in own)
     return Opening(recording=found.id) if begins or asked else NO_OPENING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -279,11 +279,6 @@ def spark(series: SeriesData | None) -> list[float]:
     if series is None:
         return []
     return [float(value) for value in series.value if known(float(value))][-SPARK_POINTS:]
-
-
-def is_rolled_up(series: Iterable[SeriesData]) -> bool:
-    """Whether the newest point of one of them stands for several batches."""
-    return any(len(one.n) > 0 and int(one.n[-1]) > 1 for one in series)
 
 
 def points(series: SeriesData | None) -> list[tuple[int, float | None]]:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from dashboard.components.formats import show
 from dashboard.views.standing import ALIVE, RunStanding, standing
 from storage.liveness import LIVE_STATES
+from storage.vocabulary.branches import BranchOf, branch_of
 from storage.vocabulary.records import Run
 
 _ENDINGS: Final = {
@@ -39,6 +40,7 @@ class RunLine(NamedTuple):
 
     state: how it stands. unmatched_prob: share of all tuples that satisfied no query. age_s: since
     the newest record, None when the run is over. need: what wants attention, '' when nothing does.
+    branch: of what it is one, None for a run of its own.
     """
 
     id: str
@@ -58,6 +60,7 @@ class RunLine(NamedTuple):
     age_s: float | None
     need: str
     severity: str
+    branch: BranchOf | None = None
 
 
 class RunsView(NamedTuple):
@@ -144,6 +147,7 @@ def _row(run: Run, numbers: RunNumbers, now: float) -> RunLine:
         age_s=age_s,
         need=need,
         severity=severity,
+        branch=branch_of(run),
     )
 
 

@@ -69,17 +69,17 @@ class FlipLoop(NamedTuple):
 
 
 class FlipStep(NamedTuple):
-    """A plan version with the tuples filtered before it took effect (None = unknown). turned: a
-    turn of a knob brought it."""
+    """A plan version with the tuples filtered before it took effect. turned: a turn of a knob
+    brought it."""
 
     plan: PlanVersion
-    tuples: int | None
+    tuples: int
     turned: bool = False
 
 
 def find_loops(
     plans: Sequence[PlanVersion],
-    tuples_before: Callable[[int], int | None],
+    tuples_before: Callable[[int], int],
     decisions: Mapping[int, DecisionEntry],
     window: int,
     turns: Collection[int] = (),
@@ -105,9 +105,7 @@ def find_loops(
     return [_loop(steps, first, last, decisions) for first, last in spans]
 
 
-def _changes(
-    plans: Sequence[PlanVersion], tuples_before: Callable[[int], int | None]
-) -> list[FlipStep]:
+def _changes(plans: Sequence[PlanVersion], tuples_before: Callable[[int], int]) -> list[FlipStep]:
     """The versions that differ from the one before."""
     ordered = sorted(plans, key=lambda plan: plan.version)
     kept = [
@@ -138,16 +136,15 @@ def _left_at(steps: Sequence[FlipStep], here: int, window: int) -> int | None:
     for place in range(here - 2, -1, -1):
         if steps[here].turned or steps[place + 1].turned or steps[place + 2].turned:
             return None
-        away = _between(steps[place + 1], steps[here])
-        if away is None or away > window:
+        if _between(steps[place + 1], steps[here]) > window:
             return None
         if _state(steps[place].plan) == _state(steps[here].plan):
             return place + 1
     return None
 
 
-def _between(one: FlipStep, other: FlipStep) -> int | None:
-    return None if one.tuples is None or other.tuples is None else other.tuples - one.tuples
+def _between(one: FlipStep, other: FlipStep) -> int:
+    return other.tuples - one.tuples
 
 
 def _loop(
@@ -195,7 +192,7 @@ def _flip(
     decision = entry.decision if entry else None
     compared = decision is not None and decision.relation in _CHANGES
     lasted = _between(steps[place], steps[place + 1]) if place + 1 < len(steps) else None
-    cost, n, why = _cost(entry, lasted, place + 1 < len(steps))
+    cost, n, why = _cost(entry, lasted)
     return Flip(
         plan=plan.version,
         batch=max(0, plan.batch),
@@ -221,9 +218,7 @@ def _brought(steps: Sequence[FlipStep], place: int, other: int) -> str:
     return moved or plan.kind
 
 
-def _cost(
-    entry: DecisionEntry | None, lasted: int | None, over: bool
-) -> tuple[float | None, int, str]:
+def _cost(entry: DecisionEntry | None, lasted: int | None) -> tuple[float | None, int, str]:
     """What the new plan cost over the old one while it lasted; n; why there is no number."""
     outcome = entry.outcome if entry else None
     if outcome is None or outcome.sample_new is None or outcome.counterfactual_old is None:
@@ -232,5 +227,5 @@ def _cost(
         words = f"not enough samples (n={show(outcome.n_sample, 'int')} < {MIN_SAMPLES})"
         return None, outcome.n_sample, words
     if lasted is None:
-        return None, outcome.n_sample, "unknown" if over else _LASTS
+        return None, outcome.n_sample, _LASTS
     return (outcome.sample_new - outcome.counterfactual_old) * lasted, outcome.n_sample, ""

@@ -34,11 +34,8 @@ CORE: Final = Vocabulary(
             "tuples/s",
             ("system",),
             "tuples filtered per second since the batch before ended, waiting for input included",
-            lasting=True,
         ),
-        "batch_ms": Property(
-            "ms", ("system",), "duration of the batch, source to recorded", lasting=True
-        ),
+        "batch_ms": Property("ms", ("system",), "duration of the batch, source to recorded"),
         "n_tuples": Property("tuples", ("system",), "tuples in the batch"),
         "n_matched": Property(
             "tuples",
@@ -56,16 +53,11 @@ CORE: Final = Vocabulary(
             ("system",),
             "d: share of the tuples of the batch (of the unit) that satisfy no query; none where "
             "only networks answer",
-            lasting=True,
         ),
-        "visits_per_tuple": Property(
-            "visits/tuple", ("system",), "operators visited per tuple", lasting=True
-        ),
+        "visits_per_tuple": Property("visits/tuple", ("system",), "operators visited per tuple"),
         "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),
         "misfits_total": Property("tuples", ("system",), "tuples kept aside since the run began"),
-        "tuples_total": Property(
-            "tuples", ("system",), "tuples filtered since the run began", lasting=True
-        ),
+        "tuples_total": Property("tuples", ("system",), "tuples filtered since the run began"),
         "matched_total": Property(
             "tuples",
             ("system", "query"),

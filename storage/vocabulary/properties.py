@@ -12,15 +12,13 @@ from storage.vocabulary.kinds import EntityKind
 class Property(NamedTuple):
     """A property: its unit ('' = a plain number), the entity kinds that have it, its meaning.
 
-    absent_is_zero: only written for batches where it is not 0. lasting: its raw samples are kept
-    for an hour, as what changes brought is told from them.
+    absent_is_zero: only written for batches where it is not 0.
     """
 
     unit: str
     kinds: tuple[EntityKind, ...]
     meaning: str
     absent_is_zero: bool = False
-    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,10 +265,11 @@ class Command:
     """A request of an operator.
 
     kind: knob | keep | query_add | query_pause | query_resume | query_remove | hold | go_on |
-    step | stop, or of NOTED.
+    step | branch | stop, or of NOTED.
     payload: {"knob", "value", "scope"} (no scope: the one knob of that name; with "unless_kept_s"
     the engine takes the turn back so many seconds later unless a keep {"command"} comes) or
-    {"name", "text"} / {"name"} / {"of": batch | decision}; of NOTED: {"name", "body"}, of forget
+    {"name", "text"} / {"name"} / {"of": batch | decision} / {"run", "at", "knob", "value",
+    "scope"} of the run a branch is asked of; of NOTED: {"name", "body"}, of forget
     {"command"}. Written by the dashboard as 'requested'; state, answer and the rest come from the
     engine's CommandAnswer.
     expected_version: knob version the requester saw, or None (no check).

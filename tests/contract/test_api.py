@@ -282,3 +282,23 @@ def test_a_missing_store_is_made_and_shows_the_run_that_comes(tmp_path: Path) ->
     record(tmp_path / "new" / "runs.db", 1)
     assert [run["id"] for run in browser.get("/api/v1/runs").get_json()] == ["r1"]
     close_services(services)
+
+
+def test_a_branch_is_asked_of_an_engine_at_work(site: Site) -> None:
+    body = {"at": 1, "knob": "mu", "value": 0.2, "scope": "asc.Flights", "reason": "a try"}
+    post = site.browser().post
+    assert post(f"{RUN}/branches", json=body).status_code == 401
+    asked = post(f"{RUN}/branches", json=body, headers=BEARER)
+    assert asked.status_code == 202
+    command = asked.get_json()
+    payload = {"run": "r1", "at": 1, "knob": "mu", "value": 0.2, "scope": "asc.Flights"}
+    assert (command["run_id"], command["kind"], command["payload"]) == ("r1", "branch", payload)
+    assert (command["state"], command["reason"]) == ("requested", "a try")
+    for wrong, status in (({"at": 99}, 422), ({"value": -1}, 422), ({"knob": "nu"}, 404)):
+        refused = post(f"{RUN}/branches", json=body | wrong, headers=BEARER)
+        assert refused.status_code == status
+        assert error_of(refused)
+    site.recording.writer.set_state("r1", "ended", "", 0.0)
+    refused = post(f"{RUN}/branches", json=body, headers=BEARER)
+    assert refused.status_code == 409
+    assert "python3 run.py branch r1 --at 1 --unit asc.Flights" in error_of(refused)["message"]

@@ -26,6 +26,7 @@ QUERIES = {
 READING = [route for route in ROUTES if route.method == "GET" and route.media == JSON]
 CHANGING = [route for route in ROUTES if route.change]
 BODIES = {
+    "/api/v1/runs/{run_id}/branches": {"at": 1, "knob": "mu", "value": 0.2},
     "/api/v1/runs/{run_id}/commands": {"knob": "mu", "value": 0.2, "reason": "a test"},
     "/api/v1/runs/{run_id}/notes": {"kind": "note", "name": "seen", "body": {"batch": 1}},
     "/api/v1/runs/{run_id}/queries": {"name": "q_new", "text": "Select * From Flights"},

@@ -36,6 +36,8 @@ from tests.spark.test_killed_runs import N, check_answers, check_sink, until, wo
 RUN_ID = "killed-run"
 #: Tuples of each stream in a batch.
 BATCH = 400
+#: Between two looks at how far it is: batches take a few times as long.
+_PAUSE_S = 0.002
 
 
 def execute(folder: Path, path: Path) -> None:
@@ -99,16 +101,39 @@ def has_gone_on(folder: Path, before: int, child: int) -> bool:
     return ended is not None or last_batch(folder) > before
 
 
+class Pace:
+    """What the run took at least to start, and for a batch: seconds. Kills come within that, so
+    that a fast run is not over before them."""
+
+    def __init__(self) -> None:
+        self.start_s, self.batch_s = 0.5, 0.15
+
+    def follow(self, folder: Path, before: int, child: int, target: int) -> None:
+        """Wait for the first batch of a process that was just forked, and for the one that is the
+        target, if that is a later one. before: the last batch on record until then."""
+        since_s = time.monotonic()
+        until(partial(has_gone_on, folder, before, child), _PAUSE_S)
+        first_s, first = time.monotonic(), last_batch(folder)
+        until(partial(has_gone_on, folder, target - 1, child), _PAUSE_S)
+        n_batches = last_batch(folder) - first
+        self.start_s = min(self.start_s, first_s - since_s)
+        if n_batches:
+            self.batch_s = min(self.batch_s, (time.monotonic() - first_s) / n_batches)
+
+
 def kill_and_compare(folder: Path, seed: int, kills: int) -> None:
+    """Kills come while it starts, or at batches that are spread over most of the run."""
     rehearse()
-    rng, path = random.Random(seed), workload(folder)
-    for n_killed in range(kills):
+    rng, path, pace = random.Random(seed), workload(folder), Pace()
+    n_batches = max(N.values()) // BATCH
+    targets = [4, *sorted(int(rng.uniform(0, 0.7) * n_batches) for _ in range(kills - 1))]
+    for n_killed, target in enumerate(targets):
         before, child = last_batch(folder), forked(folder, path)
-        if rng.random() < 0.3:
-            time.sleep(rng.uniform(0.0, 0.5))
+        if n_killed and rng.random() < 0.3:
+            time.sleep(rng.uniform(0.0, pace.start_s))
         else:
-            until(partial(has_gone_on, folder, before, child))
-            time.sleep(rng.uniform(0.0, 0.15))
+            pace.follow(folder, before, child, target)
+            time.sleep(rng.uniform(0.0, pace.batch_s))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         assert os.WIFSIGNALED(status), f"it ended before kill {n_killed + 1}, with {status}"

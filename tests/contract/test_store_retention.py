@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 
 from storage.columns import dump_json
 from storage.database import open_for_reading, open_for_writing, parse_url
+from storage.rows import RollupSpan
 from storage.schema import MatrixRow, RollupRow, SampleRow, SeriesRow
 from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
 from storage.thinning import SHORT
 from storage.thinning import rolled_up as rolled_up_detail
-from storage.vocabulary.records import Entity, Matrix, Sample
+from storage.vocabulary.records import Matrix, Sample
 from tests.contract.store_builders import START, begin, decision, record
 from tests.oracles.store import roll_up
 
@@ -55,7 +56,7 @@ def run_id(writer: EngineWriter) -> str:
 
 def rolled_up(writer: EngineWriter, run_id: str) -> int:
     """Roll all raw samples up to 10 s and 1 min rows, and keep these; how many went."""
-    return writer.retention(run_id, FAR, 0.0, FAR, 0.0)
+    return writer.retention(run_id, FAR, 0.0, FAR)
 
 
 def write(writer: EngineWriter, run_id: str, times: list[float]) -> list[float]:
@@ -136,18 +137,6 @@ def test_raw_samples_within_the_horizon_stay(
     assert np.all(np.diff(series.batch) > 0)
 
 
-def test_values_of_rolled_up_batches_are_right_to_ten_seconds(
-    writer: EngineWriter, reader: Reader, run_id: str
-) -> None:
-    write(writer, run_id, [0.25 * n for n in range(400)])
-    newest = reader.values(run_id)
-    exact = {at: reader.values(run_id, at) for at in (39, 79, 119, 319, 399)}
-    rolled_up(writer, run_id)
-    assert reader.values(run_id) == newest
-    assert {at: reader.values(run_id, at) for at in exact} == exact
-    assert reader.values(run_id, 102) == {"system": {"n_tuples": 79.0}}
-
-
 def test_old_stretches_become_minutes(
     address: str, writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
@@ -162,7 +151,8 @@ def test_old_stretches_become_minutes(
     assert int(series.n.sum()) == 100
     assert np.all(np.diff(series.batch) > 0)
     assert series.time[0] < begin_s + 60
-    assert reader.values(run_id, 11)["system"]["n_tuples"] == 7.0  # the minute before batch 11's
+    assert reader.stretch(run_id, 11) == RollupSpan(begin_s + 60, 60, 12, 19)
+    assert reader.values(run_id, 11)["system"]["n_tuples"] == 13.5  # of batches 8 to 19
 
 
 def test_long_ranges_are_thinned_with_their_extremes(
@@ -237,7 +227,8 @@ def test_matrices_are_thinned_to_one_a_minute_decisions_stay(
         kept = sorted(connection.scalars(mine))
     engine.dispose()
     old = [batch for batch in kept if 4 * batch < 180]
-    assert len(old) == math.ceil(180 / 60) + 1  # START is not at a full minute
+    assert len(old) == math.ceil(180 / 60) + 2  # the first one; START is not at a full minute
+    assert old[0] == 0
     assert kept[len(old) :] == list(range(45, 60))
     stored_then = reader.matrix(run_id, "selectivity", at=59)
     assert stored_then is not None
@@ -267,32 +258,6 @@ def test_batches_go_on_after_everything_was_rolled_up(
     assert series is not None
     assert (series.n.tolist(), series.high.tolist()) == ([3], [7.0])
     assert reader.values(run_id) == {"system": {"n_tuples": 7.0}}
-
-
-def test_what_changes_are_told_from_stays_raw_for_longer(
-    address: str, writer: EngineWriter, reader: Reader, run_id: str
-) -> None:
-    for number in range(60):
-        samples = (Sample("system", name, float(number)) for name in ("n_tuples", "tuples_total"))
-        writer.write_batch(record(number, *samples, run_id=run_id, time=START + number))
-    assert writer.retention(run_id, START + 60, keep_raw_s=10, keep_lasting_s=30) == 50 + 30
-    found = reader.many_series(run_id, [("system", "n_tuples"), ("system", "tuples_total")])
-    n = {name: data.n.tolist() for (_, name), data in found.items()}
-    assert n == {"n_tuples": [10] * 5 + [1] * 10, "tuples_total": [10] * 3 + [1] * 30}
-    assert reader.values(run_id, 35) == {"system": {"n_tuples": 29.0, "tuples_total": 35.0}}
-
-
-def test_what_is_only_written_when_not_0_is_that_of_the_stretch_before(
-    writer: EngineWriter, reader: Reader, run_id: str
-) -> None:
-    entities = (Entity("query:q", "query", "q"),)
-    for number in range(90):
-        matched = (Sample("query:q", "matched_tuples", 3.0),) if number < 20 else ()
-        one = record(number, *matched, run_id=run_id, time=START + number)
-        writer.write_batch(replace(one, entities=entities))
-    rolled_up(writer, run_id)
-    told = {at: reader.values(run_id, at)["query:q"]["matched_tuples"] for at in (9, 15, 25, 80)}
-    assert told == {9: 3.0, 15: 3.0, 25: 3.0, 80: 0.0}
 
 
 def test_decisions_that_changed_nothing_keep_both_sides_and_what_others_are_retaken_from(
@@ -329,6 +294,52 @@ def test_rolling_up_a_detail_keeps_what_is_short_and_names_the_rest(detail: dict
         assert found == {**kept, "rolled_up": sorted(gone)}
 
 
+def test_what_the_newest_decision_of_a_unit_says_stays_until_there_is_a_newer_one(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    detail = {"headroom": [{"words": "a overtakes b", "missing": 0.1}] * 20}
+    asked = ((0, "idle"), (0, "busy"), (1, "busy"), (1, "busy"), (5, "busy"), (9, "idle"))
+
+    def whole(upto: int, now: int) -> list[tuple[int, str]]:
+        for number in range(upto):
+            made = [
+                replace(decision(seq, number, unit=unit), detail=detail)
+                for seq, (batch, unit) in enumerate(asked, 1)
+                if batch == number
+            ]
+            writer.write_batch(replace(record(number, run_id=run_id), decisions=tuple(made)))
+        writer.retention(run_id, START + 1 + now, keep_raw_s=0.0)
+        found = (one.decision for one in reader.decisions(run_id))
+        return sorted((one.batch, one.unit_id) for one in found if one.detail == detail)
+
+    assert whole(2, 100) == [(0, "idle"), (1, "busy"), (1, "busy")]
+    assert whole(6, 100) == [(0, "idle"), (5, "busy")]
+    assert whole(10, 100) == [(5, "busy"), (9, "idle")]
+
+
+def test_a_tidying_goes_on_from_where_an_earlier_process_came_to(
+    address: str, writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    detail = {"paths": ["long"] * 100}
+    for number in range(100):
+        made = replace(decision(number + 1, number), detail=detail)
+        one = replace(record(number, run_id=run_id), decisions=(made,))
+        writer.write_batch(one)
+        if number == 79:
+            writer.retention(run_id, START + 71, keep_raw_s=0.0)
+    seen: list[Any] = []
+    with open_engine_writer(address) as later:
+        engine = later._engine
+        event.listen(engine, "before_cursor_execute", lambda *told: seen.append(told[2:4]))
+        later.retention(run_id, START + 81, keep_raw_s=0.0)
+    looked = [parameters for text, parameters in seen if text.startswith("SELECT decisions.detail")]
+    assert len(looked) == 1 + 10  # the newest one of the last time, and those since
+    rolled = [
+        one.decision.batch for one in reader.decisions(run_id) if one.decision.detail != detail
+    ]
+    assert sorted(rolled) == list(range(80))
+
+
 def test_the_matrix_a_plan_was_changed_on_stays(
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
@@ -341,21 +352,7 @@ def test_the_matrix_a_plan_was_changed_on_stays(
     writer.retention(run_id, START + 200, keep_raw_s=0.0)
     seen = {at: reader.matrix(run_id, "selectivity", at) for at in (11, 12, 13, 27, 29)}
     values = {at: None if m is None else m.matrix.values[0][0] for at, m in seen.items()}
-    assert values == {11: None, 12: 12, 13: 12, 27: 12, 29: 28}
-
-
-def test_matrices_of_the_last_minutes_are_thinned_to_one_in_ten_seconds(
-    writer: EngineWriter, reader: Reader, run_id: str
-) -> None:
-    for number in range(120):
-        matrix = Matrix("selectivity", "selectivity", ("a",), ("q",), [[number]], n=number)
-        one = record(number, run_id=run_id, time=START + number)
-        writer.write_batch(replace(one, matrices=(matrix,)))
-    for _ in range(2):
-        writer.retention(run_id, START + 120, keep_matrices_s=60.0)
-        seen = (reader.matrix(run_id, "selectivity", at) for at in range(9, 120))
-        kept = sorted({one.batch for one in seen if one is not None})
-        assert kept == [*range(9, 60, 10), *range(60, 120)]
+    assert values == {11: 0, 12: 12, 13: 12, 27: 12, 29: 28}
 
 
 def test_batches_whose_commit_is_forgotten_are_not_written_twice(
@@ -375,26 +372,23 @@ def test_batches_whose_commit_is_forgotten_are_not_written_twice(
 def test_a_store_with_rows_of_a_second_reads_as_before(
     address: str, writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
-    write(writer, run_id, [0.25 * n for n in range(400)])
+    write(writer, run_id, [10.0 * (n // 4) + 0.25 * (n % 4) for n in range(40)])
     rolled_up(writer, run_id)
-    of_second = {"resolution_s": 1}
     engine = open_for_writing(parse_url(address), create=False)
     with engine.begin() as connection:
         mine = select(SeriesRow.id).where(SeriesRow.run_id == run_id)
-        connection.execute(
-            update(RollupRow)
-            .where(RollupRow.series_id.in_(mine), RollupRow.resolution_s == 10)
-            .values(of_second)
-        )
+        of_it = (RollupRow.series_id.in_(mine), RollupRow.resolution_s == 10)
+        connection.execute(update(RollupRow).where(*of_it).values({"resolution_s": 1}))
     engine.dispose()
-    for number in range(400, 480):
+    for number in range(40, 48):
         sample = Sample("system", "n_tuples", float(number))
-        time = START + 0.25 * number + 60
-        writer.write_batch(record(number, sample, run_id=run_id, time=time))
+        writer.write_batch(record(number, sample, run_id=run_id, time=START + 100 + number))
     rolled_up(writer, run_id)
     series = reader.series(run_id, "system", "n_tuples")
     assert series is not None
-    assert series.n.tolist() == [40] * 12
+    assert series.n.tolist() == [4] * 10 + [8]
     assert np.all(np.diff(series.batch) > 0)
-    assert reader.values(run_id, 79)["system"]["n_tuples"] == 79.0
-    assert reader.values(run_id, 439)["system"]["n_tuples"] == 439.0
+    assert reader.stretch(run_id, 9) == RollupSpan(START + 20, 1, 4, 11)
+    assert reader.values(run_id, 9)["system"]["n_tuples"] == 9.5
+    assert reader.stretch(run_id, 41) == RollupSpan(START + 140, 10, 8, 47)
+    assert reader.values(run_id, 41)["system"]["n_tuples"] == 43.5

@@ -51,10 +51,11 @@ def test_the_readme_starts_with_the_two_commands() -> None:
 
 
 def test_every_option_has_help() -> None:
-    parser = argparse.ArgumentParser()
+    silent = []
     for add in {add for adders in run.OPTIONS.values() for add in adders}:
+        parser = argparse.ArgumentParser()
         add(parser)
-    silent = [action.dest for action in parser._actions if not action.help]
+        silent += [action.dest for action in parser._actions if not action.help]
     assert silent == []
 
 

@@ -46,6 +46,26 @@ class SlowStore:
                     found[sample.entity][sample.property] = 0.0
         return found
 
+    def stretch(self, at: int, length_s: int) -> list[int]:
+        """The batches recorded in the same ``length_s`` seconds as batch ``at``."""
+        times = {r.batch.id: r.batch.time for _, r in self.entries if r.batch.id is not None}
+        return sorted(b for b, t in times.items() if t // length_s == times[at] // length_s)
+
+    def averages(self, at: int, length_s: int) -> dict[str, dict[str, float | None]]:
+        """values() at the end of the stretch of a batch; what is of the stretch, per batch of it,
+        but for totals."""
+        batches = self.stretch(at, length_s)
+        found = self.values(batches[-1])
+        for entity, own in found.items():
+            for name in own:
+                values = [v for _, v in self.series(entity, name, batches[0], batches[-1])]
+                known = [v for v in values if v is not None]
+                zero = registry.KNOWN.properties[name].absent_is_zero
+                if values and not name.endswith("_total"):
+                    n = len(batches) if zero else len(known)
+                    own[name] = sum(known) / n if known else None
+        return found
+
     def series(self, entity: str, name: str, first: int, last: int) -> list[tuple[int, Any]]:
         """(batch, value) of a property; the last word of each batch."""
         points: dict[int, float | None] = {}

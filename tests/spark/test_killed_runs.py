@@ -165,12 +165,13 @@ def _is_java(process: psutil.Process) -> bool:
     return False
 
 
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for it; it takes a while on a busy machine, but not for ever."""
+def until(holds: Callable[[], bool], pause_s: float = 0.05) -> None:
+    """Wait for it; it takes a while on a busy machine, but not for ever. pause_s: before each look
+    but the first."""
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.05)
+        time.sleep(pause_s)
 
 
 def _state(reader: Reader, run_id: str, command: int) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from backend.engine.branching import BranchProcesses
 from tests.web.conftest import OpenPage, until
 from tests.web.engine_run import SelectionRun
 from tests.web.site import Site
@@ -66,3 +69,25 @@ def test_a_branch_leaves_the_record_at_the_moment(
     expect(rows.nth(1)).to_contain_text("at Threshold μ = 9")
     plot = "document.querySelector('#pw-branch-graph .js-plotly-plot')"
     until(page, f"!!({plot} && {plot}.data && {plot}.data.length === 5)")
+
+
+def test_a_branch_is_asked_of_the_engine_by_a_button(
+    open_page: OpenPage, lively: SelectionRun
+) -> None:
+    beside = BranchProcesses(lively.path, Path(lively.path).with_name("branch.log"))
+    lively.loop.job = replace(lively.loop.job, branches=beside)
+    page = open_page("/compare?run=e2&at=6")
+    form = page.locator(".pw-branch")
+    form.get_by_label("Value in the branch", exact=True).fill("0.9")
+    form.get_by_role("button", name="Run this branch").click()
+    until(page, "document.getElementById('pw-announce').textContent.includes('requested')")
+    lively.loop.idle()
+    said = "Branch at batch 6 with Threshold μ = 0.9 is begun; it shows up in the list of runs"
+    expect(page.locator(".pw-toast")).to_contain_text(said)
+    (asked,) = [one for one in lively.reader.commands("e2") if one.kind == "branch"]
+    assert asked.payload == {"run": "e2", "at": 6, "knob": "mu", "value": 0.9, "scope": "asc.S"}
+    beside.wait()
+    lively.loop.idle()
+    last = lively.reader.events("e2")[-1].event
+    assert last.title == "the branch of e2 at batch 6 with mu = 0.9 has failed"
+    assert "which workload file run e2 was made from is not on record" in last.detail

@@ -6,6 +6,7 @@ import logging
 from dataclasses import replace
 
 from backend.engine.job import RunJob
+from backend.engine.loop import Loop
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import why_failed
@@ -24,13 +25,12 @@ class InProcessLaunch(Launch):
         self._loop = loop = self._fresh()
         for stream in self._read:
             self._hold(stream, self._folder(loop.run.id))
-        sink, once = self._sink(loop.run.id), self.settings.once
-        self._host = host = LocalHost(loop, self._inputs_held(), sink, once=once)
+        self._host = host = self._made_host(loop)
         if self._stopping.is_set():
             host.stopping.set()
         state: RunState = "ended"
         try:
-            note = host.run()
+            note = self._play(host, loop)
         except Exception as error:
             note, is_known = why_failed(error, None)
             if not is_known:
@@ -39,6 +39,14 @@ class InProcessLaunch(Launch):
         loop.finish(host.failures)
         self._end(loop, state, note)
         return state == "ended" and not loop.failed_inputs
+
+    def _made_host(self, loop: Loop) -> LocalHost:
+        sink, once = self._sink(loop.run.id), self.settings.once
+        return LocalHost(loop, self._inputs_held(), sink, once=once)
+
+    def _play(self, host: LocalHost, loop: Loop) -> str:
+        """Run all batches; why it ended."""
+        return host.run()
 
     def _inputs_held(self) -> list[InputSource]:
         return [InputSource(self._streams[name], self._held.get(name)) for name in self._inputs]

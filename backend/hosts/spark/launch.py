@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 import socket
@@ -17,12 +15,13 @@ from typing import Final, Literal, TypeAlias
 
 from pyspark.sql import SparkSession
 
-from backend.engine.job import InputJob, RunJob
+from backend.engine.job import Branches, InputJob, RunJob
 from backend.engine.loop import Loop
 from backend.engine.resume import QUERIES, RELATIONS, goes_on, obstacle
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import java_of, why_failed
+from backend.hosts.spark.facts import source_facts
 from backend.hosts.spark.once import nothing_decided, taken_once
 from backend.hosts.spark.places import why_lost
 from backend.hosts.spark.runner import RunHost
@@ -42,10 +41,10 @@ from backend.workloads.sources import (
 )
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from backend.workloads.stored import load_relation
-from backend.workloads.ticks import DEFAULT_TICK_US
 from storage.errors import RunExists, StoreError
 from storage.liveness import may_live
 from storage.resume import LastState, last_state
+from storage.vocabulary.branches import FILE
 from storage.vocabulary.kinds import RunState
 from storage.vocabulary.records import Input, Json, Run
 from storage.writer import EngineWriter
@@ -64,7 +63,7 @@ class LaunchSettings:
     """master: Spark's. folder: for Spark's log and spill files, and prepared data. runs: where runs
     keep checkpoint, spool, state and default sink. once: take what is there, then end. conf:
     further settings of Spark, which come before ours. asked: knobs that were given for this start.
-    progress: told (n, total) as queries are registered."""
+    progress: told (n, total) as queries are registered. branches: as in RunJob."""
 
     master: str
     folder: Path
@@ -74,6 +73,7 @@ class LaunchSettings:
     conf: Mapping[str, str] = field(default_factory=dict)
     asked: frozenset[str] = frozenset()
     progress: Callable[[int, int], None] | None = None
+    branches: Branches | None = None
 
 
 class Launch:
@@ -237,7 +237,7 @@ class Launch:
             where = f"process {run.pid} on {run.host}"
             message = f"run {run.id} of this workload is at work in {where}"
             raise Refused(f"{message}; stop it, or begin another one with --fresh")
-        why = obstacle(last, self._input_records(), self._relation_digests)
+        why = obstacle(last.run, self._input_records(), self._relation_digests)
         why = why or why_lost(run, self._folder(run.id))
         if why is not None:
             log.info("run %s cannot go on, a new one begins: %s", run.id, why)
@@ -256,7 +256,7 @@ class Launch:
     def _fresh(self) -> Loop:
         """A new run; ids tell seconds, so that two of one second take turns."""
         while True:
-            run_id = f"{self.workload.name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+            run_id = f"{self._prefix}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
             loop = Loop(self._record(run_id), self._job(run_id), self.writer)
             try:
                 loop.start()
@@ -264,6 +264,11 @@ class Launch:
                 time.sleep(0.2)
             else:
                 return loop
+
+    @property
+    def _prefix(self) -> str:
+        """How ids of its new runs begin."""
+        return self.workload.name
 
     def _job(self, run_id: str) -> RunJob:
         workload, settings = self.workload, self.settings
@@ -291,6 +296,7 @@ class Launch:
             self._relations,
             settings.progress,
             stored=self._stored,
+            branches=self.settings.branches,
         )
 
     def _record(self, run_id: str) -> Run:
@@ -304,6 +310,8 @@ class Launch:
                 "sink": self._sink_facts(run_id),
                 "master": self.settings.master,
                 "runs": str(self.settings.runs),
+                "once": self.settings.once,
+                FILE: str(self.workload.path.absolute()),
                 QUERIES: queries,
                 RELATIONS: self._relation_digests,
             },
@@ -373,27 +381,3 @@ class Launch:
     def _end(self, loop: Loop, state: RunState, note: str) -> None:
         self.writer.set_state(loop.run.id, state, note, time.time())
         log.info("run %s %s: %s", loop.run.id, state, note)
-
-
-def source_facts(stream: StreamSpec) -> dict[str, Json]:
-    """What tells the source of a stream from another, to show and to compare."""
-    facts: Mapping[str, Json] = {
-        "stream": stream.name,
-        "format": stream.source.format,
-        **{k: v for k, v in stream.source.options.items() if len(v) <= 200},
-        "digest": _digest(stream),
-        "timestamp": stream.timestamp or "arrival number",
-    }
-    if (stream.tick_us, stream.disorder) != (DEFAULT_TICK_US, 0):
-        return {**facts, "tick_us": stream.tick_us, "disorder": stream.disorder}
-    return dict(facts)
-
-
-def _digest(stream: StreamSpec) -> str:
-    """12 hex digits that change with anything the source is told, however long, and with who
-    reads it, on whom its positions depend."""
-    source = stream.source
-    told = json.dumps(
-        [source.options, source.rows, is_replayed(stream)], sort_keys=True, default=str
-    )
-    return hashlib.sha256(told.encode()).hexdigest()[:12]

@@ -25,6 +25,7 @@ from backend.model.filters import (
     Filter,
     Outcomes,
     Probing,
+    shown_to,
 )
 from backend.model.functions import Functions
 from backend.model.schema import Schema
@@ -110,14 +111,9 @@ class PipelineOperator:
 
     def asked(self, first: Rows, position: int) -> NDArray[np.bool_]:
         """Which of the profiled tuples dropped at ``first`` are to be shown to ``position``."""
-        after: NDArray[np.bool_] = first < position
-        if self.probing.rule == "all":
-            return after
-        if self.probing.rule == "next":
-            after &= first + 1 == position
-            return after
-        is_chosen = self.probing.rule == "one" and self.order[position] == self.probing.filter
-        return after if is_chosen else np.zeros_like(after)
+        rule, name = self.probing.rule, self.probing.filter
+        chosen = self.order.index(name) if name in self.order else None
+        return shown_to(rule, first, position, chosen)
 
 
 @dataclass

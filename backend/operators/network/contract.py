@@ -50,6 +50,14 @@ class Surroundings:
     joins: Mapping[str, JoinTuning] = field(default_factory=dict)
 
 
+class AnswerTaker(Protocol):
+    """What the elements of an answer are given to."""
+
+    def take(self, block: Block, heartbeat: int) -> None:
+        """The next elements, in nondecreasing τ; those after them have no smaller τ than the
+        heartbeat."""
+
+
 class NetworkOperator(Protocol):
     """An operator at work in a shard; made anew by ``maker(planned, surroundings)`` whenever the
     shard is attached, with what its regions hold."""

@@ -99,8 +99,8 @@ def days_compared(op: str, days: Evaluate, moments: Evaluate) -> Evaluate:
 
 
 def compared_with_large(op: str, left: Evaluate, large: int) -> Evaluate:
-    """A comparison with an integer of more than 64 bits: with the double next to it; what equals
-    that one lies on one side of the integer."""
+    """A comparison with an integer of more than 64 bits: integers lie on one side of it; doubles
+    are compared with the double next to it, and what equals that one lies on one side."""
     try:
         nearest = float(large)
     except OverflowError:
@@ -109,8 +109,11 @@ def compared_with_large(op: str, left: Evaluate, large: int) -> Evaluate:
 
     def evaluate(block: Block) -> Column64:
         found = left(block)
-        sign = (found.values > nearest).astype(np.int8) - (found.values < nearest)
-        sign = np.where(found.values == nearest, np.int8(aside), sign)
+        if found.values.dtype == np.int64:
+            sign = np.full(len(block), np.int8(-1 if large > 0 else 1))
+        else:
+            sign = (found.values > nearest).astype(np.int8) - (found.values < nearest)
+            sign = np.where(found.values == nearest, np.int8(aside), sign)
         return truth(
             arithmetic.signed(op, sign), both(found.valid, arithmetic.is_known(found.values))
         )

@@ -22,8 +22,12 @@ IMAGE_TUPLES: Final = 500_000
 #: a second to go through an aggregate again.
 LOGGED_TUPLES: Final = 2_000_000
 
+#: Or elements that operators made of them, ten for each of those: joins make many of few.
+MADE_PER_TUPLE: Final = 10
+
 #: Has what went into a network in a batch go through it again: state, version it is of, segment.
-Replay: TypeAlias = Callable[[Regions, str, RedoSegment], None]
+#: How many elements operators made of it.
+Replay: TypeAlias = Callable[[Regions, str, RedoSegment], int]
 
 
 class StateLost(Exception):
@@ -44,11 +48,12 @@ class Attached:
 @dataclass(frozen=True)
 class Done:
     """What a batch did to the state. inputs: the input manager's after it; n_tuples: held by the
-    operators."""
+    operators; n_made: elements that they made."""
 
     segment: RedoSegment
     inputs: InputState
     n_tuples: int
+    n_made: int
 
 
 class ShardHome(Protocol):
@@ -100,7 +105,11 @@ class DurableShard:
         self._log, self._folder = log, arena
         self._shard, self._n_shards = shard, n_shards
         self._arena: Arena | None = None
-        self._image, self._n_rows = -1, 0  # batch of the last image, tuples since
+        self._since(-1)
+
+    def _since(self, image: int, n_rows: int = 0, n_made: int = 0) -> None:
+        """The batch of the last image; tuples that were logged since, and elements made of them."""
+        self._image, self._n_rows, self._n_made = image, n_rows, n_made
 
     def job(self, version: str) -> NetworkJob:
         return self._log.job(version)
@@ -125,19 +134,22 @@ class DurableShard:
             n_bytes += self._log.write_segment(batch, segment)
             n_bytes += self._log.write_inputs(batch, done.inputs)
         self._n_rows += _n_rows(segment)
+        self._n_made += done.n_made
         enough = max(LOGGED_TUPLES, done.n_tuples // 2)
         often = IMAGE_EVERY * (1 + done.n_tuples // IMAGE_TUPLES)
-        if batch - self._image >= often or self._n_rows >= enough:
+        is_much = self._n_rows >= enough or self._n_made >= MADE_PER_TUPLE * enough
+        if is_much or batch - self._image >= often:
             n_bytes += self._write_image(batch, segment.version, arena)
         arena.commit(batch, self._facts(segment.version))
         return n_bytes
 
     def _facts(self, version: str) -> Mapping[str, Any]:
-        return {"version": version, "image": self._image, "n_rows": self._n_rows}
+        rows, made = self._n_rows, self._n_made
+        return {"version": version, "image": self._image, "n_rows": rows, "n_made": made}
 
     def _write_image(self, batch: int, version: str, arena: Arena) -> int:
         n_bytes = self._log.write_image(self._shard, batch, version, arena.arrays())
-        self._image, self._n_rows = batch, 0
+        self._since(batch)
         self._log.prune_images(self._shard)
         if self._shard == 0:
             self._log.prune_segments(self._n_shards)
@@ -148,19 +160,19 @@ class DurableShard:
         last = batch - 1
         if last < 0 or not self._log.has_run(last):
             arena.clear()
-            self._image, self._n_rows = last, 0
+            self._since(last)
             return "new", ""
         at = arena.batch
         is_near = at is not None and last - IMAGE_EVERY <= at <= last
         if at is not None and is_near and self._has_all(at + 1, last):
-            self._image, self._n_rows = arena.facts["image"], arena.facts["n_rows"]
+            self._since(*(arena.facts[name] for name in ("image", "n_rows", "n_made")))
             version: str = arena.facts["version"]
             how = "arena" if at == last else "caught up"
             return how, self._replayed(arena, version, at + 1, last, replay)
         arena.clear()
         for image in reversed(self._log.images(self._shard)):
             if image <= last and self._has_all(image + 1, last):
-                self._image, self._n_rows = image, 0
+                self._since(image)
                 version = self._log.load_image(self._shard, image, arena.regions)
                 return "rebuilt", self._replayed(arena, version, image + 1, last, replay)
         return "rebuilt", self._from_the_beginning(arena, last, replay)
@@ -174,7 +186,7 @@ class DurableShard:
                 f"the redo log has no image of shard {self._shard} to go with its segments "
                 f"{first} to {last}, and its first segment is gone: the state cannot be rebuilt"
             )
-        self._image, self._n_rows = first - 1, 0
+        self._since(first - 1)
         return self._replayed(arena, "", first, last, replay)
 
     def _has_all(self, first: int, last: int) -> bool:
@@ -189,7 +201,7 @@ class DurableShard:
             if segment.is_first:
                 arena.clear()
                 version = ""
-            replay(arena.regions, version, segment)
+            self._n_made += replay(arena.regions, version, segment)
             self._n_rows += _n_rows(segment)
             version = segment.version
         return version

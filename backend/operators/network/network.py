@@ -11,11 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from backend.operators.network.blocks import FOREVER, NEVER, Block, concat, empty
+from backend.operators.network.blocks import FOREVER, NEVER, Block, empty
 from backend.operators.network.contract import (
+    AnswerTaker,
     NetworkOperator,
     ProfiledOperator,
     Surroundings,
@@ -33,7 +35,7 @@ class Network:
     """The operators of one group in one shard, for one batch.
 
     members: their ids; operators: by id, those that are no inputs. surroundings: as they were made
-    with.
+    with. answers: who takes the elements of a query's answer; nobody else's are kept.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Network:
         members: Collection[str],
         operators: Mapping[str, NetworkOperator],
         surroundings: Surroundings,
+        answers: Mapping[str, AnswerTaker],
     ) -> None:
         self._schedule, self._surroundings = job.schedule, surroundings
         own = [one for one in job.plan.operators if one.id in members]
@@ -53,11 +56,8 @@ class Network:
                 id = queue_id(input, one.id, port)
                 self._queues[id] = Queue(fields[input], job.schedule.capacity.get(id))
                 self._exits[input].queues.append(self._queues[id])
-        self._answers: dict[str, list[Block]] = {}
-        for query, answer in job.plan.answers.items():
-            if answer.operator in fields:
-                self._answers[query] = [empty(fields[answer.operator])]
-                self._exits[answer.operator].answers.append(self._answers[query])
+        for query, taker in answers.items():
+            self._exits[job.plan.answers[query].operator].answers.append(taker)
         self._inputs = [one for one in own if not one.inputs]
         self._running = [
             _Running(place, operators[one.id], self._queues_to(one), self._exits[one.id])
@@ -77,8 +77,8 @@ class Network:
 
     def step(
         self, arrivals: Mapping[str, Block], heartbeat: int, watch: Watch | None = None
-    ) -> tuple[dict[str, Block], NetworkReport]:
-        """Take the tuples of a batch and go on to a heartbeat: the elements of each answer.
+    ) -> NetworkReport:
+        """Take the tuples of a batch and go on to a heartbeat.
 
         arrivals: input -> its elements in this shard, all with τ < heartbeat. watch: told of every
         scheduling decision.
@@ -86,7 +86,7 @@ class Network:
         for id in self.decisions(arrivals, heartbeat):
             if watch is not None:
                 watch(id, {queue: len(held) for queue, held in self._queues.items()})
-        return self.answers(), self._report(heartbeat)
+        return self.report(heartbeat)
 
     def decisions(self, arrivals: Mapping[str, Block], heartbeat: int) -> Iterator[str]:
         """The same, one scheduling decision after the other: ids of the operators that run."""
@@ -97,10 +97,6 @@ class Network:
             yield from self._run_for(work)
             self._curves.sample(end)
         yield from self._run_for(float("inf"))
-
-    def answers(self) -> dict[str, Block]:
-        """Query -> the elements of its answer so far."""
-        return {query: concat(found[1:] or found) for query, found in self._answers.items()}
 
     def _relations(self, heartbeat: int) -> dict[str, Block]:
         """The tuples of stored relations that were not read before, at this batch's first tick."""
@@ -135,7 +131,8 @@ class Network:
             yield chosen.id
         self._owed = work
 
-    def _report(self, heartbeat: int) -> NetworkReport:
+    def report(self, heartbeat: int) -> NetworkReport:
+        """What was done so far."""
         counts = {one.id: one.counts() for one in self._running}
         for one in self._inputs:
             n = self._exits[one.id].n_out
@@ -148,7 +145,7 @@ class _Exit:
 
     def __init__(self) -> None:
         self.queues: list[Queue] = []
-        self.answers: list[list[Block]] = []
+        self.answers: list[AnswerTaker] = []
         self.n_out = 0
 
     @property
@@ -162,12 +159,17 @@ class _Exit:
         for queue in self.queues:
             queue.push(block, heartbeat)
         for answer in self.answers if len(block) else ():
-            answer.append(block)
+            answer.take(block, heartbeat)
+
+
+#: What an operator of several inputs takes first: how much that comes to is not known.
+_FIRST_TAKEN: Final = 1024
 
 
 @dataclass
 class _Running:
-    """An operator with its queues. told: up to where it has told all there is to tell."""
+    """An operator with its queues. told: up to where it has told all there is to tell. most:
+    elements that it takes at once; fewer where a join comes to more than a block."""
 
     place: int
     operator: NetworkOperator
@@ -177,6 +179,7 @@ class _Running:
     n_in: int = 0
     busy_ns: int = 0
     n_runs: int = 0
+    most: int = _FIRST_TAKEN
 
     @property
     def id(self) -> str:
@@ -205,7 +208,7 @@ class _Running:
         if len(self.inputs) == 1:
             blocks = [self.inputs[0].take(block_tuples)]
         else:
-            until = self._until(heartbeat, block_tuples)
+            until = self._until(heartbeat, min(self.most, block_tuples))
             blocks = [queue.take_until(until) for queue in self.inputs]
         self.told = min(heartbeat, *(queue.head for queue in self.inputs))
         started = time.perf_counter_ns()
@@ -215,6 +218,9 @@ class _Running:
         n_taken = sum(map(len, blocks))
         self.n_in += n_taken
         self.n_runs += 1
+        is_much = len(found) > block_tuples
+        self.most = n_taken * block_tuples // len(found) if is_much else 2 * self.most
+        self.most = min(max(1, self.most), block_tuples)
         return n_taken
 
     def _until(self, heartbeat: int, block_tuples: int) -> int:

@@ -14,6 +14,8 @@ from backend.operators.network.packing import n_words, pack, unpack
 from backend.operators.network.regions import Regions
 
 _FIRST: Final = 64
+#: Elements that there is room for when none is kept: a tick of a join may have millions.
+_LARGE: Final = 65_536
 _HELD, _TAU = range(2)
 
 
@@ -24,8 +26,19 @@ class OpenTick:
         self._regions, self._dtypes = regions, dtypes_of(fields)
         self._width = n_words(len(fields))
         self._facts = regions.array("facts", "int64", 2)
-        self._sign = regions.array("sign", "int8", _FIRST)
-        self._words = regions.array("words", "int64", _FIRST * self._width)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """As much as there is, at least for a few."""
+        self._sign = self._regions.array("sign", "int8", _FIRST)
+        self._words = self._regions.array("words", "int64", _FIRST * self._width)
+
+    def _give_back_room(self) -> None:
+        """What a large tick took."""
+        if len(self._sign) > _LARGE:
+            for name in ("sign", "words"):
+                self._regions.drop(name)
+            self._make_room()
 
     def over(self, block: Block, heartbeat: int) -> Block:
         """All elements of ticks that are over, of those kept and of ``block``; the others are kept.
@@ -36,6 +49,7 @@ class OpenTick:
         found = block.take(slice(n_over))
         if self._facts[_HELD] and self._facts[_TAU] < heartbeat:
             found = concat([self._take(), found])
+            self._give_back_room()
         if n_over < len(block):
             self._keep(block.take(slice(n_over, None)))
         return found

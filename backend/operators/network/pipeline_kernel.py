@@ -144,7 +144,8 @@ def n_joined(at: Pointer, begin: int, end: int, most: int) -> Any:
 @called
 def shadow(at: Pointer, port: int, s: int) -> None:
     """Look a key up in a bitmap; at the end of a block, count the keys that are new in it (card
-    10.2). Behind enough blocks it is closed: what W blocks say is not made surer by more."""
+    10.2). Behind enough blocks it is closed: what W blocks say is not made surer by more. When it
+    is opened again, other keys have come meanwhile: it begins with an empty bitmap."""
     bitmap, sums = row(at, A.shadows, s), row(at, A.shadow_sums, s)
     bits, facts = words_at(bitmap[caching.DIRECTORY]), words_at(bitmap[caching.FACTS])
     n_bits = bitmap[caching.N_CELLS]
@@ -166,13 +167,15 @@ def shadow(at: Pointer, port: int, s: int) -> None:
         sums[SHADOW_MISSES] += n_new
         sums[SHADOW_BLOCKS] += 1
     facts[IN_BLOCK], facts[KEYS_BEFORE] = 0, np.int64(n * MILLION)
-    if sums[SHADOW_BLOCKS] == bitmap[caching.N_SETS] and facts[IN_RUN] > FIRST_BLOCKS:
+    is_over = sums[SHADOW_BLOCKS] == bitmap[caching.N_SETS] and facts[IN_RUN] > FIRST_BLOCKS
+    if is_over:
         pipeline = row(at, A.pipelines, port)
         pipeline[OPEN] -= 1
         pipeline[IS_PLAIN] = pipeline[IS_PLAIN_BEHIND] if pipeline[OPEN] == 0 else 0
     if facts[IN_RUN] == RUN_BLOCKS:
         sums[SHADOW_KEYS] += facts[KEYS_BEFORE]
         sums[SHADOW_RUNS] += 1
+    if is_over or facts[IN_RUN] == RUN_BLOCKS:
         facts[BITS_SET], facts[IN_RUN], facts[KEYS_BEFORE] = 0, 0, 0
         for word in range((n_bits + 63) >> 6):
             bits[word] = 0

@@ -106,3 +106,8 @@ class NetworkReport:
     newest: int = 0
     stores: Mapping[str, StoreReport] = field(default_factory=dict)
     shards: tuple[ShardLoad, ...] = ()
+
+    @property
+    def n_made(self) -> int:
+        """Elements that operators gave out."""
+        return sum(one.n_out for one in self.operators.values())

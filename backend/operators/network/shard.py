@@ -10,16 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import quote
 
 import numpy as np
+import pyarrow as pa
 
-from backend.model.schema import Attribute, Schema
+from backend.model.schema import Schema
 from backend.operators.contract import KeptAside
-from backend.operators.network.arrow import answer_batch, answer_schema, columns64
+from backend.operators.network.answers import Net, NetworkAnswers, answer_fields
+from backend.operators.network.arrow import answer_schema, columns64
 from backend.operators.network.blocks import Block
-from backend.operators.network.contract import Clock, NetworkOperator, Surroundings, Watch
+from backend.operators.network.contract import (
+    AnswerTaker,
+    Clock,
+    NetworkOperator,
+    Surroundings,
+    Watch,
+)
 from backend.operators.network.homes import Attached, Done, DurableShard, ShardHome
 from backend.operators.network.input_manager import Advance, Arrived, Released, advance
 from backend.operators.network.job import NetworkJob
@@ -34,13 +42,12 @@ from backend.operators.network.plan import (
 )
 from backend.operators.network.redo_log import RedoLog, RedoSegment
 from backend.operators.network.regions import Regions
-from backend.operators.network.reports import AnswerElement, NetworkReport
-from backend.operators.network.shard_reports import RECENT_ELEMENTS, ShardReport
+from backend.operators.network.reports import NetworkReport
+from backend.operators.network.shard_reports import ShardReport
 from backend.operators.network.strings import Strings
 from backend.operators.parts import Parts
 from backend.operators.reports import MISFITS_SHOWN
 from backend.operators.task import stream_folder
-from backend.operators.values import python_values
 
 #: Makes an operator around what its regions hold.
 Make: TypeAlias = Callable[[PlannedOperator, Surroundings], NetworkOperator]
@@ -95,11 +102,6 @@ def query_folder(folder: str, query: str) -> str:
     return f"{folder}/query={quote(query, safe='')}"
 
 
-def answer_fields(plan: NetworkPlan, query: str) -> tuple[Attribute, ...]:
-    """The columns of a query's answer."""
-    return plan.operator(plan.answers[query].operator).fields
-
-
 def run_shard(
     task: NetworkTask,
     shard: int,
@@ -117,11 +119,12 @@ def run_shard(
             return task.job
         return home.job(version) if version else None
 
-    def replay(regions: Regions, version: str, segment: RedoSegment) -> None:
+    def replay(regions: Regions, version: str, segment: RedoSegment) -> int:
         before, job = job_of(version), job_of(segment.version)
         assert job is not None
         _forget_gone(regions, None if before is None else before.plan, job.plan)
-        _Player(task.unit, job, shard, regions, task.make).play(segment.released)
+        player = _Player(task.unit, job, shard, regions, task.make)
+        return player.play(segment.released, {}).n_made
 
     with home.attached(task.batch_id, replay) as state:
         before = job_of(state.version)
@@ -129,13 +132,15 @@ def run_shard(
         _forget_gone(state.regions, None if before is None else before.plan, task.job.plan)
         moved = advance(task.job, state.inputs, arrived, ended)
         player = _Player(task.unit, task.job, shard, state.regions, task.make)
-        played = player.answered(moved.released, watch)
-        parts = _write(task, shard, played, player.strings)
-        report = _told(played, player.strings, player.plan, state, moved)
+        sink = _answers(task, shard, player, moved.released)
+        played = player.play(moved.released, sink.answers, watch)
+        parts = sink.close()
+        report = _told(sink, played, player, state, moved)
         logged = _read_alone(task.job, moved.released)
         segment = RedoSegment(task.version, logged, state.how == "new")
-        n_tuples = sum(one.n_tuples for one in played.report.operators.values())
-        n_bytes = home.done(task.batch_id, Done(segment, moved.state, n_tuples))
+        n_tuples = sum(one.n_tuples for one in played.operators.values())
+        done = Done(segment, moved.state, n_tuples, played.n_made)
+        n_bytes = home.done(task.batch_id, done)
         report = replace(report, log_bytes=n_bytes)
         player.strings.keep()
         return _report(task, shard, report, parts, moved, arrived)
@@ -147,11 +152,6 @@ def _check_shards(task: NetworkTask, before: NetworkJob | None) -> None:
             f"shards = {task.job.n_shards} is refused: the state of unit {task.unit} is laid "
             f"out for {before.n_shards}; begin another run for another number"
         )
-
-
-class _Played(NamedTuple):
-    answers: Mapping[str, Block]
-    report: NetworkReport
 
 
 class _Player:
@@ -176,21 +176,24 @@ class _Player:
         """As it is run: with the probe orders that joins have now."""
         return self._job.plan
 
-    def answered(self, released: Released, watch: Watch | None) -> _Played:
-        """Have tuples go through the network; the net changes of its answers."""
-        played = self.play(released, watch)
-        plan, netted = self._job.plan, {}
-        for query, block in played.answers.items():
-            fields = answer_fields(plan, query)
-            is_net = plan.is_net(query)
-            netted[query] = block if is_net else self._net(block, fields, self.strings)
-        return played._replace(answers=netted)
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """Those whose answer, or a part of it, is made in this shard."""
+        members, answers = _members(self.plan, self._shard), self.plan.answers
+        return tuple(query for query, answer in answers.items() if answer.operator in members)
 
-    def play(self, released: Released, watch: Watch | None = None) -> _Played:
-        """Have tuples go through the network."""
+    def net(self, query: str) -> Net | None:
+        """Nets whole ticks of a query's answer; None: they are net."""
+        fields = answer_fields(self.plan, query)
+        return None if self.plan.is_net(query) else lambda b: self._net(b, fields, self.strings)
+
+    def play(
+        self, released: Released, answers: Mapping[str, AnswerTaker], watch: Watch | None = None
+    ) -> NetworkReport:
+        """Have tuples go through the network. answers: who takes those of queries."""
         job = self._job
         if not released.has_begun:
-            return _Played({}, NetworkReport(heartbeat=released.heartbeat))
+            return NetworkReport(heartbeat=released.heartbeat)
         arrived = {name: (released.first[name], timed.tau) for name, timed in released.rows.items()}
         surroundings = Surroundings(
             job.plan,
@@ -205,13 +208,13 @@ class _Player:
         members = _members(job.plan, self._shard)
         own = [one for one in job.plan.operators if one.id in members]
         operators = {one.id: self._make(one, surroundings) for one in own if one.inputs}
-        network = Network(job, members, operators, surroundings)
+        network = Network(job, members, operators, surroundings, answers)
         arrivals = {
             one.id: self._arrivals(one, one.work, released)
             for one in own
             if isinstance(one.work, StreamInput)
         }
-        return _Played(*network.step(arrivals, released.heartbeat, watch))
+        return network.step(arrivals, released.heartbeat, watch)
 
     def _arrivals(self, one: PlannedOperator, work: StreamInput, released: Released) -> Block:
         """What a stream's input takes in of a batch, in this shard."""
@@ -291,62 +294,36 @@ def _forget_gone(regions: Regions, before: NetworkPlan | None, now: NetworkPlan)
             regions.scope(_OPERATORS).drop(one.id)
 
 
-def _write(
-    task: NetworkTask, shard: int, played: _Played, strings: Strings
-) -> dict[str, tuple[str, ...]]:
-    """Write the answers' part files; their names in the staging folders, by query."""
-    found = {}
-    for query, block in played.answers.items():
-        if not task.folder or not len(block):
-            continue
-        fields = answer_fields(task.job.plan, query)
-        schema, folder = answer_schema(fields), query_folder(task.folder, query)
-        parts = Parts(folder, task.format, schema, task.batch_id, shard)
-        parts.add(answer_batch(block, fields, strings))
-        found[query] = parts.close()
-    return found
+def _answers(task: NetworkTask, shard: int, player: _Player, released: Released) -> NetworkAnswers:
+    """The answers that come of a batch in this shard."""
+
+    def parts(query: str, schema: pa.Schema) -> Parts:
+        folder = query_folder(task.folder, query)
+        return Parts(folder, task.format, schema, task.batch_id, shard)
+
+    queries = player.queries if released.has_begun else ()
+    nets = {query: player.net(query) for query in queries}
+    return NetworkAnswers(player.plan, player.strings, nets, parts if task.folder else None)
 
 
 def _told(
-    played: _Played,
-    strings: Strings,
-    plan: NetworkPlan,
-    state: Attached,
-    moved: Advance,
+    sink: NetworkAnswers, played: NetworkReport, player: _Player, state: Attached, moved: Advance
 ) -> NetworkReport:
     """The network's report, with what is known around it; it may open regions."""
     from backend.operators.network.store_reports import store_reports
 
-    recent = {
-        query: _elements(block, plan, query, strings) for query, block in played.answers.items()
-    }
+    scopes = state.regions.scope(_OPERATORS)
     return replace(
-        played.report,
-        answers={query: len(block) for query, block in played.answers.items()},
-        net={query: int(block.sign.sum()) for query, block in played.answers.items()},
-        recent={query: elements for query, elements in recent.items() if elements},
+        played,
+        answers={query: answer.n for query, answer in sink.answers.items()},
+        net={query: answer.net for query, answer in sink.answers.items()},
+        recent=sink.recent(),
         n_late={name: len(late) for name, late in moved.late.items()},
         pending={name: len(timed) for name, timed in moved.state.pending.items()},
         state_bytes=state.regions.n_bytes,
         attached={state.how: 1},
         newest=max((one.high for one in moved.state.streams.values()), default=0),
-        stores={one.id: one for one in store_reports(plan, state.regions.scope(_OPERATORS))},
-    )
-
-
-def _elements(
-    block: Block, plan: NetworkPlan, query: str, strings: Strings
-) -> tuple[AnswerElement, ...]:
-    """The last elements of an answer."""
-    fields = answer_fields(plan, query)
-    last = block.take(slice(max(0, len(block) - RECENT_ELEMENTS), None))
-    batch = answer_batch(last, fields, strings)
-    columns = [python_values(column) for column in batch.columns[: len(fields)]]
-    names = [field.name for field in fields]
-    rows = zip(*columns, strict=True) if columns else iter([()] * len(last))
-    return tuple(
-        AnswerElement(dict(zip(names, row, strict=True)), tau, sign)
-        for row, tau, sign in zip(rows, last.tau.tolist(), last.sign.tolist(), strict=True)
+        stores={one.id: one for one in store_reports(player.plan, scopes)},
     )
 
 

@@ -7,7 +7,7 @@ from the others is here, and nowhere else is asked for its name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Final, NamedTuple, Self
+from typing import ClassVar, Final, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,20 @@ class Probe(NamedTuple):
 
     rule: ProbeRule
     filter: int | None = None
+
+
+class PolicyKnobs(Protocol):
+    """What algorithms go by: profile tuples of a stage, and that a check takes; tuples of a
+    cool-down."""
+
+    @property
+    def stage_tuples(self) -> int: ...
+
+    @property
+    def least_samples(self) -> int: ...
+
+    @property
+    def cooldown_tuples(self) -> int: ...
 
 
 class ProposedOrder(NamedTuple):
@@ -69,7 +83,7 @@ class Policy(ABC):
     race_up_to: ClassVar[int | None] = None
 
     @classmethod
-    def of(cls, knobs: AgreedyKnobs) -> Self:
+    def of(cls, knobs: PolicyKnobs) -> Self:
         """At its start."""
         return cls()
 
@@ -99,7 +113,7 @@ class Policy(ABC):
         return False
 
     def verdict(
-        self, knobs: AgreedyKnobs, held: int, finding: Finding, cooldown: Cooldown
+        self, knobs: PolicyKnobs, held: int, finding: Finding, cooldown: Cooldown
     ) -> Verdict:
         """What a check comes to. held: dropped profile tuples in the window."""
         if held < self.least_window(knobs):
@@ -108,7 +122,7 @@ class Policy(ABC):
             return "below_threshold"
         return "cooldown" if cooldown.holds(knobs.cooldown_tuples) else "switched"
 
-    def least_window(self, knobs: AgreedyKnobs) -> int:
+    def least_window(self, knobs: PolicyKnobs) -> int:
         """Profile tuples a check takes."""
         return knobs.least_samples
 
@@ -167,7 +181,7 @@ class Sweep(Policy):
         self._n_stage = 0
 
     @classmethod
-    def of(cls, knobs: AgreedyKnobs) -> Self:
+    def of(cls, knobs: PolicyKnobs) -> Self:
         return cls(knobs.stage_tuples)
 
     def position(self, view: MatrixView) -> int | None:
@@ -201,7 +215,7 @@ class Sweep(Policy):
         self._turn, self._n_stage = self._turn + 1, 0
         return True
 
-    def least_window(self, knobs: AgreedyKnobs) -> int:
+    def least_window(self, knobs: PolicyKnobs) -> int:
         """A stage shorter than min_samples can never be full enough, so the lesser counts."""
         return min(knobs.least_samples, knobs.stage_tuples)
 
@@ -315,7 +329,7 @@ class StaticOrder(Policy):
         return _priced(s, list(s.view.order))
 
     def verdict(
-        self, knobs: AgreedyKnobs, held: int, finding: Finding, cooldown: Cooldown
+        self, knobs: PolicyKnobs, held: int, finding: Finding, cooldown: Cooldown
     ) -> Verdict:
         found = super().verdict(knobs, held, finding, cooldown)
         return "pinned" if found in ("cooldown", "switched") else found

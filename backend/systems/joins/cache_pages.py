@@ -11,22 +11,17 @@ from backend.systems.joins.settings import JoinSettings
 
 
 class CachePages:
-    """Pages of each shard, by cache. wants: of caches in use, tier by tier."""
+    """Pages of each shard, by cache. wants: of caches in use, tier by tier. allowed: how many there
+    may be of those that joins share; None: they share none."""
 
     def __init__(self, settings: JoinSettings) -> None:
         self._settings = settings
-        self._allowed: int | None = None
+        self.allowed: int | None = None
         self.wants: Mapping[str, list[Tier]] = {}
 
     def turn(self, settings: JoinSettings) -> None:
         """Other settings."""
         self._settings = settings
-
-    def allow(self, n_pages: int | None) -> bool:
-        """How many it may have of those that joins share; None: they share none. True: it had
-        others before."""
-        is_other, self._allowed = n_pages != self._allowed, n_pages
-        return is_other
 
     def want(self, wants: Mapping[str, list[Tier]]) -> None:
         """What caches want from now on; those that are pinned are served before all others."""
@@ -43,7 +38,7 @@ class CachePages:
     @property
     def held(self) -> dict[str, int]:
         """What each has."""
-        allowed = self._own if self._allowed is None else min(self._own, self._allowed)
+        allowed = self._own if self.allowed is None else min(self._own, self.allowed)
         return served(allowed, self.wants)
 
     def demand(self, share: float) -> JoinDemand:

@@ -7,11 +7,10 @@ falls below its cost goes at once.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, Segment
+from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
 from backend.systems.joins.activity import Activity
 from backend.systems.joins.cache_pages import CachePages
 from backend.systems.joins.candidates import CacheCandidate, candidates
@@ -19,15 +18,15 @@ from backend.systems.joins.changes import (
     CacheChange,
     PricedCandidate,
     benefit_and_cost,
-    relative_change,
+    largest_change,
 )
-from backend.systems.joins.costs import PipelineFlow, bare_costs
+from backend.systems.joins.costs import bare_costs
 from backend.systems.joins.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.memory import Tier
 from backend.systems.joins.patience import Patience
-from backend.systems.joins.profiling import profile_share
-from backend.systems.joins.selecting import SELECTORS
-from backend.systems.joins.selection import CacheSelection, Choice, PricedCache, worthwhile
+from backend.systems.joins.profiling import profile_share, steadied
+from backend.systems.joins.selecting import SELECTORS, chosen
+from backend.systems.joins.selection import CacheSelection, Choice
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.states import CacheState, CacheStates, Transition
@@ -50,6 +49,7 @@ class CacheKeeper:
         self._waited = self._elements = 0
         self.is_new = False
         self._compared: dict[str, tuple[float, float]] = {}
+        self._shares: tuple[float, ...] = ()
         self._asked = bool(settings.pinned)
         self._patience = Patience()
         self.reordered(orders)
@@ -93,7 +93,8 @@ class CacheKeeper:
         is_pressed = self.is_profiling or self.is_new
         waits = [is_pressed and not is_done for is_done in known.profiled()]
         pairs = zip(known.shares, waits, strict=True)
-        return tuple(profile_share(self._settings, *one) for one in pairs)
+        self._shares = steadied(self._shares, [profile_share(self._settings, *p) for p in pairs])
+        return self._shares
 
     # ------------------------------------------------------------------ changes from outside
 
@@ -107,13 +108,26 @@ class CacheKeeper:
 
     def turn(self, settings: JoinSettings) -> list[Transition]:
         """Other settings. What is pinned is looked at with the next batch."""
-        if settings.cost_by != self._settings.cost_by:
-            self._compared = {}
-        self._settings = settings
+        is_other_unit = settings.cost_by != self._settings.cost_by
+        self._settings, self._shares = settings, ()
         self.pages.turn(settings)
         found = self._offer()
+        if is_other_unit:
+            self.weigh_anew()
         self._asked = not settings.pinned <= self.choice.keys()
         return found
+
+    def weigh_anew(self) -> None:
+        """Nothing is known of what anything costs. Where time counts, that has to be seen without
+        caches first, so that none but those that are pinned stays in use."""
+        self.choice = {id: r for id, r in self.choice.items() if id in self._settings.pinned}
+        for id in (*self.states.which("unused"), *self.states.which("used")):
+            if id not in self.choice:
+                self.states.step(id, "re-optimization")
+        self.pages.keep(self.choice)
+        self._compared = {}
+        self._patience.replanned()
+        self._begin_profiling()
 
     def _offer(self) -> list[Transition]:
         """The candidates there are now; those that were there keep their state."""
@@ -148,14 +162,21 @@ class CacheKeeper:
     # ------------------------------------------------------------------ the loop
 
     def passed(
-        self, n_tuples: int, n_elements: int, activity: Activity, known: JoinStatistics
+        self,
+        n_tuples: int,
+        n_elements: int,
+        activity: Activity,
+        tuning: JoinTuning,
+        known: JoinStatistics,
     ) -> None:
         """A batch ran, that ``known`` has taken in. n_tuples: of the batch; n_elements: of the
-        join. ``is_new`` tells whether something changed, until all is observed anew."""
+        join; tuning: it was executed by. ``is_new`` tells whether something changed, until all is
+        observed anew."""
         self._waited += n_tuples
         self._elements += n_elements
-        share = self._settings.change_share
-        has_moved = bool(n_elements) and self._patience.look(activity, share)
+        is_watched = self.is_new or (self.is_profiling and bool(self.candidates))
+        executed = None if is_watched else tuning
+        has_moved = bool(n_elements) and self._patience.look(activity, executed, self._settings)
         if has_moved:
             known.begin_profiling()
         self.is_new = has_moved or (self.is_new and not all(known.profiled()))
@@ -187,8 +208,7 @@ class CacheKeeper:
 
     def problem(self, known: JoinStatistics) -> CacheSelection:
         """All candidates at the moment, whatever their state."""
-        estimates = self._estimates(known)
-        return CacheSelection(bare_costs(known.flows()), self._priced(estimates, self.candidates))
+        return CacheSelection(bare_costs(known.flows()), known.priced(self.candidates.values()))
 
     def _monitored(self, known: JoinStatistics) -> list[CacheChange]:
         """Drop caches whose benefit fell below their cost."""
@@ -204,7 +224,10 @@ class CacheKeeper:
         return found
 
     def _losing(self, known: JoinStatistics) -> list[str]:
-        """Caches in use whose benefit is below their cost; equal is enough to stay."""
+        """Caches in use whose benefit is below their cost; equal is enough to stay. Where too
+        little was observed of pipelines nobody knows."""
+        if not known.are_full():
+            return []
         return [
             id
             for id in self.states.which("used")
@@ -229,13 +252,11 @@ class CacheKeeper:
 
     def _reprofile(self, known: JoinStatistics) -> None:
         """Begin anew: what is profiled is seen as if for the first time."""
-        hidden_too, before = self._patience.looks_behind(), dict(self.choice)
+        hidden_too = self._patience.looks_behind()
         for step in self.states.reoptimize(self.candidates.values(), hidden_too):
             known.forget(step.cache)
             known.forget_shadows(step.cache)
             self.choice.pop(step.cache, None)
-        if self.choice != before:
-            self._patience.settle()
         self.pages.keep(self.choice)
         known.begin_profiling()
         self._begin_profiling()
@@ -250,6 +271,8 @@ class CacheKeeper:
             "is_profiling": self.is_profiling,
             "waited": self._waited,
             "pages": self.pages.held,
+            "compared": {id: list(pair) for id, pair in self._compared.items()},
+            "patience": self._patience.state(),
         }
 
     def restore(self, state: Mapping[str, Any], orders: Orders) -> None:
@@ -267,6 +290,8 @@ class CacheKeeper:
         }
         self.choice = {id: r for id, r in self._selected.items() if states[id] == "used"}
         self.is_profiling, self._waited = bool(state["is_profiling"]), int(state["waited"])
+        self._compared = {id: (old[0], old[1]) for id, old in state.get("compared", {}).items()}
+        self._patience.restore(state.get("patience", {}))
         self._offer()
         held = {id: int(state["pages"].get(id, 0)) for id in self.choice}
         self.pages.want({id: [Tier(n, 0.0)] for id, n in held.items() if n})
@@ -277,14 +302,15 @@ class CacheKeeper:
         """Choose among candidates that are used or profiled. is_forced: only make room for pinned
         ones, at once; what is profiled goes on being so."""
         estimates, before, old = self._estimates(known), self.states.all(), dict(self._selected)
-        moved = self._moved(estimates)
+        open = {id: one for id, one in estimates.items() if before[id] != "unused"}
+        moved = largest_change(self._compared, open)
         is_new = is_forced or moved is None or moved > self._settings.change_share
         new = old
         if is_new:
-            problem = self._problem(estimates, known.flows(), is_forced)
-            new = dict(SELECTORS[self._settings.caching](problem))
-            if not is_forced:
-                new = worthwhile(problem, new, known.least_gain(problem.cost({})))
+            problem = self._problem(known, is_forced)
+            select = SELECTORS[self._settings.caching]
+            gain = known.least_gain(problem.cost({}))
+            new = dict(select(problem)) if is_forced else chosen(problem, select, gain, old)
         steps = self._adopt(new, known, is_forced)
         if not is_forced:
             self.is_profiling, self._waited = False, 0
@@ -306,44 +332,17 @@ class CacheKeeper:
             if self.states[id] == "profiled" and (id in new or not is_forced):
                 steps.append(cause(id, "selected" if id in new else "not selected"))
                 known.forget(id)
-        if self.choice != new:
-            self._patience.settle()
         self._selected, self.choice = dict(new), dict(new)
         return steps
 
-    def _problem(
-        self,
-        estimates: Mapping[str, CacheEstimate],
-        flows: Sequence[PipelineFlow],
-        is_forced: bool = False,
-    ) -> CacheSelection:
+    def _problem(self, known: JoinStatistics, is_forced: bool) -> CacheSelection:
         """What is used, pinned and (unless forced) profiled."""
         pinned = self._settings.pinned & self.candidates.keys()
         states = ("used",) if is_forced else ("used", "profiled")
-        open = [id for id in self.candidates if self.states[id] in states or id in pinned]
-        return CacheSelection(bare_costs(flows), self._priced(estimates, open), frozenset(pinned))
-
-    def _priced(
-        self, estimates: Mapping[str, CacheEstimate], ids: Iterable[str]
-    ) -> tuple[PricedCache, ...]:
-        priced = ((self.candidates[id], estimates[id]) for id in ids)
-        return tuple(
-            PricedCache(candidate, one.cost, tuple(reader.proc for reader in one.readers))
-            for candidate, one in priced
-        )
-
-    def _moved(self, estimates: Mapping[str, CacheEstimate]) -> float | None:
-        """The largest relative change of a benefit or cost of what is used or profiled."""
-        if not self._compared:
-            return None
-        changes = [0.0]
-        for id, one in estimates.items():
-            if self.states[id] != "unused":
-                old = self._compared.get(id)
-                changes += (
-                    [math.inf] if old is None else map(relative_change, old, benefit_and_cost(one))
-                )
-        return max(changes)
+        open = [
+            one for id, one in self.candidates.items() if self.states[id] in states or id in pinned
+        ]
+        return CacheSelection(bare_costs(known.flows()), known.priced(open), frozenset(pinned))
 
     # ------------------------------------------------------------------ parts
 
@@ -391,9 +390,6 @@ class CacheKeeper:
                 )
             )
         self._elements = 0
-        problem = CacheSelection(
-            bare_costs(known.flows()), self._priced(estimates, self.candidates)
-        )
-        return CacheChange(
-            cause, verdict, tuple(caches), problem, old, dict(self.choice), None, n_elements
-        )
+        new = dict(self.choice)
+        problem = self.problem(known)
+        return CacheChange(cause, verdict, tuple(caches), problem, old, new, None, n_elements)

@@ -12,12 +12,17 @@ from __future__ import annotations
 
 import statistics
 from collections import deque
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from backend.operators.network.join_tuning import JoinProfile
 
-#: Whole batches without caches that are to be seen before any is priced.
+#: Whole batches without caches that are to be seen before any is priced, and as many with caches
+#: before what is assumed of these gives way.
 _AT_LEAST: Final = 2
+#: After so many batches without caches it is as if there had never been any: they may be tried
+#: again. That one does not pay is seen within a hundredth of so many.
+FADED: Final = 200
 #: What an element takes beside its index probes and built tuples, in these: of joins of three
 #: streams that differ in nothing but their values the processor time per element is a line over
 #: the operations, from four to thirty of them (``bench joins``).
@@ -27,13 +32,29 @@ FIXED: Final = 6.0
 _LEAST, _MOST, _CHEAPER = 0.1, 10.0, 0.5
 
 
+class _Cached(NamedTuple):
+    """A batch with caches, per element: what it took; estimates of its index probes, and of the
+    operations of caches."""
+
+    taken_ns: float
+    probes_ns: float
+    operations_ns: float
+
+
 class Calibration:
-    """Factors from estimates to time, medians of the last ``keep`` batches."""
+    """Factors from estimates to time, medians of the last ``keep`` batches: a batch that was
+    disturbed does not move them. of_probes: of index probes and what is built by them; 1: not
+    known. of_operations: of operations of caches; as of index probes, while that is not known.
+    fixed_ns: of an element, whatever its pipeline does; 0: not known."""
 
     def __init__(self, keep: int) -> None:
+        keep = max(keep, _AT_LEAST)
         self._bare: deque[float] = deque(maxlen=keep)
-        self._cached: deque[float] = deque(maxlen=keep)
         self._fixed: deque[float] = deque(maxlen=keep)
+        self._cached: deque[_Cached] = deque(maxlen=keep)
+        self._n_without = 0
+        self.of_probes = self.of_operations = 1.0
+        self.fixed_ns = 0.0
 
     def add_bare(self, taken_ns: float, estimated_ns: float, n_operations: float) -> None:
         """A batch without caches and shadow look-ups; all per element. estimated_ns: of its index
@@ -42,13 +63,18 @@ class Calibration:
             fixed_ns = taken_ns * FIXED / (FIXED + n_operations)
             self._fixed.append(fixed_ns)
             self._bare.append(_bounded((taken_ns - fixed_ns) / estimated_ns))
+            self._n_without += 1
+            if self._n_without >= FADED:
+                self._cached.clear()
+            self._weigh()
 
     def add_cached(self, taken_ns: float, probes_ns: float, operations_ns: float) -> None:
-        """A batch with caches; all per element. probes_ns, operations_ns: estimates of its index
-        probes, and of the operations of caches."""
+        """A batch with caches, without shadow look-ups; all per element. probes_ns, operations_ns:
+        estimates of its index probes, and of the operations of caches."""
         if self.knows_bare and taken_ns > 0 and operations_ns > 0:
-            left = taken_ns - self.fixed_ns - self.of_probes * probes_ns
-            self._cached.append(_bounded(left / operations_ns))
+            self._cached.append(_Cached(taken_ns, probes_ns, operations_ns))
+            self._n_without = 0
+            self._weigh()
 
     @property
     def knows_bare(self) -> bool:
@@ -57,25 +83,40 @@ class Calibration:
 
     @property
     def knows_cached(self) -> bool:
-        """Whether a batch with caches was seen."""
-        return bool(self._cached)
+        """Whether enough batches with caches were seen, not too long ago."""
+        return len(self._cached) >= _AT_LEAST
 
-    @property
-    def fixed_ns(self) -> float:
-        """Of an element, whatever its pipeline does; 0: not known."""
-        return statistics.median_low(self._fixed) if self._fixed else 0.0
+    def _weigh(self) -> None:
+        """Batches with caches are set against what probes are known to take by now."""
+        if self._bare:
+            self.fixed_ns = statistics.median_low(self._fixed)
+            self.of_probes = statistics.median_low(self._bare)
+        self.of_operations = self.of_probes
+        if self.knows_cached:
+            found = statistics.median_low(map(self._left, self._cached))
+            self.of_operations = max(found, _CHEAPER * self.of_probes)
 
-    @property
-    def of_probes(self) -> float:
-        """Of index probes and what is built by them; 1: not known."""
-        return statistics.median_low(self._bare) if self._bare else 1.0
+    def _left(self, one: _Cached) -> float:
+        """What a batch took beside its index probes, to what was estimated of that."""
+        left = one.taken_ns - self.fixed_ns - self.of_probes * one.probes_ns
+        return _bounded(left / one.operations_ns)
 
-    @property
-    def of_operations(self) -> float:
-        """Of operations of caches; as of index probes, while that is not known."""
-        if not self._cached:
-            return self.of_probes
-        return max(statistics.median(self._cached), _CHEAPER * self.of_probes)
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data."""
+        return {
+            "bare": list(self._bare),
+            "fixed": list(self._fixed),
+            "cached": [list(one) for one in self._cached],
+            "n_without": self._n_without,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where ``state`` was taken."""
+        self._bare.extend(state["bare"])
+        self._fixed.extend(state["fixed"])
+        self._cached.extend(_Cached(*one) for one in state["cached"])
+        self._n_without = int(state["n_without"])
+        self._weigh()
 
 
 def n_operations(profile: JoinProfile) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 from backend.operators.network.join_tuning import CacheSpec, Segment
@@ -117,6 +117,7 @@ def segment_inputs(reader: Segment, orders: Orders) -> tuple[int, ...]:
     return orders[reader.pipeline][reader.first : reader.last + 1]
 
 
+@lru_cache(maxsize=64)
 def candidates(shape: JoinShape, orders: Orders, quota: int = 0) -> tuple[CacheCandidate, ...]:
     """All prefix candidates and, when these are fewer than ``quota`` (m), relaxed ones up to it."""
     plain = prefix_candidates(shape, orders)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from backend.operators.network.join_tuning import Segment
@@ -57,3 +58,18 @@ def relative_change(old: float, new: float) -> float:
     if old == new:
         return 0.0
     return abs(new - old) / abs(old) if old else math.inf
+
+
+def largest_change(
+    compared: Mapping[str, tuple[float, float]], estimates: Mapping[str, CacheEstimate]
+) -> float | None:
+    """The largest relative change of a benefit or cost since these were compared, by cache; None:
+    none were."""
+    if not compared:
+        return None
+    changes = [0.0]
+    for id, one in estimates.items():
+        old = compared.get(id)
+        now = benefit_and_cost(one)
+        changes += [math.inf] if old is None else map(relative_change, old, now)
+    return max(changes)

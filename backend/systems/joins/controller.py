@@ -119,7 +119,11 @@ class JoinController:
     def allow(self, n_pages: int | None) -> None:
         """How many pages of each shard its caches may have of those that joins share; None: they
         share none. ``tuning`` follows at once."""
-        if self.caches.pages.allow(n_pages):
+        if n_pages != self.caches.pages.allowed:
+            before = self.caches.in_force
+            self.caches.pages.allowed = n_pages
+            if self.caches.in_force != before:
+                self._price(before)
             self.tuning = self._tuning()
 
     def _tuning(self) -> JoinTuning:
@@ -144,14 +148,11 @@ class JoinController:
         before, self.settings = self.settings, settings
         if settings.orders != before.orders:
             self._lay_out()
-            self.known = JoinStatistics(self.shape, settings)
-        elif (settings.cost_by, settings.window_observations, settings.w, settings.ways) != (
-            before.cost_by,
-            before.window_observations,
-            before.w,
-            before.ways,
-        ):
-            self.known = JoinStatistics(self.shape, settings)
+        if _kept_differently(settings, before):
+            measured, self.known = self.known.state(), JoinStatistics(self.shape, settings)
+            self.known.restore(measured)
+        if settings.orders != before.orders:
+            self.known.reordered(range(self.shape.n))
         if settings.cost_by != before.cost_by:  # what was added up is in another unit
             self._order_follow_ups = [FollowUp() for _ in range(self.shape.n)]
             self._cache_follow_up, self._regret = FollowUp(), CachingRegret()
@@ -164,7 +165,7 @@ class JoinController:
         """A batch of n_tuples ran under ``tuning``, and this is what the join tells of it."""
         known, caches = self.known, self.caches
         n_elements = known.add(profile, caches.used(), caches.in_force)
-        caches.passed(n_tuples, n_elements, Activity.of(profile), known)
+        caches.passed(n_tuples, n_elements, Activity.of(profile), self.tuning, known)
         self._unpriced = self._unpriced.then(n_tuples, n_elements)
         decisions: list[Decision] = []
         outcomes: list[DecisionOutcome] = []
@@ -186,12 +187,10 @@ class JoinController:
         return Told(tuple(decisions), tuple(outcomes), self.tuning if is_new else None)
 
     def _look_at_caches(self) -> list[CacheChange]:
-        caches, before, changes = self.caches, self.caches.in_force, list[CacheChange]()
-        if caches.is_due(self.known):
-            changes = caches.observe(self.known)
-        waited = self._unpriced.n_tuples >= self.settings.interval_tuples
-        if caches.in_force != before or waited:
-            self._price(before)
+        is_due = self.caches.is_due(self.known)
+        if is_due or self._unpriced.n_tuples >= self.settings.interval_tuples:
+            self._price(self.caches.in_force)  # what is known now may be forgotten with a look
+        changes = self.caches.observe(self.known) if is_due else []
         if changes:
             self._regret.look_back()
         return changes
@@ -218,14 +217,14 @@ class JoinController:
         outcomes: list[DecisionOutcome],
     ) -> None:
         """Look at the order of each pipeline that something new is known of."""
-        flows, settings, changed = self.known.flows(), self.settings, []
-        shares = [flow.share for flow in flows]
+        settings, changed, shares = self.settings, [], self.known.shares
         for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
-            pipeline.take(told, settings.profile_tuples)
+            pipeline.take(told, settings)
             looks = pipeline.is_due(settings, self.caches.is_new) and not self._is_joint
             if not looks and not self._order_follow_ups[pipeline.input].is_on:
                 continue
-            flow, i = flows[pipeline.input], pipeline.input
+            i = pipeline.input
+            flow = self.known.flows()[i]
             costs = self._costs(pipeline, flow)
             outcomes += self._follow_order(batch_id, pipeline, told, costs)
             is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
@@ -349,12 +348,12 @@ class JoinController:
     # ------------------------------------------------------------------ going on
 
     def state(self) -> dict[str, Any]:
-        """What a run that goes on needs beside ``totals``, as JSON-typed data; statistics are
-        gathered anew."""
+        """What a run that goes on needs beside ``totals``, as JSON-typed data."""
         return {
             "filters": [list(one.filters) for one in self.pipelines],
             "literal": [one.is_literal for one in self.pipelines],
             "caches": self.caches.state(),
+            "known": self.known.state(),
             "decisions": self._evaluations.seq,
         }
 
@@ -362,15 +361,24 @@ class JoinController:
         """Go on where ``state`` was taken, as far as the join is the same. totals: as they were
         published last."""
         filters, literal = state["filters"], state["literal"]
-        if [sorted(one) for one in filters] == [sorted(one.filters) for one in self.pipelines]:
+        is_same = [sorted(one) for one in filters] == [sorted(p.filters) for p in self.pipelines]
+        if is_same:
             self.pipelines = [
                 PipelineOrder(self.shape, i, order, is_literal)
                 for i, (order, is_literal) in enumerate(zip(filters, literal, strict=True))
             ]
         self.caches.restore(state["caches"], self.orders)
+        if not (is_same and self.known.restore(state.get("known", {}))):
+            self.caches.weigh_anew()
         self._regret = CachingRegret(totals)
         self._evaluations.seq = max(self._evaluations.seq, int(state["decisions"]))
         self.tuning = self._tuning()
+
+
+def _kept_differently(now: JoinSettings, before: JoinSettings) -> bool:
+    """Whether statistics are kept in another way."""
+    names = ("cost_by", "window_observations", "block_probes", "w", "ways", "n_shards")
+    return any(getattr(now, name) != getattr(before, name) for name in names)
 
 
 def _pipeline_cost(flow: PipelineFlow) -> float | None:

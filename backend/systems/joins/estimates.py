@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Final, NamedTuple
 
 from backend.adaptive.stats import Z95
-from backend.operators.network.join_tuning import (
-    PAGE_BYTES,
-    RUN_BLOCKS,
-    CacheCounts,
-    JoinProfile,
-    Segment,
-)
+from backend.operators.network.join_tuning import JoinProfile, Segment
+from backend.systems.joins.cache_sizes import CacheSizes
 from backend.systems.joins.calibration import Calibration, n_operations
 from backend.systems.joins.candidates import CacheCandidate
 from backend.systems.joins.costs import (
@@ -30,22 +21,17 @@ from backend.systems.joins.costs import (
     reader_costs,
 )
 from backend.systems.joins.join_model import LookupPlace
-from backend.systems.joins.memory import MissRatioCurve, Tier, keys_behind, pages, single_tier
-from backend.systems.joins.selection import Choice
+from backend.systems.joins.memory import Tier
+from backend.systems.joins.misses import CacheMisses
+from backend.systems.joins.selection import Choice, PricedCache
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from backend.systems.joins.statistics import (
-    MissWindow,
     OperationCosts,
     PipelineStatistics,
     Rates,
     probe_cost,
 )
-
-KeyT = TypeVar("KeyT")
-#: Words of 8 bytes of a cell besides a key, besides references; an entry takes a cell for itself
-#: and one for each tuple of its segment, each with a word of the directory.
-_KEY_WORDS, _REFERENCE_WORDS = 3, 1
 
 #: Of all time: what caches have to save by what is assumed of them, to be tried.
 _TRIAL_SHARE: Final = 0.2
@@ -83,11 +69,8 @@ class JoinStatistics:
         ]
         self._rates = Rates(shape.n, keep * settings.block_probes)
         self._operations = OperationCosts(keep, counted, settings.w)
-        self._shadows: dict[tuple[str, Segment], MissWindow] = {}
-        self._shadow_keys: dict[tuple[str, Segment], float] = {}
-        self._observed: dict[str, MissWindow] = {}
-        self._reuse: dict[str, deque[NDArray[np.int64]]] = {}
-        self._counts: dict[str, CacheCounts] = {}
+        self._misses = CacheMisses(keep, settings.block_probes)
+        self._sizes = CacheSizes(settings)
         self._calibration = Calibration(keep)
         self._tells_time = False
         self._flows: tuple[PipelineFlow, ...] | None = None
@@ -100,27 +83,22 @@ class JoinStatistics:
             one.add(told)
         n_elements = self._rates.add(profile)
         self._flows = None
-        block = self._settings.block_probes
         for id, segments in profile.shadows.items():
             for segment, shadow in segments.items():
-                window = self._window(self._shadows, (id, segment))
-                window.add(shadow.n_probes, shadow.misses, shadow.n_blocks)
-                if shadow.n_runs:
-                    self._shadow_keys[id, segment] = shadow.n_keys / shadow.n_runs
+                self._misses.add_shadow(id, segment, shadow)
+                self._sizes.add_shadow(id, segment, shadow)
         seen = {id: counts for id, counts in profile.caches.items() if id in used}
         flows = self.flows() if seen else ()
         prior = self._operations.prior(self.probe_cost if seen else 0.0)
         for id, counts in seen.items():
-            window = self._window(self._observed, id)
-            window.add(counts.probes, counts.probes - counts.hits, counts.probes / block)
+            self._misses.add_used(id, counts)
+            self._sizes.add_used(id, counts)
             self._operations.add(counts, lookup_cost(flows, choice.get(id, ()), prior))
-            self._counts[id] = counts
-            keep = self._settings.window_observations
-            self._reuse.setdefault(id, deque(maxlen=keep)).append(counts.reuse)
         if n_elements and profile.processor_ns and self._settings.cost_by == "measured":
             self._tells_time = True
-            self._calibrate(profile, used, choice, profile.processor_ns / n_elements)
-            self._flows = None
+            if not profile.shadows:  # which take time, too
+                self._calibrate(profile, used, choice, profile.processor_ns / n_elements)
+                self._flows = None
         return n_elements
 
     def _calibrate(
@@ -133,17 +111,17 @@ class JoinStatistics:
         """taken_ns: by the batch, per element."""
         found, flows, units = self._calibration, self.flows(), self.units
         probes_ns, operations_ns = sum(map(sum, bare_costs(flows))), 0.0
-        for id, readers in choice.items():
-            estimate = self.estimate(used[id], flows, units)
-            operations_ns += estimate.cost
-            for reader in readers:
-                one = estimate.readers[used[id].readers.index(reader)]
-                probes_ns -= (1 - one.miss_prob) * one.segment
-                operations_ns += one.lookups * one.probe_cost + one.miss_prob * one.creates
+        for id, chosen in choice.items():
+            operations_ns += maintenance_cost(used[id], flows, units)
+            costs = self._readers(used[id], flows, units)
+            for at, one in zip(used[id].readers, costs, strict=True):
+                if at in chosen:
+                    probes_ns -= (1 - one.miss_prob) * one.segment
+                    operations_ns += one.lookups * one.probe_cost + one.miss_prob * one.creates
         probes_ns, operations_ns = probes_ns / found.of_probes, operations_ns / found.of_operations
         if choice:
             found.add_cached(taken_ns, probes_ns, operations_ns)
-        elif not profile.shadows:
+        else:
             found.add_bare(taken_ns, probes_ns, n_operations(profile))
 
     def reordered(self, pipelines: Sequence[int]) -> None:
@@ -154,14 +132,13 @@ class JoinStatistics:
 
     def forget(self, cache: str) -> None:
         """A cache is looked up in another way from now on: begin to watch it anew."""
-        self._observed.pop(cache, None)
-        self._reuse.pop(cache, None)
-        self._counts.pop(cache, None)
+        self._misses.forget(cache)
+        self._sizes.forget(cache)
 
     def forget_shadows(self, cache: str) -> None:
         """A candidate is profiled anew."""
-        self._shadows = {key: one for key, one in self._shadows.items() if key[0] != cache}
-        self._shadow_keys = {key: n for key, n in self._shadow_keys.items() if key[0] != cache}
+        self._misses.forget_shadows(cache)
+        self._sizes.forget_shadows(cache)
 
     # ------------------------------------------------------------------ telling
 
@@ -184,7 +161,7 @@ class JoinStatistics:
     def flows(self) -> tuple[PipelineFlow, ...]:
         """Of all pipelines."""
         if self._flows is None:
-            shares, factor = self._rates.shares.tolist(), self._calibration.of_probes
+            shares, factor = self._rates.shares, self._calibration.of_probes
             pairs = zip(self.pipelines, shares, strict=True)
             self._flows = tuple(one.flow(plus, minus, factor) for one, (plus, minus) in pairs)
         return self._flows
@@ -192,7 +169,7 @@ class JoinStatistics:
     @property
     def shares(self) -> tuple[float, ...]:
         """By input, its elements per element of the join."""
-        return tuple(self._rates.shares[:, 0].tolist())
+        return tuple(share for share, _ in self._rates.shares)
 
     @property
     def waits_for_bare(self) -> bool:
@@ -209,8 +186,7 @@ class JoinStatistics:
 
     def is_shadowed(self, candidate: CacheCandidate, reader: Segment) -> bool:
         """Whether W blocks of shadow look-ups were seen of a reader."""
-        window = self._shadows.get((candidate.id, reader))
-        return window is not None and window.is_full
+        return self._misses.is_shadowed(candidate.id, reader)
 
     def begin_profiling(self) -> None:
         """W observations of each pipeline are to be made from now on."""
@@ -239,58 +215,51 @@ class JoinStatistics:
         if candidate.id in choice:
             return self.is_observed(candidate.id)
         return all(
-            self._window(self._shadows, (candidate.id, reader)).is_full
-            or not flows[reader.pipeline].entering[reader.first]
+            self.is_shadowed(candidate, reader) or not flows[reader.pipeline].entering[reader.first]
             for reader in candidate.readers
         )
 
     def is_observed(self, cache: str) -> bool:
         """Whether W blocks of look-ups of a cache in use were seen."""
-        return cache in self._observed and self._observed[cache].is_full
-
-    def counts(self, cache: str) -> CacheCounts | None:
-        """Of the last batch a cache was used in."""
-        return self._counts.get(cache)
+        return self._misses.is_observed(cache)
 
     def estimate(
         self, candidate: CacheCandidate, flows: Sequence[PipelineFlow], units: UnitCosts
     ) -> CacheEstimate:
-        """flows, units: of this moment. A reader nobody looked up is taken to miss always."""
-        readers, errors = [], []
-        for reader in candidate.readers:
-            flow = flows[reader.pipeline]
-            prob, n_probes = self._miss_prob(candidate, reader, flow)
-            found = reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted)
-            readers.append(found)
-            errors.append(self._error(reader, flow, found))
-        n_keys, n_bytes = self._size(candidate, readers)
+        """All about a candidate. flows, units: of this moment."""
+        readers = self._readers(candidate, flows, units)
+        errors = tuple(
+            self._error(at, flows[at.pipeline], costs)
+            for at, costs in zip(candidate.readers, readers, strict=True)
+        )
+        n_keys, n_bytes = self._sizes.of(candidate, readers)
         cost = maintenance_cost(candidate, flows, units)
-        return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, tuple(errors))
+        return CacheEstimate(tuple(readers), cost, n_keys, n_bytes, errors)
+
+    def priced(self, candidates: Iterable[CacheCandidate]) -> tuple[PricedCache, ...]:
+        """Of candidates what a selection asks, at the moment."""
+        flows, units = self.flows(), self.units
+        return tuple(
+            PricedCache(
+                one,
+                maintenance_cost(one, flows, units),
+                tuple(reader.proc for reader in self._readers(one, flows, units)),
+            )
+            for one in candidates
+        )
 
     def net(self, candidate: CacheCandidate, readers: Sequence[Segment]) -> float:
         """Benefit of these readers less cost, at the moment."""
-        flows, units, total = self.flows(), self.units, 0.0
-        for reader in readers:
-            flow = flows[reader.pipeline]
-            prob, n_probes = self._miss_prob(candidate, reader, flow)
-            found = reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted)
-            total += found.benefit
-        return total - maintenance_cost(candidate, flows, units)
+        flows, units = self.flows(), self.units
+        costs = zip(candidate.readers, self._readers(candidate, flows, units), strict=True)
+        benefit = sum(one.benefit for at, one in costs if at in readers)
+        return benefit - maintenance_cost(candidate, flows, units)
 
     def misses(
         self, candidates: Iterable[CacheCandidate], orders: Orders
     ) -> dict[LookupPlace, float]:
-        """What is known of look-ups, by where they are made: of plain caches in use as observed,
-        else as the shadow says, which asks for the key alone."""
-        found = dict[LookupPlace, float]()
-        for one in candidates:
-            is_seen = not one.witnesses and self.is_observed(one.id)
-            for at in one.readers:
-                window = self._observed[one.id] if is_seen else self._shadows.get((one.id, at))
-                if window is not None and window.prob is not None:
-                    joined = frozenset((at.pipeline, *orders[at.pipeline][: at.first]))
-                    found[at.pipeline, joined, one.key] = window.prob
-        return found
+        """What is known of look-ups, by where they are made."""
+        return self._misses.by_place(candidates, orders)
 
     def measured_saving(
         self, profile: JoinProfile, used: Mapping[str, CacheCandidate], choice: Choice
@@ -318,50 +287,49 @@ class JoinStatistics:
     ) -> list[Tier]:
         """The pages of each shard a cache wants, along its miss-ratio curve where reuse was
         seen."""
-        id, room = candidate.id, self._room
-        curve = MissRatioCurve.of(np.sum(self._reuse[id], axis=0)) if id in self._reuse else None
-        tiers: list[Tier] = []
-        if curve is not None:
-            gain = sum(estimate.readers[place].on_miss for place in places)
-            key_bytes = room * estimate.n_bytes / max(1.0, estimate.n_keys)
-            tiers = curve.tiers(gain, key_bytes, PAGE_BYTES)
-        n_pages = pages(room * estimate.n_bytes, PAGE_BYTES)
-        return tiers or single_tier(estimate.net(places), n_pages)
+        gain = sum(estimate.readers[place].on_miss for place in places)
+        size = estimate.n_keys, estimate.n_bytes
+        return self._sizes.tiers(candidate.id, size, gain, estimate.net(places))
+
+    # ------------------------------------------------------------------ going on
+
+    def state(self) -> dict[str, Any]:
+        """What was measured, as JSON-typed data."""
+        return {
+            "cost_by": self._settings.cost_by,
+            "tells_time": self._tells_time,
+            "calibration": self._calibration.state(),
+            "operations": self._operations.state(),
+            "pipelines": [one.state() for one in self.pipelines],
+            "misses": self._misses.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> bool:
+        """Go on with what was measured under these orders. False: costs are in another unit, and
+        nothing of it is of use."""
+        if state.get("cost_by") != self._settings.cost_by:
+            return False
+        self._tells_time = bool(state["tells_time"])
+        self._calibration.restore(state["calibration"])
+        self._operations.restore(state["operations"])
+        for one, told in zip(self.pipelines, state["pipelines"], strict=True):
+            one.restore(told)
+        self._misses.restore(state["misses"])
+        self._flows = None
+        return True
 
     # ------------------------------------------------------------------ parts
 
-    @property
-    def _room(self) -> float:
-        """How much more than its entries a cache wants, so that keys rarely collide: the number of
-        sets is a power of two, perhaps half of what there is room for, and of four ways as many
-        sets as keys are to be there."""
-        return 2 * (1 + 1 / self._settings.ways)
-
-    def _window(self, windows: dict[KeyT, MissWindow], key: KeyT) -> MissWindow:
-        return windows.setdefault(key, MissWindow(self._settings.window_observations))
-
-    def _miss_prob(
-        self, candidate: CacheCandidate, reader: Segment, flow: PipelineFlow
-    ) -> tuple[float, int]:
-        """As observed once there is enough of that, before as looked up in the shadow; and how many
-        look-ups that rests on.
-
-        Where a witness is of the input that looks up, an entry goes with its last tuple (erratum 7
-        A), so that only look-ups that find something can hit: at most as many as find a result.
-        """
-        if self.is_observed(candidate.id):
-            window = self._observed[candidate.id]
-        else:
-            window = self._shadows.get((candidate.id, reader), MissWindow(1))
-        prob = window.prob
-        if prob is None:
-            return 1.0, 0
-        lookups = flow.entering[reader.first]
-        drops_empty = candidate.n_counted and reader.pipeline in candidate.witnesses
-        if drops_empty and lookups and not self.is_observed(candidate.id):
-            found = min(1.0, flow.entering[candidate.update_step + 1] / lookups)
-            prob = 1 - (1 - prob) * found
-        return prob, window.n_probes
+    def _readers(
+        self, candidate: CacheCandidate, flows: Sequence[PipelineFlow], units: UnitCosts
+    ) -> list[ReaderCosts]:
+        """Of all readers of a candidate. flows, units: of this moment."""
+        found = []
+        for reader in candidate.readers:
+            flow = flows[reader.pipeline]
+            prob, n_probes = self._misses.prob(candidate, reader, flow)
+            found.append(reader_costs(flow, reader, units, prob, n_probes, candidate.n_counted))
+        return found
 
     def _error(self, reader: Segment, flow: PipelineFlow, costs: ReaderCosts) -> float:
         """Standard error of a benefit: of the segment's cost, and of the miss probability."""
@@ -373,26 +341,3 @@ class JoinStatistics:
         miss, n = costs.miss_prob, max(1, costs.n_probes)
         of_miss = math.sqrt(miss * (1 - miss) / n) * costs.on_miss
         return math.hypot((1 - miss) * of_cost, of_miss)
-
-    def _size(
-        self, candidate: CacheCandidate, readers: Sequence[ReaderCosts]
-    ) -> tuple[float, float]:
-        """Keys and bytes of each shard: as held where a cache is in use and nothing was evicted,
-        else by the keys behind its look-ups and the tuples of its segment for each."""
-        counts, n_shards = self._counts.get(candidate.id), self._settings.n_shards
-        cell = max(_KEY_WORDS + len(candidate.key), _REFERENCE_WORDS + len(candidate.windows))
-        refs = max((one.leaving / one.lookups for one in readers if one.lookups), default=0.0)
-        key_bytes = 8 * (cell + 1) * (1 + refs)
-        block = self._settings.block_probes
-        run = RUN_BLOCKS * block
-        seen = [self._shadow_keys.get((candidate.id, reader)) for reader in candidate.readers]
-        expected = [
-            keys_behind(one.miss_prob, block) if n is None else keys_behind(n / run, run)
-            for one, n in zip(readers, seen, strict=True)
-        ]
-        n_keys = max(expected, default=0.0)
-        if counts is None or not counts.n_entries:
-            return n_keys, n_keys * key_bytes
-        key_bytes, held = counts.n_bytes / counts.n_entries, counts.n_entries / n_shards
-        n_keys = max(n_keys, held) if counts.evictions else held
-        return n_keys, max(n_keys * key_bytes, counts.n_bytes / n_shards)

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-#: Keys that are expected at most, in blocks of look-ups.
-_MOST_BLOCKS: Final = 64
+#: Keys that are expected at most, for each look-up.
+_MOST_KEYS: Final = 64
 
 
 class Tier(NamedTuple):
@@ -98,14 +98,16 @@ def pages(n_bytes: float, page_bytes: int) -> int:
     return max(1, -(-int(np.ceil(n_bytes)) // page_bytes))
 
 
-def keys_behind(miss_prob: float, block_probes: int) -> float:
-    """How many keys there are, if blocks of so many look-ups hold miss_prob · block_probes
-    different ones and all are as frequent: D (1 - e^(-W/D)) = different ones; at most 64 blocks."""
-    low, high = 1.0, float(_MOST_BLOCKS * block_probes)
-    wanted = miss_prob * block_probes
+def keys_behind(miss_prob: float, n_probes: int, n_before: int = 0) -> float:
+    """How many keys there are, if ``miss_prob`` of so many look-ups, after ``n_before`` others,
+    were the first ones of their keys and all keys are as frequent: D (e^(-B/D) - e^(-(B+N)/D)) of
+    them are; at most 64 keys a look-up."""
+    low, high = 1.0, float(_MOST_KEYS * n_probes)
+    wanted = miss_prob * n_probes
     for _ in range(60):
         middle = (low + high) / 2
-        if -middle * math.expm1(-block_probes / middle) < wanted:
+        new = -middle * math.exp(-n_before / middle) * math.expm1(-n_probes / middle)
+        if new < wanted:
             low = middle
         else:
             high = middle

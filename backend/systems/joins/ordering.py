@@ -3,6 +3,9 @@
 The logical filter of R_j drops an element when nothing joins with it along the path to R_j. Filters
 are ordered as pipelined filters are, by the profile window, matrix view and policies of these; the
 pipeline is what evaluates them in that order.
+
+A profiled element of a join is always shown to all filters. An algorithm that needs less is told
+less: what it would see if filters ran in its order, and profiled ones where it asks for more.
 """
 
 from __future__ import annotations
@@ -17,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.core import Cooldown
-from backend.model.filters import DROPPED, PASSED, Outcomes
+from backend.model.filters import known_outcomes
 from backend.operators.network.join_tuning import PipelineProfile
 from backend.systems.agreedy.costing import tuple_costs
 from backend.systems.agreedy.exact import Picoseconds, picoseconds, us_per_tuple
 from backend.systems.agreedy.findings import Finding, Situation, near_violations
 from backend.systems.agreedy.headroom import check_headroom, pair_headroom
-from backend.systems.agreedy.policies import Policy, ProposedOrder, policy_class
+from backend.systems.agreedy.policies import AGreedy, Policy, ProposedOrder, policy_class
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
 from backend.systems.joins.settings import JoinSettings
@@ -88,8 +91,10 @@ class PipelineOrder:
         #: Whether filters in another order are another pipeline: not where each path goes on from
         #: the one before. Without a choice there is nothing to observe.
         self.has_choice = len(set(paths)) < len(paths)
-        self._n_new = 0
+        self._n_new = self._n_dropped = 0  # since the last look
         self._waiting: list[NDArray[np.uint64]] = []
+        self._policy: Policy = AGreedy()
+        self._algorithm = (AGreedy.name, 0)  # name and stage
         self.view = MatrixView(range(len(self.targets)))
         self.window = ProfileWindow(len(self.targets))
         self.cooldown = Cooldown()
@@ -113,38 +118,61 @@ class PipelineOrder:
             self._operators = self._literal or self.shape.operators(self.input, self.filters)
         return self._operators
 
-    def take(self, profile: PipelineProfile, keep: int) -> None:
-        """Note the elements of a batch, over which the profile window slides. keep: how many that
-        something drops."""
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """bool[targets, targets]: the entries of V that the algorithm maintains."""
+        return self._policy.kept(self.view)
+
+    def take(self, profile: PipelineProfile, settings: JoinSettings) -> None:
+        """Note the elements of a batch, over which the profile window slides."""
+        self._follow(settings)
         self.cooldown.passed(profile.n_plus + profile.n_minus)
         if self.has_choice and len(profile.dropped_by):
             self._waiting.append(profile.dropped_by)
             self._n_new += len(profile.dropped_by)
-            if self._n_new > keep:
-                self._slide(keep)
+            if self._n_new > settings.profile_tuples:
+                self._slide(settings.profile_tuples)
+
+    def _follow(self, settings: JoinSettings) -> None:
+        """Have the algorithm of the settings. Another one begins with the profile tuples that all
+        filters were asked about."""
+        wanted = settings.order_algorithm, settings.stage_tuples
+        if wanted == self._algorithm:
+            return
+        self._slide(settings.profile_tuples)
+        self._policy, self._algorithm = policy_class(wanted[0]).of(settings), wanted
+        self._n_dropped = 0
+        self.window = self.window.completed()
+        self.view.rebuild(self.window.columns)
 
     def _slide(self, keep: int) -> None:
-        """Have what waits in the window."""
+        """Have what waits in the window, as far as the algorithm may see it. keep: how many of the
+        elements that something drops."""
         if not self._waiting:
             return
-        outcomes = self._outcomes(np.concatenate(self._waiting))
+        order, probe = self.view.order, self._policy.probe(self.view)
+        drops = self._drops(np.concatenate(self._waiting))
         self._waiting = []
-        dropped = (outcomes == DROPPED).any(axis=1)
-        inserted = self.window.add(outcomes[dropped], int((~dropped).sum()), time_s=0.0)
+        dropped = drops[drops.any(axis=1)]
+        chosen = None if probe.filter is None else order.index(probe.filter)
+        outcomes = np.zeros(dropped.shape, np.int8)
+        outcomes[:, order] = known_outcomes(dropped[:, order], probe.rule, chosen)
+        n_passed, is_complete = len(drops) - len(dropped), probe.rule == "all"
+        inserted = self.window.add(outcomes, n_passed, time_s=0.0, is_complete=is_complete)
+        self._n_dropped += len(dropped)
         self.view.update(inserted, self.window.expire(keep))
 
     def is_due(self, settings: JoinSettings, has_moved: bool = False) -> bool:
         """Whether to look: there is a choice, and as many elements came since the last look as one
         takes; or something has changed. A look that finds nothing costs more than its elements."""
-        return self.has_choice and self._n_new >= (1 if has_moved else _least_window(settings))
+        return self.has_choice and self._n_new >= (1 if has_moved else self._needed(settings))
 
     def check(
         self, costs: Sequence[float], settings: JoinSettings, shares: Sequence[float] = ()
     ) -> OrderCheck | None:
         """One look. costs: by input, of joining with it; shares: of the join's elements, (): not to
         be looked at. None: there is nothing to compare."""
-        settings = self._begin_look(settings)
-        policy = policy_class(_policy_name(settings))()
+        settings, policy = self._begin_look(settings), self._policy
         situation = self._situation(costs, settings)
         finding = policy.find(situation)
         if finding is None:
@@ -162,7 +190,7 @@ class PipelineOrder:
         rarer = self._rarer_first(situation, settings, shares) if looks else None
         if rarer is not None:
             verdict, order, new = "switched", rarer, None
-        return OrderCheck(
+        found = OrderCheck(
             self.input,
             verdict,
             finding,
@@ -179,6 +207,15 @@ class PipelineOrder:
             rarer is not None,
             2 if self._for_caches else 1,
         )
+        self._end_look(verdict == "switched")
+        return found
+
+    def _end_look(self, switched: bool) -> None:
+        """Empty the window where the algorithm asks other filters from now on."""
+        n_dropped, self._n_dropped = self._n_dropped, 0
+        if self._policy.restarts(n_dropped, switched):
+            self.window.clear()
+            self.view.rebuild(self.window.columns)
 
     def _begin_look(self, settings: JoinSettings) -> JoinSettings:
         """Have the window up to date; the settings a look goes by."""
@@ -200,11 +237,11 @@ class PipelineOrder:
         that rarely come is cheap to keep and often looked up, and for that their pipelines have to
         begin with each other. The exchange is well inside α, so that it is not taken back.
         """
-        order, counts = list(self.view.order), self.view.counts
+        order, counts, kept = list(self.view.order), self.view.counts, self.kept
         for k, (x, y) in enumerate(pairwise(order)):
             is_rarer = shares[self.targets[x]] >= _RARER * shares[self.targets[y]]
             own, other = counts[k, k] * situation.costs[y], counts[k, k + 1] * situation.costs[x]
-            if is_rarer and other >= math.sqrt(settings.alpha) * own:
+            if is_rarer and kept[k, k + 1] and other >= math.sqrt(settings.alpha) * own:
                 order[k], order[k + 1] = y, x
                 return order
         return None
@@ -221,8 +258,9 @@ class PipelineOrder:
 
     def sample(self, profile: PipelineProfile, costs: Sequence[float]) -> FilterSample:
         """The profiled elements of a batch, to price orders on."""
-        drops = self._outcomes(profile.dropped_by) == DROPPED
-        return FilterSample(drops, tuple(self._price(j, costs) for j in self.targets))
+        return FilterSample(
+            self._drops(profile.dropped_by), tuple(self._price(j, costs) for j in self.targets)
+        )
 
     def price(self, filters: Sequence[int], sample: FilterSample) -> NDArray[np.float64]:
         """float64[k]: what looking for partners in an order costs, in the unit of costs."""
@@ -232,7 +270,8 @@ class PipelineOrder:
     def _situation(self, costs: Sequence[float], settings: JoinSettings) -> Situation:
         prices = tuple(self._price(j, costs) for j in self.targets)
         n_tuples = len(self.window) + self.window.n_passed
-        return Situation(self.view, self.window.columns, prices, n_tuples, settings.rule)
+        rule, is_complete = settings.rule, self.window.is_complete
+        return Situation(self.view, self.window.columns, prices, n_tuples, rule, is_complete)
 
     def _price(self, target: int, costs: Sequence[float]) -> Picoseconds:
         """Of the filter of an input: all joins of its path. A unit of cost counts as a ns."""
@@ -241,36 +280,29 @@ class PipelineOrder:
     def _headroom(
         self, verdict: Verdict, pairs: Sequence[Headroom], settings: JoinSettings
     ) -> list[Headroom]:
-        needed, held = _least_window(settings), len(self.window)
+        needed, held = self._needed(settings), len(self.window)
         spell = settings.cooldown_tuples
         return check_headroom(verdict, pairs, held, needed, self.cooldown, spell)
 
     def _verdict(
         self, finding: Finding, proposal: ProposedOrder, settings: JoinSettings
     ) -> Verdict:
-        if len(self.window) < _least_window(settings):
-            return "thin"
-        if not finding.is_violated or proposal.order == self.view.order:
+        found = self._policy.verdict(settings, len(self.window), finding, self.cooldown)
+        if found not in ("switched", "cooldown"):
+            return found
+        if proposal.order == self.view.order:
             return "below_threshold"
-        if settings.join_order == "fixed":
-            return "pinned"
-        return "cooldown" if self.cooldown.holds(settings.cooldown_tuples) else "switched"
+        return "pinned" if settings.join_order == "fixed" else found
 
-    def _outcomes(self, dropped_by: NDArray[np.uint64]) -> Outcomes:
-        """int8[k, filters]."""
+    def _needed(self, settings: JoinSettings) -> int:
+        """Profiled elements a check takes."""
+        return self._policy.least_window(settings)
+
+    def _drops(self, dropped_by: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """bool[k, filters]."""
         bits = np.array(self.targets, dtype=np.uint64)
-        is_dropped = (dropped_by[:, None] >> bits[None, :]) & np.uint64(1)
-        found: Outcomes = np.where(is_dropped == 1, DROPPED, PASSED).astype(np.int8)
+        found: NDArray[np.bool_] = (dropped_by[:, None] >> bits[None, :]) & np.uint64(1) == 1
         return found
-
-
-def _least_window(settings: JoinSettings) -> int:
-    """Profiled elements a check takes."""
-    return min(settings.order_samples, settings.profile_tuples)
-
-
-def _policy_name(settings: JoinSettings) -> str:
-    return "optimal" if settings.join_order == "optimal" else "a-greedy"
 
 
 def _per_tuple(total_ps: Picoseconds | None, n_tuples: int) -> float | None:

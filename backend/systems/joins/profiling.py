@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from backend.systems.joins.settings import JoinSettings
@@ -22,6 +23,14 @@ def profile_share(settings: JoinSettings, share: float, waits: bool) -> float:
     if waits:
         return _rounded(wanted / _PROFILING_SHARE)
     return min(settings.profile_prob, _rounded(wanted / 2))
+
+
+def steadied(before: Sequence[float], now: Sequence[float]) -> tuple[float, ...]:
+    """By pipeline: as before where that is no more than twice what is wanted now, as a join that is
+    executed in another way is prepared anew, and its counts compare with nothing before. before:
+    (): none."""
+    pairs = zip(before or now, now, strict=True)
+    return tuple(old if new <= old <= 2 * new else new for old, new in pairs)
 
 
 def _rounded(prob: float) -> float:

@@ -7,7 +7,8 @@ operators at the least cost; ``by_trees`` is the recursion of the text for candi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
@@ -23,6 +24,7 @@ from backend.systems.joins.selection import (
     compatible_pins,
     fits,
     lies_in,
+    worthwhile,
 )
 
 #: More candidates than this are chosen among greedily.
@@ -46,10 +48,10 @@ class _Option(NamedTuple):
 def exact(problem: CacheSelection) -> Choice:
     """The best choice; of equally good ones the one with fewest caches, first ones first. More than
     ``EXACT_UP_TO_CACHES`` worthwhile candidates are chosen among greedily."""
-    worthwhile = [one for one in problem.caches if _is_worthwhile(problem, one)]
-    if len(worthwhile) > EXACT_UP_TO_CACHES:
+    paying = [one for one in problem.caches if _is_worthwhile(problem, one)]
+    if len(paying) > EXACT_UP_TO_CACHES:
         return greedy(problem)
-    free = [one for one in worthwhile if one.candidate.id not in problem.pinned]
+    free = [one for one in paying if one.candidate.id not in problem.pinned]
     pinned = compatible_pins(problem)
     pipelines = _pipelines(problem, [*pinned, *free])
     best, found = (0, float("-inf")), dict[str, tuple[Segment, ...]]()
@@ -87,6 +89,21 @@ def by_trees(problem: CacheSelection) -> Choice:
 
 
 SELECTORS: Final[Mapping[str, Selector]] = {"exact": exact, "greedy": greedy, "trees": by_trees}
+
+
+def chosen(
+    problem: CacheSelection, select: Selector, least_gain: float, tried: Collection[str]
+) -> dict[str, tuple[Segment, ...]]:
+    """What is worth its memory of what ``select`` finds. Where that saves less than ``least_gain``
+    beside what there is of caches that were ``tried``, being in use until now, or are pinned,
+    these alone."""
+    found = worthwhile(problem, select(problem))
+    if not least_gain:
+        return found
+    known = [one for one in problem.caches if one.candidate.id in problem.pinned.union(tried)]
+    kept = replace(problem, caches=tuple(known))
+    best = worthwhile(kept, select(kept))
+    return found if problem.value(found) - problem.value(best) >= least_gain else best
 
 
 def _is_worthwhile(problem: CacheSelection, cache: PricedCache) -> bool:

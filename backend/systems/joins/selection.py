@@ -59,19 +59,14 @@ class CacheSelection:
 LEAST_SHARE: Final = 0.01
 
 
-def worthwhile(
-    problem: CacheSelection, choice: Choice, least_gain: float
-) -> dict[str, tuple[Segment, ...]]:
-    """A choice without the caches that save next to nothing beside the others; nothing but what is
-    pinned where all together save less than ``least_gain``."""
+def worthwhile(problem: CacheSelection, choice: Choice) -> dict[str, tuple[Segment, ...]]:
+    """A choice without the caches that save next to nothing beside the others."""
     left = dict(choice)
     least = LEAST_SHARE * problem.cost({})
     for id in [id for id in choice if id not in problem.pinned]:
         without = {other: readers for other, readers in left.items() if other != id}
         if problem.value(left) - problem.value(without) < least:
             left = without
-    if problem.value(left) < least_gain:
-        left = {id: readers for id, readers in left.items() if id in problem.pinned}
     return left
 
 

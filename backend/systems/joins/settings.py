@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from backend.systems.agreedy.exact import fraction
@@ -10,7 +11,9 @@ from backend.systems.agreedy.knobs import Rule
 from backend.systems.joins.shape import Orders
 from backend.systems.joins.statistics import ELEMENTS
 
-JoinOrder: TypeAlias = Literal["fixed", "a-greedy", "optimal", "joint"]
+JoinOrder: TypeAlias = Literal[
+    "a-greedy", "sweep", "independent", "local swaps", "optimal", "fixed", "joint"
+]
 Caching: TypeAlias = Literal["off", "exact", "greedy", "trees"]
 
 #: Costs are measured in nanoseconds, or counted in index probes as in the text.
@@ -24,17 +27,19 @@ W: Final = 0.25
 class JoinSettings:
     """How a join is tuned.
 
-    join_order: what keeps the orders of the pipelines; 'joint': searched together with the caches,
-    in joins of few inputs (else as 'a-greedy'). ``orders`` are those to begin with (with 'fixed',
-    to keep); (): as planned. alpha, confidence, order_samples, cooldown_tuples, profile_tuples: of
-    the checks of the Greedy Invariant. caching: how caches are chosen. pool_bytes: of all caches of
-    the join, in all the n_shards it runs in. interval_tuples: I, from a selection to the next
-    profiling. window_observations: W. change_share: by how much a benefit or cost has to move for a
-    new selection. candidates: m, how many caches are considered where fewer have the prefix
-    invariant. pinned, forbidden: ids of caches. profile_prob: share of elements that are profiled.
-    cost_by: in which unit costs are. w: of a cache operation, in index probes, where costs are
-    counted. ways, block_probes, bitmap_alpha, two_phase, seed: as in ``JoinTuning``. knob_version:
-    of the knobs these are from, for the record.
+    join_order: what keeps the orders of the pipelines, an algorithm of filters; 'fixed': nothing,
+    but checked by 'a-greedy'; 'joint': searched together with the caches, in joins of few inputs
+    (else as 'a-greedy'). ``orders`` are those to begin with (with 'fixed', to keep); (): as
+    planned. alpha, confidence, order_samples, cooldown_tuples, profile_tuples: of the checks of its
+    invariant; stage_tuples: of a stage of 'sweep', in profiled elements that something drops.
+    caching: how caches are chosen. pool_bytes: of all caches of the join, in all the n_shards it
+    runs in. interval_tuples: I, from a selection to the next profiling. window_observations: W.
+    change_share: by how much a benefit or cost has to move for a new selection. candidates: m, how
+    many caches are considered where fewer have the prefix invariant. pinned, forbidden: ids of
+    caches. profile_prob: share of elements that are profiled. cost_by: in which unit costs are. w:
+    of a cache operation, in index probes, where costs are counted. ways, block_probes,
+    bitmap_alpha, two_phase, seed: as in ``JoinTuning``. knob_version: of the knobs these are from,
+    for the record.
     """
 
     join_order: JoinOrder = "a-greedy"
@@ -43,6 +48,7 @@ class JoinSettings:
     confidence: float = 0.99
     order_samples: int = 100
     profile_tuples: int = 1000
+    stage_tuples: int = 500
     cooldown_tuples: int = 0
     caching: Caching = "exact"
     pool_bytes: int = 1 << 22
@@ -69,11 +75,26 @@ class JoinSettings:
         return self.window_observations * ELEMENTS
 
     @property
+    def order_algorithm(self) -> str:
+        """What checks the order of a pipeline."""
+        return "a-greedy" if self.join_order in ("fixed", "joint") else self.join_order
+
+    @property
+    def least_samples(self) -> int:
+        """Profiled elements that a check of an order takes."""
+        return min(self.order_samples, self.profile_tuples)
+
+    @property
     def rule(self) -> Rule:
         """What makes a violation of the Greedy Invariant."""
-        return Rule(False, fraction(self.alpha), self.confidence)
+        return _rule(self.alpha, self.confidence)
 
     @property
     def cost_unit(self) -> str:
         """Of all costs."""
         return "ns per element" if self.cost_by == "measured" else "probes per element"
+
+
+@lru_cache(maxsize=64)
+def _rule(alpha: float, confidence: float) -> Rule:
+    return Rule(False, fraction(alpha), confidence)

@@ -7,8 +7,8 @@ the mean of ``ELEMENTS`` profiled elements; W of them are looked at, as of every
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,29 +42,28 @@ class PipelineStatistics:
 
     def reordered(self) -> None:
         """Steps mean other inputs now: what was observed is of no use."""
-        self._entering = np.zeros((0, self._n))
-        self._spent = np.zeros((0, self._n - 1))
-        self._costs = np.zeros(self._n - 1)
+        #: float64[k, 2n-1] by element: entering, then spent.
+        self._observed = np.zeros((0, 2 * self._n - 1))
+        self._sums = [0.0] * (2 * self._n - 1)
         self._mean, self._mean_costs = [0.0] * self._n, [0.0] * (self._n - 1)
         self.n_new = 0
 
     @property
     def n(self) -> int:
         """Observed elements."""
-        return len(self._entering)
+        return len(self._observed)
 
     def add(self, profile: PipelineProfile) -> None:
         """Take in the elements of a batch. c_ij stays as it was where no tuple came to the step."""
         if not len(profile.entering):
             return
-        entering = profile.entering[-self._keep :].astype(np.float64)
         self.n_new += len(profile.entering)
-        self._entering = np.concatenate([self._entering, entering])[-self._keep :]
-        self._spent = np.concatenate([self._spent, self.spent(profile)])[-self._keep :]
-        came = self._entering[:, :-1].sum(axis=0)
-        seen = came > 0
-        self._costs[seen] = self._spent.sum(axis=0)[seen] / came[seen]
-        self._mean, self._mean_costs = self._entering.mean(axis=0).tolist(), self._costs.tolist()
+        new = np.concatenate([profile.entering, self.spent(profile)], axis=1)
+        self._observed = np.concatenate([self._observed, new])[-self._keep :]
+        self._sums = self._observed.sum(axis=0).tolist()
+        self._mean = [total / self.n for total in self._sums[: self._n]]
+        steps = zip(self._sums, self._sums[self._n :], self._mean_costs, strict=False)
+        self._mean_costs = [spent / came if came else old for came, spent, old in steps]
 
     def spent(self, profile: PipelineProfile) -> NDArray[np.float64]:
         """float64[k, n-1]: what each profiled element of a batch cost at each step."""
@@ -82,14 +81,27 @@ class PipelineStatistics:
 
     def segment_costs(self, reader: Segment) -> NDArray[np.float64]:
         """float64[n]: what the steps of a segment cost for each observed element."""
-        found: NDArray[np.float64] = self._spent[:, reader.first : reader.last + 1].sum(axis=1)
+        spent = self._observed[:, self._n :]
+        found: NDArray[np.float64] = spent[:, reader.first : reader.last + 1].sum(axis=1)
         return found
+
+    def state(self) -> dict[str, Any]:
+        """As JSON-typed data: of how many elements, and their means."""
+        return {"n": self.n, "entering": self._mean, "step_costs": self._mean_costs}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on as if all observed elements had been like their mean."""
+        n = min(int(state["n"]), self._keep)
+        self._mean, self._mean_costs = list(state["entering"]), list(state["step_costs"])
+        spent = [d * c for d, c in zip(self._mean, self._mean_costs, strict=False)]
+        self._observed = np.tile([*self._mean, *spent], (n, 1))
+        self._sums = [n * mean for mean in (*self._mean, *spent)]
 
     @property
     def operations(self) -> tuple[float, float]:
         """Cost of all steps, and the index probes and built tuples behind it."""
-        n_operations = self._entering[:, :-1].sum() + self._entering[:, 1:].sum()
-        return float(self._spent.sum()), float(n_operations)
+        entering, spent = self._sums[: self._n], self._sums[self._n :]
+        return sum(spent), sum(entering[:-1]) + sum(entering[1:])
 
 
 class _Misses(NamedTuple):
@@ -126,6 +138,10 @@ class MissWindow:
         """W blocks were seen."""
         return self.n_blocks >= self._keep
 
+    def state(self) -> list[float]:
+        """All of it as one part, to ``add``."""
+        return [self.n_probes, sum(part.misses for part in self._parts), self.n_blocks]
+
     @property
     def prob(self) -> float | None:
         """None: nothing was looked up."""
@@ -135,35 +151,36 @@ class MissWindow:
 
 class Rates:
     """How many insertions and deletions come to each input, over the last batches that hold
-    ``keep`` elements."""
+    ``keep`` elements. shares: by input, elements and deletions per element of the join."""
 
     def __init__(self, n_inputs: int, keep: int) -> None:
-        self._n, self._keep = n_inputs, keep
-        self._batches: deque[NDArray[np.int64]] = deque()
-        self._shares: NDArray[np.float64] | None = None
+        self._keep = keep
+        self._batches: deque[list[tuple[int, int]]] = deque()
+        self._came, self._left = [0] * n_inputs, [0] * n_inputs
+        self.shares: tuple[tuple[float, float], ...] = ((0.0, 0.0),) * n_inputs
 
     def add(self, profile: JoinProfile) -> int:
         """Take in a batch; elements of all inputs in it. An empty one says nothing of shares."""
-        self._shares = None
-        came = np.array([(one.n_plus, one.n_minus) for one in profile.pipelines], dtype=np.int64)
-        if came.any():
-            self._batches.append(came)
-        while self._batches and self._n_elements - self._batches[0].sum() >= self._keep:
-            self._batches.popleft()
-        return int(came.sum())
+        batch = [(one.n_plus + one.n_minus, one.n_minus) for one in profile.pipelines]
+        n_elements = _n_elements(batch)
+        if n_elements:
+            self._batches.append(batch)
+            self._count(batch, 1)
+        while self._batches and sum(self._came) - _n_elements(self._batches[0]) >= self._keep:
+            self._count(self._batches.popleft(), -1)
+        n = max(1, sum(self._came))
+        pairs = zip(self._came, self._left, strict=True)
+        self.shares = tuple((came / n, left / n) for came, left in pairs)
+        return n_elements
 
-    @property
-    def _n_elements(self) -> int:
-        return int(sum(one.sum() for one in self._batches))
+    def _count(self, batch: Sequence[tuple[int, int]], sign: int) -> None:
+        for input, (came, left) in enumerate(batch):
+            self._came[input] += sign * came
+            self._left[input] += sign * left
 
-    @property
-    def shares(self) -> NDArray[np.float64]:
-        """float64[n, 2]: elements and deletions of each input per element of the join."""
-        if self._shares is None:
-            came = np.sum(self._batches, axis=0) if self._batches else np.zeros((self._n, 2))
-            by_input = np.stack([came.sum(axis=1), came[:, 1]], axis=1)
-            self._shares = by_input / max(1, came.sum())
-        return self._shares
+
+def _n_elements(batch: Sequence[tuple[int, int]]) -> int:
+    return sum(came for came, _ in batch)
 
 
 class OperationCosts:
@@ -184,6 +201,15 @@ class OperationCosts:
             self._lookups.append((float(counts.lookup_ns), expected))
         if counts.n_updates_timed:
             self._updates.append((float(counts.update_ns), float(counts.n_updates_timed)))
+
+    def state(self) -> list[list[list[float]]]:
+        """What was timed, as JSON-typed data: look-ups, updates."""
+        return [[list(one) for one in parts] for parts in (self._lookups, self._updates)]
+
+    def restore(self, state: Sequence[Sequence[tuple[float, float]]]) -> None:
+        """Go on with what was timed."""
+        for parts, told in zip((self._lookups, self._updates), state, strict=True):
+            parts.extend((taken, expected) for taken, expected in told)
 
     def prior(self, probe_cost: float) -> UnitCosts:
         """What is assumed. probe_cost: of an index probe, or of building a tuple."""

@@ -251,7 +251,8 @@ def _order_explained(
     )
     said += f"{passed}, {own} {count(found.v_own)}"
     settings = look.settings
-    kept = why_kept(check.verdict, check.n_window, settings.order_samples, settings.cooldown_tuples)
+    needed, spell = check.policy.least_window(settings), settings.cooldown_tuples
+    kept = why_kept(check.verdict, check.n_window, needed, spell)
     return f"{said}; {kept or f'order {arrows(old)} becomes {arrows(new)}'}"
 
 

@@ -139,7 +139,7 @@ class AdaptiveJoin:
         wanted = named_caches(names)
         return frozenset(
             one.id
-            for one in self.candidates
+            for one in (self.candidates if wanted else ())
             if {self.short_name(one), f"{self.short_name(one)} of {self.query}"} & wanted
         )
 

@@ -271,9 +271,10 @@ class PublishedJoin:
         names, found = self._join.shape.names, []
         for one in self._join.core.pipelines:
             order = [names[one.targets[x]] for x in one.view.order]
-            counts = one.view.counts.tolist()
+            kept, counts = one.kept.tolist(), one.view.counts.tolist()
             values = [
-                [n if j >= i else None for j, n in enumerate(r)] for i, r in enumerate(counts)
+                [n if j >= i and kept[i][j] else None for j, n in enumerate(r)]
+                for i, r in enumerate(counts)
             ]
             found.append(
                 Matrix(

@@ -10,7 +10,15 @@ from backend.model.knobs import Knobs, knob
 
 SCHEDULERS: Final = ("fifo", "round_robin", "greedy", "chain")
 JOIN_TREES: Final = ("mjoin", "binary")
-JOIN_ORDERS: Final = ("a-greedy", "fixed", "optimal", "joint")
+JOIN_ORDERS: Final = (
+    "a-greedy",
+    "sweep",
+    "independent",
+    "local swaps",
+    "optimal",
+    "fixed",
+    "joint",
+)
 CACHINGS: Final = ("exact", "greedy", "trees", "off")
 JOIN_COSTS: Final = ("measured", "counted")
 IMPLICIT_ISTREAM: Final = ("unwindowed", "monotonic", "never")
@@ -84,9 +92,11 @@ class StreamKnobs(Knobs):
         "a-greedy",
         choices=JOIN_ORDERS,
         help="In which order an element of one of three or more inputs is joined with the others: "
-        "a-greedy, first the one that most often has no partner for its cost, as profiled; fixed, "
-        "as it is; optimal, the best order for the profile; joint, orders and caches together, as "
-        "a tree of joins, where a join has up to four inputs. Results are the same.",
+        "a-greedy, first the one that most often has no partner for its cost, as profiled; sweep, "
+        "the same, but one of the others is watched at a time; independent, without regard to what "
+        "those before leave; local swaps, only neighbours change places; optimal, the best order "
+        "for the profile; fixed, as it is; joint, orders and caches together, as a tree of joins, "
+        "where a join has up to four inputs. Results are the same.",
     )
     caching: str = knob(
         "exact",

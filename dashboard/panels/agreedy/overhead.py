@@ -95,6 +95,7 @@ PANEL: Final = Panel(
     build=build,
     draw=draw,
     applies=has_role("filter"),
+    values=True,
     news=("run", "plans", "knobs"),
     beats=True,
     unit=True,

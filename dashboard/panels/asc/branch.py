@@ -6,9 +6,11 @@ import json
 from typing import Any, Final, NamedTuple
 
 from dash import html
+from dash.development.base_component import Component
 
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
+from dashboard.components.links import jump
 from dashboard.components.names import words_of
 from dashboard.context import Context
 from dashboard.figures.whatif import HEIGHT, draw_ghost
@@ -18,19 +20,26 @@ from dashboard.panels.common.compare import asked_for
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
 from dashboard.panels.facts import knobs_of
 from dashboard.turns import trials_of
+from dashboard.views.branches import branch_line, branch_pair, branches_of, taker
 from dashboard.views.compare import address
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.ghost import GhostComparison, compare
 from dashboard.views.knobs import value_words
 from dashboard.views.whatif import REPLAYED, GhostStep, redecide
 from storage.reader import Reader
-from storage.vocabulary.records import Knob
+from storage.vocabulary.branches import BranchOf
+from storage.vocabulary.records import Knob, Run
+
+#: Branches of a run that the panel links, newest first.
+MOST_LINKED: Final = 8
 
 
 class BranchView(NamedTuple):
     """Two futures of the batch ``at``. knobs: those that can be tried; knob, value: tried.
 
-    steps: of the evaluations from there on, none before something was tried.
+    steps: of the evaluations from there on, none before something was tried. made: branches of the
+    run that were computed. line: what computes one from a terminal, but for --set; has_engine: one
+    that is at work can be asked.
     """
 
     at: int
@@ -40,6 +49,9 @@ class BranchView(NamedTuple):
     pair: str
     steps: list[GhostStep]
     compared: GhostComparison | None
+    made: list[tuple[Run, BranchOf]]
+    line: str
+    has_engine: bool
 
 
 class BranchForm(Drawn):
@@ -47,15 +59,19 @@ class BranchForm(Drawn):
 
     _namespace = NAMESPACE
     _type = "BranchForm"
-    _names = ("knobs", "knob", "value", "pair", "at")
+    _names = ("knobs", "knob", "value", "pair", "at", "run", "line", "asks")
 
-    def __init__(self, view: BranchView) -> None:
+    def __init__(self, view: BranchView, run: str, asks: bool) -> None:
+        """asks: an engine is asked to run the branch; else the line to type is shown."""
         super().__init__(
             knobs=[knob_row(knob) for knob in view.knobs],
             knob=view.knob.name,
             value=view.value,
             pair=view.pair,
             at=view.at,
+            run=run,
+            line=view.line,
+            asks=asks,
         )
 
 
@@ -72,12 +88,13 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> BranchView | N
     knob = next((one for one in knobs if one.name == name), knobs[0])
     value = _value(knob, text)
     pair = address(asked._replace(branch=""))
-    if value is None:
-        return BranchView(at, knobs, knob, knob.value, pair, [], None)
     rest = [trial for trial in trials if trial.batch >= at]
-    steps = redecide(rest, {knob.name: value})
+    steps = redecide(rest, {knob.name: value}) if value is not None else []
     compared = compare(steps, MIN_SAMPLES) if steps else None
-    return BranchView(at, knobs, knob, value, pair, steps, compared)
+    value, runs = knob.value if value is None else value, reader.runs()
+    line = branch_line(run, at, knob.scope, reader.where)
+    made, has_engine = branches_of(runs, run), taker(runs, run) is not None
+    return BranchView(at, knobs, knob, value, pair, steps, compared, made, line, has_engine)
 
 
 def _value(knob: Knob, text: str) -> Any:
@@ -97,7 +114,8 @@ def _value(knob: Knob, text: str) -> Any:
 
 def draw(view: BranchView, sheet: Sheet) -> Drawing:
     """The form, and both futures."""
-    form = BranchForm(view)
+    asks = view.has_engine and not sheet.read_only
+    form = html.Div([BranchForm(view, sheet.context.run_id, asks), *_made(view, sheet.context)])
     note = [badge("estimated"), " the record decided again by the engine's own rule"]
     if view.compared is None:
         words = (
@@ -115,6 +133,19 @@ def draw(view: BranchView, sheet: Sheet) -> Drawing:
         table=ghost_table(view.steps, sheet.context),
         note=note,
     )
+
+
+def _made(view: BranchView, context: Context) -> list[Component]:
+    """Links to the branches there are, each beside the record."""
+    if not view.made:
+        return []
+    links: list[Component | str] = ["Branches of this run: "]
+    for run, branch in view.made[:MOST_LINKED]:
+        words = f"batch {branch.batch}, {words_of(branch.knob)} = {value_words(branch.value)}"
+        words += "" if run.state == "ended" else f" ({run.state})"
+        show = address(branch_pair(run.id, branch))
+        links += [jump(context, words, "/compare", show=show, className="pw-chip-link"), " "]
+    return [html.P(links, className="pw-branches")]
 
 
 PANEL: Final = Panel(

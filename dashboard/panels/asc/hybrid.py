@@ -232,6 +232,7 @@ PANEL: Final = Panel(
     build=build,
     draw=draw,
     applies=has_matrix(ARROWS),
+    values=True,
     news=("run", "plans", "queries", "matrices", "decisions"),
     unit=True,
 )

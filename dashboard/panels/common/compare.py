@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from dash import html
@@ -16,6 +17,7 @@ from dashboard.figures.compare import ROW, draw_compared
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
+from dashboard.views.branches import with_branch
 from dashboard.views.compare import (
     BY_BATCH,
     BY_TIME,
@@ -36,15 +38,19 @@ from dashboard.views.compare import (
 )
 from storage.reader import Reader
 from storage.rows import DecisionEntry
+from storage.vocabulary.branches import branch_of
 from storage.vocabulary.records import Run
 
 MOST_BATCHES: Final = 5000
 MOST_POINTS: Final = 1000
 MOST_DECISIONS: Final = 1000
+#: What is compared where one side is a branch, which runs without Spark and gives way to others.
+WITHOUT_TIMES: Final = tuple(name for name in NUMBERS if name not in ("tuples_per_s", "batch_ms"))
 
 
 class ComparedView(NamedTuple):
-    """Both stretches, by what they are made of. runs: id -> words, for the form."""
+    """Both stretches, by what they are made of. runs: id -> words, for the form. without_times: one
+    of them is a branch, whose times are none of its plans."""
 
     asked: ComparedPair
     words: tuple[str, str]
@@ -52,6 +58,7 @@ class ComparedView(NamedTuple):
     lines: list[ComparedLine]
     plans: list[ComparedPlan]
     decisions: list[ComparedDecision]
+    without_times: bool = False
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> ComparedView:
@@ -60,33 +67,40 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ComparedView:
     asked = asked_for(reader, context)
     words = (run_words(runs.get(asked.a.run), asked.a), run_words(runs.get(asked.b.run), asked.b))
     names = {run.id: f"{run.workload} · {run.id}" for run in runs.values()}
+    sides = {side: runs[side] for side in (asked.a.run, asked.b.run) if side in runs}
+    one_is_branch = len({branch_of(run) is None for run in sides.values()}) == 2
     return ComparedView(
         asked,
         words,
         names,
-        _lines(reader, asked),
+        _lines(reader, asked, WITHOUT_TIMES if one_is_branch else tuple(NUMBERS)),
         _plans(reader, asked),
         decision_difference(
             _switches(reader, asked.a), _switches(reader, asked.b), (asked.a.first, asked.b.first)
         ),
+        one_is_branch,
     )
 
 
 def asked_for(reader: Reader, context: Context) -> ComparedPair:
     """What the address asks for, or what stands to reason."""
-    other = "" if context.moment.show else _other(context.run, list(reader.runs()))
-    return parse(context.moment.show, context.run_id, other, context.now)
+    runs = [] if context.moment.show else list(reader.runs())
+    here = context.run
+    if here is not None and (pair := with_branch(here, runs)) is not None:
+        return pair
+    return parse(context.moment.show, context.run_id, _other(here, runs), context.now)
 
 
 def _other(here: Run | None, runs: list[Run]) -> str:
-    """The newest other run of the same workload."""
-    same = [r for r in runs if here and r.id != here.id and r.workload == here.workload]
+    """The newest other run of the same workload, a branch of none."""
+    own = [run for run in runs if branch_of(run) is None]
+    same = [r for r in own if here and r.id != here.id and r.workload == here.workload]
     return max(same, key=lambda run: run.started_at).id if same else ""
 
 
-def _lines(reader: Reader, asked: ComparedPair) -> list[ComparedLine]:
+def _lines(reader: Reader, asked: ComparedPair, names: Sequence[str]) -> list[ComparedLine]:
     sides = (asked.a, asked.b)
-    keys = [(SYSTEM, name) for name in NUMBERS]
+    keys = [(SYSTEM, name) for name in names]
     places, series = [], []
     for side in sides:
         is_timed = asked.align == BY_TIME
@@ -103,7 +117,7 @@ def _lines(reader: Reader, asked: ComparedPair) -> list[ComparedLine]:
         )
     lines = [
         aligned(name, (series[0].get(key), series[1].get(key)), (places[0], places[1]))
-        for name, key in zip(NUMBERS, keys, strict=True)
+        for name, key in zip(names, keys, strict=True)
     ]
     return [line for line in lines if line is not None]
 
@@ -138,7 +152,8 @@ def draw(view: ComparedView, sheet: Sheet) -> Drawing:
         height=ROW * len(view.lines) + 46,
         foot=html.Div([_plan_table(view), _decision_table(view, sheet.context)]),
         table=_points(view),
-        note="means differ by chance, too: the interval says how much",
+        note="means differ by chance, too: the interval says how much"
+        + ("; a branch is replayed in another way, times are left out" * view.without_times),
     )
 
 

@@ -15,14 +15,12 @@ from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet
 from dashboard.panels.facts import knobs_of
-from dashboard.views.book import SYSTEM
 from dashboard.views.thrash import DEFAULT_WINDOW, WINDOW_LAMBDAS, Flip, FlipLoop, find_loops
 from storage.reader import Reader
 from storage.rows import DecisionEntry
 
 #: Plan versions looked at, newest ones.
 MAX_PLANS: Final = 200
-TOTAL: Final = "tuples_total"
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop] | None:
@@ -38,7 +36,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop]
     size = knob.value if knob is not None else None
     window = WINDOW_LAMBDAS * int(size) if isinstance(size, int | float) else DEFAULT_WINDOW
 
-    def total(batch: int) -> int | None:
+    def total(batch: int) -> int:
         return _total(reader, run, batch)
 
     turns = {knob.batch for knob in reader.knob_history(run, scope=scope.only) if knob.version > 0}
@@ -61,14 +59,9 @@ def _by_seq(entries: tuple[DecisionEntry, ...]) -> dict[int, DecisionEntry]:
 
 
 @lru_cache(maxsize=8 * MAX_PLANS)
-def _total(reader: Reader, run: str, batch: int) -> int | None:
-    """Tuples filtered before the batch, None when that was not recorded; it never changes."""
-    if batch <= 0:
-        return 0
-    before = batch - 1
-    data = reader.series(run, SYSTEM, TOTAL, since_batch=before, until_batch=before, max_points=2)
-    value = data.value[-1] if data is not None and len(data.value) else None
-    return None if value is None or value != value else int(value)
+def _total(reader: Reader, run: str, batch: int) -> int:
+    """Tuples filtered before the batch; it never changes."""
+    return reader.tuples_before(run, batch)
 
 
 def _loop(number: int, loop: FlipLoop, context: Context) -> Component:

@@ -194,6 +194,7 @@ PANEL: Final = Panel(
     sql=records.samples(),
     build=build,
     draw=draw,
+    values=True,
     news=("run", "plans", "queries"),
     show=True,
     beats=True,

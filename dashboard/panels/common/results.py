@@ -192,6 +192,7 @@ PANELS: Final[tuple[Panel[ResultsShown], ...]] = (
         draw_list,
         sql=records.RESULTS,
         className="pw-results-queries",
+        values=True,
         controls=_filter,
         inputs=(Input(FILTER, "value"),),
     ),

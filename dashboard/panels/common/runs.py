@@ -16,6 +16,8 @@ from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
+from dashboard.views.branches import branch_pair
+from dashboard.views.compare import address
 from dashboard.views.pace import held_of
 from dashboard.views.runs import RunLine, RunNumbers, RunsView, build_runs, headline, numbers_of
 from dashboard.views.shell import period
@@ -90,8 +92,9 @@ def _numbers(reader: Reader, run: Run) -> RunNumbers:
 
 def _cells(row: RunLine, context: Context) -> list[CellData]:
     link = jump_to(context, "/plan", at="now", run=row.id)
+    what = f"{row.workload} / {row.stream}" if row.branch is None else row.branch.words
     return [
-        {"text": row.id, "jump": link, "sub": f"{row.workload} / {row.stream}"},
+        {"text": row.id, "jump": link, "sub": what},
         _state(row),
         _started(row),
         known(row.tuples, "no batch yet"),
@@ -104,7 +107,7 @@ def _cells(row: RunLine, context: Context) -> list[CellData]:
         {"text": age(row.age_s), "sort": row.age_s}
         if row.age_s is not None
         else known(None, f"over: it is {row.state.word}"),
-        _need(row),
+        _need(row, context),
     ]
 
 
@@ -125,7 +128,11 @@ def _started(row: RunLine) -> CellData:
     }
 
 
-def _need(row: RunLine) -> CellData:
+def _need(row: RunLine, context: Context) -> CellData:
+    if not row.need and row.branch is not None:
+        pair = address(branch_pair(row.id, row.branch))
+        link = jump_to(context, "/compare", at="now", run=row.id, show=pair)
+        return {"text": "compare with the record", "jump": link}
     if not row.need:
         return ""
     sign = {"error": "✖ ", "warning": "⚠ "}.get(row.severity, "")

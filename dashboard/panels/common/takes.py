@@ -108,6 +108,7 @@ PANEL: Final = Panel(
     sql=records.samples(),
     build=build,
     draw=draw,
+    values=True,
     news=("run", "plans", "knobs"),
     beats=True,
     knobs=LIMITS,

@@ -175,6 +175,7 @@ PANEL: Final = Panel(
     build=build,
     draw=draw,
     applies=has_role(POOL),
+    values=True,
     news=("run", "plans", "decisions", "knobs"),
     beats=True,
     unit=True,

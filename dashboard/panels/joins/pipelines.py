@@ -135,6 +135,7 @@ PANEL: Final = Panel(
     build=build,
     draw=draw,
     applies=has_role(PIPELINE),
+    values=True,
     news=("run", "plans", "decisions"),
     beats=True,
 )

@@ -6,6 +6,8 @@ What is CQL comes back from print, whether some system runs it or not.
 from __future__ import annotations
 
 import random
+import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -77,6 +79,25 @@ GIANTS = {
     "a large exponent": WHERE + "v = 1e" + "9" * 7900,
     "a window of many words": "Select * From D [" + "Rows " * 1500 + "]",
 }
+#: Refused at their end, after all the work that reading them is.
+LATE = {
+    **{f"{name}, not closed": text + " )" for name, text in GIANTS.items()},
+    "an unknown attribute after many": WHERE + " or ".join(["v=1"] * 900) + " or zz=1",
+    "an unknown group": "Select v From D Group By " + ",".join(["v"] * 3800) + ",zz",
+    "a list of two types": WHERE + "v in (" + ",".join("1" * 3900) + ",'a')",
+    "an order of aggregates": "Select "
+    + ",".join(f"sum(v+{n})" for n in range(750))
+    + " From D Order By 1",
+    "a column without a type": "Select " + ",".join(["v"] * 1990) + ",null From D",
+    "a large column": "Select " + ",".join(["v"] * 1990) + "," + "9" * 20 + " From D",
+    "an unknown attribute after equalities": GIANTS["what follows from equalities"] + " and zz=1",
+    "blanks": "Select" + " " * 1600,
+}
+#: Calls of functions a character of a text that is refused: so its time grows with its length.
+MOST_CALLS = 200
+#: A refusal takes so long at most on a machine of its own, in s of processor time; others may be
+#: several times as slow.
+MOST_S, SLOWER = 0.2, 5
 _WORDS = """Select * From D Where v tag ok day and or not in between is null like ( ) [ ] , ; .
 = <> != < <= > >= == + - / 1 -2 3.5 1e400 'x' '' 'O''Hare' `v` ` ' " ! & | -- /* */ [Rows 5]
 Istream( Rstream( Distinct Group By Having Order Union All Except Join On As true false [Now]
@@ -149,6 +170,35 @@ def test_a_giant_query_is_compiled_or_refused_at_once(name: str) -> None:
     if query.plan is not None:
         plan = compile_queries([query], since={"q": 0}, tick_us=1_000_000)
         assert len(repr(plan.operators)) < 1_000_000
+
+
+def calls_of(reading: Callable[[], object]) -> int:
+    """How many functions are called, ours and others."""
+    n_calls = 0
+
+    def count(_frame: object, kind: str, _what: object) -> None:
+        nonlocal n_calls
+        n_calls += kind in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        with suppress(CqlError):
+            reading()
+    finally:
+        sys.setprofile(None)
+    return n_calls
+
+
+@pytest.mark.parametrize("name", [*GIANTS, *LATE])
+def test_what_a_refusal_takes_grows_with_the_text_and_no_faster(name: str) -> None:
+    text = (GIANTS | LATE)[name]
+    for reading in (lambda: parse_query("q", text, STREAMS), lambda: plan_of(text, CATALOG)):
+        begun = time.process_time()
+        try:
+            reading()
+        except CqlError:
+            assert time.process_time() - begun < MOST_S * SLOWER
+            assert calls_of(reading) < MOST_CALLS * len(text)
 
 
 def mutated(chance: random.Random) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from datetime import date
 from typing import Any
 
 import pytest
@@ -27,10 +28,11 @@ from backend.cql.logical import (
     children,
     walk,
 )
-from backend.cql.nodes import Column, Literal
+from backend.cql.nodes import Between, Column, Literal
 from backend.cql.parser import plan_of
 from backend.cql.printer import format_plan
-from backend.model.schema import Attribute
+from backend.cql.scope import Catalog
+from backend.model.schema import Attribute, Schema
 from tests.oracles.cql_semantics import Elements, relation_at, stream_until
 from tests.unit.cql.catalogs import plan
 from tests.unit.cql.queries import CATALOG, COLUMNS, queries
@@ -89,6 +91,17 @@ def test_constants_take_the_type_of_what_they_are_compared_with() -> None:
     assert first.right == Literal(first.at, 5.0)
     assert second.right.value == 2.5
     assert found.input.kind == "relation"
+
+
+def test_a_string_beside_an_aggregate_of_times_is_a_time() -> None:
+    days = Catalog({"Days": Schema.parse("day date, n int")})
+    text = "Select n From Days Group By n Having max(day) between '2020-01-02' and '2020-01-31'"
+    found = next(part for part in walk(plan_of(text, days)) if isinstance(part, Aggregate))
+    assert isinstance(found.having, Between)
+    assert isinstance(found.having.low, Literal)
+    assert found.having.low.value == date(2020, 1, 2)
+    with pytest.raises(CqlError, match="'soon' is not a date; write YYYY-MM-DD"):
+        plan_of(text.replace("2020-01-31", "soon"), days)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +179,10 @@ def test_walking_meets_every_operator_once() -> None:
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
+        ("Select S.A From S Left Join S1 On S.A = S1.A", 19, "Left Join is not run by any system"),
+        ("Select S.A From S full  outer -- x\nJoin S1 On S.A = S1.A", 19, "full outer Join is not"),
+        ("Select S.A From S Cross Join S1", 19, "joins are A Join B On …, or A, B Where …"),
+        ("Select S.A From S Join S1", 26, "found the end of the query, expected 'On'"),
         ("Select * From S1, Tols", 19, "unknown stream 'Tols'; did you mean 'Tolls'?"),
         ("Select D From S [Rows 5]", 8, "unknown attribute 'D'; S has A, B and C"),
         ("Select A From S1, S2", 8, "'A' is an attribute of S1 and S2; write S1.A or its like"),
@@ -219,6 +236,15 @@ def test_what_is_no_cql_is_refused_at_its_place(text: str, column: int, message:
         (
             "Select x.A From (S1 [Now]) x, (Select * From S2) y Where not (x.A=1 or (y.B)=2)",
             "Select x.A From S1 [Now] As x, (Select * From S2) As y Where not (x.A = 1 or y.B = 2)",
+        ),
+        (
+            "Select S.A From S [range 8 SLIDE 2], S1 [Range 1 Minute Slide 90] T",
+            "Select S.A From S [Range 8 Seconds Slide 2 Seconds],"
+            " S1 [Range 1 Minute Slide 90 Seconds] As T",
+        ),
+        (
+            "Select S.A From S inner Join S1 left On S.A = left.A Inner join S2 As right On true",
+            "Select S.A From S Join S1 As left On S.A = left.A Join S2 As right On true",
         ),
         (
             "Select (A-(B-1))*-C/2 From S [Range 86400 Seconds]",

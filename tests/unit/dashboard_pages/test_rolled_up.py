@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from tests.web.recorded import record
 
 START, N_BATCHES, ROLLED_UP = 1000.0, 80, 60
 PLAN = next(page for page in PAGES if page.path == "/plan")
+RESULTS = next(page for page in PAGES if page.path == "/results")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def pages_before_and_after(
         services = Services(reader, None, Settings(path, "a-token-for-tests"), Hub(reader))
         before = {str(at): laid_out(DECISIONS, services, Moment("r1", at)) for at in (20, 79)}
         now = reader.batches("r1", ROLLED_UP, ROLLED_UP)[0].time
-        assert writer.retention("r1", now, keep_raw_s=0.0, keep_lasting_s=0.0)
+        assert writer.retention("r1", now, keep_raw_s=0.0)
         yield before, services
 
 
@@ -44,12 +46,27 @@ def test_every_page_lays_out(
         assert laid_out(page, pages_before_and_after[1], Moment("r1", at))
 
 
-def test_the_plan_page_says_of_what_its_numbers_are(
+def test_pages_say_over_what_their_numbers_are_averages(
     pages_before_and_after: tuple[dict[str, str], Services],
 ) -> None:
     _, services = pages_before_and_after
-    said = {at: "Rolled up" in laid_out(PLAN, services, Moment("r1", at)) for at in (40, 79)}
-    assert said == {40: True, 79: False}
+    found = services.reader.stretch("r1", 40)
+    assert found is not None
+    words = f"verages of 10 s, {found.n_batches} batches"
+    for page in (PLAN, RESULTS):
+        said = {at: words in laid_out(page, services, Moment("r1", at)) for at in (40, 79, None)}
+        assert said == {40: True, 79: False, None: False}
+
+
+def test_what_is_live_is_no_average_however_long_no_batch_came(tmp_path: Path) -> None:
+    path = str(tmp_path / "planwatch.db")
+    with open_engine_writer(path) as writer, open_reader(path) as reader:
+        record(writer, "r1", 20, START)
+        writer.retention("r1", START + 1e6, keep_raw_s=0.0)
+        services = Services(reader, None, Settings(path, "a-token-for-tests"), Hub(reader))
+        for at in (None, 19):
+            assert "verages of" not in laid_out(PLAN, services, Moment("r1", at))
+        assert "verages of" in laid_out(PLAN, services, Moment("r1", 5))
 
 
 def test_the_list_of_decisions_is_that_of_before(

@@ -29,11 +29,14 @@ from tests.web.joins_run import KNOBS, SCHEMAS, TEXTS, UNIT, JoinsRun, keyed
 #: What may be turned, each after so many batches.
 TURNS: Mapping[int, tuple[tuple[str, Any], ...]] = {
     2: (("pool_bytes", 4096), ("join_order", "optimal")),
+    3: (("join_order", "sweep"),),
     4: (("forbidden_caches", "R ⋈ S"), ("candidates", 0)),
+    5: (("join_order", "independent"),),
     6: (("pool_bytes", 1 << 20), ("forbidden_caches", ""), ("pinned_caches", "R ⋈ S")),
     7: (("run_pool_bytes", 8192), ("two_phase", True), ("cache_ways", 2), ("bitmap_alpha", 2)),
-    8: (("caching", "off"), ("join_order", "fixed")),
-    9: (("caching", "exact"), ("join_order", "joint")),
+    8: (("caching", "off"), ("join_order", "local swaps")),
+    9: (("join_order", "fixed"),),
+    10: (("caching", "exact"), ("join_order", "joint")),
     11: (("caching", "greedy"), ("window_observations", 4), ("join_costs", "measured")),
 }
 N_TICKS = 3000
@@ -93,8 +96,9 @@ def test_answers_are_the_same_whatever_is_turned(tmp_path: Path) -> None:
     assert answers(tmp_path / "turned", 300, True) == plain
     assert answers(tmp_path / "shards", 700, True, shards=2) == plain
     assert answers(tmp_path / "trees", 500, False, join_order="joint") == plain
-    assert answers(tmp_path / "tiny", 500, False, pool_bytes=0) == plain
-    assert answers(tmp_path / "limited", 500, False, run_pool_bytes=8192, shards=2) == plain
+    tiny, limited = {"pool_bytes": 0}, {"run_pool_bytes": 8192, "shards": 2}
+    assert answers(tmp_path / "tiny", 500, False, join_order="sweep", **tiny) == plain
+    assert answers(tmp_path / "limited", 500, False, join_order="local swaps", **limited) == plain
 
 
 @pytest.fixture
@@ -263,6 +267,10 @@ def test_orders_and_caches_are_taken_up_by_a_run_that_goes_on(tmp_path: Path) ->
     assert (after.orders, dict(after.caches.choice)) == (orders, choice)
     assert unit_of(again).plan_version == version  # the same plan: none of its own
     assert after.totals == totals  # as of the last batch, not of the last plan
+    kept = next(p for p in again.reader.plans("r") if p.version == version).evidence["joins"]
+    (told,) = kept.values()
+    assert after.known.state() == told["known"]  # what was measured until that plan
+    assert len(after.known.flows()) == sum(one["n"] > 0 for one in told["known"]["pipelines"])
     again.ticks(1)
     again.close()
 

@@ -391,9 +391,9 @@ def test_a_run_with_other_tuples_in_a_relation_does_not_go_on(tmp_path: Path) ->
     assert last is not None
     inputs = last.run.inputs
     known = replace(last, run=replace(last.run, settings={RELATIONS: {"Names": "1"}}))
-    assert obstacle(last, inputs) is None
-    assert obstacle(known, inputs, {"Names": "1"}) is None
-    assert obstacle(known, inputs, {"Names": "2"}) == "the tuples of relation Names are others"
-    assert obstacle(known, inputs, {}) == "the relation Names is gone"
-    assert obstacle(last, inputs, {"Names": "1"}) == "the relation Names is new"
+    assert obstacle(last.run, inputs) is None
+    assert obstacle(known.run, inputs, {"Names": "1"}) is None
+    assert obstacle(known.run, inputs, {"Names": "2"}) == "the tuples of relation Names are others"
+    assert obstacle(known.run, inputs, {}) == "the relation Names is gone"
+    assert obstacle(last.run, inputs, {"Names": "1"}) == "the relation Names is new"
     run.close()

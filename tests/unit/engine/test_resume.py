@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backend.engine.resume import obstacle
-from backend.hosts.spark.launch import source_facts
+from backend.hosts.spark.facts import source_facts
 from backend.model.ids import unit_entity
 from backend.workloads.spec import SourceSpec, StreamSpec
 from storage.resume import last_state
@@ -196,5 +196,5 @@ def test_a_run_goes_on_only_with_the_same_inputs(
         last = last_state(writer, WORKLOAD)
     run.close()
     assert last is not None
-    found = obstacle(last, inputs)
+    found = obstacle(last.run, inputs)
     assert found is None if said is None else said in (found or "")

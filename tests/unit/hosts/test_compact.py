@@ -120,6 +120,34 @@ def test_a_merged_file_reads_as_its_parts_did(tmp_path: Path) -> None:
     assert max(rows) == 1
 
 
+def layout(path: Path) -> tuple[tuple[str, tuple[str, ...], str, bool], ...]:
+    """How each column of a file is written: name, encodings, compression, least and greatest."""
+    group = pq.read_metadata(path).row_group(0)
+    columns = (group.column(k) for k in range(group.num_columns))
+    return tuple(
+        (one.path_in_schema, tuple(sorted(set(one.encodings))), one.compression, one.is_stats_set)
+        for one in columns
+    )
+
+
+def test_a_merged_file_is_written_as_its_parts_were(tmp_path: Path) -> None:
+    merged, parts = Run(tmp_path / "a"), Run(tmp_path / "b", compact=False)
+    for batch in range(40):
+        merged.publish(batch)
+        parts.publish(batch)
+    filled = [path for path in listed(parts.stream) if read(path)]
+    (expected,) = {layout(path) for path in filled}
+    encodings = {name: kinds for name, kinds, _, _ in expected}
+    for name in ("id", "at"):
+        assert "DELTA_BINARY_PACKED" in encodings[name]
+    for name in ("text", "query_ids.list.element"):
+        assert "RLE_DICTIONARY" in encodings[name]
+    together = [path for path in listed(merged.stream) if path.name.startswith("batches-")]
+    assert together
+    for path in together:
+        assert layout(path) == expected
+
+
 class Killed(BaseException):
     """As kill -9 is: nothing that follows is done."""
 

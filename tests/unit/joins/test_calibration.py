@@ -1,18 +1,14 @@
-"""Calibration by the time of whole batches; patience with candidates that do not change."""
+"""Calibration by the time of whole batches; what share of elements is profiled."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from backend.systems.joins.activity import Activity, InputActivity
-from backend.systems.joins.calibration import FIXED, Calibration
-from backend.systems.joins.patience import MOST, Patience
-from backend.systems.joins.profiling import profile_share
+from backend.systems.joins.calibration import FADED, FIXED, Calibration
+from backend.systems.joins.profiling import profile_share, steadied
 from backend.systems.joins.settings import JoinSettings
-
-CHANGE = 0.2
-#: 2 probes and 3 tuples built by each element of one input, 1 and 0 by those of another.
-USUAL = Activity((InputActivity(10_000, 20_000, 30_000), InputActivity(10_000, 10_000, 0)))
 
 
 def test_factors_are_one_until_batches_without_caches_were_seen() -> None:
@@ -32,7 +28,8 @@ def test_what_is_left_beside_probes_went_to_operations_of_caches() -> None:
         found.add_bare(200.0, 200.0, FIXED)
     assert found.of_probes == pytest.approx(0.5)
     assert found.of_operations == pytest.approx(0.5)
-    found.add_cached(taken_ns=210.0, probes_ns=100.0, operations_ns=20.0)
+    for _ in range(2):
+        found.add_cached(taken_ns=210.0, probes_ns=100.0, operations_ns=20.0)
     assert found.of_operations == pytest.approx((210 - 100 - 0.5 * 100) / 20)
     found.add_bare(10_000.0, 200.0, FIXED)  # a batch that was disturbed
     assert found.of_probes == pytest.approx(0.5)
@@ -52,60 +49,66 @@ def test_factors_stay_in_bounds_and_forget() -> None:
     for _ in range(2):
         found.add_bare(1e9, 1.0, 1.0)
     assert found.of_probes == 10.0
-    found.add_cached(1.0, 100.0, 5.0)
+    for _ in range(2):
+        found.add_cached(1.0, 100.0, 5.0)
     assert found.of_operations == pytest.approx(5.0), "half of what probes are, at the least"
     for _ in range(3):
         found.add_bare(2.0, 1.0, FIXED)
     assert found.of_probes == 1.0
 
 
-def test_intervals_double_where_selections_change_nothing() -> None:
-    patience, waited = Patience(), []
-    for _ in range(6):
-        n = 0
-        while not patience.is_due(n, 100):
-            patience.look(USUAL, CHANGE)
-            n += 50
-        waited.append(n)
-        patience.selected(False)
-    assert waited == [100, 200, 400, 800, 100 * MOST, 100 * MOST]
-    patience.selected(True)
-    assert patience.n_intervals == 1
-
-
-def test_counts_that_move_end_the_waiting() -> None:
-    patience = Patience()
+def calibrated() -> Calibration:
+    """Half of the time of a batch is that of its probes, which take half of what is estimated."""
+    found = Calibration(keep=10)
     for _ in range(3):
-        patience.selected(False)
-    assert [patience.look(USUAL, CHANGE) for _ in range(4)] == [False] * 4
-    first, second = USUAL.inputs
-    assert not patience.look(Activity((InputActivity(10_000, 22_000, 33_000), second)), CHANGE)
-    assert not patience.is_due(100, 100)
-    assert patience.look(Activity((first, InputActivity(10_000, 10_000, 8_000))), CHANGE)
-    assert not patience.is_due(50, 100), "an interval has to pass all the same"
-    assert patience.is_due(100, 100)
+        found.add_bare(200.0, 200.0, FIXED)
+    return found
 
 
-def test_what_caches_in_use_hide_is_profiled_when_something_moved_or_rarely() -> None:
-    patience = Patience()
-    assert [patience.looks_behind() for _ in range(MOST)] == [False] * (MOST - 1) + [True]
-    assert [patience.look(USUAL, CHANGE) for _ in range(2)] == [False] * 2
-    moved = Activity((USUAL.inputs[0], InputActivity(10_000, 20_000, 0)))
-    assert patience.look(moved, CHANGE)
-    assert [patience.looks_behind() for _ in range(2)] == [True, False]
+def test_a_batch_that_was_disturbed_does_not_price_caches() -> None:
+    found = calibrated()
+    found.add_cached(2_000.0, 100.0, 100.0)
+    assert (found.of_operations, found.knows_cached) == (0.5, False), "one batch says nothing"
+    found.add_cached(250.0, 100.0, 100.0)
+    assert found.knows_cached
+    assert found.of_operations == pytest.approx(1.0)
+    for taken_ns in (250.0, 250.0, 3_000.0, 250.0):
+        found.add_cached(taken_ns, 100.0, 100.0)
+        assert found.of_operations == pytest.approx(1.0)
 
 
-def test_what_chance_has_among_few_elements_is_no_change() -> None:
-    """A third more is done for each element; an input is half as frequent again as it was."""
-    for n, has_moved in ((60, False), (9_000, True)):
-        one, other = InputActivity(n, 2 * n, n), InputActivity(n, n, 0)
-        usual = Activity((one, other))
-        done = InputActivity(n, 8 * n // 3, 4 * n // 3)
-        assert Activity((done, other)).has_moved(usual, CHANGE) == has_moved
-        more = InputActivity(2 * n, 4 * n, 2 * n)
-        assert Activity((more, other)).has_moved(usual, CHANGE) == has_moved
-    none = Activity((InputActivity(0, 0, 0),) * 2)
-    assert not none.has_moved(none, CHANGE)
+def test_what_caches_took_fades_while_there_are_none() -> None:
+    found = calibrated()
+    for _ in range(4):
+        found.add_cached(900.0, 100.0, 100.0)
+    assert found.of_operations == pytest.approx(7.5)
+    for _ in range(FADED - 1):
+        found.add_bare(200.0, 200.0, FIXED)
+    assert found.knows_cached
+    found.add_bare(200.0, 200.0, FIXED)
+    assert (found.of_operations, found.knows_cached) == (0.5, False)
+
+
+def test_a_machine_that_became_slower_does_not_price_caches() -> None:
+    """All takes three times as long while caches are in use, and when they are out again."""
+    found = calibrated()
+    for _ in range(3):
+        found.add_cached(3 * 250.0, 100.0, 100.0)
+    assert found.of_operations == pytest.approx(6.0)
+    for _ in range(4):
+        found.add_bare(3 * 200.0, 200.0, FIXED)
+    assert found.of_probes == pytest.approx(1.5)
+    assert found.of_operations == pytest.approx(3.0), "twice what probes take, as before"
+
+
+def test_calibration_goes_on_as_it_was() -> None:
+    found, again = calibrated(), Calibration(keep=10)
+    for _ in range(2):
+        found.add_cached(250.0, 100.0, 100.0)
+    again.restore(json.loads(json.dumps(found.state())))
+    assert again.state() == found.state()
+    assert again.of_operations == found.of_operations == pytest.approx(1.0)
+    assert (again.of_probes, again.fixed_ns) == (found.of_probes, found.fixed_ns)
 
 
 def test_so_many_are_profiled_that_two_intervals_give_enough() -> None:
@@ -117,3 +120,8 @@ def test_so_many_are_profiled_that_two_intervals_give_enough() -> None:
     assert profile_share(settings, share=0.02, waits=True) == 1 / 8
     assert profile_share(settings, share=0.0, waits=True) == 1 / 256
     assert profile_share(settings, share=1e-9, waits=True) == 1.0
+
+
+def test_shares_that_are_profiled_are_steady_and_enough() -> None:
+    assert steadied((), (0.1, 0.2)) == (0.1, 0.2)
+    assert steadied((0.2, 0.2, 0.2), (0.1, 0.05, 0.4)) == (0.2, 0.05, 0.4)

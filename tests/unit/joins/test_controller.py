@@ -10,7 +10,7 @@ import pytest
 
 from backend.operators.network.plan import JoinOp
 from backend.systems.joins.controller import JoinController
-from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.settings import JoinOrder, JoinSettings
 from storage.vocabulary.headroom import read
 from storage.vocabulary.records import Decision
 from tests.oracles.join_executor import CountingJoin, Row
@@ -218,9 +218,12 @@ def test_a_run_goes_on_with_its_orders_caches_and_states() -> None:
     assert again.state() == state
 
 
-def test_orders_follow_the_filters_that_drop_most() -> None:
+@pytest.mark.parametrize(
+    "algorithm", ["a-greedy", "sweep", "independent", "local swaps", "optimal"]
+)
+def test_orders_follow_the_filters_that_drop_most(algorithm: JoinOrder) -> None:
     """R's tuples find no S hardly ever, no T often along S; T's tuples the other way round."""
-    settings = replace(SETTINGS, join_order="a-greedy", orders=(), caching="off", order_samples=30)
+    settings = replace(SETTINGS, join_order=algorithm, orders=(), caching="off", order_samples=30)
     rng = np.random.default_rng(8)
     shape_work = (((0, 0), (1, 0), (2, 0)),)
 
@@ -233,7 +236,7 @@ def test_orders_follow_the_filters_that_drop_most() -> None:
         join.batch(rows)
     assert join.controller.orders[0] == (2, 1)
     switched = [one for one in decisions(join) if one.verdict == "switched"]
-    assert {one.kind for one in switched} == {"probe order"}
+    assert {(one.kind, one.algorithm) for one in switched} == {("probe order", algorithm)}
     outcome = next(one for told in join.told for one in told.outcomes)
     assert outcome.sample_new is not None
     assert outcome.counterfactual_old is not None

@@ -115,6 +115,10 @@ def test_keys_behind_blocks_of_look_ups(n_keys: int) -> None:
     block = 1000
     different = n_keys * (1 - (1 - 1 / n_keys) ** block)
     assert keys_behind(different / block, block) == pytest.approx(n_keys, rel=0.02)
+    seen = [n_keys * (1 - (1 - 1 / n_keys) ** n) for n in (2 * block, 5 * block)]
+    new = (seen[1] - seen[0]) / (3 * block)
+    if new > 1e-6:
+        assert keys_behind(new, 3 * block, 2 * block) == pytest.approx(n_keys, rel=0.02)
 
 
 @settings(max_examples=30)

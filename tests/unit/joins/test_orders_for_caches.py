@@ -23,7 +23,7 @@ def of_s(n_by_r: int, n_by_t: int) -> PipelineOrder:
     n = len(dropped)
     steps, entering = np.zeros((n, 2), np.int64), np.zeros((n, 3), np.int64)
     told = PipelineProfile(n, 0, 0, 0, 0, np.arange(n), entering, steps, steps, dropped)
-    pipeline.take(told, 10_000)
+    pipeline.take(told, SETTINGS)
     return pipeline
 
 

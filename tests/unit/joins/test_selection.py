@@ -11,7 +11,7 @@ from backend.operators.network.join_tuning import PAGE_BYTES
 from backend.operators.network.plan import JoinOp
 from backend.systems.joins.candidates import prefix_candidates
 from backend.systems.joins.covering import greedy
-from backend.systems.joins.selecting import SELECTORS, by_trees, exact
+from backend.systems.joins.selecting import SELECTORS, by_trees, chosen, exact
 from backend.systems.joins.selection import LEAST_SHARE, CacheSelection, PricedCache, worthwhile
 from tests.oracles.cache_choices import all_choices, best_value, is_allowed
 from tests.unit.joins.cases import (
@@ -60,7 +60,7 @@ def test_exact_finds_the_best_with_relaxed_candidates_too(problem: CacheSelectio
 @given(problems())
 def test_what_saves_next_to_nothing_is_left_out_at_little_loss(problem: CacheSelection) -> None:
     best = exact(problem)
-    found, cost = worthwhile(problem, best, 0.0), problem.cost({})
+    found, cost = worthwhile(problem, best), problem.cost({})
     assert set(found) <= set(best)
     n_left_out = len(best) - len(found)
     assert problem.value(found) >= problem.value(best) - n_left_out * LEAST_SHARE * cost - 1e-9
@@ -77,10 +77,11 @@ def test_a_choice_that_saves_too_little_to_be_tried_is_none_but_for_pins() -> No
     choice = exact(problem)
     value = problem.value(choice)
     assert choice
-    assert worthwhile(problem, choice, value) == choice
-    assert worthwhile(problem, choice, value + 0.1) == {}
+    assert chosen(problem, exact, value, ()) == choice
+    assert chosen(problem, exact, value + 0.1, ()) == {}
     pinned = CacheSelection(problem.bare, problem.caches, frozenset({one.id}))
-    assert worthwhile(pinned, choice, value + 0.1) == choice
+    assert chosen(pinned, exact, value + 0.1, ()) == choice
+    assert chosen(problem, exact, value + 0.1, {one.id}) == choice, "it was tried"
 
 
 @settings(max_examples=60)

@@ -11,6 +11,7 @@ def test_names_types_and_aliases() -> None:
     schema = Schema.parse("a int, B: string,c:double , d LONG")
     assert schema.ddl() == "`a` int, `B` string, `c` double, `d` bigint"
     assert schema.names == ("a", "B", "c", "d")
+    assert Schema.parse("Öl_1 int").names == ("Öl_1",)
 
 
 @pytest.mark.parametrize(

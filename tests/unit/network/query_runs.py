@@ -18,13 +18,13 @@ from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.keyed import shards_of
 from backend.operators.network.making import make
 from backend.operators.network.netting import net
-from backend.operators.network.network import Network
 from backend.operators.network.pipelines import with_orders
 from backend.operators.network.plan import At, NetworkPlan, RelationInput, StreamInput
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
 from backend.workloads.text_values import ARROW_TYPES
 from tests.oracles.cql_semantics import Elements, Row
+from tests.unit.network.collecting import CollectingNetwork
 from tests.unit.network.expression_trees import HERE, column_of, python_of
 
 Answer = Counter[tuple[Row, int, int]]
@@ -121,8 +121,8 @@ class ShardRun:
             for one in plan.operators
             if one.inputs and one.id in self._members
         }
-        network = Network(self._job, self._members, operators, surroundings)
-        answers, _ = network.step(blocks, heartbeat)
+        network = CollectingNetwork(self._job, self._members, operators, surroundings)
+        answers, _ = network.played(blocks, heartbeat)
         return {query: self._told(query, block, strings) for query, block in answers.items()}
 
     def _read(self, id: str, work: Any, arrived: Mapping[str, Any], strings: Strings) -> Block:

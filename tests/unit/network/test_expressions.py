@@ -91,6 +91,15 @@ def test_numbers_beyond_the_digits_of_doubles_compare_exactly() -> None:
     assert evaluated(less, [row(x=2.0**64), row(x=2.0**64 + 4096)]) == [False, True]
 
 
+def test_every_integer_of_64_bits_lies_on_one_side_of_a_larger_one() -> None:
+    rows = [row(n=2**63 - 1), row(n=-(2**63)), row()]
+    for op, expected in {"<": True, "<=": True, "<>": True, "=": False, ">": False}.items():
+        node = nodes.Compare(HERE, op, at("n"), nodes.Literal(HERE, 2**63))
+        assert evaluated(node, rows) == [expected, expected, None]
+    low = nodes.Compare(HERE, ">", at("n"), nodes.Literal(HERE, -(2**63) - 1))
+    assert evaluated(low, rows) == [True, True, None]
+
+
 @pytest.mark.parametrize("op", ["=", "<>", "<", ">="])
 def test_nan_compares_like_null(op: str) -> None:
     nan, zero = nodes.At(HERE, 2, "double"), nodes.At(HERE, 3, "float")

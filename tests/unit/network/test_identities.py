@@ -12,7 +12,6 @@ from backend.model.schema import Schema
 from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.job import NetworkJob, Schedule, StreamTime
 from backend.operators.network.making import make
-from backend.operators.network.network import Network
 from backend.operators.network.plan import (
     NetworkPlan,
     PlannedAnswer,
@@ -23,6 +22,7 @@ from backend.operators.network.plan import (
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
 from tests.oracles.network_windows import Row, bag_at
+from tests.unit.network.collecting import CollectingNetwork
 from tests.unit.network.elements import GAPS, block_of, elements_of, fields, stream, window
 
 FIELDS = fields("bigint")
@@ -66,8 +66,8 @@ def test_windows_and_streams_undo_each_other(steps: list[tuple[int, int]], n_blo
         {"S": StreamTime(None)},
         schedule=Schedule(block_tuples=n_block),
     )
-    network = Network(job, [one.id for one in PLAN.operators], operators, around)
-    blocks, _ = network.step({"s": block_of(tuples, FIELDS, range(len(tuples)))}, until)
+    network = CollectingNetwork(job, [one.id for one in PLAN.operators], operators, around)
+    blocks, _ = network.played({"s": block_of(tuples, FIELDS, range(len(tuples)))}, until)
     found = {query: elements_of(block) for query, block in blocks.items()}
 
     def at(query: str, tick: int) -> Counter[Row]:

@@ -21,6 +21,7 @@ from backend.operators.network.join_tuning import (
     PipelineProfile,
     Segment,
     ShadowCounts,
+    added_fields,
     added_profiles,
 )
 from backend.operators.network.plan import JoinOp
@@ -166,8 +167,19 @@ def test_shadow_look_ups_count_the_keys_that_are_new_in_blocks() -> None:
     assert shadowed(keys, 30, tuning) == found
 
 
+@pytest.mark.parametrize("n_blocks", [3, 10, 14])
+def test_a_reader_that_is_looked_up_again_begins_with_an_empty_bitmap(n_blocks: int) -> None:
+    """The keys that came while it was closed are not in the old one."""
+    keys = [k * k % 997 + k // 300 for k in range(6000)]
+    open = JoinTuning(shadows=(OF_R1,), block_probes=100, bitmap_alpha=16)
+    closing = replace(open, shadow_blocks=n_blocks)
+    parts = [shadowed(keys[at : at + 2000], 2000, closing) for at in range(0, 6000, 2000)]
+    assert [one.n_blocks for one in parts] == [n_blocks] * 3
+    assert shadowed(keys, 2000, closing) == added_fields(parts)
+
+
 def test_shadow_look_ups_end_after_enough_blocks() -> None:
-    """Of a batch; the next one goes on, with the same bitmap."""
+    """Of a batch; the next one goes on."""
     keys = [k * k % 97 + k // 300 for k in range(1500)]
     open = JoinTuning(shadows=(OF_R1,), block_probes=100, bitmap_alpha=16)
     closing = replace(open, shadow_blocks=3)

@@ -14,7 +14,6 @@ from backend.model.schema import Attribute, Schema
 from backend.operators.network.blocks import Block, Column64, concat
 from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.job import NetworkJob, Schedule, StreamTime, queue_id
-from backend.operators.network.network import Network
 from backend.operators.network.plan import (
     NetworkPlan,
     PlannedAnswer,
@@ -24,6 +23,7 @@ from backend.operators.network.plan import (
 )
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
+from tests.unit.network.collecting import CollectingNetwork
 
 FIELDS = (Attribute("a", "bigint"),)
 
@@ -59,7 +59,7 @@ class Merge(Odd):
         return both.take(np.argsort(both.tau, kind="stable"))
 
 
-def network(schedule: Schedule) -> Network:
+def network(schedule: Schedule) -> CollectingNetwork:
     """S and T, odd values of S merged with all of T, and odd ones of both."""
     operators = (
         PlannedOperator("S", StreamInput("S", (0,)), (), FIELDS),
@@ -84,7 +84,7 @@ def network(schedule: Schedule) -> Network:
     }
     regions = MemoryRegions()
     surroundings = Surroundings(plan, regions, Strings(regions.scope("strings")), Clock())
-    return Network(job, [one.id for one in operators], made, surroundings)
+    return CollectingNetwork(job, [one.id for one in operators], made, surroundings)
 
 
 def block(taus: Sequence[int], values: Sequence[int]) -> Block:
@@ -117,7 +117,7 @@ def test_what_comes_out_does_not_depend_on_the_schedule(
     of_s: list[tuple[int, int]], of_t: list[tuple[int, int]], schedule: Schedule
 ) -> None:
     arrivals = {"S": block(*_columns(of_s)), "T": block(*_columns(of_t))}
-    found, report = network(schedule).step(arrivals, 41)
+    found, report = network(schedule).played(arrivals, 41)
     wanted = sorted([one for one in of_s if one[1] % 2] + of_t)
     assert pairs(found["all"]) == wanted
     assert pairs(found["odd"]) == [one for one in wanted if one[1] % 2]
@@ -134,12 +134,12 @@ def test_too_much_work_makes_queues_grow_and_the_end_of_the_batch_empties_them()
     n = 8192
     arrivals = {"S": block(range(n), [1] * n), "T": block([], [])}
     schedule = Schedule(work=3.0, load=2.0, block_tuples=128)
-    found, report = network(schedule).step(arrivals, n)
+    found, report = network(schedule).played(arrivals, n)
     assert len(found["odd"]) == n
     held = np.sum([curve.tuples for curve in report.queues.values()], axis=0)
     assert len(held) == 4
     assert held[-1] > held[0] > 0
-    idle = network(replace(schedule, load=0.5)).step(arrivals, n)[1]
+    idle = network(replace(schedule, load=0.5)).step(arrivals, n)
     assert sum(int(curve.tuples.sum()) for curve in idle.queues.values()) == 0
 
 
@@ -150,8 +150,8 @@ def test_a_full_queue_holds_up_who_fills_it() -> None:
     schedule = Schedule(
         policy="greedy", slopes={"both": (1.0, 0), "odd": (0.5, 1)}, block_tuples=64
     )
-    free = network(schedule).step(arrivals, n)[1]
-    held = network(replace(schedule, capacity={queue: 64})).step(arrivals, n)[1]
+    free = network(schedule).step(arrivals, n)
+    held = network(replace(schedule, capacity={queue: 64})).step(arrivals, n)
     assert free.queues[queue].high > 64
     assert held.queues[queue].high == 64
     assert held.operators["last"].n_out == free.operators["last"].n_out == n
@@ -162,7 +162,7 @@ def test_work_beyond_the_time_of_an_instant_is_owed() -> None:
     n = 65_536
     arrivals = {"S": block(range(n), [1] * n), "T": block([], [])}
     schedule = Schedule(work=3.0, load=2.0)
-    report = network(schedule).step(arrivals, n)[1]
+    report = network(schedule).step(arrivals, n)
     held = np.sum([curve.tuples for curve in report.queues.values()], axis=0)
     assert len(held) == 32
     assert held[-1] >= n // 2
@@ -174,7 +174,7 @@ def test_instants_are_exact_for_large_times(first: int) -> None:
     n = 12_000
     taus = [first + 300 * k for k in range(n)]
     arrivals = {"S": block(taus, [1] * n), "T": block([], [])}
-    found, report = network(Schedule()).step(arrivals, taus[-1] + 1)
+    found, report = network(Schedule()).played(arrivals, taus[-1] + 1)
     assert found["all"].tau.tolist() == taus
     (times,) = {tuple(curve.times.tolist()) for curve in report.queues.values()}
     assert len(times) == 5
@@ -184,7 +184,7 @@ def test_instants_are_exact_for_large_times(first: int) -> None:
 @pytest.mark.parametrize("first", [2**53, 1_700_000_000_000_000_001])
 def test_the_last_tick_of_a_large_time_is_taken(first: int) -> None:
     arrivals = {"S": block([first], [1]), "T": block([], [])}
-    assert network(Schedule()).step(arrivals, first + 1)[0]["all"].tau.tolist() == [first]
+    assert network(Schedule()).played(arrivals, first + 1)[0]["all"].tau.tolist() == [first]
 
 
 def test_round_robin_goes_on_from_instant_to_instant() -> None:
@@ -207,6 +207,6 @@ def test_one_decision_at_a_time() -> None:
 @pytest.mark.parametrize("policy", ["fifo", "chain"])
 def test_time_goes_on_without_tuples(policy: str) -> None:
     none = {"S": block([], []), "T": block([], [])}
-    found, report = network(Schedule(policy=policy)).step(none, 7)  # type: ignore[arg-type]
+    found, report = network(Schedule(policy=policy)).played(none, 7)  # type: ignore[arg-type]
     assert not len(found["all"])
     assert report.operators["last"].n_runs == 1

@@ -205,20 +205,22 @@ def test_large_states_are_written_out_less_often(
 ) -> None:
     monkeypatch.setattr(homes, "IMAGE_EVERY", 2)
 
-    def written(unit: str, n_tuples: int) -> list[int]:
+    def written(unit: str, n_tuples: int, n_made: int = 0) -> list[int]:
         """The batches after which the state was written out."""
         home = Places(str(tmp_path / "state"), str(tmp_path / "arenas")).shard(unit, 0, 1)
         found = []
         for batch in range(13):
-            with home.attached(batch, lambda *replayed: None) as state:
+            with home.attached(batch, lambda *replayed: 0) as state:
                 segment = RedoSegment("v", Released(0, 0, False, {}, {}), state.how == "new")
-                home.done(batch, Done(segment, state.inputs, n_tuples))
+                home.done(batch, Done(segment, state.inputs, n_tuples, n_made))
             image = tmp_path / "state" / unit / "images" / "0" / f"{batch:08d}"
             found += [batch] if image.exists() else []
         return found
 
     assert written("small", homes.IMAGE_TUPLES - 1) == [1, 3, 5, 7, 9, 11]
     assert written("large", 2 * homes.IMAGE_TUPLES) == [5, 11]
+    made = homes.MADE_PER_TUPLE * homes.LOGGED_TUPLES // 3
+    assert written("fanning", 2 * homes.IMAGE_TUPLES, made + 1) == [2, 5, 8, 11]
 
 
 def test_stored_relations_are_spread_by_key_and_read_once() -> None:

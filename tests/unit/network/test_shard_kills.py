@@ -23,6 +23,7 @@ import pytest
 
 from backend.hosts.publish import FolderSink
 from backend.operators.network import homes
+from backend.operators.network.answers import answer_fields
 from backend.operators.network.arrow import answer_schema
 from backend.operators.network.homes import MemoryShard, ShardHome
 from backend.operators.network.input_manager import Arrived
@@ -30,7 +31,6 @@ from backend.operators.network.job import NetworkJob
 from backend.operators.network.shard import (
     NetworkTask,
     Places,
-    answer_fields,
     query_folder,
     run_shard,
 )

@@ -21,7 +21,6 @@ from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.job import NetworkJob, Schedule, StreamTime
 from backend.operators.network.layouts import store_layout
 from backend.operators.network.making import make
-from backend.operators.network.network import Network
 from backend.operators.network.plan import (
     JoinOp,
     NetworkPlan,
@@ -37,6 +36,7 @@ from backend.operators.network.store_reports import store_reports
 from backend.operators.network.strings import Strings
 from tests.oracles.network_joins import join_at
 from tests.oracles.network_windows import Arrival, Row, Signed, bag_at, window_at
+from tests.unit.network.collecting import CollectingNetwork
 from tests.unit.network.elements import GAPS, block_of, elements_of, fields, window
 
 HERE = Token("NAME", "here")
@@ -103,8 +103,8 @@ class Shard:
         operators = {one.id: make(one, around) for one in plan.operators if one.inputs}
         streams = {name: StreamTime(None) for name in ("S", "T")}
         job = NetworkJob(plan, dict.fromkeys(streams, Schema(FIELDS)), streams, schedule=schedule)
-        network = Network(job, [one.id for one in plan.operators], operators, around)
-        found, _ = network.step(blocks, until)
+        network = CollectingNetwork(job, [one.id for one in plan.operators], operators, around)
+        found, _ = network.played(blocks, until)
         for query, block in found.items():
             self.out[query] += elements_of(block)
 

@@ -30,6 +30,8 @@ READS: dict[str, Callable[[Reader], Any]] = {
     "entities": lambda r: r.entities(RUN, 2),
     "values": lambda r: r.values(RUN),
     "values then": lambda r: r.values(RUN, 2),
+    "stretch": lambda r: r.stretch(RUN, 2),
+    "tuples before": lambda r: r.tuples_before(RUN, 3),
     "values before everything": lambda r: r.values(RUN, -1),
     "series": lambda r: r.series(RUN, "system", "n_tuples", since=golden.START + 2),
     "series until": lambda r: r.series(RUN, "system", "n_tuples", until=golden.START + 3),

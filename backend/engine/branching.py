@@ -1,0 +1,71 @@
+"""Branches computed beside a run: one at a time, each by a process of its own that gives way.
+
+That process does what 'run.py branch' does in a terminal; it ends with the one that started it.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from backend.processes import Child, Ended, Happenings
+from backend.systems.contract import Refused
+from storage.vocabulary.records import Event
+
+RUN: Final = Path(__file__).resolve().parents[2] / "run.py"
+_LOOK_S: Final = 0.2
+
+
+def branch_command(
+    run: str, at: int, knob: str, value: object, scope: str, store: str
+) -> list[str]:
+    """The command line of a branch, behind that of Python."""
+    told = ["--at", str(at), f"--set={knob}={value}", f"--unit={scope}", "--store", store]
+    return [str(RUN), "branch", *told, "--", run]
+
+
+class BranchProcesses:
+    """Starts them. store: where the runs are. log: the file for what one says when it fails."""
+
+    def __init__(self, store: str, log: Path) -> None:
+        self._store, self._log = store, log
+        self._happenings: Happenings = queue.SimpleQueue()
+        self._child: Child | None = None
+        self._words = ""
+
+    def begin(self, run: str, at: int, knob: str, value: object, scope: str) -> None:
+        """Begin with one; returns at once. Raises Refused while there is one."""
+        if self._child is not None:
+            raise Refused(f"{self._words} is being computed; ask again when it is there")
+        command = [sys.executable, *branch_command(run, at, knob, value, scope, self._store)]
+        words = f"the branch of {run} at batch {at} with {knob} = {value}"
+        try:
+            self._child = Child("branch", command, self._log, self._happenings)
+        except OSError as error:
+            raise Refused(f"{words} cannot be started: {error}") from error
+        self._words = words
+
+    def news(self) -> Sequence[Event]:
+        """That the one that was begun is there, or why not."""
+        if self._child is None or self._child.running:
+            return ()
+        ended, self._child = self._happenings.get(), None
+        assert isinstance(ended, Ended)
+        if ended.status == 0:
+            return (Event("run", f"{self._words} is there", "the Runs page has it"),)
+        why = " ".join(ended.child.last_words(1)).removeprefix("planwatch: ")
+        title = f"{self._words} has failed"
+        return (Event("run", title, why or f"exit status {ended.status}", "error"),)
+
+    def wait(self) -> None:
+        """Until none is at work."""
+        while self._child is not None and not self._child.wait(_LOOK_S):
+            pass
+
+    def stop(self) -> None:
+        """Have the one at work end."""
+        if self._child is not None:
+            self._child.ask_to_stop()

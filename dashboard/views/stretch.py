@@ -1,0 +1,16 @@
+"""Over what the values of a moment are averages, when its own are no longer kept."""
+
+from __future__ import annotations
+
+from dashboard.components.formats import show
+from storage.rows import RollupSpan
+
+
+def stretch_words(found: RollupSpan | None) -> str:
+    """'averages of 10 s, 47 batches'; '' where values are those of the batch itself."""
+    if found is None:
+        return ""
+    minutes, seconds = divmod(found.length_s, 60)
+    length = f"{seconds} s" if seconds else f"{minutes} min"
+    n = "1 batch" if found.n_batches == 1 else f"{show(found.n_batches, 'int')} batches"
+    return f"averages of {length}, {n}"

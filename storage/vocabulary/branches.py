@@ -1,0 +1,45 @@
+"""What the settings of a run say when it is a branch: another run with one knob changed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from storage.vocabulary.records import Json, Run
+
+#: In a run's settings: of what it is a branch.
+BRANCH: Final = "branch"
+#: And the workload file it was made from, for those who replay it.
+FILE: Final = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class BranchOf:
+    """``run`` as recorded up to batch ``batch``, from there on with another value of a knob.
+
+    scope: the unit whose knob it is. was: its recorded value at that batch. last: the batch the
+    branch goes on to.
+    """
+
+    run: str
+    batch: int
+    knob: str
+    scope: str
+    value: Json
+    was: Json
+    last: int
+
+    def settings(self) -> dict[str, Json]:
+        """As a run's settings have it."""
+        return {BRANCH: asdict(self)}
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        return f"branch of {self.run} at batch {self.batch} with {self.knob} = {self.value}"
+
+
+def branch_of(run: Run) -> BranchOf | None:
+    """Of what the run is a branch; None for a run of its own."""
+    told = run.settings.get(BRANCH)
+    return None if told is None else BranchOf(**told)
