@@ -34,6 +34,8 @@ MAX_BYTES: Final = 2000
 MAX_POINTS: Final = 16
 POINT_PROPERTIES: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
 _TURN: Final = 8
+#: Batches of which a snapshot has points: the page it continues may have been read before them.
+_SNAPSHOT_POINTS: Final = 12
 _OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples", "cost_us")
 #: Properties no drawing follows while LIVE.
 _NEVER_LIVE: Final = ("race_cost_us", "race_sampled_tuples", "race_changes", "race_us")
@@ -108,7 +110,7 @@ def snapshot(reader: Reader, run: Run, cursor: int, *, gap: bool = False) -> tup
     Raises StoreError.
     """
     last = reader.last_batch(run.id)
-    before = Known(batch=None if last is None else last - 1)
+    before = Known(batch=last - _SNAPSHOT_POINTS if last and last >= _SNAPSHOT_POINTS else None)
     delta, known = build(reader, run, cursor, _with_versions(reader, run.id, before, None), ())
     if gap:
         delta |= {"gap": True, "new": list(ALL_NEWS)}

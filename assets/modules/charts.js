@@ -1,5 +1,6 @@
-/* Plotly charts in the live path: traces with meta.live = 'entity|property' grow by a point. */
-import { currentMode, known } from "./moment.js";
+/* Plotly charts in the live path: traces with meta.live = 'entity|property' grow by the batches told, and
+   edges of a band, meta.band = 'entity|property', by the value x (1 + edge x mu). */
+import { currentMode } from "./moment.js";
 import { valueOf } from "./points.js";
 
 /** Unix seconds as dates stand in figures. @param {number} time */
@@ -7,18 +8,16 @@ export const iso = (time) => new Date(time * 1000).toISOString();
 
 /* A figure that grows takes at most this share of the time to be drawn. */
 const SHARE = 1 / 8;
+/** @typedef {{b: number, t: number, v: Object<string, any>}} Point a batch that was told */
 /** What a figure is to grow by, and from when on it may be drawn again.
-    @type {WeakMap<any, {news: ((trace: any) => {x: any, y: number}[])[], from: number, timer: number | null, run: string | null}>} */
+    @type {WeakMap<any, {batches: Point[], from: number, timer: number | null}>} */
 const growing = new WeakMap();
 
-/** Let traces of a figure grow, soon: quick figures at once, slow ones by several batches together.
-    @param {any} plot the figure's element
-    @param {(trace: any) => {x: any, y: number}[]} news the points a trace does not have yet */
-export function extendPlot(plot, news) {
-  const state = growing.get(plot) || { news: [], from: 0, timer: null, run: known.run };
+/* Let a figure grow, soon: quick figures at once, slow ones by several batches together. */
+function extendPlot(plot, batches) {
+  const state = growing.get(plot) || { batches, from: 0, timer: null };
   growing.set(plot, state);
-  if (state.run !== known.run) Object.assign(state, { news: [], run: known.run });
-  state.news.push(news);
+  state.batches = batches;
   if (state.timer !== null) return;
   const wait = state.from - performance.now();
   if (wait <= 0) grow(plot, state);
@@ -26,20 +25,19 @@ export function extendPlot(plot, news) {
 }
 
 function grow(plot, state) {
-  const news = state.news;
-  Object.assign(state, { news: [], timer: null });
-  if (!plot.isConnected || !plot.data || currentMode() !== "live" || state.run !== known.run) return;
+  state.timer = null;
+  if (!plot.isConnected || !plot.data || currentMode() !== "live") return;
   const since = performance.now();
-  extendBy(plot, (trace) => news.flatMap((of) => of(trace)));
+  extendBy(plot, state.batches);
   const now = performance.now();
   state.from = now + (now - since) * (1 / SHARE - 1);
 }
 
-function extendBy(plot, news) {
+function extendBy(plot, batches) {
   const grown = { x: [], y: [] };
   const indices = [];
   plot.data.forEach((trace, index) => {
-    const fresh = trace.meta ? news(trace) : [];
+    const fresh = trace.meta ? pointsAfter(trace, batches) : [];
     if (!fresh.length) return;
     grown.x.push(fresh.map((next) => next.x));
     grown.y.push(fresh.map((next) => next.y));
@@ -49,30 +47,34 @@ function extendBy(plot, news) {
   if (indices.length) window.Plotly.extendTraces(plot, grown, indices, limit);
 }
 
-/** Those of the points that come after the last one of a trace.
-    @template {{x: any}} P
+/** The points that come after the last one of a trace.
     @param {any} trace
-    @param {P[]} points
-    @returns {P[]} */
-export function after(trace, points) {
-  const last = trace.x && trace.x.length ? trace.x[trace.x.length - 1] : null;
-  return last === null ? points : points.filter((next) => next.x > last);
+    @param {Point[]} batches oldest first
+    @returns {{x: any, y: any}[]} */
+export function pointsAfter({ meta, x }, batches) {
+  if (!meta.live && !meta.band) return [];
+  const [entity, property] = (meta.live || meta.band).split("|");
+  const last = x && x.length ? x[x.length - 1] : null;
+  const found = [];
+  for (let i = batches.length - 1; i >= 0; i -= 1) {
+    const { b, t, v } = batches[i];
+    const place = meta.band || meta.x === "time" ? iso(t) : b;
+    if (last !== null && !(place > last)) break;
+    const value = valueOf(v, entity, property);
+    const y = meta.band ? edgeAt(meta, value) : value;
+    if (y !== undefined) found.push({ x: place, y });
+  }
+  return found.reverse();
 }
 
-/** @returns {{x: any, y: any}[]} */
-function liveNews(trace, batches) {
-  if (!trace.meta.live) return [];
-  const [entity, property] = trace.meta.live.split("|");
-  const points = batches.map(({ b, t, v }) => ({ x: trace.meta.x === "time" ? iso(t) : b, y: valueOf(v, entity, property) }));
-  const found = points.filter(({ x, y }) => y !== undefined && x !== undefined && x !== null);
-  return after(trace, found);
-}
+const edgeAt = ({ edge, mu }, value) =>
+  typeof value === "number" && typeof mu === "number" ? Math.max(0, value * (1 + edge * mu)) : undefined;
 
 /** Extend every live chart on the page by batches {b, t, v}, oldest first.
-    @param {{b: number, t: number, v: Object<string, any>}[]} batches */
+    @param {Point[]} batches those told of late: a figure may have been drawn from what was so before */
 export function extendCharts(batches) {
   if (!window.Plotly) return;
   for (const plot of /** @type {NodeListOf<any>} */ (document.querySelectorAll("[data-live-chart] .js-plotly-plot"))) {
-    if (plot.data) extendPlot(plot, (trace) => liveNews(trace, batches));
+    if (plot.data) extendPlot(plot, batches);
   }
 }

@@ -7,7 +7,7 @@ import { on } from "./core.js";
 import { show } from "./format.js";
 import { currentMode, go, moment } from "./moment.js";
 import { areaPoints, linePoints, nearest, scale } from "./paths.js";
-import { pointsOf, valueOf } from "./points.js";
+import { valueOf } from "./points.js";
 import { robustTop } from "./times.js";
 import { viewRange } from "./view_range.js";
 import { h, useEffect, useState, useWidth } from "./react.js";
@@ -21,12 +21,9 @@ function useSeries(props) {
   const [grown, setGrown] = useState([]);
   useEffect(() => {
     setGrown([]);
-    return on("values", (delta) => {
-      const fresh = pointsOf(delta)
-        .map((batch) => [batch.b, valueOf(batch.v, entity, property)])
-        .filter((point) => typeof point[1] === "number");
-      if (fresh.length) setGrown((last) => [...last, ...fresh].slice(-LIMIT));
-    });
+    return on("points", (recent) =>
+      setGrown(recent.map(({ b, v }) => [b, valueOf(v, entity, property)]).filter((point) => typeof point[1] === "number"))
+    );
   }, [entity, property]);
   const known = points.filter((point) => point[1] !== null);
   if (currentMode() !== "live") return known;

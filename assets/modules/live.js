@@ -9,9 +9,10 @@ import { byId, emit, on, setAttr, setText } from "./core.js";
 import { show } from "./format.js";
 import { drawHeader } from "./header.js";
 import { currentMode, known, refresh, running } from "./moment.js";
-import { pointsOf, valueOf } from "./points.js";
+import { continued, valueOf } from "./points.js";
 
 const KEPT = 2000; // latencies
+const RECENT = 240; // batches, for figures drawn later than those were told
 const POLL_MS = 500;
 const PATIENCE = 3; // failures of the stream before polling takes over
 const RETRY_MS = 15000; // how long polling lasts before the stream is tried again
@@ -27,6 +28,7 @@ let failures = 0;
 let poller = null;
 let polling = false;
 let queue = [];
+let recent = [];
 let frame = 0;
 
 function setLink(state) {
@@ -51,6 +53,7 @@ function connect() {
   stop();
   streamed = run;
   cursor = null;
+  recent = [];
   failures = 0;
   return stream(run);
 }
@@ -133,7 +136,9 @@ function paint(delta, fresh) {
     const value = valueOf(delta.v, entity, property);
     if (value !== undefined) setText(node, show(value, node.dataset.form));
   }
-  extendCharts(pointsOf(delta));
+  recent = continued(recent, delta, RECENT);
+  emit("points", recent);
+  extendCharts(recent);
   if (fresh) window.requestAnimationFrame(() => measure(delta));
 }
 

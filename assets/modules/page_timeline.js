@@ -1,9 +1,7 @@
-/* The Timeline page: spot values and quiet bands in the live path, clicks, cursor. */
-import { after, extendPlot, iso } from "./charts.js";
+/* The Timeline page: clicks and the cursor. */
 import { byId, on } from "./core.js";
 import { noUpdate } from "./dash.js";
 import { go, moment } from "./moment.js";
-import { POINT, valueOf } from "./points.js";
 
 const GRAPH = "pw-timeline-graph";
 
@@ -46,23 +44,6 @@ export function timelineClick(click) {
   if (hit && !pointer.double) leaving = window.setTimeout(() => go({ at: hit.customdata[0] }), DOUBLE_MS);
   return noUpdate();
 }
-
-/* The new points of a trace: a spot value of every new batch, or an edge of a band:
-   baseline x (1 + edge x mu). */
-function news({ meta }, delta) {
-  const column = POINT.indexOf(meta.pts);
-  if (column >= 0) return (delta.pts || []).map((one) => ({ x: iso(one[1]), y: one[2 + column] }));
-  const [entity, property] = (meta.band || "|").split("|");
-  const value = valueOf(delta.v, entity, property);
-  if (typeof value !== "number" || typeof meta.mu !== "number") return [];
-  return [{ x: iso(delta.t), y: Math.max(0, value * (1 + meta.edge * meta.mu)) }];
-}
-
-function extend(delta) {
-  const gd = plot();
-  if (gd && gd.data && window.Plotly) extendPlot(gd, (trace) => after(trace, news(trace, delta)));
-}
-on("values", extend);
 
 /* Time of a batch, from the figure itself. */
 function timeOf(gd, batch) {

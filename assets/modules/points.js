@@ -1,7 +1,7 @@
 /* The points a delta brings. Pure. */
 
 /** Properties of one row of ``delta.pts`` after batch and time; see dashboard/deltas.py. */
-export const POINT = ["dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms"];
+const POINT = ["dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms"];
 
 /** A delta as one {b, t, v} for every batch it tells of; all values come with the newest.
     @param {any} delta see dashboard/deltas.py
@@ -16,6 +16,15 @@ export function pointsOf(delta) {
   if (last && last.b === delta.b) last.v = delta.v;
   else if (typeof delta.b === "number" && delta.v) points.push(delta);
   return points;
+}
+
+/** Batches told of before and those of a delta, oldest first, the last ``kept`` of them.
+    @param {{b: number, t: number, v: Object<string, any>}[]} before
+    @param {any} delta */
+export function continued(before, delta, kept) {
+  const fresh = pointsOf(delta);
+  if (!fresh.length) return before;
+  return [...before.filter(({ b }) => b < fresh[0].b), ...fresh].slice(-kept);
 }
 
 /* What is told of an entity with several sizes, by how many there are; as in dashboard/views/plan.py. */

@@ -1,9 +1,8 @@
 """The Timeline figure: stacked panels over one time axis, one cursor, event lanes below.
 
 x is UTC, as ISO 8601 text on a date axis. The live path extends traces by their ``meta``:
-``{"live": "system|...", "x": "time"}`` by modules/charts.js; ``{"pts": property}``, which have a
-point for every batch, and edges of quiet bands, ``{"band": "system|...", "edge": -1 | 1, "mu":
-...}``, by modules/page_timeline.js.
+``{"live": "system|...", "x": "time"}``, and edges of quiet bands, ``{"band": "system|...", "edge":
+-1 | 1, "mu": ...}`` (modules/charts.js).
 """
 
 from __future__ import annotations
@@ -27,9 +26,6 @@ TOP_PX: Final = 22
 GAP_PX: Final = 24
 MARKER_WORDS: Final = 90
 FEW: Final = 3  # points that are marked, as a line through them may be too short to see
-
-#: Properties that deltas carry for every batch (dashboard/deltas.py).
-BY_BATCH: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
 
 #: lane that is no kind of events -> the kind whose sign it has.
 _SIGN: Final = {"error": "misfit"}
@@ -155,7 +151,6 @@ def _line(
 def _band_traces(band: Band, panel: TimelinePanel, axis: str, colours: Palette) -> list[go.Scatter]:
     common: dict[str, Any] = {"x": stamps(band.times), "yaxis": axis, "mode": "lines"}
     edge = {**common, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
-    live = f"{band.entity}|{band.property}"
     return [
         go.Scatter(y=band.low, meta=_edge(band, -1), **edge),
         go.Scatter(
@@ -170,21 +165,19 @@ def _band_traces(band: Band, panel: TimelinePanel, axis: str, colours: Palette) 
             line={"color": colours.muted, "width": 1.2, "dash": "dash", "shape": "hv"},
             name=f"{panel.short}, {band.name}",
             hovertemplate=_hover(panel),
-            meta={"live": live, "x": "time"},
+            meta=_live(band),
             **common,
         ),
     ]
 
 
-def _live(trace: TimelineTrace) -> dict[str, Any]:
-    """How the trace grows: by a point of every batch, or by the newest value of a delta."""
-    if trace.property in BY_BATCH:
-        return {"pts": trace.property}
-    return {"live": f"{trace.entity}|{trace.property}", "x": "time"}
+def _live(of: TimelineTrace | Band) -> dict[str, Any]:
+    """How the trace grows: by the batches that are told."""
+    return {"live": f"{of.entity}|{of.property}", "x": "time"}
 
 
 def _edge(band: Band, sign: int) -> dict[str, Any]:
-    """What modules/page_timeline.js needs to continue an edge: baseline x (1 + sign x mu)."""
+    """What modules/charts.js needs to continue an edge: baseline x (1 + sign x mu)."""
     return {"band": f"{band.entity}|{band.property}", "edge": sign, "mu": band.mu}
 
 

@@ -144,6 +144,26 @@ class TestPoints:
         assert points[0]["v"]["system"]["tuples_per_s"] == 300
         assert points[1]["v"] == values
 
+    def test_deltas_go_on_from_each_other(self, ask: Ask) -> None:
+        first = {"b": 8, "t": 2.0, "v": {}, "pts": [[7, 1.0, 0, 0, 0, 0], [8, 2.0, 0, 0, 0, 0]]}
+        again = {"b": 9, "t": 3.0, "v": {}, "pts": [[8, 2.0, 1, 0, 0, 0], [9, 3.0, 0, 0, 0, 0]]}
+        one = "m.continued(m.continued([], first, 9), again, n).map(({ b }) => b)"
+        assert ask("points", one, first=first, again=again, n=9) == [7, 8, 9]
+        assert ask("points", one, first=first, again=again, n=2) == [8, 9]
+
+    def test_a_figure_takes_what_it_does_not_have_yet(self, ask: Ask) -> None:
+        batches = [{"b": b, "t": b, "v": {"a": {"p": 10 * b}}} for b in range(4)]
+        live, edge = {"live": "a|p"}, {"band": "a|p", "edge": -1, "mu": 0.5}
+        asked = "m.pointsAfter(trace, batches)"
+        grown = ask("charts", asked, trace={"meta": live, "x": [0, 1]}, batches=batches)
+        assert grown == [{"x": 2, "y": 20}, {"x": 3, "y": 30}]
+        band = ask("charts", asked, trace={"meta": edge, "x": []}, batches=batches[:2])
+        assert band == [
+            {"x": "1970-01-01T00:00:00.000Z", "y": 0},
+            {"x": "1970-01-01T00:00:01.000Z", "y": 5},
+        ]
+        assert ask("charts", asked, trace={"meta": {}, "x": []}, batches=batches) == []
+
     def test_values_with_and_without_properties(self, ask: Ask) -> None:
         values = {"system": {"batch_ms": 9}, "queue:x": 4}
         expression = "[m.valueOf(v, 'system', 'batch_ms'), m.valueOf(v, 'queue:x', 'size_tuples')]"

@@ -29,7 +29,7 @@ def lane(kind: str) -> str:
 
 def points(name: str) -> str:
     """How many points the trace of a property has, as JavaScript."""
-    return f"{PLOT}.data.find(trace => trace.meta && trace.meta.pts === '{name}').x.length"
+    return f"{PLOT}.data.find(trace => trace.meta && trace.meta.live === 'system|{name}').x.length"
 
 
 @pytest.mark.parametrize(("scheme", "width", "height"), [("light", 1440, 900), ("dark", 1280, 720)])
@@ -64,7 +64,7 @@ def test_the_cursor_follows_the_moment_without_a_redraw(open_page: OpenPage) -> 
     page.evaluate("window.asked = 0; planwatch.go({at: 60})")
     until(page, f"({PLOT}.layout.shapes || []).length === 1")
     time = page.evaluate(f"{PLOT}.layout.shapes[0].x0")
-    assert time == page.evaluate(f"{PLOT}.data.find(t => t.meta && t.meta.pts).x[60]")
+    assert time == page.evaluate(f"{PLOT}.data.find(t => t.meta && t.meta.live).x[60]")
 
 
 def test_live_points_extend_the_traces(open_page: OpenPage, site: Site) -> None:
@@ -73,7 +73,7 @@ def test_live_points_extend_the_traces(open_page: OpenPage, site: Site) -> None:
     before = page.evaluate(points("visits_per_tuple"))
     site.feed(5, 0.1)
     until(page, f"{points('visits_per_tuple')} >= {before + 5}")
-    newest = f"{PLOT}.data.filter(t => t.meta && (t.meta.live || t.meta.pts || t.meta.band))"
+    newest = f"{PLOT}.data.filter(t => t.meta && (t.meta.live || t.meta.band))"
     ends = f"new Set({newest}.map(trace => trace.x[trace.x.length - 1]))"
     until(page, f"{ends}.size === 1")
 
@@ -194,7 +194,7 @@ def test_all_figures_show_the_range_of_the_address(open_page: OpenPage) -> None:
 
 def test_a_few_huge_batches_do_not_flatten_the_rest(open_page: OpenPage) -> None:
     page = drawn(open_page("/timeline?run=r1"))
-    batch = f"{PLOT}.data.findIndex(trace => trace.meta && trace.meta.pts === 'batch_ms')"
+    batch = f"{PLOT}.data.findIndex(trace => trace.meta && trace.meta.live === 'system|batch_ms')"
     page.evaluate(
         f"(() => {{ const i = {batch}, y = [...{PLOT}.data[i].y]; y[0] = 28000;"
         f" Plotly.restyle({PLOT}, {{y: [y]}}, [i]); }})()"

@@ -62,7 +62,7 @@ def test_a_snapshot_says_where_the_run_is(pair: tuple[Recording, Reader]) -> Non
         "r1", 2, "running", 1, 0,
     )  # fmt: skip
     assert delta["new"] == []
-    assert [point[0] for point in delta["pts"]] == [2]
+    assert [point[0] for point in delta["pts"]] == [0, 1, 2]
     assert delta["v"]["system"]["tuples_total"] == 600
     assert delta["v"]["queue:source"] is not None
     assert known.batch == 2
