@@ -53,7 +53,7 @@ const isTabled = (id) => (byId(id) || { dataset: {} }).dataset.twin === "table";
    batches, at most so often; whole: it shows the run as a whole, so that the cursor of a
    replay and the pinned node change nothing, nor LIVE numbers (they extend the traces), unless the
    table of its section is what is looked at; show: it depends on the URL's show; tables: on which
-   tables are looked at. told: the news so far. */
+   tables are looked at; late: the page did not bring it drawn. told: the news so far. */
 function keyOf(data, watch, { gaps, news }) {
   const { run, at, node, frozen, unit } = data;
   const live = currentMode() === "live";
@@ -69,7 +69,7 @@ function keyOf(data, watch, { gaps, news }) {
 export function panelKey(data, watch) {
   if (!data || !watch || (watch.among && !document.querySelector(watch.among))) return noUpdate();
   const { section } = watch;
-  if (!drawn.has(section) && placeOf(data) === asked.place) drawn.set(section, keyOf(data, watch, asked.told));
+  if (!watch.late && !drawn.has(section) && placeOf(data) === asked.place) drawn.set(section, keyOf(data, watch, asked.told));
   const [before, key] = [drawn.get(section), keyOf(data, watch, told)];
   drawn.set(section, key);
   if (same(before, key)) return noUpdate();

@@ -46,6 +46,7 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
         "beat_ms": BEAT_MS if panel.beats else 0,
         "whole": panel.whole,
         "show": panel.show,
+        "late": bool(panel.sets),
         "section": f"pw-{panel.name}",
     }
     drawable = not panel.chart or context.theme is not None
