@@ -108,11 +108,11 @@ def test_mu_before_the_first_known_value_is_unknown() -> None:
 
 def test_the_figure_is_extended_live_and_shares_one_time_axis() -> None:
     figure = draw_timeline(a_view(), "dark")
-    live = [trace.meta["live"] for trace in figure.data if trace.meta and "live" in trace.meta]
-    assert live == ["system|visits_init", "system|visits_window"]
-    by_batch = [trace.meta["pts"] for trace in figure.data if trace.meta and "pts" in trace.meta]
-    assert by_batch == ["visits_per_tuple", "batch_ms"]
-    assert set(by_batch) < set(properties())
+    grown = [trace.meta for trace in figure.data if trace.meta and "live" in trace.meta]
+    names = ("visits_init", "visits_window", "visits_per_tuple", "batch_ms")
+    assert sorted(one["live"] for one in grown) == sorted(f"system|{name}" for name in names)
+    assert {one["x"] for one in grown} == {"time"}
+    assert set(names) < set(properties())
     edges = [trace.meta for trace in figure.data if trace.meta and "band" in trace.meta]
     assert [(meta["edge"], meta["mu"]) for meta in edges] == [(-1, 0.5), (1, 0.5)]
     assert {trace.xaxis for trace in figure.data} == {None}
