@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from backend.workloads.text_values import ARROW_TYPES
 
 #: An Array or a ChunkedArray.
-Column: TypeAlias = Any
+ArrowColumn: TypeAlias = Any
 
 _MICROS: Final = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 _DAYS: Final = (-719_162, 2_932_896)
@@ -22,7 +22,7 @@ _KNOWN: Final = {pa.timestamp("us"): _MICROS, ARROW_TYPES["timestamp"]: _MICROS,
 STORED: Final = {"date": pa.int32(), "timestamp": pa.int64()}
 
 
-def python_values(column: Column) -> list[Any]:
+def python_values(column: ArrowColumn) -> list[Any]:
     """The values, None for NULL; timestamps without a zone, in UTC. Moments beyond the years 1 to
     9999, which Python has none for, become the nearest it has."""
     if column.type in _KNOWN:
@@ -32,7 +32,7 @@ def python_values(column: Column) -> list[Any]:
     return list(column.to_pylist())
 
 
-def _clipped(column: Column) -> Column:
+def _clipped(column: ArrowColumn) -> ArrowColumn:
     low, high = _KNOWN[column.type]
     stored = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
     numbers = pc.cast(column, stored)
@@ -48,7 +48,7 @@ def _clipped(column: Column) -> Column:
     return pc.cast(numbers, column.type)
 
 
-def texts(column: Column) -> Column:
+def texts(column: ArrowColumn) -> ArrowColumn:
     """Moments as ISO text, timestamps with microseconds and Z, as the number they are stored as
     beyond the years 1 to 9999; other columns as they are."""
     if column.type not in _KNOWN:
@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def shown_number(column: Column) -> int | None:
+def shown_number(column: ArrowColumn) -> int | None:
     """The greatest value of a column of integers or moments as an integer, None without any."""
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):

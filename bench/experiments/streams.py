@@ -26,7 +26,7 @@ from backend.workloads.drift import DRIFT_SCHEMA, N_VALUES, Phase, drift_values
 from backend.workloads.flights import flights_table
 
 #: Values of one attribute, and which are NULL (None: none).
-Column: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_] | None]
+CensusColumn: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_] | None]
 #: int16[T, n], columns in schema order.
 RegionTable: TypeAlias = NDArray[np.int16]
 
@@ -53,13 +53,13 @@ class Stream(NamedTuple):
     schema: Schema
     n_tuples: int
     grids: Mapping[str, NDArray[Any]]
-    columns: Callable[[Sequence[str], int, int], list[Column]]
+    columns: Callable[[Sequence[str], int, int], list[CensusColumn]]
 
 
 def synthetic(label: str, seed: int, phases: Sequence[Phase]) -> Stream:
     """20 int attributes a1..a20, values 0..99, phase after phase."""
 
-    def columns(names: Sequence[str], start: int, count: int) -> list[Column]:
+    def columns(names: Sequence[str], start: int, count: int) -> list[CensusColumn]:
         values = drift_values(seed, phases, start, count)
         return [(values[DRIFT_SCHEMA.names.index(name)], None) for name in names]
 
@@ -108,7 +108,7 @@ def recorded(census: Path | None, cache: Path, n_tuples: int) -> Stream:
         for name, (values, is_null) in found.items()
     }
 
-    def columns(names: Sequence[str], start: int, count: int) -> list[Column]:
+    def columns(names: Sequence[str], start: int, count: int) -> list[CensusColumn]:
         part = slice(start, start + count)
         cut = [(found[name][0][part], found[name][1]) for name in names]
         return [(values, None if nulls is None else nulls[part]) for values, nulls in cut]
@@ -116,7 +116,7 @@ def recorded(census: Path | None, cache: Path, n_tuples: int) -> Stream:
     return Stream(label, schema, len(table), grids, columns)
 
 
-def _column(values: pa.ChunkedArray[Any], type_name: str) -> Column:
+def _column(values: pa.ChunkedArray[Any], type_name: str) -> CensusColumn:
     is_null = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
     kind = np.float64 if type_name == "double" else np.int64
     fill_null: Any = pc.fill_null  # its type stub knows no chunked columns

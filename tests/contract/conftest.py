@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from storage.reader import Reader, open_reader
+from storage.writer import EngineWriter, open_engine_writer
 from tests.contract import postgres
 
 
@@ -35,3 +37,23 @@ def new_store(
 def store_url(new_store: Callable[[], str]) -> str:
     """The address of a store that does not exist yet."""
     return new_store()
+
+
+@pytest.fixture(scope="module")
+def address(new_store: Callable[[], str]) -> str:
+    """The address of the store that the tests of a file share."""
+    return new_store()
+
+
+@pytest.fixture(scope="module")
+def writer(address: str) -> Iterator[EngineWriter]:
+    """Writes into the shared store."""
+    with open_engine_writer(address) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def reader(address: str, writer: EngineWriter) -> Iterator[Reader]:
+    """Reads the shared store."""
+    with open_reader(address) as opened:
+        yield opened

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
+from storage.store import EngineWriter, Reader, open_engine_writer
 from storage.vocabulary.records import BatchRecord, Entity, Matrix, Sample
 from tests.contract.store_builders import (
     START,
@@ -111,23 +109,6 @@ def _query(state: str, then: int) -> Entity:
 def _matrix(content: int, unit: str) -> Matrix:
     cells = [[content]]
     return Matrix("selectivity", "selectivity", ("a",), ("q",), cells, n=content, unit_id=unit)
-
-
-@pytest.fixture(scope="module")
-def address(new_store: Callable[[], str]) -> str:
-    return new_store()
-
-
-@pytest.fixture(scope="module")
-def writer(address: str) -> Iterator[EngineWriter]:
-    with open_engine_writer(address) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def reader(address: str, writer: EngineWriter) -> Iterator[Reader]:
-    with open_reader(address) as opened:
-        yield opened
 
 
 def check_same(reader: Reader, run_id: str, slow: SlowStore) -> None:

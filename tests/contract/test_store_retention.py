@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -18,7 +17,7 @@ from storage.columns import dump_json
 from storage.database import open_for_reading, open_for_writing, parse_url
 from storage.rows import RollupSpan
 from storage.schema import MatrixRow, RollupRow, SampleRow, SeriesRow
-from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
+from storage.store import EngineWriter, Reader, open_engine_writer
 from storage.thinning import SHORT
 from storage.thinning import rolled_up as rolled_up_detail
 from storage.vocabulary.records import Matrix, Sample
@@ -28,23 +27,6 @@ from tests.oracles.store import roll_up
 NUMBERS = count(1)
 #: Later than every sample, in Unix s.
 FAR = 1e11
-
-
-@pytest.fixture(scope="module")
-def address(new_store: Callable[[], str]) -> str:
-    return new_store()
-
-
-@pytest.fixture(scope="module")
-def writer(address: str) -> Iterator[EngineWriter]:
-    with open_engine_writer(address) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def reader(address: str, writer: EngineWriter) -> Iterator[Reader]:
-    with open_reader(address) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from itertools import accumulate, count
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage.rows import RollupSpan
-from storage.store import EngineWriter, Reader, open_engine_writer, open_reader
+from storage.store import EngineWriter, Reader
 from storage.vocabulary.records import BatchRecord, Sample
 from tests.contract.store_builders import START, batch, begin, record
 from tests.oracles.store import SlowStore
@@ -27,23 +26,6 @@ STEPS = st.lists(
     min_size=1,
     max_size=14,
 )
-
-
-@pytest.fixture(scope="module")
-def address(new_store: Callable[[], str]) -> str:
-    return new_store()
-
-
-@pytest.fixture(scope="module")
-def writer(address: str) -> Iterator[EngineWriter]:
-    with open_engine_writer(address) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def reader(address: str, writer: EngineWriter) -> Iterator[Reader]:
-    with open_reader(address) as opened:
-        yield opened
 
 
 @pytest.fixture

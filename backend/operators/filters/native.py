@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 from backend.model.conditions import And, Comparison, Condition, NullTest, attributes_of
 from backend.model.filters import DROPPED, PASSED
 from backend.operators.filters.evaluators import Rows, Verdicts
+from backend.operators.values import ArrowColumn
 
-Column: TypeAlias = Any
 #: bool, NULL where it is unknown.
 Truth: TypeAlias = Any
 
@@ -62,7 +62,7 @@ class NativeEvaluator:
         return Verdicts(np.where(passes, PASSED, DROPPED).astype(np.int8))
 
 
-def _truth(condition: Condition, columns: dict[str, Column], n: int) -> Truth:
+def _truth(condition: Condition, columns: dict[str, ArrowColumn], n: int) -> Truth:
     if isinstance(condition, Comparison):
         return _comparison(columns[condition.attribute], condition)
     if isinstance(condition, NullTest):
@@ -76,7 +76,7 @@ def _truth(condition: Condition, columns: dict[str, Column], n: int) -> Truth:
     return reduce(pc.and_kleene if is_and else pc.or_kleene, parts, empty)
 
 
-def _comparison(column: Column, atom: Comparison) -> Truth:
+def _comparison(column: ArrowColumn, atom: Comparison) -> Truth:
     constant: Any = atom.constant
     if pa.types.is_integer(column.type):
         return _against_integers(column, atom.op, constant)
@@ -92,7 +92,7 @@ def _comparison(column: Column, atom: Comparison) -> Truth:
     return _COMPARE[atom.op](column, pa.scalar(constant, column.type))
 
 
-def _against_integers(column: Column, op: str, constant: float) -> Truth:
+def _against_integers(column: ArrowColumn, op: str, constant: float) -> Truth:
     if constant in (math.inf, -math.inf):
         return _everywhere(column, op in (_ALL_BELOW if constant > 0 else _ALL_ABOVE))
     bound = math.ceil(constant)
@@ -101,7 +101,7 @@ def _against_integers(column: Column, op: str, constant: float) -> Truth:
     return _bounded(pc.cast(column, pa.int64()), op, bound, bound == constant)
 
 
-def _against_doubles(column: Column, op: str, constant: float) -> Truth:
+def _against_doubles(column: ArrowColumn, op: str, constant: float) -> Truth:
     try:
         nearest = float(constant)
     except OverflowError:
@@ -112,7 +112,7 @@ def _against_doubles(column: Column, op: str, constant: float) -> Truth:
     return _bounded(column, op, above, False)
 
 
-def _bounded(column: Column, op: str, bound: float, is_constant: bool) -> Truth:
+def _bounded(column: ArrowColumn, op: str, bound: float, is_constant: bool) -> Truth:
     """bound: the constant, or else the least value above it."""
     if is_constant:
         return _COMPARE[op](column, pa.scalar(bound, column.type))
@@ -121,6 +121,6 @@ def _bounded(column: Column, op: str, bound: float, is_constant: bool) -> Truth:
     return _COMPARE[_FROM_ABOVE[op]](column, pa.scalar(bound, column.type))
 
 
-def _everywhere(column: Column, truth: bool) -> Truth:
+def _everywhere(column: ArrowColumn, truth: bool) -> Truth:
     """The same for every value, unknown for NULL."""
     return pc.if_else(column.is_valid(), truth, pa.scalar(None, pa.bool_()))
