@@ -28,7 +28,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
 IMAGES: Final = ROOT / "docs" / "images"
 #: A moment of the recording after several changes of plan.
-AT: Final = 44
+AT: Final = 190
 #: Name of a picture -> the address of its page.
 PAGES: Final = {
     "plan": f"/plan?at={AT}",

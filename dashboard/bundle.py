@@ -30,8 +30,6 @@ MAIN: Final = f"{FOLDER}main.js"
 SHEET: Final = "styles.css"
 LIBRARY: Final = "dash-renderer.js"
 PLOTLY: Final = "vendor/plotly_cartesian.min.js"
-#: What Dash fetches with the first figure of a page.
-_FIGURES: Final = ("dash", "dcc/async-graph.js")
 #: What no page has: tables of Dash.
 _UNUSED: Final = "dash_table/"
 _DASH: Final = re.compile(r'src="/_dash-component-suites/(\w+)/([^"]+)"')
@@ -65,14 +63,14 @@ class Bundle:
 
     def head(self, with_figures: bool) -> str:
         """Tags for the head: the theme before the first paint, the styles, the script ahead; and
-        plotly, which runs while the page's layout is asked for."""
+        plotly, which modules/chart.js runs while the page is asked for."""
         tags = [
             f'<script src="{self.address(BOOT)}"></script>',
             f'<link rel="modulepreload" href="{self.address(MAIN)}">',
             f'<link rel="stylesheet" href="{self.address(SHEET)}">',
         ]
         if with_figures:
-            tags.append(f'<script async src="{self.address(PLOTLY)}"></script>')
+            tags.append(f'<link rel="preload" as="script" href="{self.address(PLOTLY)}">')
         return "\n".join(tags)
 
     def library(self) -> str:
@@ -99,8 +97,6 @@ def library(tags: str) -> str:
     """Dash's own scripts as one, in their order. tags: one script each, with a fingerprint."""
     wanted = [(package, _bare(name)) for package, name in _DASH.findall(tags)]
     wanted = [file for file in wanted if not file[1].startswith(_UNUSED)]
-    if wanted:
-        wanted.append(_FIGURES)
     bodies = (pkgutil.get_data(package, name) or b"" for package, name in wanted)
     return "".join(f"{body.decode('utf-8')}\n;\n" for body in bodies)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,8 @@ from dashboard.api.params import read_object
 from dashboard.api.registry import respond
 
 UPDATE = "/_dash-update-component"
+#: In the id of a pattern, which stands for all components that fit it.
+_EVERY = '["ALL"]'
 
 
 def install(server: Flask, app: Dash) -> None:
@@ -49,17 +52,19 @@ def check_call(body: Mapping[str, Any], callbacks: Mapping[str, Any]) -> None:
 
 
 def _fit(given: Any, wanted: list[dict[str, str]]) -> bool:
-    """Whether these are the values of those components; a pattern ('{...}') stands for a list."""
+    """Whether these are the values of those components; a pattern stands for a list."""
     if not (isinstance(given, list) and len(given) == len(wanted)):
         return False
-    for part, one in zip(given, wanted, strict=True):
-        if one["id"].startswith("{"):
-            many = part if isinstance(part, list) else [None]
-            if not all(isinstance(p, dict) and {"id", "property"} <= p.keys() for p in many):
-                return False
-        elif not isinstance(part, dict) or any(part.get(k) != one[k] for k in ("id", "property")):
-            return False
-    return True
+    return all(_fits(part, one) for part, one in zip(given, wanted, strict=True))
+
+
+def _fits(part: Any, one: dict[str, str]) -> bool:
+    if _EVERY in one["id"]:
+        many = part if isinstance(part, list) else [None]
+        return all(isinstance(p, dict) and {"id", "property"} <= p.keys() for p in many)
+    wanted = json.loads(one["id"]) if one["id"].startswith("{") else one["id"]
+    named = isinstance(part, dict) and part.get("id") == wanted
+    return named and part.get("property") == one["property"]
 
 
 def _refused(message: str) -> ApiError:

@@ -2,7 +2,8 @@
 
 The moment store protocol
 -------------------------
-``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "show", "unit", "batch", "news"}``:
+``ids.MOMENT`` holds ``{"run", "at", "node", "frozen", "show", "unit", "tables", "batch",
+"news"}``:
 
 run     run id, or None = the newest running run that has a batch (else the newest that has one)
 at      batch pinned in the URL, or None = now
@@ -10,6 +11,7 @@ node    pinned entity id, or None
 frozen  True when the user froze a running run (then ``at`` is set)
 show    what the page is narrowed to (a filter of its own), or None; left behind with the page
 unit    unit of the run that the page is about, or None = the first
+tables  ids of the sections looked at as tables, comma-separated, or None; left behind with the page
 batch   newest batch the browser knows of, or None before the first delta
 news    grows with every structural change: plan, decision, event, knob, command, query, run state
 
@@ -51,7 +53,8 @@ class RunReader(Protocol):
 @dataclass(frozen=True, slots=True)
 class Moment:
     """What the URL says: which run, which batch (None = now), which node, frozen or not, what the
-    page is narrowed to, and which unit ('' = the run's first)."""
+    page is narrowed to, which unit ('' = the run's first), and which sections are looked at as
+    tables (their ids)."""
 
     run: str | None = None
     at: int | None = None
@@ -59,6 +62,7 @@ class Moment:
     frozen: bool = False
     show: str | None = None
     unit: str = ""
+    tables: tuple[str, ...] = ()
 
     @classmethod
     def from_search(cls, search: str | None) -> Moment:
@@ -73,7 +77,8 @@ class Moment:
         at = _whole(fields.get("at"))
         frozen = bool(fields.get("frozen")) and at is not None
         named = [fields.get(name) or None for name in ("run", "node", "show")]
-        return cls(named[0], at, named[1], frozen, named[2], fields.get("unit") or "")
+        tables = tuple(filter(None, (fields.get("tables") or "").split(",")))
+        return cls(named[0], at, named[1], frozen, named[2], fields.get("unit") or "", tables)
 
     def search(self, **changes: Any) -> str:
         """The query string, '?'-prefixed, with some fields changed (at=12, node=None...)."""

@@ -17,11 +17,11 @@ one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from dashboard.views.numbers import rounded
 from dashboard.views.plan import SIZED, sizes_of
 from storage.reader import Reader
 from storage.rows import Change, SeriesData
@@ -68,14 +68,6 @@ class Known:
     knob_version: int | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
-
-
-def rounded(value: float | None) -> float | int | None:
-    """The value with four significant digits, whole numbers exactly; None when unknown."""
-    if value is None or not math.isfinite(value):
-        return None
-    short = value if float(value).is_integer() else float(f"{value:.4g}")
-    return int(short) if float(short).is_integer() and abs(short) < 1e15 else short
 
 
 def build(
@@ -218,11 +210,7 @@ def _operators(values: Values, batch: int) -> dict[str, Any]:
 def _others(values: Values, kinds: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
     """Sizes, then monitors, then queries: the first are seen at a glance."""
     for entity, own in _of_kinds(values, kinds, *SIZED).items():
-        sizes = sizes_of(own)
-        if isinstance(sizes, list):
-            yield entity, [rounded(one) for one in sizes]
-        else:
-            yield entity, rounded(sizes)
+        yield entity, sizes_of(own)
     for entity, own in _of_kinds(values, kinds, "monitor").items():
         shown = {name: rounded(own[name]) for name in own if name not in _NEVER_LIVE}
         if shown:

@@ -16,6 +16,7 @@ _REASONS = {
     403: "Read-only, or asked by another site",
     404: "There is no such thing",
     409: "It does not fit the state of the run",
+    413: "The body is too large",
     415: "The body is not JSON",
     422: "A value is not allowed; the message says what is",
     503: "Not now; see Retry-After",

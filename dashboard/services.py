@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from dashboard.live import Hub
 from dashboard.settings import Settings
 from storage.commands import CommandWriter
+from storage.one_moment import MomentReader
 from storage.reader import Reader
 
 
@@ -18,3 +21,9 @@ class Services:
     commands: CommandWriter | None
     settings: Settings
     live: Hub
+
+    @contextmanager
+    def at_once(self) -> Iterator[Services]:
+        """The same for what is drawn together: all of it reads the store as of one instant."""
+        with MomentReader(self.reader) as reader:
+            yield replace(self, reader=reader)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from dashboard import context as contexts
 from dashboard import ids
+from dashboard.components import keys
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import Icon
 from dashboard.components.states import empty
@@ -225,8 +226,8 @@ def _navigation(pages: tuple[Page, ...]) -> Component:
 def _help() -> Component:
     jumps = tuple(((f"g {page.key}",), f"go to {page.label}") for page in PAGES)
     entries: list[Component] = []
-    for keys, words in HELP_KEYS + jumps:
-        marks: list[Any] = [mark for key in keys for mark in (html.Kbd(key), " ")]
+    for typed, words in HELP_KEYS + jumps:
+        marks: list[Any] = [mark for key in typed for mark in (html.Kbd(key), " ")]
         entries += [html.Dt(marks), html.Dd(words)]
     body: list[Any] = [
         html.H2("Keys"),
@@ -253,27 +254,20 @@ _ABOUT: Final = (
 def register_shell(app: Dash, services: Services) -> None:
     """Callbacks of the frame and of all pages."""
     app.config.suppress_callback_exceptions = True
-    app.clientside_callback(  # type: ignore[no-untyped-call]  # dash has no types here
-        ClientsideFunction("planwatch", "fromLocation"),
-        Output(ids.MOMENT, "data"),
-        Output(ids.PAGE_KEY, "data"),
-        Output(ids.NEWS, "data"),
-        Output(ids.THEME, "data"),
-        Input(ids.LOCATION, "pathname"),
-        Input(ids.LOCATION, "search"),
-    )
-    app.clientside_callback(  # type: ignore[no-untyped-call]  # dash has no types here
-        ClientsideFunction("planwatch", "receive"),
-        Output(ids.SHELL_RUN, "data"),
-        Input(ids.SNAPSHOT, "data"),
-    )
+    told = [Output(name, "data") for name in (ids.MOMENT, ids.PAGE_KEY, ids.NEWS, ids.THEME)]
+    place = [Input(ids.LOCATION, name) for name in ("pathname", "search")]
+    keys.clientside(app, "fromLocation", *told, *place)
+    snapshot = Input(ids.SNAPSHOT, "data")
+    keys.clientside(app, "receive", Output(ids.SHELL_RUN, "data"), snapshot)
+    keys.register(app)
 
     @app.callback(Output(ids.SNAPSHOT, "data"), Input(ids.NEWS, "data"), prevent_initial_call=True)
     def _snapshot(news: dict[str, Any] | None) -> dict[str, Any]:
-        found = contexts.of(services.reader, news)
-        facts = read_facts(found, services.reader) if found.run is not None else None
-        pages = [page.path for page in PAGES if page.has_records(facts)]
-        return asdict(read_snapshot(services.reader, found, pages, services.settings))
+        with services.at_once() as now:
+            found = contexts.of(now.reader, news)
+            facts = read_facts(found, now.reader) if found.run is not None else None
+            pages = [page.path for page in PAGES if page.has_records(facts)]
+            return asdict(read_snapshot(now.reader, found, pages, now.settings))
 
     @app.callback(
         Output(ids.PAGE, "children"),
@@ -283,8 +277,9 @@ def register_shell(app: Dash, services: Services) -> None:
     )
     def _page(key: dict[str, Any] | None, moment: dict[str, Any] | None) -> Component:
         asked = key or {}
-        found = replace(contexts.of(services.reader, moment), theme=asked.get("theme"))
-        return lay_out(asked.get("path", "/"), found, services)
+        with services.at_once() as now:
+            found = replace(contexts.of(now.reader, moment), theme=asked.get("theme"))
+            return lay_out(asked.get("path", "/"), found, now)
 
     for page in PAGES:
         page.register(app, services)

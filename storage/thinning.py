@@ -27,7 +27,7 @@ ROLLED_UP: Final = "rolled_up"
 #: Details of this length (characters of JSON) stay.
 SHORT: Final = 256
 #: Details that stay whatever their length: what other values of knobs would have decided.
-STAYING: Final = frozenset({"trials"})
+STAYING: Final = frozenset({"trials", "profile"})
 #: Decisions read and written in one transaction, so that a batch waits a few milliseconds at most.
 DECISIONS_PER_TRANSACTION: Final = 32
 

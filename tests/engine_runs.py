@@ -91,6 +91,7 @@ class EngineRun:
         self.loop.listens(self._batches.listener)
         self._shards: dict[tuple[str, int], MemoryShard] = {}
         self._ended, self._failed = tuple[str, ...](), dict[str, str]()
+        self._rounds = dict[str, int]()
         self.commands, self.reader = open_command_writer(self.path), open_reader(self.path)
         self.batch_id = 0 if last is None or last.last_batch is None else last.last_batch + 1
 
@@ -123,12 +124,14 @@ class EngineRun:
         batch_id: int | None = None,
         ended: Sequence[str] = (),
         failed: Mapping[str, str] | None = None,
+        rounds: Mapping[str, int] | None = None,
     ) -> BatchResult:
         """Run one batch: rows by stream, or of the only stream. ended, failed: streams that give no
-        more tuples, and why."""
+        more tuples, and why. rounds: how often streams began anew so far."""
         by_stream = rows if isinstance(rows, Mapping) else {next(iter(self.schemas)): rows}
         number = self.batch_id if batch_id is None else batch_id
         self._ended, self._failed = tuple(ended), dict(failed or {})
+        self._rounds = dict(rounds or {})
         result = self.executed(by_stream, number)
         self.loop.end_batch(result)
         self.batch_id = number + 1
@@ -151,7 +154,11 @@ class EngineRun:
         ]
         found = self._batches.merge(job, [task.report(), *shards])
         self._batches.publish(job, found)
-        facts = {name: {"failure": why} for name, why in self._failed.items()}
+        facts: dict[str, dict[str, Any]] = {
+            name: {"failure": why} for name, why in self._failed.items()
+        }
+        for name, n_rounds in self._rounds.items():
+            facts.setdefault(name, {})["rounds"] = n_rounds
         return batch_result(batch_id, found, facts, Timings())
 
     def _home(self, task: NetworkTask, shard: int) -> ShardHome:

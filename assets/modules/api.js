@@ -6,22 +6,33 @@ function token() {
   return meta ? meta.content : "";
 }
 
-/** {ok, status, body}; a network failure is status 0 with a sentence in body.message. */
-export async function callApi(method, path, body) {
+function ask(method, path, body) {
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRF-Token"] = token();
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  return fetch("/api/v1" + path, { method, headers, credentials: "same-origin", body: body === undefined ? undefined : JSON.stringify(body) });
+}
+
+const read = (text) => (text ? JSON.parse(text) : {});
+const SILENT = { ok: false, status: 0, body: { message: "The dashboard does not answer; nothing was changed." } };
+
+/** {ok, status, body}; a network failure is status 0 with a sentence in body.message. */
+export async function callApi(method, path, body) {
   try {
-    const answer = await fetch("/api/v1" + path, {
-      method,
-      headers,
-      credentials: "same-origin",
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    const text = await answer.text();
-    return { ok: answer.ok, status: answer.status, body: text ? JSON.parse(text) : {} };
+    const answer = await ask(method, path, body);
+    return { ok: answer.ok, status: answer.status, body: read(await answer.text()) };
   } catch {
-    return { ok: false, status: 0, body: { message: "The dashboard does not answer; nothing was changed." } };
+    return SILENT;
+  }
+}
+
+/** As callApi, but the body of a good answer is the file it is, a Blob. */
+export async function callForFile(path, body) {
+  try {
+    const answer = await ask("POST", path, body);
+    return { ok: answer.ok, status: answer.status, body: answer.ok ? await answer.blob() : read(await answer.text()) };
+  } catch {
+    return SILENT;
   }
 }
 

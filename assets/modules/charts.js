@@ -24,13 +24,21 @@ function extendPlot(plot, batches) {
   else state.timer = window.setTimeout(grow, wait, plot, state);
 }
 
+/** A figure was just drawn anew: it grows when that pays.
+    @param {number} took ms */
+export function growLater(plot, took) {
+  const state = growing.get(plot);
+  const from = performance.now() + took * (1 / SHARE - 1);
+  if (state) state.from = from;
+  else growing.set(plot, { batches: [], from, timer: null });
+}
+
 function grow(plot, state) {
   state.timer = null;
   if (!plot.isConnected || !plot.data || currentMode() !== "live") return;
   const since = performance.now();
   extendBy(plot, state.batches);
-  const now = performance.now();
-  state.from = now + (now - since) * (1 / SHARE - 1);
+  growLater(plot, performance.now() - since);
 }
 
 function extendBy(plot, batches) {

@@ -1,5 +1,5 @@
 /* Numbers as text, exactly as dashboard/components/formats.py writes them. Unknown is always '—'.
-   Pure. */
+   And words for a shell. Pure. */
 const THIN = "\u2009";
 /** @type {[number, string][]} */
 const STEPS = [
@@ -66,3 +66,7 @@ export function age(seconds) {
 /** UTC time of day of Unix seconds.
     @param {number | null} time */
 export const clock = (time) => (typeof time === "number" ? new Date(time * 1000).toISOString().slice(11, 19) : "—");
+
+/** A word as a POSIX shell takes it for one.
+    @param {string} word */
+export const shellWord = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);

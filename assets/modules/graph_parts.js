@@ -2,34 +2,20 @@
 import { shortNumber, show } from "./format.js";
 import { edgeKey, isState } from "./graph_layout.js";
 import { edgeShare, heatStep, NEARLY_FULL, queueFill } from "./graph_values.js";
+import { fit, fitting, lettersThatFit, SIZES, textWidth } from "./fitting.js";
 import { sparkPoints } from "./paths.js";
 import { sizesOf } from "./points.js";
 import { h } from "./react.js";
 
-/* How wide a letter is at most on average, px: of names, of small ones, and of the fine print. */
-const LETTER = { name: 7.6, small: 6.3, fine: 5.9 };
 const NARROW = 76; // cards of a lane: smaller names, no decimals
 
-/* Shorten a name to what fits; the full one is in the tooltip and the label. */
-function fit(text, width, letter = LETTER.name) {
-  const most = Math.floor(width / letter);
-  return text.length <= most ? text : text.slice(0, Math.max(1, most - 1)) + "…";
-}
-
-/* As many of a line's parts, which dots divide, as fit, the first at least. */
-function fitting(text, width) {
-  const parts = text.split(" · ");
-  while (parts.length > 1 && parts.join(" · ").length * LETTER.fine > width) parts.pop();
-  return fit(parts.join(" · "), width, LETTER.fine);
-}
-
 /** A name on one line, or on two, broken where its words meet; each as wide as told. */
-function nameLines(name, width, letter) {
-  if (name.length * letter <= width) return [name];
-  const most = Math.max(2, Math.floor(width / letter));
+function nameLines(name, width, size) {
+  if (textWidth(name, size) <= width) return [name];
+  const most = Math.max(2, lettersThatFit(name, width, size));
   const words = name.slice(0, most).search(/[_.\s-][^_.\s-]*$/);
   const end = words > 0 ? words + 1 : Math.min(most, name.length - 3);
-  return [name.slice(0, end), fit(name.slice(end), width, letter)];
+  return [name.slice(0, end), fit(name.slice(end), width, size)];
 }
 
 /** What a source shows: arrivals of the whole where it is the only one, else its own. */
@@ -112,14 +98,14 @@ export function graphCard(node, options) {
 function inLane(node, { place: { w }, spark, facts }, texts) {
   const steps = facts.cards[node.id];
   const narrow = w < NARROW;
-  const names = nameLines(node.name, w - 14, narrow ? LETTER.small : LETTER.name);
-  const short = (text) => (narrow ? text.replace(/\d\d\.\d/, (number) => String(Math.round(Number(number)))) : text);
+  const names = nameLines(node.name, w - 12, narrow ? SIZES.fine : SIZES.body);
+  const short = (text) => (narrow ? text.replace(/\d\d\.\d/, (number) => String(Math.round(Number(number)))).replace(/ in$/, "") : text);
   const line = (key, y, text) => h("text", { key, className: "pw-card-line", x: 7, y }, text);
   return [
     steps && h("g", { key: "rank", transform: `translate(${w / 2},-9)` }, h("text", { key: node.position, className: "pw-card-rank", textAnchor: "middle" }, String(node.position))),
     h("text", { key: "name", className: `pw-card-name${narrow ? " pw-narrow" : ""}`, x: 7 }, names.map((one, row) => h("tspan", { key: row, x: 7, y: names.length > 1 ? 15 + 14 * row : 22 }, one))),
     h("text", { key: "big", className: "pw-card-big", x: 7, y: 52 }, short(texts.big)),
-    line("word", 67, fit(texts.word, w - 8, LETTER.fine)),
+    line("word", 67, fit(texts.word, w - 8)),
     line("small", 81, fitting(short(texts.small), w - 8)),
     h("polyline", { key: "spark", className: "pw-spark", points: sparkPoints(spark, w - 14, 14), transform: "translate(7,90)" }),
   ];
@@ -135,11 +121,11 @@ function inLayers(node, { place: { w }, spark, facts }, texts) {
       "text",
       { key: "big", className: "pw-card-line", x: 12, y: 42 },
       texts.big && h("tspan", { className: "pw-card-big" }, texts.big),
-      h("tspan", { dx: texts.big ? 4 : 0 }, texts.big ? texts.word : fit(texts.word, w - 18, LETTER.fine))
+      h("tspan", { dx: texts.big ? 4 : 0 }, texts.big ? texts.word : fit(texts.word, w - 18))
     ),
     node.role === "synopsis"
-      ? h("text", { key: "small", className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, fit(texts.small, w - 60, LETTER.fine))
-      : h("text", { key: "small", className: "pw-card-line", x: 12, y: 58 }, fit(texts.small, w - (step ? 26 : 10), LETTER.fine)),
+      ? h("text", { key: "small", className: "pw-card-line", x: w - 9, y: 42, textAnchor: "end" }, fit(texts.small, w - 60))
+      : h("text", { key: "small", className: "pw-card-line", x: 12, y: 58 }, fit(texts.small, w - (step ? 26 : 10))),
     !isState(node.role) && h("polyline", { key: "spark", className: "pw-spark", points: sparkPoints(spark, w - 24, 16), transform: "translate(12,65)" }),
   ];
 }
@@ -147,7 +133,7 @@ function inLayers(node, { place: { w }, spark, facts }, texts) {
 /* Sign or icon, the name, and how many outputs share it. */
 function nameOf(node, w) {
   const mark = node.shared ? 26 : 0;
-  const name = fit(node.name, w - (node.icon ? 52 : 36) - mark);
+  const name = fit(node.name, w - (node.icon ? 36 : 34) - mark, SIZES.body);
   const parts = [h("text", { key: "name", className: "pw-card-name", x: node.icon ? 29 : 12, y: 19 }, node.icon ? name : `${node.sign} ${name}`)];
   if (node.icon) parts.push(h("path", { key: "icon", className: "pw-card-icon", d: node.icon, transform: "translate(12,8) scale(0.54)" }));
   if (node.shared) {

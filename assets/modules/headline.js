@@ -78,7 +78,7 @@ export function GainCurve({ points, what, form, tone }) {
   return h(
     "div",
     { className: "pw-gain-curve", ref, "data-tone": tone },
-    h("span", { className: "pw-gain-what" }, what),
+    h("span", { className: "pw-gain-what" }, `${what} `, h("b", null, show((focus || last)[1], form))),
     s && h("svg", { width, height: HEIGHT, role: "img", tabIndex: 0, "aria-label": label, ...readers(points, s, focus, setFocus) }, drawn),
     focus && s && tip(focus, form, s.x(focus[0]), width)
   );

@@ -37,12 +37,20 @@ function scales(points, width, height) {
   const low = Math.min(0, ...numbers); // from zero: noise looks as small as it is
   const most = Math.max(...numbers);
   const { top: high, cut } = robustTop(numbers);
+  const peak = known.find((point) => point[1] > high);
   const [first, last] = [points[0][0], Math.max(points[0][0] + 1, points[points.length - 1][0])];
   const base = height - EDGE.bottom;
   const x = scale([first, last], [EDGE.left, width - EDGE.right]);
   const y = high === low ? () => (EDGE.top + base) / 2 : (value) => scale([low, high], [base, EDGE.top])(Math.min(high, value));
   const batch = scale([EDGE.left, width - EDGE.right], [first, last]);
-  return { known, low, least: Math.min(...numbers), high, most, cut, first, last, x, y, batch, base };
+  return { known, low, least: Math.min(...numbers), high, most, cut, peak, first, last, x, y, batch, base };
+}
+
+/* How many points the scale cuts off: in the half where the first of them is not. */
+function cutNote({ cut, peak, most, x }, width, form) {
+  const right = width - EDGE.right;
+  const place = x(peak[0]) > right / 2 ? { x: EDGE.left + 2 } : { x: right - 12, textAnchor: "end" };
+  return h("text", { key: "above", className: "pw-tick pw-tick-above", y: EDGE.top + 8, ...place }, `${cut} above, up to ${show(most, form)}`);
 }
 
 function plot(s, width, height, at, focus, form) {
@@ -52,23 +60,23 @@ function plot(s, width, height, at, focus, form) {
     h("line", { key: "base", className: "pw-axis", x1: EDGE.left, x2: width - EDGE.right, y1: base, y2: base }),
     h("polygon", { key: "area", className: "pw-area", points: areaPoints(s.known, s.x, s.y, base) }),
     h("polyline", { key: "line", className: "pw-line", points: linePoints(s.known, s.x, s.y) }),
-    h("text", { key: "first", className: "pw-tick", x: EDGE.left, y: height - 3 }, `batch ${s.first}`),
-    h("text", { key: "last", className: "pw-tick", x: width - EDGE.right, y: height - 3, textAnchor: "end" }, String(s.last)),
+    h("text", { key: "first", className: "pw-tick", x: EDGE.left, y: height - 3 }, `batch ${show(s.first, "int")}`),
+    h("text", { key: "last", className: "pw-tick", x: width - EDGE.right, y: height - 3, textAnchor: "end" }, show(s.last, "int")),
     h("text", { key: "high", className: "pw-tick", x: width - EDGE.right + 6, y: EDGE.top + 8 }, show(s.high, form)),
     h("text", { key: "low", className: "pw-tick", x: width - EDGE.right + 6, y: base }, show(s.low, form)),
-    s.cut > 0 && h("text", { key: "above", className: "pw-tick pw-tick-above", x: EDGE.left + 2, y: EDGE.top + 8 }, `${s.cut} above, up to ${show(s.most, form)}`),
+    s.cut > 0 && cutNote(s, width, form),
     cursor !== null && h("line", { key: "at", className: "pw-cursor-line", x1: cursor, x2: cursor, y1: EDGE.top, y2: base }),
     focus && h("circle", { key: "focus", className: "pw-dot", cx: s.x(focus[0]), cy: s.y(focus[1]), r: 3.5 }),
   ];
 }
 
 function heading({ title, unit }, number, focus, held) {
-  const jump = held && h("button", { type: "button", className: "pw-go", onClick: () => go({ at: held[0] }) }, `go to batch ${held[0]}`);
+  const jump = held && h("button", { type: "button", className: "pw-go", onClick: () => go({ at: held[0] }) }, `go to batch ${show(held[0], "int")}`);
   return h(
     "div",
     { className: "pw-history-head" },
     h("span", { className: "pw-history-title" }, jump || title),
-    h("span", { className: "pw-history-value" }, h("b", null, number), unit ? " " + unit : "", focus ? h("small", null, ` batch ${focus[0]}`) : "")
+    h("span", { className: "pw-history-value" }, h("b", null, number), unit ? " " + unit : "", focus ? h("small", null, ` batch ${show(focus[0], "int")}`) : "")
   );
 }
 

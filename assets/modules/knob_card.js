@@ -80,7 +80,7 @@ export function KnobCard(props) {
       "data-knob": knob.name,
       "data-value": String(knob.value),
       "data-version": knob.version,
-      "aria-label": `Knob ${knob.name}`,
+      "aria-label": `Knob ${knob.name}${knob.scope && ` of ${knob.scope}`}`,
       title: disabled || null,
       onKeyDown,
     },
@@ -104,7 +104,7 @@ function heading({ knob, request, queue }, compact) {
     h(compact ? "h4" : "h3", null, h("span", { className: "pw-term", tabIndex: 0, "data-raw": knob.name, "data-meaning": compact ? knob.help : "" }, knob.title)),
     request
       ? answerChip(request, queue)
-      : !compact && h("span", { className: "pw-knob-since" }, `v${knob.version} · ${set}`)
+      : !compact && h("span", { className: "pw-knob-since", title: `version ${knob.version}` }, set)
   );
 }
 

@@ -4,6 +4,7 @@
    look up is then known, however long the modules took to load. */
 import "./actions.js";
 import { on } from "./core.js";
+import { Chart } from "./chart.js";
 import { components } from "./dash.js";
 import { receive } from "./header.js";
 import { GainCurve, Rolling } from "./headline.js";
@@ -19,14 +20,14 @@ import { fromLocation, go, known, shownBatch } from "./moment.js";
 import { AlertForm } from "./page_alerts.js";
 import { BranchForm, CompareForm } from "./page_compare.js";
 import { decisionsFilter, decisionsShow } from "./page_decisions.js";
-import { panelKey } from "./page_keys.js";
+import { panelKeys } from "./page_keys.js";
 import "./page_monitor.js";
 import "./page_results.js";
 import "./pace.js";
 import "./opening.js";
 import "./page_sql.js";
 import { DecisionList, RowTable } from "./page_table.js";
-import { timelineClick } from "./page_timeline.js";
+import "./page_timeline.js";
 import { MuGhost } from "./page_whatif.js";
 import { PlanGraph } from "./plan_graph.js";
 import "./saving.js";
@@ -43,18 +44,14 @@ import { ViewMatrix } from "./view_matrix.js";
 
 Object.assign(components, {
   ...{ AlertForm, BranchForm, CompareForm },
-  ...{ CacheMarket, DecisionList, GainCurve, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, Rolling, RowTable },
+  ...{ CacheMarket, Chart, DecisionList, GainCurve, HistoryChart, HybridGraph, Icon, KnobCard, MuGhost, PlanGraph, Rolling, RowTable },
   ...{ Scrubber, Segments, ShareBar, Static, ViewMatrix },
 });
 window.dash_clientside.planwatch = {
-  ...{ decisionsFilter, decisionsShow, fromLocation, panelKey, receive, timelineClick },
+  ...{ decisionsFilter, decisionsShow, fromLocation, panelKeys, receive },
 };
 
 /* What the console, the browser tests and bench/live.py drive a page with. */
 Object.assign(window.planwatch, { go, known, latencies, on, shown: shownBatch });
-
-/* The part of plotly that the figures are made of, a third of the whole, which Dash would fetch. */
-const plotly = new URL("../vendor/plotly_cartesian.min.js", import.meta.url).href;
-Object.defineProperty(window, "_dashPlotlyJSURL", { get: () => plotly, set: () => undefined });
 
 new window.DashRenderer();

@@ -95,7 +95,7 @@ function Pool({ market, pool, now, off, change }) {
     { className: "pw-pool", ref: bar },
     h("div", { className: "pw-pool-room", style: { width: part(pool) } }),
     pieces(market.bids, given, part),
-    h("div", edge, h("span", { className: "pw-pool-size" }, bytesText(pool)))
+    h("div", edge, h("span", { className: "pw-pool-size", style: { transform: `translateX(-${part(pool)})` } }, bytesText(pool)))
   );
 }
 

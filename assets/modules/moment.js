@@ -10,7 +10,7 @@ import { busy, settled } from "./settled.js";
 
 /* How soon after the last time the server is asked again: a small λ must not make it render all day, nor
    the browser draw. At least so many ms, and so many times what asking and drawing took. */
-const GAP_MS = { urgent: 150, news: 3000, numbers: 5000 };
+const GAP_MS = { urgent: 150, news: 5000, numbers: 5000 };
 const TIMES = { urgent: 1, news: 4, numbers: 8 };
 const LONGEST_MS = 10000;
 const RUNNING = ["starting", "running"];
@@ -39,9 +39,9 @@ export function currentMode() {
 export const shownBatch = () => (moment.at === null ? known.now : moment.at);
 
 function data() {
-  const { run, at, node, frozen, show, unit } = moment;
+  const { run, at, node, frozen, show, unit, tables } = moment;
   const batch = at === null ? known.now : at;
-  return { run, at, node, frozen, show, unit, batch, news };
+  return { run, at, node, frozen, show, unit, tables, batch, news };
 }
 
 /** Move: some fields of the moment; absent ones stay, but show and tables belong to their page.

@@ -1,13 +1,15 @@
 /* CompareForm and BranchForm: what to compare goes into the address; Dash components.
 
    CompareForm: runs [[id, words], ...], a and b [run, first, last] as compared, align. BranchForm: the
-   knobs whose rule can be decided again (rows as of KnobCard), the knob and value tried, pair (the show of the
-   address before the branch), at (the batch it leaves the record at), run (the record), asks (an engine can be
-   asked to run the branch) and line (what does it from a terminal, but for the knob). */
+   knobs of a unit (rows as of KnobCard), the names of those whose rule can be decided again (estimated), the
+   knob and value tried, pair (the show of the address before the branch), at (the batch it leaves the record
+   at), run (the record), asks (an engine can be asked to run the branch) and line (what does it from a
+   terminal, setting standing for the knob and its value). */
 import { apiError, callApi, followCommand } from "./api.js";
 import { announce, toast } from "./core.js";
+import { shellWord } from "./format.js";
 import { knobNumber, knobSlider } from "./knob_card.js";
-import { knobParse, knobProblem } from "./knob_scale.js";
+import { knobParse, knobProblem, knobRange, knobSlides, knobText } from "./knob_scale.js";
 import { go } from "./moment.js";
 import { h, useState } from "./react.js";
 
@@ -51,24 +53,24 @@ function Body({ runs, a, b, align }) {
 
 export const CompareForm = (props) => h(Body, { ...props, key: pairOf(props.a, props.b, "") });
 
-function field(knob, text, change) {
-  if (knob.kind === "choice")
-    return h(
-      "select",
-      { className: "pw-input", value: text, "aria-label": "Value in the branch", onChange: (event) => change(event.target.value) },
-      knob.choices.map((choice) => h("option", { key: choice, value: choice }, choice))
-    );
-  const value = knobParse(knob, text);
-  const looks = { label: "Value in the branch, slider", words: text, mark: knob.value, title: `in force: ${knob.value}` };
-  return h("span", { className: "pw-branch-value" }, knobSlider(knob, value, (next) => change(String(next)), looks), knobNumber(knob, text, value, (next) => change(String(next)), "Value in the branch", false));
-}
+const YES_NO = ["true", "false"];
+const textOf = (value) => String(value);
 
-/* The value as JSON has it: a number, or one of the choices. */
-const valueOf = (knob, text) => (knob.kind === "choice" ? text : knobParse(knob, text));
+function field(knob, text, change) {
+  const looks = { className: "pw-input", value: text, "aria-label": "Value in the branch", onChange: (event) => change(event.target.value) };
+  if (knob.kind === "text") return h("input", { type: "text", ...looks });
+  if (knob.kind === "choice" || knob.kind === "bool") {
+    const choices = knob.kind === "bool" ? YES_NO : knob.choices;
+    return h("select", looks, choices.map((choice) => h("option", { key: choice, value: choice }, choice)));
+  }
+  const value = knobParse(knob, text);
+  const sliding = { label: "Value in the branch, slider", words: text, mark: knob.value, title: `in force: ${knob.value}` };
+  return h("span", { className: "pw-branch-value" }, knobSlides(knob) && knobSlider(knob, value, (next) => change(textOf(next)), sliding), knobNumber(knob, text, value, (next) => change(textOf(next)), "Value in the branch", false));
+}
 
 async function runBranch(run, at, knob, text) {
   const words = `Branch at batch ${at} with ${knob.title} = ${text}`;
-  const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/branches`, { at, knob: knob.name, scope: knob.scope, value: valueOf(knob, text) });
+  const answer = await callApi("POST", `/runs/${encodeURIComponent(run)}/branches`, { at, knob: knob.name, scope: knob.scope, value: knobParse(knob, text) });
   if (!answer.ok) return toast(`${words}: ${apiError(answer)}`, null, "error");
   announce(`${words}: requested`);
   return followCommand(answer.body.run_id, answer.body.id, (command) => {
@@ -77,31 +79,44 @@ async function runBranch(run, at, knob, text) {
   });
 }
 
-function really({ run, at, line, asks }, knob, text, problem) {
-  if (!asks) return h("code", { className: "pw-branch-line", tabIndex: 0, title: "No engine is at work here: type this to run the branch" }, `${line} --set ${knob.name}=${text}`);
-  const title = "Replay the recorded tuples in a run of its own, beside what runs";
-  return h("button", { type: "button", className: "pw-button", title, disabled: Boolean(problem), onClick: () => runBranch(run, at, knob, text) }, "Run this branch");
+function really({ run, at, line, setting, asks }, knob, text, isMain) {
+  if (asks) {
+    const title = "Replay the recorded tuples in a run of its own, beside what runs";
+    return h("button", { type: "button", className: isMain ? "pw-button pw-primary" : "pw-button", title, onClick: () => runBranch(run, at, knob, text) }, "Run this branch");
+  }
+  const typed = line.replace(`--set=${setting}`, () => shellWord(`--set=${knob.name}=${text}`));
+  return h("code", { className: "pw-branch-line", tabIndex: 0, title: "No engine is at work here: type this to run the branch" }, typed);
 }
 
-function Branch({ knobs, knob: name, value, pair, at, ...rest }) {
-  const [tried, setTried] = useState({ name, text: String(value) });
+const options = (knobs) => knobs.map((one) => h("option", { key: one.name, value: one.name }, one.title));
+
+/* The knobs, those that are estimated at once in front. */
+function choices(knobs, estimated) {
+  const [soon, others] = [knobs.filter((one) => estimated.includes(one.name)), knobs.filter((one) => !estimated.includes(one.name))];
+  if (!soon.length || !others.length) return options(knobs);
+  return [h("optgroup", { key: "soon", label: "estimated at once" }, options(soon)), h("optgroup", { key: "others", label: "by a replay" }, options(others))];
+}
+
+function Branch({ knobs, estimated, knob: name, value, pair, at, ...rest }) {
+  const [tried, setTried] = useState({ name, text: textOf(value) });
   const knob = knobs.find((one) => one.name === tried.name) || knobs[0];
   const problem = knobProblem(knob, tried.text);
+  const soon = estimated.includes(knob.name);
   const submit = (event) => {
     event.preventDefault();
-    if (!problem) go({ show: `${pair}~${knob.name}=${tried.text}` });
+    if (soon && !problem) go({ show: `${pair}~${knob.name}=${tried.text}` });
   };
-  const pick = (next) => setTried({ name: next, text: String(knobs.find((one) => one.name === next).value) });
-  const options = knobs.map((one) => h("option", { key: one.name, value: one.name }, one.title));
+  const pick = (next) => setTried({ name: next, text: textOf(knobs.find((one) => one.name === next).value) });
   return h(
     "form",
     { className: "pw-compare-form pw-branch", onSubmit: submit, onKeyDown: (event) => event.stopPropagation() },
     h("span", null, `From batch ${at} on, with`),
-    h("select", { className: "pw-input", value: knob.name, "aria-label": "Knob of the branch", onChange: (event) => pick(event.target.value) }, options),
+    h("select", { className: "pw-input", value: knob.name, "aria-label": "Knob of the branch", onChange: (event) => pick(event.target.value) }, choices(knobs, estimated)),
     field(knob, tried.text, (text) => setTried({ ...tried, text })),
-    h("button", { type: "submit", className: "pw-button pw-primary", disabled: Boolean(problem) }, "Branch from here"),
-    really({ at, ...rest }, knob, tried.text, problem),
-    problem && h("span", { className: "pw-knob-note pw-ink-warning" }, problem)
+    soon && h("button", { type: "submit", className: "pw-button pw-primary", disabled: Boolean(problem) }, "Branch from here"),
+    !problem && really({ at, ...rest }, knob, tried.text, !soon),
+    problem && h("span", { className: "pw-knob-note pw-ink-warning", role: "alert" }, problem),
+    h("small", { className: "pw-branch-help pw-dim" }, h("code", null, knob.name), `, in force ${knobText(knob.value)}, allowed ${knobRange(knob)} ${knob.unit}`.trimEnd(), `: ${knob.help}`)
   );
 }
 

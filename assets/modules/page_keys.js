@@ -1,12 +1,12 @@
 /* When a panel is drawn again: each names the kinds of news it shows (dashboard/panels).
 
-   A panel has a dcc.Store with what its drawing depends on; panelKey computes it from the moment
-   and answers no_update while nothing of it changed. A stream of batches then costs the server
+   A panel has a dcc.Store with what its drawing depends on; panelKeys computes all of them from the
+   moment and answers no_update where nothing changed. A stream of batches then costs the server
    nothing for panels whose records did not change. A page comes with all its panels drawn: the keys
    begin with what was so when it was asked for, and nothing is asked for the page that is left. */
 import { byId, on } from "./core.js";
 import { noUpdate } from "./dash.js";
-import { currentMode, moment, refresh } from "./moment.js";
+import { currentMode, refresh } from "./moment.js";
 
 /* What came so far: gaps of the stream, and news by kind. Replaced whole, never changed. */
 let told = { gaps: 0, news: {} };
@@ -29,7 +29,7 @@ on("noted", () => {
   refresh(true);
 });
 
-const placeOf = ({ run, at, node, frozen, show, unit }) => JSON.stringify([run, at, node, frozen, show, unit]);
+const placeOf = ({ run, at, node, frozen, show, unit, tables }) => JSON.stringify([run, at, node, frozen, show, unit, tables]);
 
 on("layout", (data) => {
   asked = { place: placeOf(data), told };
@@ -47,33 +47,37 @@ document.addEventListener("visibilitychange", () => {
 const HIDDEN_BEATS = 5;
 const beatOf = ({ beat_ms, section }) => Math.floor(Date.now() / (beat_ms * ((byId(section + "-box") || {}).hidden ? HIDDEN_BEATS : 1)));
 
-const isTabled = (id) => (byId(id) || { dataset: {} }).dataset.twin === "table";
+/* Whether one of the sections is looked at as a table. */
+const isTabled = (data, sections) => (data.tables || "").split(",").some((id) => sections.includes(id));
 
 /* What the drawing of a panel depends on. watch: news that count at once; beat_ms: it also follows the
    batches, at most so often; whole: it shows the run as a whole, so that the cursor of a
    replay and the pinned node change nothing, nor LIVE numbers (they extend the traces), unless the
-   table of its section is what is looked at; show: it depends on the URL's show; tables: on which
-   tables are looked at; late: the page did not bring it drawn. told: the news so far. */
+   table of its section is what is looked at; show: it depends on the URL's show; tables: sections
+   whose tables it draws, when they are looked at. told: the news so far. */
 function keyOf(data, watch, { gaps, news }) {
   const { run, at, node, frozen, unit } = data;
   const live = currentMode() === "live";
   const key = { run, unit, frozen, news: frozen ? null : [gaps, ...watch.news.map((kind) => news[kind] || 0)] };
   if (watch.show) key.show = data.show;
-  if (watch.tables) key.tables = moment.tables;
-  if (watch.whole) return { ...key, at: frozen ? at : null, table: isTabled(watch.section) ? data.batch : null };
-  return { ...key, at, node, beat: live && watch.beat_ms ? beatOf(watch) : null };
+  const table = isTabled(data, watch.tables);
+  if (watch.whole) return { ...key, at: frozen ? at : null, table: table ? data.batch : null };
+  return { ...key, at, node, table: table || null, beat: live && watch.beat_ms ? beatOf(watch) : null };
 }
 
-/** A clientside callback: what the drawing of a panel depends on, or that it did not change. numbers:
-    whether all but the numbers is as it was. among: there is nothing to draw without such elements. */
-export function panelKey(data, watch) {
-  if (!data || !watch || (watch.among && !document.querySelector(watch.among))) return noUpdate();
+/** A clientside callback: what the drawing of each panel on the page depends on, or that it did not
+    change. */
+export const panelKeys = (data, watches) => watches.map((watch) => panelKey(data, watch));
+
+/* numbers: whether all but the numbers and the choice of tables is as it was. among: there is nothing to draw without such elements. */
+function panelKey(data, watch) {
+  if (!data || (watch.among && !document.querySelector(watch.among))) return noUpdate();
   const { section } = watch;
-  if (!watch.late && !drawn.has(section) && placeOf(data) === asked.place) drawn.set(section, keyOf(data, watch, asked.told));
+  if (!drawn.has(section) && placeOf(data) === asked.place) drawn.set(section, keyOf(data, watch, asked.told));
   const [before, key] = [drawn.get(section), keyOf(data, watch, told)];
   drawn.set(section, key);
-  if (same(before, key)) return noUpdate();
-  return { ...key, numbers: before !== undefined && same({ ...before, beat: null }, { ...key, beat: null }) };
+  if (same(before, key) || (before !== undefined && same({ ...before, table: null }, key))) return noUpdate();
+  return { ...key, numbers: before !== undefined && same({ ...before, beat: null, table: null }, { ...key, beat: null, table: null }) };
 }
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);

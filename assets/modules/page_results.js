@@ -4,8 +4,9 @@
    request itself came back with. */
 import { apiError, callApi, followCommand } from "./api.js";
 import { confirmed } from "./confirm.js";
-import { announce, setText, toast } from "./core.js";
+import { announce, byId, setText, toast } from "./core.js";
 import { known, refresh } from "./moment.js";
+import { note } from "./notes.js";
 import { addGraph } from "./page_monitor.js";
 
 const WORDS = { pause: "Pause", resume: "Resume", remove: "Remove" };
@@ -13,15 +14,12 @@ const BACK = { pause: "resume", resume: "pause" };
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/; // dashboard/api/changing.py
 
-const say = (text) => {
-  setText("pw-query-said", text);
-  announce(text);
-};
-
-/* Ask the engine for a change of queries and say what became of it; done(): it was asked for. */
-async function request(method, path, body, words, done) {
+/* Ask the engine for a change of queries and say what became of it; done(): it was asked for, applied():
+   the engine did it. line: where it is said. */
+async function request(method, path, body, words, { done, applied, line = byId("pw-query-said") }) {
   const run = known.run;
   if (!run) return;
+  const say = sayer(line);
   say(`${words} …`);
   const answer = await callApi(method, `/runs/${encodeURIComponent(run)}/queries${path}`, body);
   if (!answer.ok) {
@@ -32,26 +30,40 @@ async function request(method, path, body, words, done) {
   if (done) done();
   refresh(true);
   followCommand(run, answer.body.id, (command) => {
-    const applied = command.state === "applied";
-    say(applied ? `${words}: applied at batch ${command.applied_batch}.` : `${words}: refused: ${command.answer}`);
+    const isDone = command.state === "applied";
+    say(isDone ? `${words}: applied at batch ${command.applied_batch}.` : `${words}: refused: ${command.answer}`);
+    if (isDone && applied) applied();
   });
 }
 
-/* Register the query of a form whose fields are called name and text; done(name): it was asked for. */
-function register(form, done) {
+const sayer = (line) => (text) => {
+  setText(line, text);
+  announce(text);
+};
+
+/* Register the query of a form whose fields are called name and text. */
+function register(form, { asked, applied }) {
   const name = form.elements.namedItem("name").value.trim();
   const text = form.elements.namedItem("text").value.trim();
+  const line = form.querySelector("[role=status]") || byId("pw-query-said");
+  const say = sayer(line);
   if (!NAME.test(name)) say(`The name '${name}' is refused: allowed are a letter or _, then up to 63 letters, digits, _ . and -.`);
   else if (!text) say("Write the query first: Select * From … Where …");
-  else request("POST", "", { name, text }, `Register ${name}`, () => done(name));
+  else request("POST", "", { name, text }, `Register ${name}`, { done: () => asked(form, name), applied: () => applied && applied(name), line });
 }
 
-/* What follows a request of a form, by its id. */
+/* What follows a request of a form, by its id, and the engine's yes. */
 const FORMS = {
-  "pw-query-form": (form) => form.reset(),
-  "pw-monitor-query": (form, name) => {
-    form.reset();
-    addGraph(`@${name}|answer_value`);
+  "pw-query-form": { asked: (form) => form.reset() },
+  "pw-monitor-query": {
+    asked: (form, name) => {
+      form.reset();
+      addGraph(`@${name}|answer_value`);
+    },
+  },
+  "pw-alert-query": {
+    asked: (form) => form.reset(),
+    applied: (name) => note("alert", name, { entity: `@${name}`, property: "answer_tuples", relation: ">", threshold: 0, webhook: true }, `Rule ${name} saved`),
   },
 };
 
@@ -59,7 +71,7 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!(form.id in FORMS)) return;
   event.preventDefault();
-  register(form, (name) => FORMS[form.id](form, name));
+  register(form, FORMS[form.id]);
 });
 
 /* Removing asks first; pausing and resuming can be taken back. */
@@ -69,7 +81,7 @@ async function change(action, name) {
   const path = "/" + encodeURIComponent(name) + (action === "remove" ? "" : "/" + action);
   const words = `${WORDS[action]} ${name}`;
   const undo = BACK[action] && { text: "undo", act: () => change(BACK[action], name) };
-  request(action === "remove" ? "DELETE" : "POST", path, undefined, words, () => toast(`${words}: requested`, undo));
+  request(action === "remove" ? "DELETE" : "POST", path, undefined, words, { done: () => toast(`${words}: requested`, undo) });
 }
 
 document.addEventListener("click", (event) => {

@@ -81,7 +81,7 @@ export function RowTable(props) {
   const [by, setBy] = useState(null);
   const { caption, columns, total } = props;
   const rows = useLive(props.rows);
-  const words = total > rows.length ? `${caption} · ${rows.length} of ${total}` : caption;
+  const words = total > rows.length ? `${caption} · ${show(rows.length, "int")} of ${show(total, "int")}` : caption;
   return h(
     "div",
     { id: props.id, className: "pw-table-scroll", tabIndex: 0, role: "region", "aria-label": caption },

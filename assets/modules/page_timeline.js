@@ -1,6 +1,5 @@
 /* The Timeline page: clicks and the cursor. */
 import { byId, on } from "./core.js";
-import { noUpdate } from "./dash.js";
 import { go, moment } from "./moment.js";
 
 const GRAPH = "pw-timeline-graph";
@@ -22,27 +21,28 @@ document.addEventListener("pointerdown", (event) => {
 });
 
 /* Where a point of a figure is on the screen. */
-function spotOf(point) {
-  const gd = [...document.querySelectorAll("[data-live-chart] .js-plotly-plot")].find((one) => one.matches(":hover"));
-  if (!gd) return null;
+function spotOf(gd, point) {
   const frame = gd.getBoundingClientRect();
   const full = gd._fullLayout;
   const y = full[(gd.data[point.curveNumber].yaxis || "y").replace("y", "yaxis")];
   return { x: frame.left + full.xaxis._offset + full.xaxis.d2p(point.x), y: frame.top + y._offset + y.d2p(point.y) };
 }
 
-function isUnderPointer(point) {
-  const spot = Array.isArray(point.customdata) && spotOf(point);
-  return spot && Math.hypot(spot.x - pointer.x, spot.y - pointer.y) <= NEAR_PX;
+function isUnderPointer(gd, point) {
+  if (!Array.isArray(point.customdata)) return false;
+  const spot = spotOf(gd, point);
+  return Math.hypot(spot.x - pointer.x, spot.y - pointer.y) <= NEAR_PX;
 }
 
 /** A mark of an event was clicked: go to its batch. A click beside one, or the first of a double click,
-    which resets the zoom, leaves the moment alone: hovering finds a point of every line at any place. */
-export function timelineClick(click) {
-  const hit = click && click.points.find(isUnderPointer);
+    which resets the zoom, leaves the moment alone: hovering finds a point of every line at any place.
+    A figure says where its marks have their batch (layout.meta.batch: place in customdata). */
+export function markClick(gd, { points }) {
+  const { batch } = gd.layout.meta || {};
+  if (batch === undefined) return;
+  const hit = points.find((point) => isUnderPointer(gd, point));
   window.clearTimeout(leaving);
-  if (hit && !pointer.double) leaving = window.setTimeout(() => go({ at: hit.customdata[0] }), DOUBLE_MS);
-  return noUpdate();
+  if (hit && !pointer.double) leaving = window.setTimeout(() => go({ at: hit.customdata[batch] }), DOUBLE_MS);
 }
 
 /* Time of a batch, from the figure itself. */

@@ -100,7 +100,7 @@ export function PlanGraph(given) {
   const [ref, width] = useWidth();
   const [heat, setHeat] = useHeat();
   const [tip, setTip] = useState(null);
-  const [whole, setWhole] = useState(true);
+  const [whole, setWhole] = useState(() => !window.matchMedia("(max-width: 48em)").matches);
   const scene = { ...useScene(props, width, heat), whole };
   const { facts, live, top } = scene;
   useTrace(ref, plan, (tip && (tip.id || tip.queue)) || props.selected);
@@ -148,7 +148,8 @@ const dataOf = ({ plan, live, glide, steps }) => ({
 /* Cards smaller than this share of their size say nothing any more. */
 const LEAST_SCALE = 0.3;
 
-/* A graph wider than the page is shown whole, smaller; in full size it scrolls in its own frame. */
+/* A graph wider than the page is shown whole, smaller; in full size, as phones show it first so that it can be
+   read, it scrolls in its own frame. */
 const scaleOf = ({ layout, width, whole }) => (whole ? Math.min(1, Math.max(LEAST_SCALE, width / layout.width)) : 1);
 
 const scaled = ({ x, y, w, h }, scale) => ({ x: x * scale, y: y * scale, w: w * scale, h: h * scale });

@@ -1,6 +1,8 @@
-/* Files of what is on screen: the tables of a section as CSV, its drawing as SVG or PNG. */
+/* Files of what is on screen: the tables of a section as CSV or Parquet, its drawing as SVG or PNG. */
+import { apiError, callForFile } from "./api.js";
 import { announce, el } from "./core.js";
 import { known, shownBatch } from "./moment.js";
+import { tablesOf } from "./twins.js";
 
 const QUOTE = String.fromCharCode(34);
 const SPECIAL = [QUOTE, ",", "\r", "\n"];
@@ -13,15 +15,34 @@ export const csvCell = (text) => (SPECIAL.some((sign) => text.includes(sign)) ? 
     @param {string[][]} rows */
 export const csvOf = (rows) => rows.map((row) => row.map(csvCell).join(",") + "\r\n").join("");
 
+const isNumber = ({ sort }) => sort !== undefined && sort.trim() !== "" && !Number.isNaN(Number(sort));
+
 /* A number as the record has it, else the text that is read. */
-function textOf(cell) {
-  const { sort } = cell.dataset;
-  return sort !== undefined && sort !== "" && !Number.isNaN(Number(sort)) ? sort : cell.innerText.trim().replace(/\u2009/g, "").replace(/\s+/g, " ");
+const textOf = (cell) => (isNumber(cell.dataset) ? cell.dataset.sort : cell.innerText.trim().replace(/\u2009/g, "").replace(/\s+/g, " "));
+
+const UNKNOWN = "—"; // as tables show it
+
+/* A cell as JSON has it: a number, a text (also of what is infinite), null when it is empty or unknown. */
+function valueOf(cell) {
+  const text = textOf(cell);
+  if (isNumber(cell.dataset) && Number.isFinite(Number(text))) return Number(text);
+  return text === "" || text === UNKNOWN ? null : text;
 }
+
+const captionOf = (table) => (table.caption ? table.caption.innerText.trim() : "");
 
 function rowsOf(table) {
   const lines = [...table.rows].map((row) => [...row.cells].map(textOf));
-  return table.caption ? [[table.caption.innerText.trim()], ...lines] : lines;
+  return table.caption ? [[captionOf(table)], ...lines] : lines;
+}
+
+/* A table as the API takes it: the first line has the headings, and every row a cell for each. */
+function askedOf(table) {
+  const [head, ...body] = [...table.rows].map((row) => [...row.cells].flatMap((cell) => [cell, ...Array(cell.colSpan - 1)]));
+  const width = Math.max(...[head, ...body].map((cells) => cells.length));
+  const wide = (make) => Array.from({ length: width }, (_, i) => make(i));
+  const columns = wide((i) => (head[i] && textOf(head[i])) || `column ${i + 1}`);
+  return { caption: captionOf(table), columns, rows: body.map((cells) => wide((i) => (cells[i] ? valueOf(cells[i]) : null))) };
 }
 
 function save(name, type, text) {
@@ -38,27 +59,81 @@ const nameOf = (what, ending) => `${[known.run, what, `batch${shownBatch() ?? ""
 
 const titleOf = (section) => section.querySelector(".pw-panel-title").textContent.toLowerCase();
 
-function saveTables(section) {
-  const tables = [...section.querySelectorAll(".pw-twin-table table")];
+const saveTables = (section) => (tables) =>
   save(nameOf(titleOf(section), "csv"), "text/csv", tables.map((table) => csvOf(rowsOf(table))).join("\r\n"));
-}
+
+/* One file for each table: a Parquet file has one. */
+const saveParquet = (section) => async (tables) => {
+  const title = titleOf(section);
+  const asked = tables.filter((table) => table.rows.length).map(askedOf);
+  for (const [i, table] of asked.entries()) {
+    const answer = await callForFile("/parquet", table);
+    if (!answer.ok) return announce(apiError(answer));
+    save(nameOf(asked.length > 1 ? `${title}-${i + 1}` : title, "parquet"), "application/vnd.apache.parquet", answer.body);
+  }
+};
+
+const TABLES = { csv: saveTables, parquet: saveParquet };
 
 const LOOKS = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "opacity"];
 
 const paper = () => getComputedStyle(document.documentElement).getPropertyValue("--pw-card").trim();
 
-/* A drawing of ours with its looks inside, so that it is the same anywhere. */
-function drawingOf(drawn) {
+/* A copy of a drawing of ours with its looks inside, so that it is the same anywhere. */
+function copyOf(drawn) {
   const copy = /** @type {SVGElement} */ (drawn.cloneNode(true));
   const originals = [drawn, ...drawn.querySelectorAll("*")];
   for (const [i, node] of [copy, ...copy.querySelectorAll("*")].entries()) {
     const looks = getComputedStyle(originals[i]);
     node.setAttribute("style", LOOKS.map((name) => `${name}:${looks.getPropertyValue(name)}`).join(";"));
   }
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  return copy;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function written(copy, width, height) {
+  copy.setAttribute("xmlns", SVG);
   copy.style.background = paper();
-  const { width, height } = drawn.getBoundingClientRect();
   return { svg: new XMLSerializer().serializeToString(copy), width, height };
+}
+
+function drawingOf(drawn) {
+  const { width, height } = drawn.getBoundingClientRect();
+  return written(copyOf(drawn), width, height);
+}
+
+const LEAST = 60; // pixels: smaller ones are icons
+const HEADINGS = ".pw-monitor-graph h3, .pw-history-title, .pw-history-value";
+
+function headingOf(node, left, top) {
+  const { color, fontSize, fontWeight, fontFamily } = getComputedStyle(node);
+  const [box, text] = [node.getBoundingClientRect(), document.createElementNS(SVG, "text")];
+  text.setAttribute("x", String(box.left - left));
+  text.setAttribute("y", String(box.bottom - top - 0.25 * box.height));
+  Object.assign(text.style, { fill: color, fontSize, fontWeight, fontFamily });
+  text.textContent = node.innerText;
+  return text;
+}
+
+/* Several charts of a section as one drawing: each where it stands, with its heading. */
+function drawingsOf(figure) {
+  const seen = (query) => [...figure.querySelectorAll(query)].filter((one) => one.checkVisibility());
+  const drawn = seen("svg").filter((one) => one.getBoundingClientRect().width >= LEAST);
+  if (drawn.length < 2) return drawn.length ? drawingOf(drawn[0]) : null;
+  const heads = seen(HEADINGS);
+  const boxes = [...drawn, ...heads].map((one) => one.getBoundingClientRect());
+  const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
+  const [width, height] = [Math.max(...boxes.map((box) => box.right)) - left, Math.max(...boxes.map((box) => box.bottom)) - top];
+  const whole = document.createElementNS(SVG, "svg");
+  const copies = drawn.map((one, i) => {
+    const copy = copyOf(one);
+    for (const [name, value] of Object.entries({ x: boxes[i].left - left, y: boxes[i].top - top, width: boxes[i].width, height: boxes[i].height })) copy.setAttribute(name, String(value));
+    return copy;
+  });
+  whole.append(...copies, ...heads.map((one) => headingOf(one, left, top)));
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) whole.setAttribute(name, String(value));
+  return written(whole, width, height);
 }
 
 async function figureOf(plot) {
@@ -83,9 +158,9 @@ async function pngOf({ svg, width, height }) {
 
 async function saveDrawing(section, kind) {
   const plot = section.querySelector(".js-plotly-plot");
-  const drawn = section.querySelector(".pw-graph svg");
-  if (!plot && !drawn) return announce("Nothing is drawn here yet");
-  const drawing = plot ? await figureOf(plot) : drawingOf(drawn);
+  const plan = section.querySelector(".pw-graph svg");
+  const drawing = plot ? await figureOf(plot) : plan ? drawingOf(plan) : drawingsOf(section.querySelector(".pw-twin-figure"));
+  if (!drawing) return announce("Nothing is drawn here yet");
   const name = nameOf(titleOf(section), kind);
   return kind === "png" ? save(name, "image/png", await pngOf(drawing)) : save(name, "image/svg+xml", drawing.svg);
 }
@@ -94,6 +169,7 @@ document.addEventListener("click", (event) => {
   const button = event.target instanceof Element && event.target.closest("[data-pw-save]");
   if (!button) return;
   const kind = button.dataset.pwSave;
-  if (kind === "csv") saveTables(button.closest("[data-twin]"));
+  const section = button.closest("[data-twin]");
+  if (kind in TABLES) tablesOf(section, TABLES[kind](section));
   else saveDrawing(button.closest(".pw-panel"), kind);
 });

@@ -1,11 +1,10 @@
-/* The search of everything, key /: pages, runs, parts of the plan, queries, knobs, plans. */
+/* The search of everything, key /: pages, runs, parts of the plan, queries, knobs, plans, decisions. */
 import { callApi } from "./api.js";
 import { byId, el } from "./core.js";
 import { currentShell } from "./header.js";
 import { go, known } from "./moment.js";
 
 const MOST = 12;
-const KINDS = { operator: "/plan", queue: "/plan", synopsis: "/plan", store: "/plan", query: "/results" };
 
 /** Entries whose words hold all words of the text; those that begin with it first.
     @template {{words: string, kind: string}} E
@@ -28,14 +27,13 @@ function ofShell(shell) {
 }
 
 async function ofRun(run) {
-  const path = `/runs/${encodeURIComponent(run)}`;
-  const [entities, knobs] = await Promise.all([callApi("GET", `${path}/entities`), callApi("GET", `${path}/knobs`)]);
-  const found = (entities.ok ? entities.body : []).filter((one) => one.kind in KINDS);
-  return [
-    ...found.map((one) => ({ words: one.name, kind: one.role || one.kind, to: { path: KINDS[one.kind], node: one.id } })),
-    ...(knobs.ok ? knobs.body : []).map((knob) => ({ words: knob.name, kind: "knob", to: { path: "/knobs" } })),
-  ];
+  const found = await callApi("GET", `/runs/${encodeURIComponent(run)}/places`);
+  const given = (place) => Object.fromEntries(["path", "node", "at", "unit"].filter((name) => place[name] !== null).map((name) => [name, place[name]]));
+  return (found.ok ? found.body : []).map((place) => ({ words: place.words, kind: place.kind, to: given(place) }));
 }
+
+/* Evaluations that changed nothing are found by their number. */
+const numbered = (text) => [...text.matchAll(/^\s*#(\d+)\s*$/g)].map(([, number]) => ({ words: `#${number}`, kind: "decision", to: { path: "/decisions", node: number } }));
 
 function row(entry, place, pick) {
   const button = el("button", { type: "button", class: "pw-found", role: "option", id: `pw-found-${place}`, tabindex: -1 }, el("b", {}, entry.words), el("span", {}, entry.kind));
@@ -46,7 +44,7 @@ function row(entry, place, pick) {
 /** Open the search, unless it is open. */
 export async function openSearch() {
   if (byId("pw-search")) return;
-  const input = el("input", { type: "text", class: "pw-input", role: "combobox", "aria-label": "Search", "aria-controls": "pw-founds", "aria-expanded": "true", placeholder: "page, run, part of the plan, query, knob, plan" });
+  const input = el("input", { type: "text", class: "pw-input", role: "combobox", "aria-label": "Search", "aria-controls": "pw-founds", "aria-expanded": "true", placeholder: "page, run, part of the plan, query, knob, plan, decision" });
   const list = el("div", { id: "pw-founds", role: "listbox", "aria-label": "Found" });
   const box = el("dialog", { id: "pw-search", class: "pw-help pw-search", "aria-label": "Search" }, input, list);
   const shell = currentShell();
@@ -63,7 +61,7 @@ export async function openSearch() {
     input.setAttribute("aria-activedescendant", `pw-found-${here}`);
   };
   const draw = () => {
-    shown = matching(entries, input.value);
+    shown = [...numbered(input.value), ...matching(entries, input.value)].slice(0, MOST);
     list.replaceChildren(...(shown.length ? shown.map((entry, i) => row(entry, i, pick)) : [el("p", { class: "pw-dim" }, "Nothing is called that.")]));
     mark(0);
   };

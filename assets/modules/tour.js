@@ -14,13 +14,15 @@ let box = null;
 let frame = null;
 let shown = null; // number of the stop the box speaks of, from 0
 let timer = null;
+const before = new Map(); // knob of a run -> its value before the tour turned it
 let bringUntil = 0; // until when the page is scrolled to its target, as it may still be drawn
 
 const number = () => (/^[1-9]\d*$/.test(moment.tour || "") ? Math.min(Number(moment.tour), STOPS.length) - 1 : null);
 
 /** Begin the tour, or go to one of its stops (from 0). */
 export function visit(stop) {
-  const changes = { tour: String(stop + 1), path: STOPS[stop].path };
+  const { path, show = null } = STOPS[stop];
+  const changes = { tour: String(stop + 1), path, show };
   if (currentMode() === "frozen") Object.assign(changes, { at: null, frozen: false });
   go(changes);
 }
@@ -135,8 +137,10 @@ async function makeTurn(turn, stop) {
   const answer = await callApi("GET", `/runs/${encodeURIComponent(run)}/knobs`);
   const knob = answer.ok && answer.body.find((row) => row.name === turn.knob);
   if (!knob) return say(`This run has no knob ${turn.knob}.`);
-  const value = turn.value === "default" ? knob.default : Math.min(knob.high ?? Infinity, knob.value * turn.times);
+  const key = `${run} ${turn.knob}`;
+  const value = turn.back ? before.get(key) ?? knob.default : Math.min(knob.high ?? Infinity, knob.value * turn.times);
   if (value === knob.value) return say("It is there already.");
+  if (!turn.back && !before.has(key)) before.set(key, knob.value);
   say(`${knob.value} → ${value}: requested …`);
   const done = await send(run, knob, value, "guided tour", knob.version);
   return say(`${knob.value} → ${value}: ${done.text}.`);

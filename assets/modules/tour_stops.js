@@ -1,6 +1,6 @@
 /* The stops of the guided demo: where to go, what to look at, what to say, and a turn to make there.
-   turn: {knob, times} multiplies what the knob is, {knob, value: "default"} takes it back; freeze: time
-   stands still on the page. Every stop reads on any run; a turn that the run has no knob for says so. */
+   turn: {knob, times} multiplies what the knob is, {knob, back: true} makes it what it was before; freeze:
+   time stands still on the page; show: what the page is to list. Every stop reads on any run; a turn that the run has no knob for says so. */
 
 export const STOPS = [
   {
@@ -18,6 +18,7 @@ export const STOPS = [
   },
   {
     path: "/decisions",
+    show: "switched",
     look: "#pw-decision-box, #pw-decisions-box",
     title: "Why the plan changed",
     words: "A change is an inequality that held: both sides, the threshold, how many tuples it was measured on. Below it: what the old order would have cost on the very same tuples.",
@@ -40,7 +41,7 @@ export const STOPS = [
     look: "#pw-timeline-box, .pw-panel",
     title: "What standing still costs",
     words: "Wait for the next change of the stream: the work per tuple rises and stays up, since nothing follows. Then take the turn back, and watch it fall.",
-    turn: { knob: "mu", value: "default", label: "Turn μ back" },
+    turn: { knob: "mu", back: true, label: "Turn μ back" },
   },
   {
     path: "/knobs",

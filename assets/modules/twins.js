@@ -1,6 +1,8 @@
-/* Table twins by their button or the key t; which sections show their table is in the address. */
+/* Table twins by their button or the key t; which sections show their table is in the address. The
+   server draws a table when it is looked at, and only then. */
 import { announce, on, setAttr } from "./core.js";
-import { go, moment, refresh } from "./moment.js";
+import { go, moment } from "./moment.js";
+import { settled } from "./settled.js";
 
 const twins = () => [...document.querySelectorAll("[data-twin]")];
 
@@ -13,7 +15,16 @@ function turn(sections, shown) {
   for (const section of sections) setTwin(section, shown);
   const tabled = twins().filter((section) => section.dataset.twin === "table");
   go({ tables: tabled.map((section) => section.id).join(",") || null }, true);
-  refresh("numbers"); // hidden tables are not kept up to date
+}
+
+/** The tables of a section; one that shows its figure shows them until they are there.
+    @param {HTMLElement} section */
+export async function tablesOf(section, use) {
+  const shown = section.dataset.twin;
+  if (shown !== "table") turn([section], "table");
+  await settled();
+  use([...section.querySelectorAll(".pw-twin-table table")]);
+  if (shown !== "table") turn([section], shown);
 }
 
 function recall() {
@@ -22,6 +33,16 @@ function recall() {
 }
 on("moment", recall);
 on("painting", recall);
+
+/* Figures that are wider than a phone scroll there, and do so by keyboard, too. */
+function reachable() {
+  for (const figure of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".pw-twin-figure"))) {
+    if (figure.scrollWidth > figure.clientWidth) figure.tabIndex = 0;
+    else figure.removeAttribute("tabindex");
+  }
+}
+on("painting", reachable);
+window.addEventListener("resize", reachable);
 
 /** Toggle the twin that has the focus or, without one, all of the page together. */
 export function toggleTwins() {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.adaptive.stats import Mean
@@ -28,6 +28,12 @@ def compared_detail(
         "incumbent": incumbent,
         "chosen": chosen,
     }
+
+
+def choices_detail(knob: str, now: float, costs: Mapping[str, float]) -> dict[str, Any]:
+    """What other values of a knob would have planned on the same sample, by value, and ``now``,
+    what the plan in force costs there; all in one unit."""
+    return {"choices": {"knob": knob, "now": now, "costs": dict(costs)}}
 
 
 def finite(value: float) -> float | None:

@@ -222,7 +222,8 @@ def _turn(scope: str, name: str, value: object) -> dict[str, object]:
 
 
 def told_apart(reader: Reader, branch: BranchOf, branched: str) -> Event:
-    """Whether the batches before the branch came out as recorded. branched: the branch's run."""
+    """Whether the batches before the branch came out as recorded; an error where they matched
+    otherwise. branched: the branch's run."""
     until = branch.batch - 1
     found = [_decided(reader, run, until) for run in (branch.run, branched)]
     keys = found[0].keys() | found[1].keys()
@@ -232,7 +233,7 @@ def told_apart(reader: Reader, branch: BranchOf, branched: str) -> Event:
     ref = {"decisions": len(keys), "differently": n_others, "batches": n_batches}
     if n_batches:
         title = f"{n_batches} of {len(counts[0])} batches before the branch matched otherwise"
-        return Event("run", title, "the data or functions are others now", "warning", ref)
+        return Event("run", title, "the data or functions are others now", "error", ref)
     if n_others:
         title = f"{n_others} of {len(keys)} decisions before the branch came out differently"
         return Event(

@@ -13,18 +13,11 @@ from typing import Final
 
 from backend.processes import Child, Ended, Happenings
 from backend.systems.contract import Refused
+from storage.vocabulary.branches import branch_words
 from storage.vocabulary.records import Event
 
 RUN: Final = Path(__file__).resolve().parents[2] / "run.py"
 _LOOK_S: Final = 0.2
-
-
-def branch_command(
-    run: str, at: int, knob: str, value: object, scope: str, store: str
-) -> list[str]:
-    """The command line of a branch, behind that of Python."""
-    told = ["--at", str(at), f"--set={knob}={value}", f"--unit={scope}", "--store", store]
-    return [str(RUN), "branch", *told, "--", run]
 
 
 class BranchProcesses:
@@ -40,7 +33,8 @@ class BranchProcesses:
         """Begin with one; returns at once. Raises Refused while there is one."""
         if self._child is not None:
             raise Refused(f"{self._words} is being computed; ask again when it is there")
-        command = [sys.executable, *branch_command(run, at, knob, value, scope, self._store)]
+        told = branch_words(run, at, scope, self._store, f"{knob}={value}")
+        command = [sys.executable, str(RUN), *told]
         words = f"the branch of {run} at batch {at} with {knob} = {value}"
         try:
             self._child = Child("branch", command, self._log, self._happenings)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Final
@@ -27,10 +26,21 @@ NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(slots=True)
 class ListedFile:
-    """A file of a stream. n_tuples: None until it was read to its end."""
+    """A file of a stream. n_tuples: None until it was read to its end. n_bytes, written_ns: what it
+    was like when it was taken or read to its end, the later of both; None where that is unknown."""
 
     path: Path
     n_tuples: int | None = None
+    n_bytes: int | None = None
+    written_ns: int | None = None
+
+    def note_state(self) -> None:
+        """What it is like now."""
+        try:
+            now = self.path.stat()
+        except OSError:
+            return
+        self.n_bytes, self.written_ns = now.st_size, now.st_mtime_ns
 
 
 class FileList:
@@ -39,16 +49,16 @@ class FileList:
 
     def __init__(self, path: str, record: Path | None = None) -> None:
         self._path, self._record = path, record
-        self.files: list[ListedFile] = []
-        self._known: dict[str, ListedFile] = {}
-        for listed in _recorded(record):
-            self._take(listed.path).n_tuples = listed.n_tuples
+        self.files = recorded_files(record)
+        self._known = {str(file.path): file for file in self.files}
 
     def look(self, settled_s: float | None = None) -> None:
         """Take in files that are new. settled_s: only those not written to for so long."""
         for path in found_files(self._path):
             if str(path) not in self._known and _is_settled(path, settled_s):
-                self._write(self._take(path))
+                file = self._known[str(path)] = ListedFile(path)
+                self.files.append(file)
+                self._write(file)
 
     def counted(self, file: ListedFile, n_tuples: int) -> None:
         """The file was read to its end."""
@@ -56,31 +66,44 @@ class FileList:
             file.n_tuples = n_tuples
             self._write(file)
 
-    def _take(self, path: Path) -> ListedFile:
-        file = self._known.get(str(path))
-        if file is None:
-            file = self._known[str(path)] = ListedFile(path)
-            self.files.append(file)
-        return file
-
     def _write(self, file: ListedFile) -> None:
+        file.note_state()
         if self._record is not None:
             self._record.parent.mkdir(parents=True, exist_ok=True)
-            line = json.dumps({"path": str(file.path), "n_tuples": file.n_tuples})
+            line = json.dumps({**asdict(file), "path": str(file.path)})
             with self._record.open("a", encoding="utf-8") as lines:
                 lines.write(f"{line}\n")
 
 
-def _recorded(record: Path | None) -> Iterator[ListedFile]:
+def recorded_files(record: Path | None) -> list[ListedFile]:
+    """The files of a list that was kept, in the order they were taken, each as it was told last."""
     if record is None or not record.exists():
-        return
+        return []
+    found: dict[str, ListedFile] = {}
     for line in record.read_text(encoding="utf-8").splitlines():
         try:
             told = json.loads(line)
         except json.JSONDecodeError:
             log.warning("%s: a line was cut off and is passed over", record)
         else:
-            yield ListedFile(Path(told["path"]), told["n_tuples"])
+            found[told["path"]] = ListedFile(**{**told, "path": Path(told["path"])})
+    return list(found.values())
+
+
+def lost_since(file: ListedFile) -> str:
+    """What a file lacks of what it was when it was read, in words; '' where nothing is known to."""
+    if not file.path.exists():
+        return f"{file.path} is gone"
+    now = file.path.stat().st_size
+    if file.n_bytes is None or now >= file.n_bytes:
+        return ""
+    return f"{file.path} had {file.n_bytes} bytes when it was read, and has {now} now"
+
+
+def is_written_since(file: ListedFile) -> bool:
+    """Whether a file that is there was written to after it was read."""
+    known = file.written_ns
+    return known is not None and file.path.exists() and file.path.stat().st_mtime_ns != known
 
 
 def _is_settled(path: Path, settled_s: float | None) -> bool:

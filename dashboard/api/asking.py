@@ -8,8 +8,6 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from flask import Response
 
 from dashboard.api.changing import find_knob
@@ -17,8 +15,11 @@ from dashboard.api.common import find_run
 from dashboard.api.errors import ApiError
 from dashboard.api.knob_check import check_value
 from dashboard.api.params import Param
+from dashboard.api.parquet import MEDIA, as_file, parquet_bytes, plain
 from dashboard.api.registry import ApiCall
 from dashboard.turns import previewed
+from dashboard.views.rechecks import CheckEffect
+from dashboard.views.unreplayed import VERDICT, why_not
 from storage.sql import SqlAnswer, SqlRefused
 
 LONGEST_SQL: Final = 8000
@@ -44,7 +45,7 @@ class SqlRows:
 class Preview:
     """What the newest recorded evaluations would have become with another value of a knob.
 
-    replayed: the rule behind the knob can be decided again. words: the effect in words. share: of
+    replayed: the record tells. words: the effect in words. share: of
     visits per tuple (-0.08 = 8 % fewer) with its 95 % interval, null = too few samples.
     """
 
@@ -70,9 +71,9 @@ def preview(call: ApiCall) -> Preview:
     value = check_value(knob, _json(asked["value"]))
     found = previewed(reader, run.id, knob, value)
     if found is None:
-        return Preview(False, "the record cannot tell: the rule behind this knob is not replayed")
+        return Preview(False, f"No preview. {why_not(knob.name)} After the turn: {VERDICT}.")
     if found.share is None:
-        return Preview(True, found.words)
+        return Preview(isinstance(found, CheckEffect), found.words)
     return Preview(True, found.words, found.tone, *found.share)
 
 
@@ -94,51 +95,20 @@ def run_sql(call: ApiCall) -> SqlRows | Response:
     except SqlRefused as error:
         raise ApiError(422, "bad_sql", f"The query is refused: {error}.") from None
     if query["format"] == "json":
-        return SqlRows(
-            found.columns, [[_plain(v) for v in row] for row in found.rows], found.is_cut
-        )
+        return SqlRows(found.columns, [[plain(v) for v in row] for row in found.rows], found.is_cut)
     return _CONTENTS[query["format"]](found)
-
-
-def _plain(value: Any) -> Any:
-    return value.hex() if isinstance(value, bytes) else value
 
 
 def _csv(found: SqlAnswer) -> Response:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(found.columns)
-    writer.writerows([_plain(value) for value in row] for row in found.rows)
-    return _file(text.getvalue(), "text/csv", "csv")
+    writer.writerows([plain(value) for value in row] for row in found.rows)
+    return as_file(text.getvalue(), "text/csv", "csv")
 
 
 def _parquet(found: SqlAnswer) -> Response:
-    columns = [_column([row[i] for row in found.rows]) for i in range(len(found.columns))]
-    buffer = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_arrays(columns, names=_distinct(found.columns)), buffer)
-    return _file(buffer.getvalue().to_pybytes(), "application/vnd.apache.parquet", "parquet")
-
-
-def _column(values: list[Any]) -> pa.Array:
-    """An Arrow column; values of several types become text."""
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return pa.array([None if value is None else str(_plain(value)) for value in values])
-
-
-def _distinct(names: tuple[str, ...]) -> list[str]:
-    found: list[str] = []
-    for name in names:
-        n = sum(one == name or one.startswith(f"{name}_") for one in found)
-        found.append(f"{name}_{n + 1}" if name in found else name)
-    return found
-
-
-def _file(content: str | bytes, media: str, ending: str) -> Response:
-    response = Response(content, mimetype=media)
-    response.headers["Content-Disposition"] = f'attachment; filename="planwatch.{ending}"'
-    return response
+    return as_file(parquet_bytes(found.columns, found.rows), MEDIA, "parquet")
 
 
 _CONTENTS: Final = {"csv": _csv, "parquet": _parquet}

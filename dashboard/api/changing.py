@@ -80,8 +80,9 @@ def begin_branch(call: ApiCall) -> Reply:
     value = check_value(knob, asked.value)
     engine = taker(reader.runs(), run.id)
     if engine is None:
-        line = branch_line(run.id, asked.at, knob.scope, reader.where)
-        message = f"No engine is at work here. Type '{line} --set {knob.name}={value}'."
+        setting = f"{knob.name}={value}"
+        line = branch_line(run.id, asked.at, knob.scope, reader.where, setting)
+        message = f"No engine is at work here; typed in a terminal, {line} computes it."
         raise ApiError(409, "not_running", message)
     payload = {"run": run.id, "at": asked.at, "knob": knob.name, "value": value}
     return _request(call, engine, "branch", {**payload, "scope": knob.scope}, asked.reason)

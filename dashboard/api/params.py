@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 from flask import Request
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
@@ -156,7 +156,8 @@ def _check_type(name: str, hint: Any, value: Any) -> None:
         return
     if isinstance(value, bool) and bool not in getattr(hint, "__args__", (hint,)):
         raise _bad_field(name, f"The field {name} has the wrong type.")
-    if not isinstance(value, hint):
+    kind = list if get_origin(hint) is list else hint  # what is in a list is the handler's to check
+    if not isinstance(value, kind):
         raise _bad_field(name, f"The field {name} has the wrong type.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from dashboard.api import asking, changing, noting, reading, service
+from dashboard.api import asking, changing, noting, parquet, reading, searching, service
 from dashboard.api.changing import NAME, REASON, STEP_OF, BranchRequest, KnobRequest, QueryRequest
 from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
@@ -131,6 +131,13 @@ _READING = (
         (UNIT,),
     ),
     Route("GET", f"{_RUN}/knobs", reading.knobs, "Knobs", list[Knob], params=(AT,)),
+    Route(
+        "GET",
+        f"{_RUN}/places",
+        searching.places,
+        "What can be gone to in the run",
+        list[searching.SearchPlace],
+    ),
     Route(
         "GET",
         f"{_RUN}/commands",
@@ -292,6 +299,15 @@ _NOTING = (
         asking.SqlRows,
         asking.SQL_PARAMS,
         errors=(422,),
+    ),
+    Route(
+        "POST",
+        "/api/v1/parquet",
+        parquet.write_shown,
+        "A table as a Parquet file; changes nothing",
+        body=parquet.ParquetRequest,
+        errors=(413,),
+        media=parquet.MEDIA,
     ),
 )
 _QUERY = "/queries/{name}"

@@ -7,37 +7,33 @@ are kept. Figures have transparent backgrounds; colours come from the callback's
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from dash import dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
-from dashboard.figures.theme import CONFIG
+from dashboard.components.drawn import NAMESPACE, Drawn
+from dashboard.figures.plain import Figure
 
-_CLEAR: Final = "rgba(0,0,0,0)"
-#: Nothing at all: neither plotly's axes nor its white.
-NO_FIGURE: Final[dict[str, Any]] = {
-    "data": [],
-    "layout": {
-        "paper_bgcolor": _CLEAR,
-        "plot_bgcolor": _CLEAR,
-        "xaxis": {"visible": False},
-        "yaxis": {"visible": False},
-    },
-}
+
+class PlotlyChart(Drawn):
+    """A figure as modules/chart.js draws it; None = nothing yet. height in pixels."""
+
+    _namespace = NAMESPACE
+    _type = "Chart"
+    _names = ("id", "figure", "height")
+
+    def __init__(self, id: str, figure: Figure | None, height: int) -> None:
+        super().__init__(id=id, figure=figure, height=height)
 
 
 def chart(
-    component_id: str, label: str, figure: Any = None, height: int = 280, limit: int = 2000
+    id: str,
+    label: str,
+    figure: Figure | None = None,
+    height: int = 280,
+    limit: int = 2000,
 ) -> Component:
     """A figure in a live container. label: what a screen reader says it is; height in pixels."""
-    config: Any = CONFIG
-    graph = dcc.Graph(
-        id=component_id,
-        figure=figure if figure is not None else NO_FIGURE,
-        config=config,
-        style={"height": f"{height}px"},
-    )
     live = attrs(data_live_chart=limit, aria_label=label)
-    return html.Div(graph, className="pw-chart", role="figure", **live)
+    drawn = PlotlyChart(id, figure, height)
+    return html.Div(drawn, className="pw-chart", role="figure", **live)

@@ -201,7 +201,7 @@ def knob_row(knob: Knob) -> dict[str, Any]:
         "kind": knob.kind,
         "value": knob.value,
         "default": knob.default,
-        "unit": with_mu(knob.unit),
+        "unit": "" if knob.unit == "prob" else with_mu(knob.unit),
         "help": knob.help,
         "low": knob.low,
         "high": knob.high,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc
 from dash.development.base_component import Component
 
 from dashboard import ids
+
+_KEY, _WATCH = "pw-key", "pw-watch"
 
 
 def clientside(app: Dash, function: str, *parts: Output | Input | State, **options: bool) -> None:
@@ -18,15 +20,28 @@ def clientside(app: Dash, function: str, *parts: Output | Input | State, **optio
     )
 
 
-def watching(part: Callable[[str], str], watch: Mapping[str, Any]) -> list[Component]:
+def watching(section: str, watch: Mapping[str, Any]) -> list[Component]:
     """The stores of what is drawn again with what ``watch`` names; see modules/page_keys.js.
 
-    part: names the ids."""
-    data = {"section": part("section"), **watch}
-    return [dcc.Store(id=part("watch"), data=data), dcc.Store(id=part("key"))]
+    section: the part of the page; tables: ids of the sections that it draws as tables when they are
+    looked at so, none given = its own."""
+    data = {"section": section, "tables": [section], **watch}
+    return [dcc.Store(id=_named(_WATCH, section), data=data), dcc.Store(id=_named(_KEY, section))]
 
 
-def follow(app: Dash, part: Callable[[str], str]) -> None:
-    """Keep the store ``key`` at what the browser makes of the moment and of what is watched."""
-    inputs = (Input(ids.MOMENT, "data"), State(part("watch"), "data"))
-    clientside(app, "panelKey", Output(part("key"), "data"), *inputs)
+def key_input(section: str) -> Input:
+    """Changes whenever the section is to be drawn again."""
+    return Input(_named(_KEY, section), "data")
+
+
+def register(app: Dash) -> None:
+    """Keep all keys on the page at what the browser makes of the moment and of what is watched:
+    one callback, as each costs the browser by itself."""
+    watches = State(_named(_WATCH, ALL), "data")
+    clientside(
+        app, "panelKeys", Output(_named(_KEY, ALL), "data"), Input(ids.MOMENT, "data"), watches
+    )
+
+
+def _named(kind: str, section: Any) -> dict[str, Any]:
+    return {"type": kind, "section": section}

@@ -1,4 +1,4 @@
-"""What people call properties and knobs: words in place of the names of the record.
+"""What people call properties, knobs and systems: words in place of the names of the record.
 
 The name of the record stays at hand: on hover and on keyboard focus (modules/terms.js). A name
 nobody listed is its own words, without the unit that its value shows anyway.
@@ -93,12 +93,44 @@ NAMES: Final[Mapping[str, str]] = {
     "native_cost_us": "Cost of a comparison",
     "boost_prob": "Boosted probability",
     "race": "Race in the shadow",
+    "confidence": "Confidence of a violation",
+    "violation_rule": "What is a violation",
+    "stage_tuples": "Stage of sweep",
+    "profile_policy": "Profiling after a change",
+    "monitoring": "Measured on",
+    "executor": "What runs a plan",
+    "scheduler": "Scheduler",
+    "queue_capacity": "Room in a queue",
+    "state_limit_bytes": "Limit of state",
+    "sharing": "Shared synopses",
+    "implicit_istream": "Istream understood",
+    "join_trees": "Trees of joins",
+    "join_order": "Order of a join",
+    "caching": "Choice of caches",
+    "candidates": "Witnessed candidates m",
+    "pool_bytes": "Pool of a join's caches",
+    "pinned_caches": "Caches always used",
+    "forbidden_caches": "Caches never used",
+    "interval_tuples": "Re-optimization interval I",
+    "window_observations": "Window of statistics W",
+    "join_profile_prob": "Profile probability of joins p",
+    "join_costs": "Costs of joins",
+    "cache_ways": "Entries that share a set",
+    "bitmap_alpha": "Bits for a look-up α",
+    "two_phase": "Look before joining",
+    "max_batch_tuples": "Largest batch",
+    "intake": "Intake",
+    "speed": "Speed of replay",
+    "asc": "Attribute selection constructs",
+    "agreedy": "Pipelined filters",
+    "joins": "Joins with caches",
+    "stream": "Network of operators",
 }
 _UNITS: Final = re.compile(r"_(tuples|us|ms|s|bytes|prob|total)$")
 
 
 def words_of(name: str) -> str:
-    """What people call a property or a knob."""
+    """What people call a property, a knob or a system."""
     if name in NAMES:
         return NAMES[name]
     plain = _UNITS.sub("", name).removeprefix("n_").replace("_", " ").strip() or name

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
+
+_TABLE_KINDS: Final = ("CSV", "Parquet")
 
 
 def panel(
@@ -46,13 +48,13 @@ def twinned(
     switch = html.Button(
         "Table", className="pw-button pw-twin-switch", type="button", **attrs(aria_pressed=False)
     )
-    save = _saver("CSV", "csv", f"Save {title} as CSV")
+    saves = [_saver(words, words.lower(), f"Save {title} as {words}") for words in _TABLE_KINDS]
     body = [
         html.Div(figure, className="pw-twin-figure"),
         html.Div(table, className="pw-twin-table"),
     ]
     attributes = {"data-twin": "figure", **attributes}
-    return panel(title, body, actions=[*more, save, switch], note=note, **attributes)
+    return panel(title, body, actions=[*more, *saves, switch], note=note, **attributes)
 
 
 def drawing_savers(title: str) -> list[Component]:
@@ -60,6 +62,13 @@ def drawing_savers(title: str) -> list[Component]:
     return [
         _saver(kind.upper(), kind, f"Save {title} as {kind.upper()}") for kind in ("svg", "png")
     ]
+
+
+def zoom_reset() -> Component:
+    """The button that shows all of a panel's charts again; in sight while they are zoomed, see
+    modules/zoom.js."""
+    title = "Show all of it again; a double click on the chart does, too"
+    return html.Button("Reset zoom", className="pw-button pw-unzoom", type="button", title=title)
 
 
 def _saver(words: str, kind: str, title: str) -> Component:

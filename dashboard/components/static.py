@@ -7,6 +7,7 @@ modules/static.js.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from dash.development.base_component import Component
@@ -14,6 +15,8 @@ from dash.development.base_component import Component
 from dashboard.components.drawn import NAMESPACE, Drawn
 
 _HTML: Final = "dash_html_components"
+#: The space in '12 345', where no line may end.
+_GROUPS: Final = re.compile(r"(?<=\d)[ \u2009](?=\d{3}(?!\d))")
 
 
 class StaticTree(Drawn):
@@ -41,7 +44,9 @@ def tree_of(node: Any) -> Any:
 
     Raises NotStatic for components of other libraries and for ids that are no text.
     """
-    if node is None or isinstance(node, str | int | float):
+    if isinstance(node, str):
+        return _GROUPS.sub("\u202f", node)
+    if node is None or isinstance(node, int | float):
         return node
     if not isinstance(node, Component):
         raise NotStatic(f"{type(node).__name__} cannot be drawn")

@@ -19,6 +19,13 @@ def stamps(times: Sequence[float]) -> list[str]:
     return [stamp(time) for time in times]
 
 
+def around(times: Sequence[float]) -> dict[str, Any]:
+    """What an axis of a single instant needs for ticks that differ: a minute around it."""
+    if not times or times[0] != times[-1]:
+        return {}
+    return {"autorangeoptions": {"include": stamps([times[0] - 30, times[0] + 30])}}
+
+
 def stamp(time: float) -> str:
     """One time, as in stamps()."""
     moment = datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
 from dashboard.figures.boxes import stamp
+from dashboard.figures.plain import Figure, Trace, bar, figure
 from dashboard.figures.theme import FINE_PX, Palette, palette, template
 from dashboard.views.cache_lanes import CacheLane
 
@@ -24,12 +23,13 @@ def lanes_height(lanes: list[CacheLane]) -> int:
     return 74 + LANE_PX * len(lanes)
 
 
-def draw_lanes(lanes: list[CacheLane], theme: str | None = None) -> go.Figure:
+def draw_lanes(lanes: list[CacheLane], theme: str | None = None) -> Figure:
     """A horizontal bar for each stretch; the lane of the cache longest in use on top."""
     colours = palette(theme)
     names = [lane.name for lane in lanes]
-    figure = go.Figure([_bars(state, lanes, colours) for state in LOOKS])
-    figure.update_layout(
+    traces = [_bars(state, lanes, colours) for state in LOOKS]
+    return figure(
+        traces,
         template=template(theme),
         height=lanes_height(lanes),
         barmode="overlay",
@@ -44,15 +44,15 @@ def draw_lanes(lanes: list[CacheLane], theme: str | None = None) -> go.Figure:
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": FINE_PX}},
         uirevision="cache-lanes",
+        meta={"batch": 0},
     )
-    return figure
 
 
-def _bars(state: str, lanes: list[CacheLane], colours: Palette) -> go.Bar:
+def _bars(state: str, lanes: list[CacheLane], colours: Palette) -> Trace:
     ink, shape = LOOKS[state]
     found = [(lane, one) for lane in lanes for one in lane.stretches if one.state == state]
     custom: list[Any] = [[one.first, one.last, lane.join] for lane, one in found]
-    return go.Bar(
+    return bar(
         name=state,
         orientation="h",
         base=[stamp(one.since) for _, one in found],

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import plotly.graph_objects as go
-
 from dashboard.figures.boxes import stamps
+from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import palette, template
 from dashboard.views.caching import CachingView
 
@@ -19,13 +18,12 @@ _LINES: Final = {
 }
 
 
-def draw_caching(joins: Sequence[CachingView], theme: str | None = None) -> go.Figure:
+def draw_caching(joins: Sequence[CachingView], theme: str | None = None) -> Figure:
     """Solid: saved against no caches; dashed: lost against the best caches in hindsight."""
-    figure = go.Figure(
-        [_line(one, place, name, theme) for place, one in enumerate(joins) for name in _LINES]
-    )
+    traces = [_line(one, place, name, theme) for place, one in enumerate(joins) for name in _LINES]
     unit = joins[0].cost if joins else ""
-    figure.update_layout(
+    return figure(
+        traces,
         template=template(theme),
         height=HEIGHT,
         margin={"l": 70, "r": 18, "t": 30, "b": 40},
@@ -36,13 +34,12 @@ def draw_caching(joins: Sequence[CachingView], theme: str | None = None) -> go.F
         hovermode="x unified",
         uirevision="caching",
     )
-    return figure
 
 
-def _line(join: CachingView, place: int, name: str, theme: str | None) -> go.Scatter:
+def _line(join: CachingView, place: int, name: str, theme: str | None) -> Trace:
     colours, dash = _LINES[name]
     ink = getattr(palette(theme), colours[place % len(colours)])
-    return go.Scatter(
+    return scatter(
         x=stamps([row.time for row in join.rows]),
         y=[getattr(row, name) for row in join.rows],
         mode="lines" if len(join.rows) > 2 else "lines+markers",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
+from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import FINE_PX, ink, palette, safe, short, template
 from dashboard.views.chains import ChainsView, PathChart
 
@@ -13,13 +12,14 @@ HEIGHT: Final = 300
 _SYMBOLS: Final = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
 
-def draw_chains(view: ChainsView, theme: str | None = None) -> go.Figure:
+def draw_chains(view: ChainsView, theme: str | None = None) -> Figure:
     """A line for each path; its chains straight across, dashed those now, dotted those before."""
     colours = palette(theme)
-    figure = go.Figure()
+    traces: list[Trace] = []
     for place, path in enumerate(view.paths):
-        figure.add_traces(_traces(path, place, ink(colours, place)))
-    figure.update_layout(
+        traces += _traces(path, place, ink(colours, place))
+    return figure(
+        traces,
         template=template(theme),
         height=HEIGHT,
         margin={"l": 64, "r": 16, "t": 8, "b": 40},
@@ -32,13 +32,12 @@ def draw_chains(view: ChainsView, theme: str | None = None) -> go.Figure:
         legend={"orientation": "v", "x": 1.01, "y": 1, "font": {"size": FINE_PX}},
         uirevision="chains",
     )
-    return figure
 
 
-def _traces(path: PathChart, place: int, colour: str) -> list[go.Scatter]:
+def _traces(path: PathChart, place: int, colour: str) -> list[Trace]:
     group: dict[str, Any] = {"legendgroup": str(place)}
     found = [
-        go.Scatter(
+        scatter(
             x=[time for time, _ in path.points],
             y=[size for _, size in path.points],
             text=["arrives", *(f"behind {safe(name)}" for name in path.operators)],
@@ -53,7 +52,7 @@ def _traces(path: PathChart, place: int, colour: str) -> list[go.Scatter]:
     for edges, dash, words in ((path.edges, "dash", "now"), (path.edges_before, "dot", "before")):
         if edges:
             found.append(
-                go.Scatter(
+                scatter(
                     x=[path.points[edge][0] for edge in edges],
                     y=[path.points[edge][1] for edge in edges],
                     name=f"its chains {words}",

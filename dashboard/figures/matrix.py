@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
 from dashboard.components.formats import show
+from dashboard.figures.plain import Figure, Trace, bar, figure, heatmap, scatter
 from dashboard.figures.theme import BODY_PX, FINE_PX, Palette, palette, safe, short, template
 from dashboard.views.matrix import QueryColumn, RegionsView, SelectivityView
 
@@ -23,7 +22,7 @@ MAX_LABEL: Final = 24
 HOVER_TEXT: Final = 110
 
 
-def draw_regions(view: RegionsView, theme: str | None = None) -> go.Figure:
+def draw_regions(view: RegionsView, theme: str | None = None) -> Figure:
     """Bitmap (regions down, queries across) with the regions' hit shares as an aligned bar column.
 
     A filled cell: values of the region do not refute the query. Hover: region, query, bit, share.
@@ -31,7 +30,7 @@ def draw_regions(view: RegionsView, theme: str | None = None) -> go.Figure:
     colours = palette(theme)
     rows = list(range(len(view.regions)))
     columns = list(range(len(view.queries)))
-    cells = go.Heatmap(
+    cells = heatmap(
         x=columns,
         y=rows,
         z=view.bits,
@@ -45,8 +44,9 @@ def draw_regions(view: RegionsView, theme: str | None = None) -> go.Figure:
         hovertemplate="%{customdata}<extra></extra>",
     )
     hovers = [_region_hover(view, row) for row in rows]
-    figure = go.Figure([cells, _bars(view.hit_prob, hovers, colours)])
-    figure.update_layout(
+    traces = [cells, _bars(view.hit_prob, hovers, colours)]
+    return figure(
+        traces,
         template=template(theme),
         height=regions_height(view),
         margin={"l": _left(view.regions), "r": 12, "t": _top(view.queries), "b": 12},
@@ -56,12 +56,11 @@ def draw_regions(view: RegionsView, theme: str | None = None) -> go.Figure:
         uirevision=f"regions:{view.attribute}",
         bargap=0.25,
     )
-    return figure
 
 
 def draw_selectivity(
     view: SelectivityView, theme: str | None = None, chosen: str | None = None
-) -> go.Figure:
+) -> Figure:
     """Conditional selectivity, constructs in plan order; grey where a query has no such attribute.
 
     chosen: the construct whose bitmap is shown beside it; outlined.
@@ -70,7 +69,7 @@ def draw_selectivity(
     rows = list(range(len(view.attributes)))
     columns = list(range(len(view.queries)))
     axes: dict[str, Any] = {"x": columns, "y": rows, "xgap": 1, "ygap": 1}
-    absent = go.Heatmap(
+    absent = heatmap(
         z=[[0 if value is None else None for value in row] for row in view.values],
         colorscale=[[0, colours.absent], [1, colours.absent]],
         showscale=False,
@@ -79,11 +78,12 @@ def draw_selectivity(
         hoverongaps=False,
         **axes,
     )
-    figure = go.Figure([absent, _selectivity_cells(view, colours, axes), _numbers(view)])
+    traces = [absent, _selectivity_cells(view, colours, axes), _numbers(view)]
     bars = any(share is not None for share in view.drop_prob)
     if bars:
-        figure.add_trace(_bars(view.drop_prob, _drop_hovers(view), colours))
-    figure.update_layout(
+        traces.append(_bars(view.drop_prob, _drop_hovers(view), colours))
+    return figure(
+        traces,
         template=template(theme),
         height=selectivity_height(view),
         margin={"l": _left(_numbered(view)), "r": 12, "t": _top(view.queries), "b": LEGEND_PX},
@@ -94,7 +94,6 @@ def draw_selectivity(
         shapes=_outline(view, chosen, colours),
         uirevision="selectivity",
     )
-    return figure
 
 
 def regions_height(view: RegionsView) -> int:
@@ -107,8 +106,8 @@ def selectivity_height(view: SelectivityView) -> int:
     return _height(len(view.attributes), _top(view.queries), 23) + LEGEND_PX - 12
 
 
-def _selectivity_cells(view: SelectivityView, colours: Palette, axes: dict[str, Any]) -> go.Heatmap:
-    return go.Heatmap(
+def _selectivity_cells(view: SelectivityView, colours: Palette, axes: dict[str, Any]) -> Trace:
+    return heatmap(
         z=view.values,
         zmin=0,
         zmax=1,
@@ -121,7 +120,7 @@ def _selectivity_cells(view: SelectivityView, colours: Palette, axes: dict[str, 
     )
 
 
-def _numbers(view: SelectivityView) -> go.Scatter:
+def _numbers(view: SelectivityView) -> Trace:
     """The numbers in the cells, black or white by what reads best; none when cells are narrow."""
     tight = len(view.queries) >= SMALL_NUMBERS_FROM
     cells = [
@@ -130,7 +129,7 @@ def _numbers(view: SelectivityView) -> go.Scatter:
         for column, value in enumerate(values)
         if value is not None and len(view.queries) <= NUMBERS_UP_TO
     ]
-    return go.Scatter(
+    return scatter(
         x=[cell[0] for cell in cells],
         y=[cell[1] for cell in cells],
         mode="text",
@@ -162,8 +161,8 @@ def _legend(colours: Palette) -> dict[str, Any]:
     }
 
 
-def _bars(shares: Sequence[float | None], hovers: list[str], colours: Palette) -> go.Bar:
-    return go.Bar(
+def _bars(shares: Sequence[float | None], hovers: list[str], colours: Palette) -> Trace:
+    return bar(
         x=list(shares),
         y=list(range(len(shares))),
         orientation="h",

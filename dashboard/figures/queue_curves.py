@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import plotly.graph_objects as go
-
+from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import FINE_PX, ink, palette, safe, template
 from dashboard.views.queue_curves import CurvesView
 
@@ -14,14 +13,14 @@ HEIGHT: Final = 300
 _PATTERNS: Final = ("", "/", "x", ".", "\\", "-", "|", "+")
 
 
-def draw_curves(view: CurvesView, theme: str | None = None) -> go.Figure:
+def draw_curves(view: CurvesView, theme: str | None = None) -> Figure:
     """Steps, as queues hold what they hold until somebody takes or adds; the fullest at the
     bottom."""
     colours = palette(theme)
-    figure = go.Figure()
+    traces: list[Trace] = []
     for place, lane in enumerate(view.lanes):
-        figure.add_trace(
-            go.Scatter(
+        traces.append(
+            scatter(
                 x=view.times,
                 y=lane.held,
                 name=safe(lane.name),
@@ -32,7 +31,8 @@ def draw_curves(view: CurvesView, theme: str | None = None) -> go.Figure:
                 hovertemplate="%{y:,.0f}",
             )
         )
-    figure.update_layout(
+    return figure(
+        traces,
         template=template(theme),
         height=HEIGHT,
         margin={"l": 64, "r": 16, "t": 8, "b": 40},
@@ -47,4 +47,3 @@ def draw_curves(view: CurvesView, theme: str | None = None) -> go.Figure:
         hovermode="x unified",
         uirevision="queue curves",
     )
-    return figure

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
+from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import BODY_PX, Palette, palette, template
 from dashboard.views.race import RaceLane, RaceView
 
@@ -21,13 +20,14 @@ STYLES: Final = {
 }
 
 
-def draw_race(view: RaceView, theme: str | None = None) -> go.Figure:
+def draw_race(view: RaceView, theme: str | None = None) -> Figure:
     """Lines named at their right ends; a sign where the algorithm went over to another order."""
     colours = palette(theme)
-    figure = go.Figure()
+    traces: list[Trace] = []
     for lane in view.lanes:
-        figure.add_traces(_traces(lane, colours))
-    figure.update_layout(
+        traces += _traces(lane, colours)
+    return figure(
+        traces,
         template=template(theme),
         height=HEIGHT,
         margin={"l": 64, "r": 16, "t": 34, "b": 40},
@@ -47,10 +47,9 @@ def draw_race(view: RaceView, theme: str | None = None) -> go.Figure:
         hovermode="x unified",
         uirevision="race",
     )
-    return figure
 
 
-def _traces(lane: RaceLane, colours: Palette) -> list[go.Scatter]:
+def _traces(lane: RaceLane, colours: Palette) -> list[Trace]:
     colour, dash, symbol = STYLES.get(lane.algorithm, ("muted", "solid", "circle"))
     ink = getattr(colours, colour)
     name = f"{lane.algorithm} (in force)" if lane.in_force else lane.algorithm
@@ -58,7 +57,7 @@ def _traces(lane: RaceLane, colours: Palette) -> list[go.Scatter]:
     changed = [reading for reading in lane.readings if reading.changed]
     common: dict[str, Any] = {"legendgroup": lane.algorithm, "meta": {"race": lane.algorithm}}
     return [
-        go.Scatter(
+        scatter(
             x=[reading.tuples for reading in lane.readings],
             y=[reading.cost for reading in lane.readings],
             customdata=[[reading.n, reading.batch] for reading in lane.readings],
@@ -68,7 +67,7 @@ def _traces(lane: RaceLane, colours: Palette) -> list[go.Scatter]:
             hovertemplate="%{y:.4~s} µs, n = %{customdata[0]}",
             **common,
         ),
-        go.Scatter(
+        scatter(
             x=[reading.tuples for reading in changed],
             y=[reading.cost for reading in changed],
             mode="markers",

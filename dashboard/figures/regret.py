@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
-from dashboard.figures.boxes import stamps
+from dashboard.figures.boxes import around, stamps
+from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import BODY_PX, Palette, palette, template
 from dashboard.views.regret import LINES, RegretView
 
@@ -22,17 +21,23 @@ _STYLES: Final = {
 }
 
 
-def draw_regret(view: RegretView, theme: str | None = None) -> go.Figure:
+def draw_regret(view: RegretView, theme: str | None = None) -> Figure:
     """Both panels over one time axis; steps, as an entry stands until the next one."""
     colours = palette(theme)
     x = stamps([row.time for row in view.rows])
-    figure = go.Figure([_line(view, name, x, colours) for name in LINES])
-    figure.add_traces(_saved(view, x, colours))
-    figure.update_layout(
+    traces = [_line(view, name, x, colours) for name in LINES]
+    traces += _saved(view, x, colours)
+    return figure(
+        traces,
         template=template(theme),
         height=HEIGHT,
         margin={"l": 104, "r": 18, "t": 22, "b": 44},
-        xaxis={"type": "date", "anchor": "y2", "title": {"text": "time (UTC)", "standoff": 4}},
+        xaxis={
+            "type": "date",
+            "anchor": "y2",
+            "title": {"text": "time (UTC)", "standoff": 4},
+            **around([row.time for row in view.rows]),
+        },
         yaxis={"domain": [_SPLIT + _GAP, 1], "nticks": 5, "fixedrange": True},
         yaxis2={"domain": [0, _SPLIT], "nticks": 4, "fixedrange": True, "tickformat": "~s"},
         shapes=[_zero(colours)],
@@ -41,13 +46,12 @@ def draw_regret(view: RegretView, theme: str | None = None) -> go.Figure:
         hoversubplots="axis",
         uirevision="regret",
     )
-    return figure
 
 
-def _line(view: RegretView, name: str, x: list[str], colours: Palette) -> go.Scatter:
+def _line(view: RegretView, name: str, x: list[str], colours: Palette) -> Trace:
     colour, dash, width = _STYLES[name]
     line = {"color": getattr(colours, colour), "dash": dash, "width": width, "shape": "hv"}
-    return go.Scatter(
+    return scatter(
         x=x,
         y=[row.costs[name] for row in view.rows],
         mode="lines" if len(x) > 2 else "lines+markers",
@@ -58,15 +62,13 @@ def _line(view: RegretView, name: str, x: list[str], colours: Palette) -> go.Sca
     )
 
 
-def _saved(view: RegretView, x: list[str], colours: Palette) -> list[go.Scatter]:
+def _saved(view: RegretView, x: list[str], colours: Palette) -> list[Trace]:
     common: dict[str, Any] = {"x": x, "yaxis": "y2", "mode": "lines"}
     edge = {**common, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
     return [
-        go.Scatter(y=[row.low for row in view.rows], **edge),
-        go.Scatter(
-            y=[row.high for row in view.rows], fill="tonexty", fillcolor=colours.band, **edge
-        ),
-        go.Scatter(
+        scatter(y=[row.low for row in view.rows], **edge),
+        scatter(y=[row.high for row in view.rows], fill="tonexty", fillcolor=colours.band, **edge),
+        scatter(
             y=[row.saved for row in view.rows],
             line={"color": colours.blue, "width": 2.2, "shape": "hv"},
             name="saved",

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-import plotly.graph_objects as go
-
 Theme: TypeAlias = Literal["light", "dark"]
 
 FONT: Final = (
@@ -103,12 +101,12 @@ def short(text: str, longest: int) -> str:
     return safe(text if len(text) <= longest else f"{text[: longest - 1]}…")
 
 
-def template(theme: str | None) -> go.layout.Template:
+def template(theme: str | None) -> dict[str, Any]:
     """Transparent background, hairline grid, body text, hover labels on a solid card."""
     colours = palette(theme)
     axis = _axis(colours)
-    return go.layout.Template(
-        layout={
+    return {
+        "layout": {
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"family": FONT, "size": BODY_PX, "color": colours.text},
@@ -125,7 +123,7 @@ def template(theme: str | None) -> go.layout.Template:
             "showlegend": False,
             "margin": {"l": 64, "r": 16, "t": 8, "b": 32},
         }
-    )
+    }
 
 
 def _axis(colours: Palette) -> dict[str, Any]:
@@ -136,14 +134,6 @@ def _axis(colours: Palette) -> dict[str, Any]:
         "tickfont": {"size": FINE_PX, "color": colours.muted},
         "title": {"font": {"size": FINE_PX, "color": colours.muted}},
         "automargin": False,
+        # plotly measures every label to hide those past the edge: half of the time a figure takes
+        "ticklabeloverflow": "allow",
     }
-
-
-#: What dcc.Graph gets as ``config`` everywhere: dragging zooms, a double click shows all again, and
-#: what else there is to do stands in the panel's head.
-CONFIG: Final[dict[str, Any]] = {
-    "displayModeBar": False,
-    "responsive": True,
-    "scrollZoom": False,
-    "doubleClick": "reset",
-}

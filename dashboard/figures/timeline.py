@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
 from dashboard.components.kinds import EVENTS, event_kind
-from dashboard.figures.boxes import gap_boxes, gap_words, loop_boxes, loop_numbers, stamp, stamps
+from dashboard.figures.boxes import (
+    around,
+    gap_boxes,
+    gap_words,
+    loop_boxes,
+    loop_numbers,
+    stamp,
+    stamps,
+)
+from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import BODY_PX, FINE_PX, TITLE_PX, Palette, palette, safe, template
 from dashboard.views.gaps import Gap, parted
 from dashboard.views.thrash import FlipLoop
@@ -51,27 +58,28 @@ _COLOURS: Final = {
 
 def draw_timeline(
     view: TimelineView, theme: str | None = None, loops: Sequence[FlipLoop] = ()
-) -> go.Figure:
+) -> Figure:
     """The whole figure, loops boxed; its height follows the number of panels."""
     colours = palette(theme)
     height = timeline_height(view)
-    figure = go.Figure()
+    traces: list[Trace] = []
     axes: dict[str, Any] = {}
     notes: list[dict[str, Any]] = []
     for place, panel in enumerate(view.panels):
         axis = "y" if place == 0 else f"y{place + 1}"
         domain = _domain(place, height)
-        figure.add_traces(_panel_traces(_parted(panel, view.gaps), axis, colours))
+        traces += _panel_traces(_parted(panel, view.gaps), axis, colours)
         axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
         notes.append(_title(panel, domain, colours, place == 0))
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
-    figure.add_traces(_lane_traces(view.markers, lane_axis, colours))
+    traces += _lane_traces(view.markers, lane_axis, colours)
     axes["yaxis" + lane_axis[1:]] = _lane_axis(height, colours)
-    figure.update_layout(
+    return figure(
+        traces,
         template=template(theme),
         height=height,
         margin={"l": 104, "r": 18, "t": TOP_PX, "b": BOTTOM_PX},
-        xaxis=_time_axis(lane_axis, colours),
+        xaxis={**_time_axis(lane_axis, colours), **around(_times(view))},
         hovermode="x unified",
         hoversubplots="axis",
         annotations=[
@@ -85,10 +93,9 @@ def draw_timeline(
             *loop_boxes(loops, colours),
         ],
         uirevision="timeline",
-        meta={**_clock(view), "values": list(axes)[: len(view.panels)]},
+        meta={**_clock(view), "values": list(axes)[: len(view.panels)], "batch": 0},
         **axes,
     )
-    return figure
 
 
 def timeline_height(view: TimelineView) -> int:
@@ -101,8 +108,11 @@ def _clock(view: TimelineView) -> dict[str, Any]:
     """When each batch was recorded, for the cursor of modules/page_timeline.js."""
     if not view.panels:
         return {"batches": [], "times": []}
-    spot = view.panels[0].spot
-    return {"batches": spot.batches, "times": stamps(spot.times)}
+    return {"batches": view.panels[0].spot.batches, "times": stamps(_times(view))}
+
+
+def _times(view: TimelineView) -> Sequence[float]:
+    return view.panels[0].spot.times if view.panels else ()
 
 
 def _parted(panel: TimelinePanel, gaps: Sequence[Gap]) -> TimelinePanel:
@@ -116,9 +126,9 @@ def _parted(panel: TimelinePanel, gaps: Sequence[Gap]) -> TimelinePanel:
     return panel._replace(spot=cut(panel.spot), window=window)
 
 
-def _panel_traces(panel: TimelinePanel, axis: str, colours: Palette) -> list[go.Scatter]:
+def _panel_traces(panel: TimelinePanel, axis: str, colours: Palette) -> list[Trace]:
     colour = getattr(colours, _COLOURS[panel.key])
-    traces: list[go.Scatter] = []
+    traces: list[Trace] = []
     if panel.band is not None:
         traces += _band_traces(panel.band, panel, axis, colours)
     if panel.spot.high:
@@ -133,8 +143,8 @@ def _panel_traces(panel: TimelinePanel, axis: str, colours: Palette) -> list[go.
 
 def _line(
     trace: TimelineTrace, panel: TimelinePanel, axis: str, line: dict[str, Any], opacity: float
-) -> go.Scatter:
-    return go.Scatter(
+) -> Trace:
+    return scatter(
         x=stamps(trace.times),
         y=trace.values,
         yaxis=axis,
@@ -148,19 +158,19 @@ def _line(
     )
 
 
-def _band_traces(band: Band, panel: TimelinePanel, axis: str, colours: Palette) -> list[go.Scatter]:
+def _band_traces(band: Band, panel: TimelinePanel, axis: str, colours: Palette) -> list[Trace]:
     common: dict[str, Any] = {"x": stamps(band.times), "yaxis": axis, "mode": "lines"}
     edge = {**common, "line": {"width": 0, "shape": "hv"}, "hoverinfo": "skip"}
     return [
-        go.Scatter(y=band.low, meta=_edge(band, -1), **edge),
-        go.Scatter(
+        scatter(y=band.low, meta=_edge(band, -1), **edge),
+        scatter(
             y=band.high,
             fill="tonexty",
             fillcolor=colours.band,
             meta=_edge(band, 1),
             **edge,
         ),
-        go.Scatter(
+        scatter(
             y=band.values,
             line={"color": colours.muted, "width": 1.2, "dash": "dash", "shape": "hv"},
             name=f"{panel.short}, {band.name}",
@@ -181,7 +191,7 @@ def _edge(band: Band, sign: int) -> dict[str, Any]:
     return {"band": f"{band.entity}|{band.property}", "edge": sign, "mu": band.mu}
 
 
-def _envelope(trace: TimelineTrace, axis: str, colour: str) -> list[go.Scatter]:
+def _envelope(trace: TimelineTrace, axis: str, colour: str) -> list[Trace]:
     edge: dict[str, Any] = {
         "x": stamps(trace.times),
         "yaxis": axis,
@@ -190,24 +200,24 @@ def _envelope(trace: TimelineTrace, axis: str, colour: str) -> list[go.Scatter]:
         "hoverinfo": "skip",
     }
     return [
-        go.Scatter(y=trace.low, **edge),
-        go.Scatter(y=trace.high, fill="tonexty", fillcolor=_faint(colour), **edge),
+        scatter(y=trace.low, **edge),
+        scatter(y=trace.high, fill="tonexty", fillcolor=_faint(colour), **edge),
     ]
 
 
-def _lane_traces(markers: Sequence[Marker], axis: str, colours: Palette) -> list[go.Scatter]:
+def _lane_traces(markers: Sequence[Marker], axis: str, colours: Palette) -> list[Trace]:
     traces = []
     for place, lane in enumerate(LANES):
         mine = [marker for marker in markers if marker.lane == lane]
         words, glyph, symbol, colour_name = MARKS[lane]
         colour = getattr(colours, colour_name)
         traces.append(
-            go.Scatter(
+            scatter(
                 x=stamps([marker.time for marker in mine]),
                 y=[place] * len(mine),
                 yaxis=axis,
                 mode="text" if glyph else "markers",
-                text=glyph or None,
+                text=[event_kind(marker.kind).sign for marker in mine] if glyph else None,
                 textfont={"size": TITLE_PX, "color": colour},
                 marker={"symbol": symbol, "size": 10, "color": colour, "line": {"width": 1.5}},
                 customdata=[[m.batch, _marker_words(m), m.link] for m in mine],
@@ -293,7 +303,7 @@ def _title(
         words.append(f"<span style='color:{colour}'>━</span> {panel.window.name}")
         words.append(f"<span style='color:{colour}'>─</span> {panel.spot.name}")
     if panel.band is not None:
-        words.append(f"┄ {panel.band.name} {panel.band.property}")
+        words.append(f"┄ {panel.band.name}")
         if any(value is not None for value in panel.band.low):
             words.append("▒ quiet band ±\u03bc")
     if panel.spot.high and first:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import plotly.graph_objects as go
-
 from dashboard.figures.boxes import stamps
+from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import BODY_PX, FINE_PX, Palette, palette, template
 from dashboard.views.ghost import APPEARS, COMMON, VANISHES, effect, plan_words
 from dashboard.views.whatif import GhostStep
@@ -23,13 +22,14 @@ MARKS: Final = {
 }
 
 
-def draw_ghost(steps: Sequence[GhostStep], tried: str, theme: str | None = None) -> go.Figure:
+def draw_ghost(steps: Sequence[GhostStep], tried: str, theme: str | None = None) -> Figure:
     """Both lines and the three lanes; steps: one an evaluation, oldest first. tried: 'μ = 0.3'."""
     colours = palette(theme)
     x = stamps([step.trial.time for step in steps])
-    figure = go.Figure([_line(steps, x, False, colours), _line(steps, x, True, colours)])
-    figure.add_traces([_lane(steps, name, place, colours) for place, name in enumerate(MARKS)])
-    figure.update_layout(
+    traces = [_line(steps, x, False, colours), _line(steps, x, True, colours)]
+    traces += [_lane(steps, name, place, colours) for place, name in enumerate(MARKS)]
+    return figure(
+        traces,
         template=template(theme),
         height=HEIGHT,
         margin={"l": 124, "r": 18, "t": 22, "b": 44},
@@ -39,14 +39,14 @@ def draw_ghost(steps: Sequence[GhostStep], tried: str, theme: str | None = None)
         annotations=[_title(tried, colours)],
         hovermode="closest",
         uirevision="whatif",
+        meta={"batch": 0},
     )
-    return figure
 
 
-def _line(steps: Sequence[GhostStep], x: list[str], ghost: bool, colours: Palette) -> go.Scatter:
+def _line(steps: Sequence[GhostStep], x: list[str], ghost: bool, colours: Palette) -> Trace:
     dashed = {"color": colours.orange, "width": 2.2, "dash": "dash", "shape": "vh"}
     solid = {"color": colours.blue, "width": 2, "shape": "vh"}
-    return go.Scatter(
+    return scatter(
         x=x,
         y=[step.ghost_cost if ghost else step.real_cost for step in steps],
         mode="lines" if len(x) > 2 else "lines+markers",
@@ -57,11 +57,11 @@ def _line(steps: Sequence[GhostStep], x: list[str], ghost: bool, colours: Palett
     )
 
 
-def _lane(steps: Sequence[GhostStep], name: str, place: int, colours: Palette) -> go.Scatter:
+def _lane(steps: Sequence[GhostStep], name: str, place: int, colours: Palette) -> Trace:
     words, symbol, ink = MARKS[name]
     mine = [step for step in steps if effect(step) == name]
     colour = getattr(colours, ink)
-    return go.Scatter(
+    return scatter(
         x=stamps([step.trial.time for step in mine]),
         y=[place] * len(mine),
         yaxis="y2",

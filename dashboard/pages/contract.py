@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from dash import Dash, Input, Output, State, dcc, html
+from dash import Dash, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.attributes import attrs
-from dashboard.components.keys import follow, watching
+from dashboard.components.keys import key_input, watching
 from dashboard.components.links import jump
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -40,7 +40,7 @@ class Page:
     key: second letter of the 'g' shortcut ('p' for g p). missing: what a store without a run lacks,
     in a sentence; '' = the page is about the store, not about a run. nothing: said while no panel
     applies. columns: class of the grid when some panels stand in the narrow column. steady: in the
-    navigation whatever the records. own: a layout and callbacks in place of panels.
+    navigation whatever the records. own: a layout and callbacks around those of the panels.
     """
 
     path: str
@@ -72,29 +72,31 @@ class Page:
         """The page at a moment, complete enough to be read before any callback ran."""
         if self.missing and context.run is None:
             return empty("No run yet", self.missing)
-        if self.own is not None:
-            return self.own[0](context, services)
+        return (self.own[0] if self.own else self.lay_out_panels)(context, services)
+
+    def lay_out_panels(self, context: Context, services: Services) -> Component:
+        """The panels that apply to the run, and what others come with."""
         shown = self._shown(context, services)
         body = html.Div(self._body(context, services), id=self._id("body"))
         stores = [
-            *watching(self._id, {"news": _NEWS}),
+            *watching(self._id("body"), {"news": _NEWS}),
             dcc.Store(id=self._id("shown"), data=shown),
         ]
         return html.Div([*stores, body])
 
     def register(self, app: Dash, services: Services) -> None:
+        """Callbacks of the page."""
+        (self.own[1] if self.own else self.register_panels)(app, services)
+
+    def register_panels(self, app: Dash, services: Services) -> None:
         """Callbacks of the panels, and the one that adds and takes away panels."""
-        if self.own is not None:
-            self.own[1](app, services)
-            return
         for panel in self.panels:
             frame.register(app, services, panel)
-        follow(app, self._id)
 
         @app.callback(
             Output(self._id("body"), "children"),
             Output(self._id("shown"), "data"),
-            Input(self._id("key"), "data"),
+            key_input(self._id("body")),
             State(self._id("shown"), "data"),
             State(ids.MOMENT, "data"),
             State(ids.THEME, "data"),
@@ -103,11 +105,12 @@ class Page:
         def _follow(
             key: Any, last: Any, moment: dict[str, Any] | None, theme: str | None
         ) -> tuple[Any, Any]:
-            context = replace(contexts.of(services.reader, moment), theme=theme)
-            shown = self._shown(context, services)
-            if shown == last or (self.missing and context.run is None):
-                raise PreventUpdate
-            return self._body(context, services), shown
+            with services.at_once() as now:
+                context = replace(contexts.of(now.reader, moment), theme=theme)
+                shown = self._shown(context, now)
+                if shown == last or (self.missing and context.run is None):
+                    raise PreventUpdate
+                return self._body(context, now), shown
 
     def _shown(self, context: Context, services: Services) -> list[Any]:
         """What the set of panels depends on: those that apply, the units, the knobs there are."""
@@ -133,7 +136,7 @@ class Page:
         laid_out = [(panel, frame.lay_out(panel, context, services)) for panel in shown]
         main = [component for panel, component in laid_out if not panel.side]
         side = [component for panel, component in laid_out if panel.side]
-        if not shown:
+        if not shown and self.nothing:
             main = [html.Div(empty("Nothing is recorded yet", self.nothing))]
         units = self._units(context, services.reader)
         if not side:

@@ -13,7 +13,6 @@ from dashboard.components.attributes import attrs
 from dashboard.components.drawn import GainCurve, Rolling
 from dashboard.components.formats import show, with_mu
 from dashboard.components.links import jump
-from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.views.book import Book, by_property
 from dashboard.views.decisions import MIN_SAMPLES
@@ -116,7 +115,7 @@ def draw_headline(
         html.P(basis, className="pw-gain-basis"),
         *_changed(context, last_change(reader, context, units)),
     ]
-    drawn: list[Component] = [static(html.Div(words, className="pw-gain-words"))]
+    drawn: list[Component] = [html.Div(words, className="pw-gain-words")]
     if gain is not None and len(gain.curve) > 1:
         drawn.append(GainCurve(thinned(gain.curve, _MAX_DRAWN), gain.what, gain.form, gain.tone))
     return drawn

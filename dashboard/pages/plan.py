@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
@@ -12,11 +12,13 @@ from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart, PlanDrawing
-from dashboard.components.keys import follow, watching
-from dashboard.components.links import jump
-from dashboard.components.panels import drawing_savers, panel, twinned
+from dashboard.components.keys import key_input, watching
+from dashboard.components.links import jump, sql_link
+from dashboard.components.panels import drawing_savers, panel, twinned, zoom_reset
+from dashboard.components.parts import part_output, part_tree
 from dashboard.components.rows import RowTable, TableColumn
 from dashboard.components.states import empty
+from dashboard.components.static import StaticTree
 from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.headline import draw_headline, headline_key
@@ -28,7 +30,7 @@ from dashboard.pages.inspector import (
 )
 from dashboard.pages.plan_facts import CHARTS, Chart, Facts, read
 from dashboard.pages.plan_tables import draw_tables
-from dashboard.panels import frame
+from dashboard.panels import frame, records
 from dashboard.services import Services
 from dashboard.views import plan as views
 from dashboard.views.book import SYSTEM
@@ -42,6 +44,8 @@ NOTE: Final = "plan-note"
 CHOICES: Final = "plan-choices"
 STEPS: Final = "plan-steps"
 RECENT: Final = "plan-recent"
+_TWIN: Final = "pw-plan-twin"
+_RECENT_TWIN: Final = "pw-recent-twin"
 _GRAPH_PROPERTIES: Final = ("plan", "values", "sparks", "spreads", "batch", "selected")
 INSPECTOR: Final = "plan-inspector"
 INSPECTOR_KEY: Final = "plan-inspector-key"
@@ -50,13 +54,10 @@ _WATCH: Final = {
     "news": ("run", "plans", "queries", "knobs"),
     "beat_ms": frame.BEAT_MS,
     "show": True,
-    "tables": True,
+    "tables": (_TWIN, _RECENT_TWIN),
 }
+_SECTION: Final = "pw-plan-page"
 _ICON: Final = "M3 9h5v6H3zM16 4h5v6h-5zM16 14h5v6h-5zM8 12h4M12 7v10M12 7h4M12 17h4"
-
-
-def _part(name: str) -> str:
-    return f"plan-{name}"
 
 
 def layout(context: Context, services: Services) -> Component:
@@ -68,16 +69,16 @@ def layout(context: Context, services: Services) -> Component:
         )
     facts = read(services.reader, context)
     note = html.Span(_note(context, facts), id=NOTE)
-    steps = html.Div(draw_tables(facts), id=STEPS)
+    steps = html.Div(_steps(context, facts), id=STEPS)
     graph = twinned(
         "Plan",
         _graph(context, facts),
         steps,
         note=note,
-        more=drawing_savers("Plan"),
-        id="pw-plan-twin",
+        more=[sql_link(context, records.PLANS), *drawing_savers("Plan")],
+        id=_TWIN,
     )
-    others = [frame.lay_out(one, context, services) for one in PAGE.panels]
+    panels = PAGE.lay_out_panels(context, services)
     inspector = [
         _inspector(context, services),
         dcc.Store(id=INSPECTOR_KEY, data=inspector_key(services, context)),
@@ -85,48 +86,48 @@ def layout(context: Context, services: Services) -> Component:
     band, key = _headline(services.reader, context, facts)
     return html.Div(
         [
-            *watching(_part, _WATCH),
-            html.Div(band, id=HEADLINE, className="pw-headline"),
+            *watching(_SECTION, _WATCH),
+            StaticTree(band, id=HEADLINE),
             dcc.Store(id=HEADLINE_KEY, data=key),
             html.Div(
                 [html.Div(_choices(context, facts), id=CHOICES), graph], className="pw-plan-graph"
             ),
-            html.Div([*others, _recent(facts)], className="pw-plan-rest"),
+            html.Div([panels, _recent(context, facts)], className="pw-plan-rest"),
             html.Aside(inspector, className="pw-plan-side", **attrs(aria_label="Inspector")),
         ],
         className="pw-plan",
     )
 
 
-def _headline(reader: Reader, context: Context, facts: Facts) -> tuple[list[Component], str]:
-    """The headline, and what it depends on."""
+def _headline(reader: Reader, context: Context, facts: Facts) -> tuple[Any, str]:
+    """The headline, whose digits roll as it is not mounted again, and what it depends on."""
     key = headline_key(context, facts.units, facts.values)
-    return draw_headline(reader, context, facts.units, facts.values), key
+    band = draw_headline(reader, context, facts.units, facts.values)
+    return part_tree(HEADLINE, band, "pw-headline"), key
 
 
-def _recent(facts: Facts) -> Component:
+def _recent(context: Context, facts: Facts) -> Component:
     charts = html.Div([_chart(chart, facts) for chart in CHARTS], className="pw-histories")
-    recent = html.Div(_recent_table(facts), id=RECENT)
-    return twinned("Recent batches", charts, recent, id="pw-recent-twin")
+    recent = html.Div(_batches(context, facts), id=RECENT)
+    more = [zoom_reset(), sql_link(context, records.BATCHES), *drawing_savers("Recent batches")]
+    return twinned("Recent batches", charts, recent, more=more, id=_RECENT_TWIN)
 
 
 def _inspector(context: Context, services: Services) -> Component:
     inspector = html.Div(draw_inspector(services, context), id=INSPECTOR)
-    return panel("Inspector", inspector, className="pw-inspector")
+    return panel("Inspector", inspector, actions=zoom_reset(), className="pw-inspector")
 
 
 def register(app: Dash, services: Services) -> None:
     """All follows the moment; the graph and its charts only where more than numbers is another, and
     the inspector where it says something new."""
-    for one in PAGE.panels:
-        frame.register(app, services, one)
-    follow(app, _part)
+    PAGE.register_panels(app, services)
 
     @app.callback(
         *(Output(GRAPH, name) for name in _GRAPH_PROPERTIES),
         Output(CHOICES, "children"),
         *(Output(chart.id, "points") for chart in CHARTS),
-        Output(HEADLINE, "children"),
+        part_output(HEADLINE),
         Output(HEADLINE_KEY, "data"),
         Output(NOTE, "children"),
         Output(STEPS, "children"),
@@ -134,7 +135,7 @@ def register(app: Dash, services: Services) -> None:
         Output(INSPECTOR, "children"),
         Output(INSPECTOR_KEY, "data"),
         Output(PROPERTIES, "children"),
-        Input(_part("key"), "data"),
+        key_input(_SECTION),
         State(ids.MOMENT, "data"),
         State(HEADLINE_KEY, "data"),
         State(INSPECTOR_KEY, "data"),
@@ -146,16 +147,16 @@ def register(app: Dash, services: Services) -> None:
         headline: str | None,
         inspector: str | None,
     ) -> tuple[Any, ...]:
-        context = _shown(services, moment)
-        numbers = bool(key and key.get("numbers"))
-        facts = read(services.reader, context, numbers=numbers)
-        drawing = _NO_DRAWING if numbers else _drawing(context, facts)
-        tables = not numbers or bool(key and key.get("tables"))
-        return (
-            *drawing,
-            *_told(services, context, facts, headline, tables),
-            *_inspected(services, context, inspector),
-        )
+        with services.at_once() as now:
+            context = _shown(now, moment)
+            numbers = bool(key and key.get("numbers"))
+            facts = read(now.reader, context, numbers=numbers)
+            drawing = _NO_DRAWING if numbers else _drawing(context, facts)
+            return (
+                *drawing,
+                *_told(now, context, facts, headline),
+                *_inspected(now, context, inspector),
+            )
 
 
 def _drawing(context: Context, facts: Facts) -> tuple[Any, ...]:
@@ -168,13 +169,22 @@ _NO_DRAWING: Final = (no_update,) * (len(_GRAPH_PROPERTIES) + 1 + len(CHARTS))
 
 
 def _told(
-    services: Services, context: Context, facts: Facts, headline: str | None, tables: bool
+    services: Services, context: Context, facts: Facts, headline: str | None
 ) -> tuple[Any, ...]:
     """The headline, where it is another; the note; the tables where they are looked at."""
     same = headline == headline_key(context, facts.units, facts.values)
     band = (no_update, no_update) if same else _headline(services.reader, context, facts)
-    rows = (draw_tables(facts), _recent_table(facts)) if tables else (no_update, no_update)
-    return (*band, _note(context, facts), *rows)
+    return (*band, _note(context, facts), _steps(context, facts), _batches(context, facts))
+
+
+def _steps(context: Context, facts: Facts) -> list[Component]:
+    """The tables of the graph, where they are looked at."""
+    return draw_tables(facts) if _TWIN in context.moment.tables else []
+
+
+def _batches(context: Context, facts: Facts) -> list[Component]:
+    """The table of the newest batches, where it is looked at."""
+    return [_recent_table(facts)] if _RECENT_TWIN in context.moment.tables else []
 
 
 def _shown(services: Services, data: dict[str, Any] | None) -> Context:

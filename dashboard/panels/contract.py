@@ -117,12 +117,13 @@ class Panel(Generic[V]):
     averages where those of the batch are no longer kept.
 
     title: '' for one that draws its own cards. twin: False without a table. chart: what a screen
-    reader calls its plotly figure, '' without one. side: it stands in the narrow column. controls:
-    laid out once, not drawn again. inputs: properties of the controls, told to build as
-    ``PanelScope.values``. sets: properties of the controls that draw gives. knobs: names of knobs
-    whose cards stand below, under the heading knobs_title. register: further callbacks, once.
-    sql: a query on the store with the records behind it, linked to the SQL page; it may name :run
-    and :at.
+    reader calls its plotly figure, '' without one. draws: it has drawings of its own, to be saved
+    as those are. histories: among them charts of numbers over batches, which can be zoomed. side:
+    it stands in the narrow column. controls: laid out once, not drawn again. inputs: properties
+    of the controls, told to build as ``PanelScope.values``. sets: properties of the controls that
+    draw gives. knobs: names of knobs whose cards stand below, under the heading knobs_title.
+    register: further callbacks, once. sql: a query on the store with the records behind it,
+    linked to the SQL page; it may name :run and :at.
     """
 
     name: str
@@ -139,6 +140,8 @@ class Panel(Generic[V]):
     title: str = ""
     twin: bool = True
     chart: str = ""
+    draws: bool = False
+    histories: bool = False
     side: bool = False
     className: str = ""
     controls: Callable[[Context, Services], Sequence[Component]] | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from dataclasses import replace
 from typing import Any, Final
 
 from dash import Dash, Input, Output, State, dcc, html
@@ -16,10 +17,10 @@ from dash.exceptions import PreventUpdate
 
 from dashboard import context as contexts
 from dashboard import ids
-from dashboard.components.charts import NO_FIGURE, chart
-from dashboard.components.keys import follow, watching
+from dashboard.components.charts import chart
+from dashboard.components.keys import key_input, watching
 from dashboard.components.links import sql_link
-from dashboard.components.panels import drawing_savers, twinned
+from dashboard.components.panels import drawing_savers, twinned, zoom_reset
 from dashboard.components.panels import panel as card
 from dashboard.components.parts import part, part_output, part_tree
 from dashboard.context import Context
@@ -46,12 +47,10 @@ def lay_out(panel: Panel[Any], context: Context, services: Services) -> Componen
         "beat_ms": BEAT_MS if panel.beats else 0,
         "whole": panel.whole,
         "show": panel.show,
-        "late": bool(panel.sets),
-        "section": f"pw-{panel.name}",
     }
     drawable = not panel.chart or context.theme is not None
-    seen = fingerprint(panel, view, sheet) if drawable and not panel.sets else None
-    stores = [*watching(panel.part, watch), dcc.Store(id=panel.part("seen"), data=seen)]
+    seen = fingerprint(panel, view, sheet) if drawable else None
+    stores = [*watching(f"pw-{panel.name}", watch), dcc.Store(id=panel.part("seen"), data=seen)]
     section = _section(panel, drawn, context, services, scope)
     box = html.Div(section, id=panel.part("box"), hidden=view is None, className="pw-box")
     return html.Div([*stores, box], className="pw-frame")
@@ -61,6 +60,8 @@ def _drawing(panel: Panel[Any], view: Any, sheet: Sheet, reader: Reader) -> Draw
     if view is None:
         return Drawing()
     drawn, context = panel.draw(view, sheet), sheet.context
+    if not _is_tabled(panel, context):
+        drawn = drawn._replace(table="")
     words = stretch_words(reader.stretch(context.run_id, context.batch)) if panel.values else ""
     if not words:
         return drawn
@@ -68,11 +69,16 @@ def _drawing(panel: Panel[Any], view: Any, sheet: Sheet, reader: Reader) -> Draw
     return drawn._replace(note=[*note, *([" · "] if note else []), words])
 
 
+def _is_tabled(panel: Panel[Any], context: Context) -> bool:
+    """Whether the panel is looked at as a table."""
+    return f"pw-{panel.name}" in context.moment.tables
+
+
 def _section(
     panel: Panel[Any], drawn: Drawing, context: Context, services: Services, scope: PanelScope
 ) -> Component:
     trees = {name: part(panel.part(name), getattr(drawn, name)) for name in _TREES}
-    controls = [] if panel.controls is None else list(panel.controls(context, services))
+    controls = _controls(panel, drawn, context, services)
     if not panel.title:
         return html.Div([trees["body"], *controls])
     figure = [*controls, trees["body"]]
@@ -82,11 +88,23 @@ def _section(
         figure.append(html.Div(graph, id=panel.part("chart"), hidden=drawn.figure is None))
     figure += [trees["foot"], *_knobs(panel, context, services, scope)]
     frame: dict[str, Any] = {"id": f"pw-{panel.name}", "className": panel.className}
-    more = [sql_link(context, panel.sql)] if panel.sql else []
-    more += drawing_savers(panel.title) if panel.chart else []
+    more = [zoom_reset()] if panel.chart or panel.histories else []
+    more += [sql_link(context, panel.sql)] if panel.sql else []
+    more += drawing_savers(panel.title) if panel.chart or panel.draws else []
     if not panel.twin:
         return card(panel.title, figure, actions=more or None, note=trees["note"], **frame)
     return twinned(panel.title, figure, trees["table"], note=trees["note"], more=more, **frame)
+
+
+def _controls(
+    panel: Panel[Any], drawn: Drawing, context: Context, services: Services
+) -> list[Component]:
+    """The controls of the panel with what drawing it sets."""
+    controls = [] if panel.controls is None else list(panel.controls(context, services))
+    named = {getattr(control, "id", None): control for control in controls}
+    for (id, name), value in zip(panel.sets, drawn.sets, strict=False):
+        setattr(named[id], name, value)
+    return controls
 
 
 def _knobs(
@@ -109,13 +127,12 @@ def _knobs(
 
 def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
     """The callback of a panel: what it says of the moment, unless that is on screen already."""
-    follow(app, panel.part)
     if panel.register is not None:
         panel.register(app, services)
 
     @app.callback(
         *_outputs(panel),
-        Input(panel.part("key"), "data"),
+        key_input(f"pw-{panel.name}"),
         *panel.inputs,
         (Input if panel.chart else State)(ids.THEME, "data"),
         State(panel.part("seen"), "data"),
@@ -124,17 +141,18 @@ def register(app: Dash, services: Services, panel: Panel[Any]) -> None:
     )
     def _draw(key: Any, *rest: Any) -> tuple[Any, ...]:
         *values, theme, seen, moment = rest
-        found = contexts.of(services.reader, moment)
-        if found.run is None and found.moment.run is not None:
-            raise PreventUpdate
-        scope = scope_of(panel, found, services.reader, tuple(values))
-        view = panel.build(services.reader, found, scope)
-        sheet = sheet_of(found, services, theme if panel.chart else None)
-        mark = fingerprint(panel, view, sheet)
-        if mark == seen:
-            raise PreventUpdate
-        drawn = _drawing(panel, view, sheet, services.reader)
-        return (view is None, mark, *_drawn(panel, drawn))
+        with services.at_once() as now:
+            found = contexts.of(now.reader, moment)
+            if found.run is None and found.moment.run is not None:
+                raise PreventUpdate
+            scope = scope_of(panel, found, now.reader, tuple(values))
+            view = panel.build(now.reader, found, scope)
+            sheet = sheet_of(found, now, theme if panel.chart else None)
+            mark = fingerprint(panel, view, sheet)
+            if mark == seen:
+                raise PreventUpdate
+            drawn = _drawing(panel, view, sheet, now.reader)
+            return (view is None, mark, *_drawn(panel, drawn))
 
 
 def _outputs(panel: Panel[Any]) -> list[Output]:
@@ -142,7 +160,7 @@ def _outputs(panel: Panel[Any]) -> list[Output]:
     found += [part_output(panel.part(name)) for name in _trees(panel)]
     if panel.chart:
         found += [Output(panel.part("chart"), "hidden")]
-        found += [Output(panel.part("graph"), name) for name in ("figure", "style")]
+        found += [Output(panel.part("graph"), name) for name in ("figure", "height")]
     return found + [Output(*pair) for pair in panel.sets]
 
 
@@ -150,8 +168,7 @@ def _drawn(panel: Panel[Any], drawn: Drawing) -> list[Any]:
     """Values of the outputs, but for the first two."""
     values = [part_tree(panel.part(name), getattr(drawn, name)) for name in _trees(panel)]
     if panel.chart:
-        figure = NO_FIGURE if drawn.figure is None else drawn.figure
-        values += [drawn.figure is None, figure, {"height": f"{drawn.height}px"}]
+        values += [drawn.figure is None, drawn.figure, drawn.height]
     return values + list(drawn.sets or (None,) * len(panel.sets))
 
 
@@ -169,6 +186,8 @@ def sheet_of(context: Context, services: Services, theme: str | None = None) -> 
 def fingerprint(panel: Panel[Any], view: Any, sheet: Sheet) -> str:
     """The fingerprint of what is on screen; a panel of the whole run does not see the cursor."""
     context = sheet.context
-    moment = None if panel.whole and context.mode != "frozen" else context.moment
-    shown = (view, sheet.theme, sheet.locked, context.run_id, moment, context.mode)
+    moment = replace(context.moment, tables=())
+    at = None if panel.whole and context.mode != "frozen" else moment
+    tabled = _is_tabled(panel, context)
+    shown = (view, sheet.theme, sheet.locked, context.run_id, at, context.mode, tabled)
     return hashlib.blake2b(pickle.dumps(shown), digest_size=12).hexdigest()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dash import ALL, Dash, Input, Output, State, callback_context, html
+from dash import ALL, Dash, Output, State, callback_context, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from dashboard import context as contexts
 from dashboard import ids
 from dashboard.components.drawn import KnobCard, knob_row
-from dashboard.components.keys import follow, watching
+from dashboard.components.keys import key_input, watching
 from dashboard.context import Context
 from dashboard.services import Services
 from dashboard.views.knobs import pending
@@ -20,6 +20,7 @@ from storage.reader import Reader
 from storage.vocabulary.records import Knob
 
 TYPE: Final = "pw-knob"
+_SECTION: Final = "pw-knob-cards"
 _WATCH: Final = {"news": ("run", "knobs", "commands"), "among": ".pw-knob"}
 
 
@@ -66,24 +67,19 @@ def folded(cards: Sequence[Component], className: str = "") -> list[Component]:
     return [*found, html.Details(fold, className="pw-expert")]
 
 
-def _part(name: str) -> str:
-    return f"pw-knob-cards-{name}"
-
-
 def stores() -> list[Component]:
     """What the cards of all pages share."""
-    return watching(_part, _WATCH)
+    return watching(_SECTION, _WATCH)
 
 
 def register(app: Dash, services: Services) -> None:
     """Values, versions and locks of all cards follow the moment; drafts are not touched."""
     cards = {"type": TYPE, "place": ALL, "name": ALL, "scope": ALL}
-    follow(app, _part)
 
     @app.callback(
         Output(cards, "knob"),
         Output(cards, "disabled"),
-        Input(_part("key"), "data"),
+        key_input(_SECTION),
         State(ids.MOMENT, "data"),
         prevent_initial_call=True,
     )

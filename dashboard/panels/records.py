@@ -10,6 +10,8 @@ from typing import Final
 #: Samples are asked for by stretch: those of hours would take longer than the page allows.
 LAST_BATCHES: Final = 100
 
+RUNS: Final = """SELECT * FROM runs
+ORDER BY started_at DESC"""
 DECISIONS: Final = """SELECT * FROM decisions
 WHERE run_id = :run AND batch <= :at
 ORDER BY batch DESC, unit_id, seq DESC"""

@@ -1,15 +1,23 @@
-"""A post-mortem as one HTML file that opens anywhere: no network, no Planwatch."""
+"""A post-mortem as one HTML file that opens anywhere: no network, no Planwatch.
+
+Its plan is laid out by the modules of the Plan page, which the file has inside.
+"""
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 from dashboard.api.encode import dump
+from dashboard.bundle import ASSETS, FOLDER, bundled
 
 _HERE: Final = Path(__file__).parent
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+_PAGE: Final = f"{FOLDER}page.js"
+#: What a module of a library ends with: export{T as Graph,Oe as layout};
+_EXPORTS: Final = re.compile(r"export\{([^}]*)\};?")
 
 
 def page_of(records: dict[str, Any]) -> str:
@@ -24,7 +32,25 @@ def page_of(records: dict[str, Any]) -> str:
         f"<title>{title}</title>\n<style>\n{_text('page.css')}</style>\n</head>\n"
         f"{_text('page.html')}"
         f'<script type="application/json" id="records">{data}</script>\n'
-        f"<script>\n{_text('page.js')}</script>\n</html>\n"
+        f'<script type="module">\n{_script()}</script>\n</html>\n'
+    )
+
+
+def _script() -> str:
+    """The library that lays out graphs, the modules of the Plan page, and the page's own."""
+    kept = ASSETS / "vendor"
+    library = (kept / "dagre.esm.js").read_text("utf-8")
+    licence = (kept / "dagre.LICENSE").read_text("utf-8").strip()
+    found = _EXPORTS.search(library)
+    assert found is not None, "the library exports what it is for"
+    pairs = (one.split(" as ") for one in found[1].split(","))
+    names = ", ".join(f"{given}: {own}" for own, given in pairs if given in ("Graph", "layout"))
+    modules = (ASSETS / FOLDER).glob("*.js")
+    texts = {f"{FOLDER}{path.name}": path.read_text("utf-8") for path in modules}
+    own = bundled(texts | {_PAGE: _text("page.js")}, _PAGE)
+    return (
+        f"/*! dagre\n{licence}\n*/\nconst dagre = (() => {{\n{library[: found.start()]}\n"
+        f"return {{ {names} }};\n}})();\n{own}"
     )
 
 

@@ -1,8 +1,12 @@
-"use strict";
+/* The page of a post-mortem: plan, story, timeline and decisions as of the moment of the slider. Its records
+   are in the file; dagre, which lays out graphs, is defined before this script. */
+import { bandPath, through } from "./graph_band.js";
+import { edgeKey, isState, layoutPlan, pathOf } from "./graph_layout.js";
+
+/* global dagre */
 const records = JSON.parse(document.getElementById("records").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 const $ = (query) => document.querySelector(query);
-const WIDTH = 760;
 
 function draw(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
@@ -14,12 +18,15 @@ function draw(tag, attributes, ...children) {
 function make(tag, className, ...children) {
   const node = document.createElement(tag);
   if (className) node.className = className;
-  node.append(...children);
+  node.append(...children.filter((child) => child !== ""));
   return node;
 }
 
-const batches = [...new Set([...records.lines, ...records.plans.map((plan) => ({ batch: [plan.batch] }))].flatMap((one) => one.batch))].filter((batch) => batch >= 0).sort((a, b) => a - b);
+const told = [...records.lines.flatMap((line) => line.batch), ...[...records.plans, ...records.sentences, ...records.decisions].map((one) => one.batch)];
+const batches = [...new Set(told)].filter((batch) => batch >= 0).sort((a, b) => a - b);
+const [begin, end] = [batches[0] ?? 0, batches[batches.length - 1] ?? 0];
 const number = (value) => (value === null || value === undefined ? "—" : Number(value).toLocaleString("en", { maximumSignificantDigits: 4 }));
+const clock = (time) => (time === null ? "" : new Date(time * 1000).toISOString().slice(11, 19));
 
 /* The newest value of a series at a batch. */
 function valueAt(series, batch) {
@@ -34,116 +41,174 @@ function valueAt(series, batch) {
 }
 
 const parts = new Map(records.parts.map((one) => [`${one.part}|${one.name}`, one]));
+const partAt = (part, name, batch) => (parts.has(`${part}|${name}`) ? valueAt(parts.get(`${part}|${name}`), batch) : null);
 
 function wordsOf(part, batch) {
-  const read = (name) => (parts.has(`${part}|${name}`) ? valueAt(parts.get(`${part}|${name}`), batch) : null);
-  const drop = read("drop_prob");
-  if (drop !== null) return `${(100 * drop).toFixed(1)} % dropped`;
-  const size = read("size_tuples");
-  if (size !== null) return `${number(size)} held`;
-  const reached = read("reached_tuples");
-  return reached === null ? "" : `${number(reached)} tuples`;
+  const drop = partAt(part, "drop_prob", batch);
+  if (drop !== null) return [`${(100 * drop).toFixed(1)} %`, "dropped"];
+  const size = partAt(part, "size_tuples", batch);
+  if (size !== null) return [number(size), "held"];
+  const reached = partAt(part, "reached_tuples", batch);
+  return reached === null ? ["", ""] : [number(reached), "tuples"];
 }
 
-/* Layers by the longest way from a source; a plan is free of circles. */
-function layersOf(plan) {
-  const layer = new Map(plan.nodes.map((node) => [node.id, 0]));
-  for (let round = 0; round < plan.nodes.length; round += 1) {
-    let moved = false;
-    for (const [source, target] of plan.edges) {
-      if (!layer.has(source) || !layer.has(target)) continue;
-      if (layer.get(target) <= layer.get(source) && layer.get(source) < plan.nodes.length) {
-        layer.set(target, layer.get(source) + 1);
-        moved = true;
-      }
-    }
-    if (!moved) break;
-  }
-  return layer;
+/* Shares of the batch's tuples on the edges of a chain; without early drop all stay to the end. */
+function sharesOf(plan, path, batch) {
+  const reached = path.map(({ id }) => partAt(id, "reached_tuples", batch));
+  const first = reached.find((n) => n > 0) || 0;
+  const next = (place) => (plan.kind === "no early drop" && place < path.length - 2 ? first : reached[place + 1]);
+  return path.slice(0, -1).map((_, place) => (first && next(place) !== null ? Math.min(1, next(place) / first) : null));
 }
 
-const CARD = [148, 46];
-const GAP = [30, 14];
-
-function drawPlan(plan, batch) {
-  const layer = layersOf(plan);
-  const rows = new Map();
-  const places = new Map();
-  const PER_ROW = 4;
-  const depth = Math.max(0, ...layer.values()) + 1;
-  const heights = [];
-  for (const node of plan.nodes) {
-    const at = layer.get(node.id);
-    const row = rows.get(at) || 0;
-    rows.set(at, row + 1);
-    const band = Math.floor(at / PER_ROW);
-    heights[band] = Math.max(heights[band] || 0, row + 1);
-    places.set(node.id, [at % PER_ROW, band, row]);
-  }
-  const tops = heights.map((_, i) => heights.slice(0, i).reduce((sum, n) => sum + n, 0) * (CARD[1] + GAP[1]) + i * 10);
-  const point = ([column, band, row]) => [column * (CARD[0] + GAP[0]) + 4, tops[band] + row * (CARD[1] + GAP[1]) + 4];
-  const width = Math.min(depth, PER_ROW) * (CARD[0] + GAP[0]);
-  const height = heights.reduce((sum, n) => sum + n, 0) * (CARD[1] + GAP[1]) + heights.length * 10;
-  const svg = draw("svg", { viewBox: `0 0 ${Math.max(width, 300)} ${height}`, role: "img", "aria-label": `${plan.title}: ${plan.order.join(", then ")}` });
-  svg.style.maxWidth = `${Math.max(width, 300) * 1.2}px`;
-  for (const [source, target] of plan.edges) {
-    if (!places.has(source) || !places.has(target)) continue;
-    const [x, y] = point(places.get(source));
-    const [u, v] = point(places.get(target));
-    const [a, b] = [x + CARD[0], y + CARD[1] / 2];
-    svg.append(draw("path", { class: "edge", d: u > x ? `M${a},${b} C${a + 16},${b} ${u - 16},${v + CARD[1] / 2} ${u},${v + CARD[1] / 2}` : `M${x + CARD[0] / 2},${y + CARD[1]} C${x + CARD[0] / 2},${v - 4} ${u + CARD[0] / 2},${y + CARD[1] + 4} ${u + CARD[0] / 2},${v}` }));
-  }
-  for (const node of plan.nodes) {
-    const [x, y] = point(places.get(node.id));
-    const place = plan.order.indexOf(node.name) + 1;
-    const title = (place ? `${place} · ` : "") + node.name;
-    const group = draw("g", { class: place === 1 ? "node first" : "node", transform: `translate(${x},${y})` }, draw("rect", { width: CARD[0], height: CARD[1], rx: 7 }));
-    group.append(draw("text", { x: 9, y: 19 }, title.length > 19 ? `${title.slice(0, 18)}…` : title), draw("text", { x: 9, y: 36, class: "small" }, wordsOf(node.id, batch)), draw("title", {}, node.name));
-    svg.append(group);
-  }
-  return svg;
+function card(node, place) {
+  const words = [make("strong", ""), make("span", "")];
+  const head = make("b", "", node.sign && !place && node.role !== "source" && node.role !== "output" ? `${node.sign} ` : "", ...node.name.split(/(?<=[_.])/).flatMap((piece, i) => (i ? [document.createElement("wbr"), piece] : [piece])));
+  const box = make("div", isState(node.role) ? "card state" : place ? "card step" : "card", head, make("div", "", ...words), place ? "" : make("small", "", node.word));
+  box.title = node.name;
+  return { box, words };
 }
+
+/* The lines of a layout, state that is read dashed, and around the steps of a plan without early drop. */
+function linesOf(graph, layout) {
+  const states = new Set(graph.nodes.filter(({ role }) => isState(role)).map(({ id }) => id));
+  const found = layout.boxes.map(({ x, y, w, h }) => draw("rect", { class: "all", x, y, width: w, height: h, rx: 10 }));
+  for (const edge of graph.edges) {
+    const d = layout.lines[edgeKey(edge)]?.path;
+    const looks = states.has(edge.source) || states.has(edge.target);
+    if (d) found.push(draw("path", { class: looks ? "edge looks" : "edge", d, ...(looks || layout.columns ? {} : { "marker-end": "url(#tip)" }) }));
+  }
+  return found;
+}
+
+/* A path for the band of each lane. */
+function bandsOf({ columns }) {
+  const rows = columns ? [...new Set(columns.map(({ row }) => row))] : [];
+  return rows.map((row) => ({ path: draw("path", { class: "band" }), columns: columns.filter((one) => one.row === row), first: columns.findIndex((one) => one.row === row) }));
+}
+
+function frameOf(plan, graph, layout, box) {
+  const order = graph.nodes.filter(({ id }) => plan.order.includes(id)).sort((a, b) => plan.order.indexOf(a.id) - plan.order.indexOf(b.id));
+  const frame = make("div", layout.columns ? "" : "frame", box);
+  if (!layout.columns) frame.tabIndex = 0; // it scrolls
+  frame.setAttribute("role", "img");
+  frame.setAttribute("aria-label", `${plan.title}: ${order.map(({ name }) => name).join(", then ")}`);
+  return frame;
+}
+
+/* A plan as drawn for a width: its cards, and the bands of its lanes, which follow the moment. */
+function drawnPlan(plan, width) {
+  const graph = records.graphs[plan.graph];
+  const path = pathOf(graph);
+  const layout = layoutPlan({ ...graph, band: plan.kind === "no early drop" }, width, dagre);
+  const tip = draw("marker", { id: "tip", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, draw("path", { d: "M0,0 L8,4 L0,8 z" }));
+  const bands = bandsOf(layout);
+  const svg = draw("svg", { width: layout.width, height: layout.height, "aria-hidden": true }, draw("defs", {}, tip), ...bands.map((band) => band.path), ...linesOf(graph, layout));
+  const narrow = layout.columns && layout.columns[0].w < 84;
+  const box = make("div", `graph${layout.columns ? " lane" : ""}${narrow ? " narrow" : ""}`, svg);
+  box.style.cssText = `width:${layout.width}px;height:${layout.height}px`;
+  const cards = graph.nodes.map((node) => {
+    const place = layout.columns ? plan.order.indexOf(node.id) + 1 : 0;
+    const { box: own, words } = card(node, place);
+    const { x, y, w, h } = layout.places[node.id];
+    own.style.cssText = `left:${x}px;top:${y}px;width:${w}px;height:${h}px`;
+    box.append(own);
+    if (place) svg.append(draw("text", { class: "place", x: x + w / 2, y: y - 9, "text-anchor": "middle" }, String(place)));
+    return { id: node.id, words };
+  });
+  const follow = (batch) => {
+    for (const { id, words } of cards) wordsOf(id, batch).forEach((text, i) => (words[i].textContent = text));
+    if (!bands.length) return;
+    const alive = through(sharesOf(plan, path, batch));
+    for (const { path: band, columns, first } of bands) band.setAttribute("d", bandPath(columns, alive.slice(first, first + columns.length)));
+  };
+  return { frame: frameOf(plan, graph, layout, box), follow };
+}
+
+const drawn = new Map(); // unit -> what is shown of it: plan, width, element, follow
 
 function showPlans(batch) {
   const newest = new Map();
   for (const plan of records.plans) if (plan.batch <= Math.max(batch, 0)) newest.set(plan.unit, plan);
-  const found = [...newest.values()].flatMap((plan) => [make("p", "", `${plan.title} · plan ${plan.version}, ${plan.kind}, since batch ${plan.batch}: ${plan.reason}`), drawPlan(plan, batch)]);
-  $("#plans").replaceChildren(...(found.length ? found : [make("p", "", "No plan yet.")]));
+  const width = $("#plans").clientWidth;
+  for (const unit of [...drawn.keys()]) if (!newest.has(unit)) drawn.delete(unit);
+  for (const [unit, plan] of newest) {
+    const before = drawn.get(unit);
+    if (before && before.plan === plan && before.width === width) continue;
+    const { frame, follow } = drawnPlan(plan, width);
+    const words = make("p", "", make("b", "", plan.title), ` · plan ${plan.version}, ${plan.kind}, since batch ${plan.batch}: ${plan.reason}`);
+    drawn.set(unit, { plan, width, element: make("div", "unit", words, frame), follow });
+  }
+  const elements = [...newest.keys()].map((unit) => drawn.get(unit).element);
+  const same = elements.length === $("#plans").children.length && elements.every((one, i) => one === $("#plans").children[i]);
+  if (!same || !elements.length) $("#plans").replaceChildren(...(elements.length ? elements : [make("p", "", "No plan yet.")]));
+  for (const { follow } of drawn.values()) follow(batch);
 }
 
-const xOf = (batch) => 8 + ((batch - batches[0]) / (batches[batches.length - 1] - batches[0] || 1)) * (WIDTH - 16);
+const EDGE = 8;
+const HIGH = 92;
+let wide = 760;
+const xOf = (batch) => EDGE + ((batch - begin) / (end - begin || 1)) * (wide - 2 * EDGE);
 
-function drawLine(line) {
+function drawLine(line, place, all) {
   const known = line.value.filter((value) => value !== null).sort((a, b) => a - b);
   const top = (known[Math.floor(known.length * 0.99)] || 1) * 1.1 || 1;
-  const y = (value) => 78 - Math.min(1, value / top) * 54;
+  const y = (value) => 76 - Math.min(1, value / top) * 52;
   const points = line.batch.map((batch, i) => (line.value[i] === null ? null : `${xOf(batch).toFixed(1)},${y(line.value[i]).toFixed(1)}`)).filter(Boolean);
-  const svg = draw("svg", { viewBox: `0 0 ${WIDTH} 96` });
-  svg.append(draw("text", { x: 8, y: 14 }, `${line.title} (${line.unit})`), draw("text", { x: WIDTH - 8, y: 14, "text-anchor": "end", class: "small value" }));
-  svg.append(draw("polyline", { class: "series", points: points.join(" ") }));
-  for (const one of records.sentences) if (one.kind === "rearrangement") svg.append(draw("path", { class: "event", d: `M${xOf(one.batch)},84 l4,8 h-8 z` }, draw("title", {}, one.text)));
-  svg.append(draw("line", { class: "cursor", y1: 18, y2: 92 }));
+  const last = place === all.length - 1;
+  const svg = draw("svg", { viewBox: `0 0 ${wide} ${last ? HIGH + 18 : HIGH}`, role: "img", "aria-label": `${line.title} over batches` });
+  svg.append(draw("text", { x: EDGE, y: 13 }, line.title, draw("tspan", { class: "small", dx: 6 }, line.unit)), draw("text", { x: wide - EDGE, y: 13, "text-anchor": "end", class: "value" }));
+  svg.append(draw("line", { class: "base", x1: EDGE, x2: wide - EDGE, y1: 76, y2: 76 }), draw("polyline", { class: "series", points: points.join(" ") }));
+  for (const one of records.sentences) if (one.kind === "rearrangement") svg.append(draw("path", { class: "event", d: `M${xOf(one.batch)},80 l4,8 h-8 z` }, draw("title", {}, one.text)));
+  if (last) for (const [batch, anchor] of [[begin, "start"], [end, "end"]]) svg.append(draw("text", { class: "small", x: xOf(batch), y: HIGH + 13, "text-anchor": anchor }, `batch ${batch} ${clock(valueAt(records.times, batch))}`));
+  svg.append(draw("line", { class: "cursor", y1: 18, y2: 90 }));
   svg.addEventListener("click", (event) => {
     const box = svg.getBoundingClientRect();
-    const share = ((event.clientX - box.left) / box.width) * WIDTH;
-    go(batches.reduce((best, batch) => (Math.abs(xOf(batch) - share) < Math.abs(xOf(best) - share) ? batch : best), batches[0]));
+    const share = ((event.clientX - box.left) / box.width) * wide;
+    go(batches.reduce((best, batch) => (Math.abs(xOf(batch) - share) < Math.abs(xOf(best) - share) ? batch : best), begin));
   });
   svg.line = line;
   return svg;
 }
 
-function item(one, head, words, aside, tone) {
-  const node = make("li", tone, make("b", "", head), words);
-  if (aside) node.append(make("small", "", aside));
+function drawLines() {
+  wide = Math.max(280, $("#lines").clientWidth);
+  $("#lines").replaceChildren(...records.lines.map(drawLine));
+}
+
+/* What can be gone to: its moment, and a row with its record. */
+function item(one, head, words, aside, { tone = "", row = null } = {}) {
+  const node = make("li", tone, make("b", "", head), make("time", "", clock(one.time)), words, aside ? make("small", "", aside) : "");
   node.dataset.batch = one.batch;
   node.tabIndex = 0;
-  node.addEventListener("click", () => go(one.batch));
-  node.addEventListener("keydown", (event) => event.key === "Enter" && go(one.batch));
+  const open = () => {
+    go(one.batch);
+    const found = row && document.getElementById(row);
+    if (found) found.parentNode.parentNode.scrollTo({ top: found.offsetTop - 50 });
+  };
+  node.addEventListener("click", open);
+  node.addEventListener("keydown", (event) => event.key === "Enter" && open());
   return node;
 }
 
+const rowOf = (unit, seq) => `decision-${unit}-${seq}`;
+
+function sentence(one) {
+  return item(one, `batch ${one.batch}`, one.text, one.aside, { tone: `${one.kind} ${one.tone}`.trim(), row: one.seq && rowOf(one.unit, one.seq) });
+}
+
+function decision(one) {
+  const node = item(one, `#${one.seq} ${one.verdict}`, `${one.summary} (n = ${number(one.n)})`, `batch ${one.batch}${one.title ? ` · ${one.title}` : ""} · ${one.words}`, { tone: one.switched ? "" : "quiet" });
+  node.id = rowOf(one.unit, one.seq);
+  return node;
+}
+
+const shownBatch = () => batches[Number($("#slider").value)] ?? 0;
+
 function show(batch) {
-  $("#batch").textContent = `batch ${batch}`;
+  $("#batch").replaceChildren(`batch ${batch}`);
+  const at = clock(valueAt(records.times, batch));
+  $("#slider").setAttribute("aria-valuetext", `batch ${batch} ${at}`.trim());
+  $("#clock").textContent = at && `${at} UTC`;
   showPlans(batch);
   for (const svg of document.querySelectorAll("#lines svg")) {
     const x = xOf(batch);
@@ -160,13 +225,14 @@ function show(batch) {
 function go(batch) {
   const place = batches.findIndex((one) => one >= batch);
   $("#slider").value = String(place < 0 ? batches.length - 1 : place);
-  show(batches[Number($("#slider").value)] ?? 0);
+  show(shownBatch());
 }
 
 let timer = 0;
 function play() {
   const on = !timer;
   if (timer) window.clearInterval(timer);
+  if (on && shownBatch() === end) go(begin);
   timer = on ? window.setInterval(() => {
     const next = Number($("#slider").value) + Math.max(1, Math.round(batches.length / 400));
     if (next >= batches.length) return play();
@@ -176,15 +242,22 @@ function play() {
   $("#play").setAttribute("aria-pressed", String(on));
 }
 
-function begin() {
+function start() {
   $("h1").textContent = document.title;
-  $("#opening").textContent = records.opening;
+  $("#opening").textContent = records.opening.join(" ");
+  $("#left-out").textContent = records.left_out;
   $("#slider").max = String(Math.max(0, batches.length - 1));
-  $("#slider").addEventListener("input", (event) => show(batches[Number(event.target.value)] ?? 0));
+  $("#slider").addEventListener("input", () => show(shownBatch()));
   $("#play").addEventListener("click", play);
-  $("#lines").append(...records.lines.filter((line) => line.batch.length).map(drawLine));
-  $("#story ol").append(...records.sentences.map((one) => item(one, `batch ${one.batch}`, one.text, one.aside, one.tone)));
-  $("#decisions ol").append(...records.decisions.map((one) => item(one, `#${one.seq} ${one.verdict.replace("_", " ")}`, `${one.metric}: ${number(one.lhs)} ${one.relation} ${number(one.rhs)} (n = ${one.n})`, `batch ${one.batch} · ${one.words}`, "")));
-  go(batches[batches.length - 1] ?? 0);
+  $("#story ol").append(...(records.sentences.length ? records.sentences.map(sentence) : [make("li", "", "Nothing happened.")]));
+  $("#decisions ol").append(...records.decisions.map(decision));
+  $("#decisions").hidden = !records.decisions.length;
+  drawLines();
+  go(end);
+  window.addEventListener("resize", () => {
+    if (wide === Math.max(280, $("#lines").clientWidth)) return;
+    drawLines();
+    show(shownBatch());
+  });
 }
-begin();
+start();

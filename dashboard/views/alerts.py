@@ -1,4 +1,7 @@
-"""Alert rules: a property beside a threshold, and which of them hold now."""
+"""Alert rules: a property beside a threshold, and which of them hold now.
+
+A rule as CQL is one about the answers of a query, which is addressed by its name.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,10 @@ from typing import Any, Final
 from dashboard.views.book import Book
 from storage.vocabulary.records import Command
 
+#: New answers of a query in a batch.
+ANSWERS: Final = "answer_tuples"
+#: What says the same of queries that only match tuples.
+_READ_AS: Final = {ANSWERS: "matched_tuples"}
 RELATIONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">": gt,
     ">=": ge,
@@ -23,6 +30,7 @@ RELATIONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 @dataclass(frozen=True, slots=True)
 class AlertRule:
     """``property relation threshold`` of an entity. id: number of the command that wrote it.
+    entity: its id, or ``@name`` of a query.
 
     webhook: also told to the dashboard's webhook, if it has one.
     """
@@ -79,8 +87,10 @@ def states_of(
     """Each rule at the values of a batch; what is unknown does not fire."""
     found = []
     for rule in rules:
-        value = values.get(rule.entity, {}).get(rule.property)
+        entity = entities.addressed(rule.entity)
+        own = values.get(entity, {})
+        value = own.get(rule.property, own.get(_READ_AS.get(rule.property, "")))
         fires = value is not None and RELATIONS[rule.relation](value, rule.threshold)
-        whose = entities.name(rule.entity) if rule.entity in entities else rule.entity
+        whose = entities.name(entity) if entity in entities else rule.entity
         found.append(AlertState(rule, whose, value, fires))
     return found

@@ -12,6 +12,10 @@ from storage.vocabulary.records import Entity
 SYSTEM: Final = "system"
 
 
+#: In front of the name of a query.
+QUERY_NAMED: Final = "@"
+
+
 class Book(Mapping[str, Entity]):
     """Entities by id. unit: only those of this unit and what all units share; '' = all."""
 
@@ -28,6 +32,12 @@ class Book(Mapping[str, Entity]):
 
     def __len__(self) -> int:
         return len(self._by_id)
+
+    def addressed(self, told: str) -> str:
+        """The id of an entity as people address it: by itself, or ``@name`` of a query, which is
+        found in any run."""
+        is_query = told.startswith(QUERY_NAMED)
+        return (self.named("query", told.removeprefix(QUERY_NAMED)) or told) if is_query else told
 
     def systems(self) -> list[str]:
         """Ids of what has numbers of the whole: the engine, and the unit's own if it has one."""

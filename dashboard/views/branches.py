@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import Final
 
 from dashboard.views.compare import ComparedPair, ComparedStretch
 from storage.liveness import LIVE_STATES
-from storage.vocabulary.branches import BranchOf, branch_of
+from storage.vocabulary.branches import BranchOf, branch_of, branch_words
 from storage.vocabulary.records import Run
 
 
@@ -19,10 +20,13 @@ def taker(runs: Sequence[Run], recorded: str) -> Run | None:
     return live[0] if live else None
 
 
-def branch_line(run: str, at: int, scope: str, store: str) -> str:
-    """What computes the branch from a terminal, up to its knob: --set KNOB=VALUE follows."""
-    words = ["branch", run, "--at", str(at), "--unit", scope, "--store", store]
-    return f"python3 run.py {shlex.join(words)}"
+#: Stands in a line for what is to be typed there.
+SETTING: Final = "KNOB=VALUE"
+
+
+def branch_line(run: str, at: int, scope: str, store: str, setting: str = SETTING) -> str:
+    """What computes the branch when it is typed in a terminal. setting: the knob and its value."""
+    return f"python3 run.py {shlex.join(branch_words(run, at, scope, store, setting))}"
 
 
 def branch_pair(run: str, branch: BranchOf) -> ComparedPair:

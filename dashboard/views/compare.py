@@ -74,7 +74,8 @@ class ComparedLine(NamedTuple):
 class ComparedPlan(NamedTuple):
     """The plans at the end of both stretches of one unit, as the names in their orders.
 
-    moved: names at another place; only_a, only_b: names the other does not have.
+    kinds: '' where there is no plan. moved: names at another place; only_a, only_b: names the other
+    does not have.
     """
 
     unit: str
@@ -210,7 +211,7 @@ def plan_difference(
         if [n for n in left if n in common].index(name)
         != [n for n in right if n in common].index(name)
     }
-    kinds = (a.kind if a else "none", b.kind if b else "none")
+    kinds = (a.kind if a else "", b.kind if b else "")
     only = frozenset(left) - common, frozenset(right) - common
     return ComparedPlan(unit, kinds, left, right, frozenset(moved), *only)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dashboard.components.formats import show
+from dashboard.components.formats import show, with_mu
 from dashboard.components.kinds import verdict
 from dashboard.views.decision_costs import (
     interval_of,
@@ -82,7 +82,7 @@ def build_card(
         old=old,
         new=new,
         costs=predicted_costs(decision, detail) + measured,
-        unit=str(detail.get("cost_unit") or "visits per tuple"),
+        unit=with_mu(str(detail.get("cost_unit") or "visits per tuple")),
         saved=saved,
         saved_words=saved_words(saved, entry.outcome, cost_unit(decision)),
         steps=_steps(detail),

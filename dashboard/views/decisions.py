@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from dashboard.components.formats import show
+from dashboard.components.formats import show, with_mu
 from dashboard.components.kinds import VERDICTS, verdict
 from dashboard.views.orders import OrderItem
 from storage.rows import DecisionCounts, DecisionEntry
@@ -160,12 +160,13 @@ def build_list(
 
 
 def count_words(view: DecisionList) -> str:
-    """'showing 12 of 1 204 stored; 8 431 evaluated': sampled rejects are counted, not hidden."""
+    """'300 of 1 204, newest first; 8 431 evaluated': sampled rejects are counted, not hidden."""
     of_stored = view.by_filter[view.chosen_filter]
-    kept = f"showing {show(view.shown, 'int')} of {show(of_stored, 'int')} stored"
+    part = "" if view.shown == of_stored else f"{show(view.shown, 'int')} of "
+    kept = f"{part}{show(of_stored, 'int')}, newest first"
     if view.evaluated == view.stored:
-        return f"{kept}; all {show(view.evaluated, 'int')} evaluations are stored"
-    return f"{kept}; {show(view.evaluated, 'int')} evaluated, rejected ones are sampled"
+        return kept
+    return f"{kept}; {show(view.evaluated, 'int')} evaluated, of those not taken a sample is stored"
 
 
 #: First word of a unit of costs -> what is saved.
@@ -219,8 +220,8 @@ def _row(entry: DecisionEntry) -> DecisionLine:
 
 
 def metric_words(metric: str) -> str:
-    """A metric's name as words: 'visits_per_tuple' becomes 'visits per tuple'."""
-    return metric.replace("_", " ")
+    """A metric's name as words: 'visits per tuple' of visits_per_tuple, 'chains' of n_chains."""
+    return with_mu(metric.removeprefix("n_").replace("_", " "))
 
 
 def sign_of(relation: str) -> str:

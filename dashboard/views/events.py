@@ -11,6 +11,8 @@ from storage.rows import StoredEvent
 from storage.vocabulary.records import PlanVersion
 
 _UNNAMED: Final = "plan changed"
+#: Kinds of plans that are more than their order -> what is another one where the order is not.
+_SAME_ORDER: Final = {"hybrid": "other micro-arrows", "network": "arranged otherwise"}
 
 
 def titled(events: Sequence[StoredEvent], plans: Sequence[PlanVersion]) -> list[StoredEvent]:
@@ -58,7 +60,7 @@ def difference(old: PlanVersion | None, new: PlanVersion) -> str:
     if set(before) != set(order):
         return _other_members(before, order)
     if before == order:
-        return "other micro-arrows" if new.kind == "hybrid" else "the same order"
+        return _SAME_ORDER.get(new.kind, "the same order")
     risen = max(compare_orders(before, order)[1], key=lambda item: item.moved).attribute
     overtaken = before[: before.index(risen)]
     following = order[order.index(risen) + 1 :]

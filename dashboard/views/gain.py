@@ -116,7 +116,8 @@ def _amount(value: float, spread: float | None, whole: float) -> tuple[str, str]
     if whole <= 0:
         band = "" if spread is None else f"± {show(spread, 'si')} "
         return show(value, "si"), f"{band}visits against the first order, {since}"
-    band = "" if spread is None else f", ± {show(100 * spread / whole, 'si')}{THIN}%"
+    least = 0.1  # what the band rounds to where it is narrower: it is never none
+    band = "" if spread is None else f", ± {show(max(least, 100 * spread / whole), 'si')}{THIN}%"
     return _percent(value / whole), f"of the visits of the first order{band}, {since}"
 
 

@@ -65,7 +65,7 @@ def compare(steps: Sequence[GhostStep], min_samples: int) -> GhostComparison:
     return GhostComparison(
         real=GhostTotals(common + vanish, sum(s.real in REBUILT for s in steps), real),
         ghost=GhostTotals(common + appear, sum(s.ghost in REBUILT for s in steps), ghost),
-        saved=_interval([(a - b, w) for a, b, w in pairs]) if enough else None,
+        saved=mean_interval([(a - b, w) for a, b, w in pairs]) if enough else None,
         n=n,
         n_tuples=n_tuples,
         n_unknown=sum(s.ghost == "unknown" for s in steps),
@@ -88,7 +88,7 @@ def plan_words(plan: Plan) -> str:
     return order if plan.kind == "early drop" else f"{plan.kind}: {order}"
 
 
-def _interval(weighted: Sequence[tuple[float, float]]) -> MeanInterval | None:
+def mean_interval(weighted: Sequence[tuple[float, float]]) -> MeanInterval | None:
     """Mean of (value, weight) and its interval, the values being independent; None for few."""
     total = sum(weight for _, weight in weighted)
     if len(weighted) < FEWEST or total <= 0:

@@ -14,14 +14,19 @@ from storage.rows import DecisionEntry
 from storage.vocabulary.headroom import Headroom, read
 from storage.vocabulary.records import Decision
 
-_CHANGED: Final = "It has just changed: the next evaluation says what would change it again"
+_CHANGED: Final = (
+    "It changed with its last evaluation: the next one says what would change it again"
+)
 _PINNED: Final = "It is pinned: nothing that is measured changes it"
+_UNASKED: Final = (
+    "Nothing was evaluated so far: there is no other plan to choose, or too little came"
+)
 
 
 class HeadroomLine(NamedTuple):
     """One thing that would change a plan. unit: its id; of: what people call it, '' where a run has
     one only; about: the pipeline it is about, or ''. missing: in words with its unit, '' = not
-    told. near: [0, 1], None = not known. seq, batch: the evaluation that says so."""
+    told. near: [0, 1], None = not known. seq, batch: the evaluation that says so; seq 0 = none."""
 
     unit: str
     of: str
@@ -63,7 +68,12 @@ def build_headroom(
             question = decision.unit_id, decision.algorithm, _about(decision)
             newest.setdefault(question, decision)
     lines = [line for one in newest.values() for line in _lines(one, titles)]
+    lines += [_unasked(unit, of) for unit, of in titles.items() if unit not in looked]
     return sorted(lines, key=lambda line: (line.of, line.unit, line.about))
+
+
+def _unasked(unit: str, of: str) -> HeadroomLine:
+    return HeadroomLine(unit, of, "", _UNASKED, "", None, "", "", 0, -1)
 
 
 def build_why_not(entries: Iterable[DecisionEntry], titles: Mapping[str, str]) -> list[WhyNotLine]:
@@ -128,9 +138,10 @@ def _line(
 
 
 def _by_inequality(decision: Decision, titles: Mapping[str, str]) -> HeadroomLine:
-    """Of a record that does not tell: the inequality it tested."""
+    """Of a record that does not tell: the inequality it tested; where that held and the plan was
+    kept all the same, the reason for it."""
     lhs, rhs = decision.lhs, decision.rhs
-    if lhs is None or rhs is None:
+    if lhs is None or rhs is None or decision.verdict == "kept":
         return _line(decision, titles, Headroom(decision.explanation, None, "", 0.0), known=False)
     metric = metric_words(decision.metric)
     sign = sign_of(decision.relation)

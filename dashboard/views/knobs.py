@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import UNKNOWN
+from dashboard.components.names import words_of
 from dashboard.views.book import SYSTEM
 from dashboard.views.effects import KnobEffect
 from storage.vocabulary.records import Command, Entity, Knob
@@ -22,6 +23,13 @@ FIRST: Final = (
     "bitmap_memory",
     "lambda_tuples",
     "tau_tuples",
+    "scheduler",
+    "join_order",
+    "caching",
+    "pool_bytes",
+    "violation_rule",
+    "cooldown_tuples",
+    "window_tuples",
 )
 
 
@@ -46,7 +54,8 @@ class KnobGroup(NamedTuple):
 
 
 class AuditRow(NamedTuple):
-    """One request. old, new: as text. outcome: 'applied at batch 812', 'refused: why', 'waiting'.
+    """One request. knob: its name in the record, '' of one about a query. old, new: as text.
+    outcome: 'applied at batch 812', 'refused: why', 'waiting'.
 
     revert: what a revert would request ({run, knob, scope, value, version, command}), or None.
     effect: what it did; None = nothing to tell. settled: that is final. goes_back_at: Unix s of the
@@ -57,6 +66,7 @@ class AuditRow(NamedTuple):
     requested_at: float
     actor: str
     what: str
+    knob: str
     old: str
     new: str
     reason: str
@@ -73,18 +83,24 @@ class AuditRow(NamedTuple):
 def group_knobs(
     knobs: Sequence[Knob], entities: Mapping[str, Entity], titles: Mapping[str, str]
 ) -> list[KnobGroup]:
-    """Knobs by scope (the engine's first) and entity (the system's first); in a group FIRST, then
-    by name. titles: of the scopes, units and inputs."""
+    """Knobs by scope (the engine's first, then those of units, those of inputs last) and entity
+    (the system's first); in a group FIRST, then by name. titles: of scopes, units and inputs."""
     groups: dict[tuple[str, str], list[Knob]] = {}
     for knob in ranked(knobs):
         groups.setdefault((knob.scope, knob.entity), []).append(knob)
-    ordered = sorted(groups, key=lambda group: (group[0] != "", group[0], group[1] != SYSTEM))
+
+    def place(group: tuple[str, str]) -> tuple[bool, bool, str, bool]:
+        scope, entity = group
+        is_input = entity in entities and entities[entity].role == "source"
+        return scope != "", is_input, scope, entity != SYSTEM
+
+    ordered = sorted(groups, key=place)
     return [
         KnobGroup(
             entity,
             entities[entity].name if entity in entities else entity,
             groups[scope, entity],
-            titles.get(scope, scope),
+            titles.get(scope) or (entities[scope].name if scope in entities else scope),
         )
         for scope, entity in ordered
     ]
@@ -173,11 +189,13 @@ def _row(run_id: str, command: Command, knobs: Sequence[Knob]) -> AuditRow:
     if command.kind == "branch":
         name = f"of {asked.get('run')} at batch {asked.get('at')} with {asked.get('knob')}"
     new = asked.get("value") if is_knob or command.kind == "branch" else asked.get("text")
+    verb = _VERBS.get(command.kind, command.kind)
     return AuditRow(
         id=command.id,
         requested_at=command.requested_at,
         actor=command.actor,
-        what=name if is_knob else f"{_VERBS.get(command.kind, command.kind)} {name}".strip(),
+        what=words_of(name) if is_knob else f"{verb} {name}".strip(),
+        knob=name if is_knob else "",
         old=value_words(command.old_value),
         new=value_words(new),
         reason=command.reason,

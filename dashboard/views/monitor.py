@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from dashboard.components.formats import Format
 from dashboard.components.names import words_of
-from dashboard.views.book import SYSTEM, Book
+from dashboard.views.book import QUERY_NAMED, SYSTEM, Book
 from dashboard.views.numbers import form_of, known, shown_unit
 from dashboard.views.plan import Values, points
 from storage.rows import SeriesData
@@ -19,8 +19,6 @@ from storage.vocabulary import registry
 
 #: Between graphs, between entity and property, and in front of a title, in the address.
 _GRAPHS, _PARTS, _TITLE = "~", "|", "="
-#: In front of the name of a query.
-_NAMED: Final = "@"
 #: Graphs drawn at once, and choices offered.
 MOST_GRAPHS: Final = 24
 MOST_CHOICES: Final = 2000
@@ -94,14 +92,10 @@ def picked(show: str | None, entities: Book) -> list[Asked]:
     for part in show.split(_GRAPHS):
         told, _, rest = part.rpartition(_PARTS)
         name, _, title = rest.partition(_TITLE)
-        asked = Asked(told, _entity(told, entities), name, title)
+        asked = Asked(told, entities.addressed(told), name, title)
         if told and name:
             found.setdefault(asked.key, asked)
     return list(found.values())[:MOST_GRAPHS]
-
-
-def _entity(told: str, entities: Book) -> str:
-    return (entities.named("query", told[1:]) or told) if told.startswith(_NAMED) else told
 
 
 def address(graphs: Sequence[Asked]) -> str:
@@ -136,7 +130,7 @@ def _graph(
     unit = about.unit if about else ""
     query = entities[one.entity] if entities.role(one.entity) == "query" else None
     known_as = entities.name(one.entity) if one.entity in entities else one.told
-    whose = one.title or known_as.removeprefix(_NAMED)
+    whose = one.title or known_as.removeprefix(QUERY_NAMED)
     return Picked(
         one.entity,
         one.name,

@@ -17,6 +17,7 @@ FORMS: dict[str, Format] = {
     "visits/tuple": "f2",
     "decisions": "int",
     "us/tuple": "f2",
+    "elements/us": "f3",
     "visits": "int",
     "orders": "int",
     "": "f3",
@@ -26,6 +27,14 @@ FORMS: dict[str, Format] = {
 def known(value: float | None) -> bool:
     """Whether there is a value at all."""
     return value is not None and not math.isnan(value)
+
+
+def rounded(value: float | None) -> float | int | None:
+    """The value with four significant digits, whole numbers exactly; None when unknown."""
+    if value is None or not math.isfinite(value):
+        return None
+    short = value if float(value).is_integer() else float(f"{value:.4g}")
+    return int(short) if float(short).is_integer() and abs(short) < 1e15 else short
 
 
 def form_of(unit: str) -> Format:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from dashboard.components.kinds import LADDER, NATIVE, Card, node_kind
 from dashboard.views.book import SYSTEM
-from dashboard.views.numbers import known
+from dashboard.views.numbers import rounded
 from dashboard.views.plan_skips import Skip
 from storage.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
@@ -255,11 +255,11 @@ def size_of(own: Mapping[str, float | None]) -> float | None:
 
 
 def sizes_of(own: Mapping[str, float | None]) -> float | list[float | None] | None:
-    """Its size, or all that :data:`SHAPES` tells of it."""
+    """Its size, or all that :data:`SHAPES` tells of it, as they are drawn: rounded."""
     for shape in SHAPES:
         if all(name in own for name in shape if name):
-            return [own.get(name) for name in shape]
-    return size_of(own)
+            return [rounded(own.get(name)) for name in shape]
+    return rounded(size_of(own))
 
 
 def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, Any]:
@@ -270,25 +270,22 @@ def graph_values(values: Values, entities: Mapping[str, Entity]) -> dict[str, An
         if kind in SIZED:
             shaped[entity] = sizes_of(properties)
         elif kind in ("system", "operator"):
-            shaped[entity] = dict(properties)
+            shaped[entity] = {name: rounded(value) for name, value in properties.items()}
     return shaped
 
 
 def spark(series: SeriesData | None) -> list[float]:
-    """The last 24 known values."""
-    if series is None:
-        return []
-    return [float(value) for value in series.value if known(float(value))][-SPARK_POINTS:]
+    """The last 24 known values, rounded."""
+    values = [] if series is None else [rounded(float(value)) for value in series.value]
+    return [value for value in values if value is not None][-SPARK_POINTS:]
 
 
 def points(series: SeriesData | None) -> list[tuple[int, float | None]]:
-    """(batch, value) of a series; None where unknown."""
+    """(batch, rounded value) of a series; None where unknown."""
     if series is None:
         return []
-    return [
-        (int(batch), float(value) if known(float(value)) else None)
-        for batch, value in zip(series.batch, series.value, strict=True)
-    ]
+    pairs = zip(series.batch.tolist(), series.value.tolist(), strict=True)
+    return [(int(batch), rounded(value)) for batch, value in pairs]
 
 
 def steps(

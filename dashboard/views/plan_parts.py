@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -19,11 +20,27 @@ class OutputChoice(NamedTuple):
 
 
 def outputs_of(plan: PlanVersion | None, chosen: str | None) -> list[OutputChoice]:
-    """The outputs one can choose from, by name; [] for a plan with one only."""
+    """The outputs one can choose from, by name, and where that is the same by what they are of; []
+    for a plan with one only."""
     nodes = [] if plan is None else plan.graph.get("nodes", [])
     found = [node for node in nodes if node_kind(str(node["role"])).card == "output"]
-    choices = [OutputChoice(str(n["id"]), str(n["name"]), n["id"] == chosen) for n in found]
-    return sorted(choices, key=lambda one: one.name) if len(choices) > 1 else []
+    if plan is None or len(found) < 2:
+        return []
+    n_called = Counter(str(node["name"]) for node in found)
+    choices = []
+    for id, name in ((str(node["id"]), str(node["name"])) for node in found):
+        sources = _sources(plan, id) if n_called[name] > 1 else ""
+        choices.append(OutputChoice(id, f"{name} of {sources}" if sources else name, id == chosen))
+    return sorted(choices, key=lambda one: one.name)
+
+
+def _sources(plan: PlanVersion, output: str) -> str:
+    """Names of the sources that an output's tuples come from."""
+    behind = _behind(_feeding(plan), output)
+    nodes = (node for node in plan.graph["nodes"] if node["id"] in behind)
+    return ", ".join(
+        sorted(str(n["name"]) for n in nodes if node_kind(str(n["role"])).card == "source")
+    )
 
 
 def has_node(plan: PlanVersion, id: str) -> bool:

@@ -6,6 +6,7 @@ said to follow each other: only what the record itself names as a reason is call
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -48,10 +49,17 @@ class Sentence(NamedTuple):
     tone: str = ""
 
 
+class OpeningLine(NamedTuple):
+    """A sentence about the run as a whole. path: of the page with its records."""
+
+    text: str
+    path: str
+
+
 class Story(NamedTuple):
     """opening: the run as a whole. sentences: oldest first."""
 
-    opening: str
+    opening: list[OpeningLine]
     sentences: list[Sentence]
 
 
@@ -69,7 +77,7 @@ def tell(
     outcomes = {(one.decision.unit_id, one.decision.seq): one for one in decisions}
     told = [_of_event(event, outcomes) for event in events if event.event.kind != "held back"]
     told = [one._replace(aside=_aside(one, told)) for one in told]
-    held = sum(event.event.kind == "held back" for event in events)
+    held = Counter(event.event.title for event in events if event.event.kind == "held back")
     gaps = [Sentence(g.batch, g.until, "gap", f"There was {g.words}.") for g in gaps_of(events)]
     said = [_of_note(note) for note in notes]
     ordered = sorted([*told, *gaps, *said], key=lambda one: (one.batch, one.time))
@@ -88,34 +96,51 @@ def _opening(
     run: Run,
     ends: tuple[Batch, Batch] | None,
     told: Sequence[Sentence],
-    held: int,
+    held: Mapping[str, int],
     saved: str,
     totals: Mapping[str, float | None],
-) -> str:
+) -> list[OpeningLine]:
     if ends is None:
-        return f"Run {run.id} of {run.workload} recorded no batch."
+        return [OpeningLine(f"Run {run.id} of {run.workload} recorded no batch.", "/")]
     first, last = ends
     lasted = duration(max(0.0, last.time - run.started_at))
     state = _STATES.get(run.state, f"is {run.state}")
-    parts = [
+    whole = (
         f"Run {run.id} of {run.workload} began at {stamp(run.started_at)} UTC and {state}"
         f"{f' ({run.note})' if run.note else ''}: batches {first.id} to {last.id} in {lasted}, "
         f"{show(totals.get('tuples_total'), 'int')} tuples, "
         f"{_results(totals)}."
-    ]
-    n = {kind: sum(one.kind == kind for one in told) for kind in ("rearrangement", "knob", "query")}
-    parts.append(
-        f"The plan changed {_times(n['rearrangement'])}, a better one was found and not taken "
-        f"{_times(held)}; people turned knobs {_times(n['knob'])} and changed queries "
-        f"{_times(n['query'])}."
     )
+    n = {kind: sum(one.kind == kind for one in told) for kind in ("rearrangement", "knob", "query")}
+    lines = [OpeningLine(whole, "/timeline")]
+    lines.append(OpeningLine(_changes(n["rearrangement"], held), "/decisions"))
+    lines.append(OpeningLine(_people(n["knob"], n["query"]), "/knobs"))
     if saved:
-        parts.append(f"Adapting {saved} (estimated on sampled tuples).")
-    return " ".join(parts)
+        text = f"Adapting {saved} (estimated on sampled tuples)."
+        lines.append(OpeningLine(text, "/plan"))
+    return lines
+
+
+def _changes(n: int, held: Mapping[str, int]) -> str:
+    """held: verdict of an evaluation that changed nothing -> how often."""
+    parts = [f"The plan changed {_times(n)}" if n else "The plan never changed"]
+    if held["kept"]:
+        parts.append(f"another was built and was not better by enough {_times(held['kept'])}")
+    if held["cooldown"]:
+        parts.append(f"a change waited for the cool-down {_times(held['cooldown'])}")
+    return f"{'; '.join(parts)}."
+
+
+def _people(n_knobs: int, n_queries: int) -> str:
+    if not n_knobs and not n_queries:
+        return "Nobody turned a knob or changed a query."
+    knobs = f"turned knobs {_times(n_knobs)}" if n_knobs else "turned no knob"
+    queries = f"changed queries {_times(n_queries)}" if n_queries else "changed no query"
+    return f"People {knobs} and {queries}."
 
 
 def _times(n: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(n, f"{n} times")
+    return {1: "once", 2: "twice"}.get(n, f"{n} times")
 
 
 def _of_event(stored: StoredEvent, outcomes: Mapping[tuple[str, int], DecisionEntry]) -> Sentence:
@@ -124,7 +149,7 @@ def _of_event(stored: StoredEvent, outcomes: Mapping[tuple[str, int], DecisionEn
     entry = outcomes.get((event.unit_id, seq)) if isinstance(seq, int) else None
     text = event.title if not event.detail else f"{event.title}: {event.detail}"
     if entry is not None:
-        text = f"{event.title}, because {entry.decision.explanation}{_cost(entry)}"
+        text = f"{event.title}; reason: {entry.decision.explanation}{_cost(entry)}"
     return Sentence(
         max(0, stored.batch),
         stored.time,

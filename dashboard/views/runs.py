@@ -163,6 +163,7 @@ def _standing(run: Run, numbers: RunNumbers, now: float) -> RunStanding:
         numbers.backlog,
         numbers.period_s,
         numbers.held,
+        run.note,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from dashboard.views.numbers import known
+from dashboard.views.numbers import known, rounded
 from dashboard.views.plan import Node, PlanStep, steps
 from storage.rows import SeriesData
 from storage.vocabulary.records import Entity, PlanVersion
@@ -48,7 +48,10 @@ def build_spreads(
             for name, number in _numbers(step).items():
                 if number is not None:
                     own[name] = _further(own.get(name), number)
-    return found
+    return {
+        step: {name: [rounded(one) or 0 for one in pair] for name, pair in own.items()}
+        for step, own in found.items()
+    }
 
 
 def _numbers(step: PlanStep) -> dict[str, float | None]:

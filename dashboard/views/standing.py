@@ -42,12 +42,14 @@ def standing(
     backlog: float | None,
     period_s: float,
     held: str = "",
+    note: str = "",
 ) -> RunStanding:
     """How the run stands now.
 
     state: as stored. batch: newest, None before the first. age_s: since it was recorded.
     beat_age_s: since the engine's last other sign of life. backlog: tuples that waited at the
     newest batch; None = unknown. period_s: between two batches lately. held: why no batch begins.
+    note: of the run, what its engine does before the first batch.
     """
     signs = [seconds for seconds in (age_s, beat_age_s) if seconds is not None]
     silence = min(signs, default=0.0)
@@ -61,7 +63,8 @@ def standing(
     if held:
         return RunStanding("held", f"held {held}", "amber")
     if state == "starting" or batch is None or age_s is None:
-        return RunStanding(state, "waits for the first batch", "quiet")
+        words = f"{note}, waits for the first batch" if note else "waits for the first batch"
+        return RunStanding(state, words, "quiet")
     if age_s <= max(_LATE_S, _LATE_PERIODS * period):
         return RunStanding("running", f"data {age(age_s)} old", "ok")
     if backlog == 0:

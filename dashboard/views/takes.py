@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -16,7 +17,8 @@ MOST_HOLDERS: Final = 12
 
 class TakenLine(NamedTuple):
     """A part. entity: whose it is, '' = of several. limit: None = none; unit: 'bytes' or 'tuples';
-    knob: that sets the limit, ''."""
+    knob: that sets the limit, ''. at_limit: what happens there, ''. stops: whether something is
+    refused there, and not merely forgotten."""
 
     entity: str
     name: str
@@ -25,6 +27,13 @@ class TakenLine(NamedTuple):
     limit: float | None
     unit: str
     knob: str
+    at_limit: str = ""
+    stops: bool = False
+
+    @property
+    def full(self) -> bool:
+        """Whether it is at a limit that refuses."""
+        return self.stops and self.limit is not None and self.value >= self.limit
 
 
 class TakesView(NamedTuple):
@@ -47,6 +56,16 @@ _WINDOWS: Final = ("window_tuples", "tau_tuples")
 _STATE: Final = "state_limit_bytes"
 #: Knobs that limit what is listed here.
 LIMITS: Final = (_BITMAPS, *_WINDOWS, _STATE, "queue_capacity")
+#: Knobs whose limit refuses, and what happens at each limit.
+_STOPPING: Final = (_BITMAPS, _STATE)
+_POOL: Final = "pool_bytes"
+_FORGETS: Final = "the oldest go as others come"
+_AT_LIMIT: Final[Mapping[str, str]] = {
+    _BITMAPS: "queries that need more are refused",
+    _STATE: "new queries are refused; beyond it the next batch waits, and nothing is dropped",
+    _POOL: "caches that bid least get none",
+    **dict.fromkeys(_WINDOWS, _FORGETS),
+}
 #: Property, words, note and limiting knob of what units and the engine take.
 _OF_SYSTEMS: Final = (
     ("state_bytes", "State", "all arrays of its operators, mapped into memory", _STATE),
@@ -64,11 +83,31 @@ def build_takes(
         *_states(book, values, knobs, titles or {}),
         *_held_together(book, values),
         *_pools(book, values),
-        *_bitmaps(book, knobs),
+        *_bitmaps(book, knobs, titles or {}),
         *_windows(book, values, knobs),
         *_queues(book, values),
     ]
-    return TakesView(tuple(kinds), tuple(_holders(book, values)))
+    return TakesView(tuple(map(_with_end, kinds)), tuple(_holders(book, values)))
+
+
+def bar_shares(lines: Sequence[TakenLine]) -> list[float | None]:
+    """How full the bar of each is, in [0, 1]: against its limit, else against the largest of its
+    unit; None: it has no limit and stands alone in its unit, so there is nothing to measure by."""
+    alike = Counter(one.unit for one in lines)
+    most = {unit: max(one.value for one in lines if one.unit == unit) for unit in alike}
+    return [
+        None
+        if not one.limit and alike[one.unit] == 1
+        else min(1.0, one.value / (one.limit or most[one.unit] or 1.0))
+        for one in lines
+    ]
+
+
+def _with_end(one: TakenLine) -> TakenLine:
+    """With what happens at its limit, where it has one."""
+    if one.limit is None:
+        return one
+    return one._replace(at_limit=_AT_LIMIT.get(one.knob, ""), stops=one.knob in _STOPPING)
 
 
 def _states(
@@ -103,14 +142,14 @@ def _pools(book: Book, values: Values) -> list[TakenLine]:
     found = []
     for pool in book.of("pool"):
         own = values.get(pool.id, {})
-        limit, used = own.get("pool_bytes"), own.get("used_bytes")
+        limit, used = own.get(_POOL), own.get("used_bytes")
         if used is not None:
             name = f"Pool of caches · {book.name(str(pool.properties['join']))}"
-            found.append(TakenLine(pool.id, name, "", used, limit, "bytes", "pool_bytes"))
+            found.append(TakenLine(pool.id, name, "", used, limit, "bytes", _POOL))
     return found
 
 
-def _bitmaps(book: Book, knobs: Sequence[Knob]) -> list[TakenLine]:
+def _bitmaps(book: Book, knobs: Sequence[Knob], titles: Mapping[str, str]) -> list[TakenLine]:
     """Bitmaps of the constructs of a unit, against the knob that bounds them."""
     taken: dict[str, float] = {}
     for one in book.values():
@@ -121,7 +160,8 @@ def _bitmaps(book: Book, knobs: Sequence[Knob]) -> list[TakenLine]:
     for unit, size in taken.items():
         mib = _limit(knobs, (_BITMAPS,), unit)
         limit = None if mib is None else MIB * mib
-        found.append(TakenLine("", "Bitmaps of constructs", "", size, limit, "bytes", _BITMAPS))
+        of = titles.get(unit, unit) if len(taken) > 1 else ""
+        found.append(TakenLine("", "Bitmaps of constructs", of, size, limit, "bytes", _BITMAPS))
     return found
 
 
@@ -131,7 +171,7 @@ def _windows(book: Book, values: Values, knobs: Sequence[Knob]) -> list[TakenLin
         size = values.get(one.id, {}).get("window_tuples")
         if size is not None:
             limit = _limit(knobs, _WINDOWS, one.unit_id)
-            knob = next((k.name for k in knobs if k.name in _WINDOWS), "")
+            knob = _limiting(knobs, one.unit_id)
             note = "profiled tuples it keeps"
             found.append(TakenLine(one.id, one.name, note, size, limit, "tuples", knob))
     return found
@@ -160,6 +200,12 @@ def _holders(book: Book, values: Values) -> list[TakenLine]:
 def _bytes(one: Entity, values: Values) -> float | None:
     own = values.get(one.id, {})
     return next((size for name in _BYTES if (size := own.get(name)) is not None), None)
+
+
+def _limiting(knobs: Sequence[Knob], unit: str) -> str:
+    """The knob that bounds the profile window of a unit, ''."""
+    own = [one for one in knobs if one.name in _WINDOWS and one.scope in (unit, "")]
+    return next((one.name for one in own), "")
 
 
 def _limit(knobs: Sequence[Knob], names: Sequence[str], unit: str) -> float | None:

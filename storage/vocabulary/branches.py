@@ -1,4 +1,5 @@
-"""What the settings of a run say when it is a branch: another run with one knob changed."""
+"""Branches, runs that are another one with one knob changed: how a command line asks for one, and
+what its settings say."""
 
 from __future__ import annotations
 
@@ -43,3 +44,10 @@ def branch_of(run: Run) -> BranchOf | None:
     """Of what the run is a branch; None for a run of its own."""
     told = run.settings.get(BRANCH)
     return None if told is None else BranchOf(**told)
+
+
+def branch_words(run: str, at: int, scope: str, store: str, setting: str) -> list[str]:
+    """The words behind 'run.py' that have a branch computed. setting: KNOB=VALUE. Values stand
+    with their options and the run behind them all: they may begin with a dash."""
+    told = {"at": at, "set": setting, "unit": scope, "store": store}
+    return ["branch", *(f"--{name}={value}" for name, value in told.items()), "--", run]

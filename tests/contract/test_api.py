@@ -301,4 +301,7 @@ def test_a_branch_is_asked_of_an_engine_at_work(site: Site) -> None:
     site.recording.writer.set_state("r1", "ended", "", 0.0)
     refused = post(f"{RUN}/branches", json=body, headers=BEARER)
     assert refused.status_code == 409
-    assert "python3 run.py branch r1 --at 1 --unit asc.Flights" in error_of(refused)["message"]
+    said = (
+        "typed in a terminal, python3 run.py branch --at=1 --set=mu=0.2 --unit=asc.Flights --store="
+    )
+    assert said in error_of(refused)["message"]

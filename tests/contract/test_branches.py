@@ -270,16 +270,51 @@ def test_which_tuples_went_by_while_a_stream_was_paused_is_unknown(
     assert replace(paced, knobs=slow).paused_at_a_rate() is None, "it stood still"
 
 
-def test_data_that_have_changed_are_told_of(tmp_path: Path) -> None:
+def test_data_that_have_changed_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = Recorded(tmp_path)
-    (tmp_path / "t.csv").write_text("k,t\n1,1\n")
+    data = tmp_path / "t.csv"
+    whole = data.read_text()
+
+    def branched() -> tuple[int, str]:
+        return run.branch("--at", "3", "--set", "mu=0.3"), capsys.readouterr().err
+
+    data.write_text("k,t\n1,1\n")
+    status, said = branched()
+    assert status == 2
+    wanted = f"the data are others now: {data} had {len(whole)} bytes when it was read, and has 8"
+    assert wanted in said
+    with open_reader(run.store) as reader:
+        assert [one.id for one in reader.runs()] == [run.id], "no run was begun"
+    data.write_text(whole.replace("3,", "x,", 1))  # as long as before: a number is none now
+    status, said = branched()
+    assert status == 1
+    with open_reader(run.store) as reader:
+        found = reader.runs()[0]
+        told = [one.event for one in reader.events(found.id)]
+    assert (found.state, found.note) == (
+        "failed",
+        "1 of 3 batches before the branch matched otherwise: the data or functions are others now",
+    )
+    (flag,) = [one for one in told if one.title.startswith("data files were written to")]
+    assert (flag.severity, flag.detail) == ("warning", str(data))
+
+
+def test_files_that_only_grew_are_flagged(tmp_path: Path) -> None:
+    run = Recorded(tmp_path)
+    with (tmp_path / "t.csv").open("a") as data:
+        data.write("1,900\n")
     assert run.branch("--at", "3", "--set", "mu=0.3") == 0
     with open_reader(run.store) as reader:
-        (told,) = [
-            e.event for e in reader.events(newest(reader)[0]) if "before the" in e.event.title
-        ]
-        assert told.title == "3 of 3 batches before the branch matched otherwise"
-        assert told.severity == "warning"
+        told = [one.event for one in reader.events(newest(reader)[0])]
+    assert [one.severity for one in told if "data files were written" in one.title] == ["warning"]
+    assert [one.severity for one in told if "before the branch" in one.title] == ["info"]
+
+
+def test_a_record_without_its_lists_of_files_fails_where_tuples_lack(tmp_path: Path) -> None:
+    run = Recorded(tmp_path)
+    (tmp_path / "t.csv").write_text("k,t\n1,1\n")
     shutil.rmtree(tmp_path / "runs")  # how many tuples the file had is known no more
     assert run.branch("--at", "3", "--set", "mu=0.3") == 1
     with open_reader(run.store) as reader:

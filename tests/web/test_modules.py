@@ -7,6 +7,7 @@ import json
 import math
 import random
 import re
+import shlex
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -374,3 +375,10 @@ def test_the_first_page_waits_for_slow_modules_and_asks_for_everything_once(
     page.wait_for_load_state("networkidle")
     drawn = [text for text in asked if text.startswith('{"output":"pw-page.children"')]
     assert len(drawn) == 1
+
+
+def test_a_line_to_type_keeps_its_words(ask: Ask) -> None:
+    words = ["--set=mu=0.3", "--set=trigger=dropping ratio", "it's", "$HOME", "`x`", 'a"b', "", "µ"]
+    written = ask("format", "all.map(m.shellWord)", all=words)
+    assert shlex.split(" ".join(written)) == words
+    assert written[0] == words[0]

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from backend.engine.branching import BranchProcesses
 from tests.web.conftest import OpenPage, until
-from tests.web.engine_run import SelectionRun
+from tests.web.engine_run import UNIT, SelectionRun
 from tests.web.site import Site
 
 pytestmark = pytest.mark.web
@@ -69,6 +69,45 @@ def test_a_branch_leaves_the_record_at_the_moment(
     expect(rows.nth(1)).to_contain_text("at Threshold μ = 9")
     plot = "document.querySelector('#pw-branch-graph .js-plotly-plot')"
     until(page, f"!!({plot} && {plot}.data && {plot}.data.length === 5)")
+
+
+def test_every_knob_of_the_unit_can_be_branched_on_within_its_range(
+    open_page: OpenPage, lively: SelectionRun
+) -> None:
+    page = open_page("/compare?run=e2&at=6")
+    form = page.locator(".pw-branch")
+    knobs = form.get_by_label("Knob of the branch")
+    expect(knobs).to_have_value("mu")
+    found = page.evaluate(
+        "[...document.querySelectorAll('.pw-branch optgroup')]"
+        ".map(group => [group.label, [...group.children].map(one => one.value)])"
+    )
+    assert [label for label, _ in found] == ["estimated at once", "by a replay"]
+    assert set(found[0][1]) == {"mu", "trigger", "cooldown_tuples", "min_gain"}
+    names = {one.name for one in lively.reader.knobs("e2") if one.scope == UNIT}
+    assert names == {name for _, group in found for name in group}
+    knobs.select_option(label="Re-computation period λ")
+    expect(form.get_by_role("button", name="Branch from here")).to_have_count(0)
+    expect(form).to_contain_text(
+        re.compile(r"lambda_tuples, in force 500, allowed 100 … 100\D000\D000 tuples: ")
+    )
+    value = form.get_by_label("Value in the branch", exact=True)
+    run = form.get_by_role("button", name="Run this branch")
+    value.fill("0.5")
+    expect(form.get_by_role("alert")).to_have_text("a whole number, please")
+    expect(run).to_have_count(0)
+    value.fill("0")
+    expect(form.get_by_role("alert")).to_contain_text("at least")
+    value.fill("800")
+    expect(run).to_be_visible()
+    slider = form.get_by_label("Value in the branch, slider").bounding_box()
+    assert slider is not None
+    assert slider["width"] > 100
+    knobs.select_option("trigger")
+    value.select_option("dropping ratio")
+    form.get_by_role("button", name="Branch from here").click()
+    rows = page.locator("#pw-branch .pw-whatif-runs tbody tr")
+    expect(rows.nth(1)).to_contain_text("What triggers = dropping ratio")
 
 
 def test_a_branch_is_asked_of_the_engine_by_a_button(

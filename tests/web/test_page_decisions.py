@@ -57,7 +57,7 @@ def test_the_list_counts_and_filters(open_page: OpenPage, site: Site) -> None:
     rows = page.locator(".pw-decision-row")
     expect(rows).to_have_count(counts.stored)
     words = page.locator(".pw-decisions-count")
-    expect(words).to_contain_text(f"of {counts.stored} stored")
+    expect(words).to_contain_text(f"{counts.stored}, newest first")
     page.get_by_text("▲ Switched").click()
     expect(rows).to_have_count(4)
     assert set(rows.evaluate_all("all => all.map(r => r.dataset.verdict)")) == {"switched"}

@@ -108,6 +108,7 @@ def test_cells_by_keyboard_other_numbers_and_the_table(open_page: OpenPage, site
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Table").first.click()
     row = page.locator("#pw-view-table tbody tr").first
+    expect(row).to_be_visible()
     assert [int(text) for text in row.locator("td").all_inner_texts()] == [
         int(stored.matrix.row_stats["reached"][0]),
         *(int(count) for count in stored.matrix.values[0]),

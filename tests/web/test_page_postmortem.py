@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
+from dashboard.postmortem import records_of
+from dashboard.report import page_of
 from tests.web.conftest import OpenPage, until
+from tests.web.joins_run import JoinsRun
+from tests.web.site import Site
 from tests.web.test_accessibility import axe_source
+
+ColorScheme = Literal["dark", "light"]
 
 pytestmark = pytest.mark.web
 
@@ -59,12 +67,83 @@ def test_the_file_opens_from_a_folder_without_a_server(
     expect(alone.locator("#batch")).to_have_text("batch 0")
     alone.locator("#story li", has_text="Plan 3").click()
     expect(alone.locator("#batch")).to_have_text("batch 110")
+    expect(alone.locator("#clock")).to_have_text(re.compile(r"^\d\d:\d\d:\d\d UTC$"))
+    alone.locator("#decisions").scroll_into_view_if_needed()
+    expect(alone.locator("#decisions li.here")).to_be_in_viewport()
+    expect(alone.locator("#decisions li.here")).to_contain_text("0.310 > 0.100")
+    expect(alone.locator(".card", has_text="air_time").locator("strong")).to_have_text(
+        re.compile(r"^\d+\.\d %$")
+    )
     expect(alone.locator("#lines svg")).to_have_count(4)
     alone.evaluate(axe_source())
     report = alone.evaluate("axe.run(document, {resultTypes: ['violations']})")
     assert [(one["id"], one["nodes"][0]["html"]) for one in report["violations"]] == []
     assert troubles == []
     assert [url for url in asked if not url.startswith("file:")] == []
+    context.close()
+
+
+#: Texts of cards that are cut off or lie over another card, and whether the page is too wide.
+_TROUBLES = """() => {
+  const all = (query) => [...document.querySelectorAll(query)];
+  const box = (node) => node.getBoundingClientRect();
+  const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  const cut = (one) => one.scrollWidth > one.clientWidth + 1
+    || one.scrollHeight > one.clientHeight + 1;
+  const cards = all(".card");
+  const lies = (one) => cards.some((two) => one !== two && one.parentNode === two.parentNode
+    && over(box(one), box(two)));
+  const found = [...cards.filter((one) => cut(one) || lies(one)),
+    ...all("#lines text").filter((one) => box(one).height < 12)].map((one) => one.textContent);
+  return document.documentElement.scrollWidth > window.innerWidth ? [...found, "wide"] : found;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_the_file_can_be_read_on_a_phone_as_on_a_desk(
+    site: Site, browser: Browser, tmp_path: Path, scheme: ColorScheme, width: int, height: int
+) -> None:
+    run = site.reader.run("r1")
+    assert run is not None
+    path = tmp_path / "told.html"
+    path.write_text(page_of(records_of(site.reader, run)), encoding="utf-8")
+    size = ViewportSize(width=width, height=height)
+    context = browser.new_context(offline=True, viewport=size, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    expect(page.locator(".card", has_text="Output")).to_be_visible()
+    assert page.evaluate(_TROUBLES) == []
+    expect(page.locator("#slider")).to_be_in_viewport()
+    page.evaluate(axe_source())
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [(one["id"], one["nodes"][0]["html"]) for one in report["violations"]] == []
+    context.close()
+
+
+def test_a_plan_that_is_no_chain_is_laid_out_in_the_file(
+    site: Site, browser: Browser, tmp_path: Path
+) -> None:
+    run = JoinsRun(tmp_path / "joins.db", "j").ticks(4)
+    path = tmp_path / "told.html"
+    found = run.reader.run("j")
+    assert found is not None
+    path.write_text(page_of(records_of(run.reader, found)), encoding="utf-8")
+    run.close()
+    context = browser.new_context(offline=True, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    page.goto(path.as_uri())
+    expect(page.locator(".card", has_text="a and b and c")).to_be_visible()
+    assert page.evaluate(_TROUBLES) == []
+    assert page.locator(".card.state").count() > 4
+    sources = page.locator(".card", has_text="source").all()
+    joined = page.locator(".card", has_text="a and b and c").bounding_box()
+    for one in sources:
+        box = one.bounding_box()
+        assert box is not None
+        assert joined is not None
+        assert box["x"] + box["width"] <= joined["x"], "from left to right"
     context.close()
 
 

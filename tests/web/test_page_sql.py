@@ -38,9 +38,29 @@ def test_a_query_is_asked_saved_and_forgotten(open_page: OpenPage) -> None:
     expect(saved).to_have_count(0)
 
 
-def test_a_panel_leads_to_the_records_behind_it(open_page: OpenPage) -> None:
-    page = open_page("/timeline?run=r1&at=40")
-    page.locator("#pw-timeline").get_by_role("link", name="SQL").click()
+@pytest.mark.parametrize(
+    ("path", "panel", "names"),
+    [
+        ("/timeline", "#pw-timeline", "JOIN samples"),
+        ("/plan", "#pw-plan-twin", "FROM plan_versions"),
+        ("/plan", "#pw-recent-twin", "FROM batches"),
+        ("/", ".pw-runs-panel", "FROM runs"),
+    ],
+)
+def test_a_panel_leads_to_the_records_behind_it(
+    open_page: OpenPage, path: str, panel: str, names: str
+) -> None:
+    page = open_page(f"{path}?run=r1&at=40")
+    page.locator(panel).get_by_role("link", name="SQL").click()
     until(page, "location.pathname === '/sql'")
     expect(page.locator("#pw-sql-body tbody tr").first).to_be_visible()
-    until(page, "document.querySelector('#pw-sql-text').value.includes('JOIN samples')")
+    until(page, f"document.querySelector('#pw-sql-text').value.includes({names!r})")
+
+
+def test_files_of_an_answer_that_is_cut_say_so(open_page: OpenPage) -> None:
+    page = open_page("/sql?run=r1")
+    box = page.locator("#pw-sql-text")
+    box.fill("SELECT a.id FROM batches a, batches b WHERE a.run_id = :run AND b.run_id = :run")
+    box.press("Control+Enter")
+    expect(page.get_by_text("the first 10\u2009000 rows, there are more")).to_be_visible()
+    expect(page.get_by_role("link", name="Save these 10\u2009000 rows as Parquet")).to_be_visible()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import Page, expect
 from plotly.offline import get_plotlyjs_version
 
 from tests.web.conftest import OpenPage, until
+from tests.web.recorded import record
 from tests.web.site import Site
 
 pytestmark = pytest.mark.web
@@ -190,6 +192,57 @@ def test_all_figures_show_the_range_of_the_address(open_page: OpenPage) -> None:
     until(page, f"new Set({ranges}).size === 1")
     page.get_by_label("Time range").select_option("run")
     until(page, f"{PLOT}._fullLayout.xaxis.autorange === true")
+
+
+def test_what_is_zoomed_has_a_reset_that_the_keyboard_reaches(open_page: OpenPage) -> None:
+    page = drawn(open_page("/timeline?run=r1&span=100-140"))
+    panel = page.locator("#pw-timeline")
+    button = panel.get_by_role("button", name="Reset zoom")
+    expect(button).to_be_visible()
+    expect(page.locator("#pw-ledger").get_by_role("button", name="Reset zoom")).to_be_visible()
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page).not_to_have_url(re.compile("span=|at="))
+    expect(page.get_by_role("button", name="Reset zoom")).to_have_count(0)
+    until(page, f"{PLOT}._fullLayout.xaxis.autorange === true")
+    assert page.evaluate("document.activeElement.closest('#pw-timeline') !== null")
+
+
+def test_charts_over_batches_have_it_too(open_page: OpenPage) -> None:
+    page = open_page("/plan?run=r1&span=100-140")
+    resets = page.get_by_role("button", name="Reset zoom")
+    expect(resets).to_have_count(2)
+    expect(page.locator("#plan-visits svg")).to_have_attribute(
+        "aria-label", re.compile("batches 100 to 140,")
+    )
+    resets.first.click()
+    expect(resets).to_have_count(0)
+    expect(page.locator("#plan-visits svg")).to_have_attribute(
+        "aria-label", re.compile("batches 0 to 199,")
+    )
+
+
+def test_a_figure_over_something_else_is_zoomed_and_reset_by_itself(open_page: OpenPage) -> None:
+    page = open_page("/compare?run=r1")
+    figure = "document.querySelector('#pw-compare .js-plotly-plot')"
+    until(page, f"!!({figure} && {figure}._fullLayout)", SLOW_S)
+    button = page.get_by_role("button", name="Reset zoom")
+    expect(button).to_have_count(0)
+    page.evaluate(f"Plotly.relayout({figure}, {{'xaxis.range': [20, 60]}})")
+    button.click()
+    expect(button).to_have_count(0)
+    assert page.evaluate(f"{figure}._fullLayout.xaxis.autorange") is True
+    assert "span=" not in page.url
+
+
+def test_the_only_batch_has_an_axis_one_can_read(open_page: OpenPage, site: Site) -> None:
+    record(site.writer, "one", 1, time.time() - 40_000)
+    page = drawn(open_page("/timeline?run=one"))
+    ticks = f"[...{PLOT}.querySelectorAll('.xtick text')].map(tick => tick.textContent)"
+    until(page, f"{ticks}.length > 1")
+    told = page.evaluate(ticks)
+    assert len(set(told)) == len(told)
+    assert all(re.fullmatch(r"[0-9:]{8}", words) for words in told)
 
 
 def test_a_few_huge_batches_do_not_flatten_the_rest(open_page: OpenPage) -> None:

@@ -110,6 +110,16 @@ def test_a_wide_plan_is_shown_whole_and_in_full_size(open_page: OpenPage, run: S
     assert frame.evaluate(fits)
 
 
+def test_a_phone_shows_a_wide_plan_large_enough_to_read(
+    open_page: OpenPage, run: StreamRun
+) -> None:
+    page = shown(open_page, run, SHARING - 1, width=390, height=844)
+    expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="All in sight").click()
+    expect(page.locator(".pw-graph svg[data-scale='1']")).to_have_count(0)
+
+
 def test_texts_stay_inside_their_cards(open_page: OpenPage, run: StreamRun) -> None:
     page = shown(open_page, run, SHARING - 1, width=1280, height=720)
     outside = page.evaluate(

@@ -46,6 +46,25 @@ def test_the_headline_tells_what_adapting_saved_with_its_interval(open_page: Ope
     expect(headline.locator(".pw-gain-tip")).not_to_contain_text("batch 140")
 
 
+def test_the_numerals_of_the_headline_roll(open_page: OpenPage) -> None:
+    page = graph_of(open_page("/plan?run=r1&at=120"))
+    reels = page.locator("#plan-headline .pw-reel-digits")
+    figure = page.locator("#plan-headline .pw-rolling .pw-sr")
+    told, last = figure.inner_text(), reels.last.element_handle()
+    assert last is not None
+    page.evaluate(
+        "window.rolled = 0; document.addEventListener('transitionend', ({target}) => {"
+        " rolled += target.classList.contains('pw-reel-digits'); })"
+    )
+    page.evaluate("planwatch.go({at: 199})")
+    expect(figure).not_to_have_text(told)
+    until(page, "rolled > 0")
+    assert last.evaluate("reel => reel.isConnected"), "it was turned, not drawn anew"
+    digits = [sign for sign in figure.inner_text() if sign.isdigit()]
+    ems = reels.evaluate_all("all => all.map(r => r.style.transform)")
+    assert ems == [f"translateY({-int(digit) or 0}em)" for digit in digits]
+
+
 def test_no_words_of_the_headline_are_cut(open_page: OpenPage) -> None:
     for width, height in SIZES:
         page = graph_of(open_page("/plan?run=r1&at=140", width=width, height=height))

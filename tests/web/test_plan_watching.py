@@ -10,6 +10,8 @@ from typing import ClassVar
 import pytest
 from playwright.sync_api import expect
 
+from dashboard.views.load import build_load, words_of
+from tests.unit.asc.stream import tuples
 from tests.web.conftest import Ask, OpenPage, until
 from tests.web.engine_run import SelectionRun
 from tests.web.site import Site
@@ -17,7 +19,7 @@ from tests.web.stream_run import UNIT, StreamRun
 from tests.web.test_accessibility import axe_source
 
 pytestmark = pytest.mark.web
-DAG, HYBRID = "watched-dag", "watched-hybrid"
+DAG, HYBRID, AGAIN, SKEWED = "watched-dag", "watched-hybrid", "watched-again", "watched-skewed"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -246,12 +248,59 @@ def test_shards_stand_beside_each_other_with_their_share(
     expect(panel.locator("tbody tr")).to_have_count(2)
 
 
+def test_a_key_that_most_tuples_have_is_told_as_skew(open_page: OpenPage, site: Site) -> None:
+    run = StreamRun(site.path, SKEWED, shards=2)
+    rides = [{"t": t, "zone": 1, "fare": 9} for t in range(400)]
+    weather = [{"t": t, "zone": t % 4, "rain": 1} for t in range(0, 400, 5)]
+    run.batch({"Trips": rides, "Weather": weather})
+    run.close()
+    loads = [
+        site.reader.matrix(SKEWED, key.name, 0, UNIT)
+        for key in site.reader.matrix_keys(SKEWED, UNIT)
+        if key.kind == "load"
+    ]
+    (load,) = loads
+    assert load is not None
+    view = build_load(load, UNIT)
+    largest = max(view.parts, key=lambda one: one.values["tuples"])
+    assert largest.values["tuples"] > 1.2 * sum(one.values["tuples"] for one in view.parts) / 2
+    panel = open_page(f"/plan?run={SKEWED}&unit={UNIT}").locator("#pw-load")
+    expect(panel.locator(".pw-load-head")).to_contain_text(words_of(view))
+
+
+def test_an_input_that_begins_anew_is_marked_on_strip_and_timeline(
+    open_page: OpenPage, site: Site
+) -> None:
+    run = SelectionRun(site.path, AGAIN).run(tuples(500, 3))
+    rows = [{"a": 1, "b": 2, "c": 3, "d": 4}] * 50
+    run.batch(rows, rounds={"S": 1})
+    page = open_page(f"/timeline?run={AGAIN}")
+    mark = page.locator("#pw-strip .pw-mark[data-kind='loop']")
+    expect(mark).to_have_count(1)
+    expect(mark).to_contain_text("\u21bb")
+    expect(mark).to_have_attribute("aria-label", re.compile("stream S begins anew"))
+    plot = page.locator("#pw-timeline-graph .js-plotly-plot")
+    expect(plot).to_be_visible(timeout=40_000)
+    until(page, ANEW, 40)
+    mark.click()
+    expect(page).to_have_url(re.compile(rf"at={run.batch_id - 1}\b"))
+    run.close()
+
+
+ANEW = """(document.querySelector('#pw-timeline-graph .js-plotly-plot').data || [])
+.some(trace => trace.meta && trace.meta.lane === 'query'
+ && trace.text.includes('\u21bb')
+ && trace.customdata.some(own => own[1].includes('begins anew')))"""
+
+
 def test_memory_stands_against_limits_that_can_be_turned_there(open_page: OpenPage) -> None:
     page = open_page(f"/memory?run={HYBRID}")
     takes = page.locator("#pw-takes")
     expect(takes).to_contain_text("Bitmaps of constructs")
     expect(takes).to_contain_text("of 1\u2009GB")
     expect(takes).to_contain_text("of 500 tuples (100\u2009%)")
+    expect(takes).to_contain_text("at its limit: queries that need more are refused")
+    expect(takes).to_contain_text("at its limit: the oldest go as others come")
     expect(takes).to_contain_text("Introspection store")
     expect(takes.get_by_role("region", name="Knob bitmap_memory")).to_be_visible()
     page = open_page(f"/memory?run={DAG}")

@@ -8,8 +8,10 @@ import struct
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Download, Page, expect
 
 from tests.web.conftest import OpenPage
 from tests.web.recorded_parts import ATTRIBUTES
@@ -24,7 +26,9 @@ def searched(page: Page, text: str) -> None:
     expect(box).to_be_focused()
     expect(page.get_by_role("listbox")).to_contain_text("page")
     box.fill(text)
-    expect(page.locator(".pw-found[aria-selected=true]")).to_contain_text(text.split()[0])
+    found = page.locator(".pw-found[aria-selected=true]")
+    for word in text.split():
+        expect(found).to_contain_text(word, ignore_case=True)
     page.keyboard.press("Enter")
 
 
@@ -37,6 +41,13 @@ def test_the_search_leads_to_whatever_it_finds(open_page: OpenPage) -> None:
     expect(page).to_have_url(re.compile(r"/results\?.*node=query(:|%3A)fog"))
     searched(page, "Plan 3")
     expect(page).to_have_url(re.compile(r"/plan\?.*at=110"))
+    searched(page, "Threshold mu knob")
+    expect(page).to_have_url(re.compile(r"/knobs\?.*unit=asc"))
+    searched(page, "month first decision")
+    expect(page).to_have_url(re.compile(r"/decisions\?.*at=60.*node=6|/decisions\?.*node=6.*at=60"))
+    expect(page.locator("#pw-decision-box")).to_contain_text("moved by 0.31")
+    searched(page, "#8")
+    expect(page).to_have_url(re.compile(r"/decisions\?.*node=8"))
     searched(page, "Timeline")
     expect(page).to_have_url(re.compile("/timeline"))
     page.locator("#pw-search-open").click()
@@ -60,6 +71,26 @@ def test_tables_are_saved_as_csv(open_page: OpenPage) -> None:
     place = heading.index("drop probability")
     line = next(row for row in rows if row and row[0] == "month")
     assert 0 <= float(line[place]) <= 1
+
+
+def test_tables_are_saved_as_parquet_while_the_figure_is_shown(open_page: OpenPage) -> None:
+    page = open_page("/plan?run=r1&at=110")
+    expect(page.locator("#plan-graph")).to_have_attribute("data-batch", "110")
+    saved: list[Download] = []
+    page.on("download", lambda one: saved.append(one))
+    with page.expect_download():
+        page.get_by_role("button", name="Save Plan as Parquet").click()
+    expect(page.locator("[data-twin]").first).to_have_attribute("data-twin", "figure")
+    page.wait_for_timeout(500)  # further files
+    tables = {one.suggested_filename: pq.read_table(one.path()) for one in saved}
+    assert all(re.fullmatch(r"r1-plan(-\d)?-batch110\.parquet", name) for name in tables)
+    table = next(one for one in tables.values() if "Construct" in one.column_names)
+    probs = dict(
+        zip(table["Construct"].to_pylist(), table["drop probability"].to_pylist(), strict=True)
+    )
+    assert set(ATTRIBUTES) <= set(probs)
+    assert pa.types.is_floating(table.schema.field("drop probability").type)
+    assert 0 <= probs["month"] <= 1
 
 
 def test_the_plan_is_saved_as_svg(open_page: OpenPage) -> None:
@@ -100,4 +131,31 @@ def test_what_is_drawn_is_saved_as_it_looks(
         page.get_by_role("button", name=f"Save {title} as SVG", exact=True).click()
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
-    assert ("visits" if title == "Timeline" else "month") in text
+    assert ("Visits per tuple" if title == "Timeline" else "month") in text
+
+
+@pytest.mark.parametrize(
+    ("address", "title", "words"),
+    [
+        ("/plan", "Recent batches", {"Visits per tuple", "Throughput", "Batch time"}),
+        ("/monitor", "Graphs", {"Visits per tuple", "Throughput", "Batch time", "System"}),
+    ],
+)
+def test_charts_of_a_panel_are_saved_together(
+    open_page: OpenPage, address: str, title: str, words: set[str]
+) -> None:
+    page = open_page(f"{address}?run=r1&at=110")
+    expect(page.locator(".pw-history svg").nth(2)).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=f"Save {title} as SVG", exact=True).click()
+    root = ElementTree.parse(waiting.value.path()).getroot()
+    svg = "{http://www.w3.org/2000/svg}"
+    assert words <= {"".join(node.itertext()) for node in root.findall(f"{svg}text")}
+    charts = root.findall(f"{svg}svg")
+    assert len(charts) >= 3
+    assert len({(one.attrib["x"], one.attrib["y"]) for one in charts}) == len(charts)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=f"Save {title} as PNG", exact=True).click()
+    png = Path(waiting.value.path()).read_bytes()
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert len(png) > 5_000

@@ -67,14 +67,17 @@ def test_turns_are_made_when_told_and_taken_back(site: Site, open_page: OpenPage
     said = page.locator("#pw-tour-said")
     with site.feeding():
         expect(page.locator("#pw-mode-word")).to_have_text("LIVE")
-        assert site.recording.values["mu"] == 0.1
-        page.keyboard.press("Enter")
-        expect(said).to_contain_text("0.1 → 1: applied at batch")
-        assert site.recording.values["mu"] == 1
+        box = page.locator("[data-knob='mu'] .pw-number input")
+        box.fill("0.2")
+        box.press("Enter")
+        expect(page.locator("[data-knob='mu']")).to_have_attribute("data-value", "0.2")
+        page.get_by_role("button", name="Turn μ up tenfold").click()
+        expect(said).to_contain_text("0.2 → 2: applied at batch")
+        assert site.recording.values["mu"] == 2
         page.get_by_role("button", name="Next", exact=True).click()
         page.get_by_role("button", name="Turn μ back").click()
-        expect(said).to_contain_text("1 → 0.1: applied at batch")
-    assert site.recording.values["mu"] == 0.1
+        expect(said).to_contain_text("2 → 0.2: applied at batch")
+    assert site.recording.values["mu"] == 0.2, "as it was before the tour, not its default"
 
 
 def test_time_stands_still_when_told_and_goes_on_at_the_next_stop(
@@ -89,6 +92,17 @@ def test_time_stands_still_when_told_and_goes_on_at_the_next_stop(
         page.keyboard.press("PageDown")
         expect(page.locator("#pw-mode-word")).to_have_text("LIVE")
         at_stop(page, 3)
+
+
+def test_the_stop_at_the_decisions_shows_one_that_changed_the_plan(open_page: OpenPage) -> None:
+    page = open_page("/plan?tour=2")
+    expect(page.locator("#pw-mode-word")).to_have_text("LIVE")
+    page.keyboard.press("PageDown")
+    at_stop(page, 3)
+    expect(page.locator("#pw-decision-box .pw-badge").first).to_have_text("▲ switched")
+    page.keyboard.press("PageDown")
+    at_stop(page, 4)
+    assert "show=" not in page.evaluate("location.search")
 
 
 def test_a_turn_of_a_past_run_is_not_made(site: Site, open_page: OpenPage) -> None:

@@ -47,7 +47,7 @@ def test_a_turn_is_previewed_judged_and_kept(
     mu.get_by_role("button", name="Apply 9").click()
     asked(page, site, 1)
     lively.run(a_filters(1500, 3)).run(b_filters(3500, 4)).run(tuples(500, 6))
-    row = page.locator("#pw-audit tbody tr").filter(has_text="mu").last
+    row = page.locator("#pw-audit tbody tr").filter(has_text="Threshold μ").last
     expect(row.locator("[data-pw-effect]")).to_contain_text(
         re.compile(r"visits \+.* ± .*, switches \d+ → 0")
     )
@@ -79,3 +79,63 @@ def test_a_set_of_values_is_saved_and_taken(
     lively.run(tuples(250, 9))
     expect(began).to_contain_text("nothing")
     expect(calm).to_contain_text("Threshold μ 0.05 → 9")
+
+
+def test_a_turn_that_nobody_keeps_is_taken_back(open_page: OpenPage, lively: SelectionRun) -> None:
+    page = open_page("/knobs?run=e2")
+    before = lively.loop.settings.scopes[UNIT].number("mu")
+    turn = {"knob": "mu", "scope": UNIT, "value": 0.7, "unless_kept_s": 2}
+    lively.ask("knob", turn)
+    lively.run(tuples(250, 10))
+    row = page.locator("#pw-audit tbody tr").filter(has_text="0.7").first
+    expect(row).to_contain_text("else back at")
+    page.wait_for_timeout(2200)
+    lively.run(tuples(250, 11))
+    expect(row).to_contain_text("taken back at batch")
+    expect(row.get_by_role("button", name="Keep")).to_have_count(0)
+    mu = page.locator("#pw-page [data-knob='mu']")
+    expect(mu).to_have_attribute("data-value", f"{before:g}")
+
+
+def test_all_turns_go_back_at_one_click(
+    open_page: OpenPage, lively: SelectionRun, site: Site
+) -> None:
+    lively.ask("knob", {"knob": "mu", "scope": UNIT, "value": 3.0})
+    lively.ask("knob", {"knob": "min_gain", "scope": UNIT, "value": 0.5})
+    lively.run(tuples(250, 12))
+    page = open_page("/knobs?run=e2")
+    began = page.locator("#pw-presets tbody tr", has_text="As the run began")
+    expect(began).to_contain_text("Least gain 0.5 → 0.01")
+    n = len(site.reader.commands("e2"))
+    began.get_by_role("button", name="Take (2 turns)").click()
+    asked(page, site, n + 2)
+    lively.run(tuples(250, 13))
+    expect(began).to_contain_text("nothing")
+    values = lively.loop.settings.scopes[UNIT]
+    assert (values.number("mu"), values.number("min_gain")) == (0.05, 0.01)
+
+
+def test_an_ordering_is_previewed_and_judged(open_page: OpenPage, site: Site) -> None:
+    run = SelectionRun(site.path, "e3", ordering="macro", lambda_tuples=1000, mu=0.0)
+    run.run(tuples(40_000, 5), 1000)
+    page = open_page("/knobs?run=e3")
+    ordering = page.locator("#pw-page [data-knob='ordering']")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    box, told = ordering.get_by_label("ordering", exact=True), ordering.locator(".pw-knob-preview")
+    box.select_option("worst")
+    expect(told).to_contain_text("No preview. Other orders are planned at some evaluations")
+    box.select_option("macs")
+    expect(told).to_contain_text(
+        re.compile(r"on the record: visits [+−].* ± .*, planned anew at each evaluation \(paired\)")
+    )
+    ordering.get_by_role("button", name="Apply macs").click()
+    for _ in range(400):
+        if site.reader.commands("e3"):
+            break
+        page.wait_for_timeout(50)
+    run.run(tuples(8000, 6), 1000)
+    row = page.locator("#pw-audit tbody tr").filter(has_text="Ordering").first
+    expect(row.locator("[data-pw-effect]")).to_have_text(
+        re.compile(r"visits [+−].* ± .*, against the plan of before, kept \(paired\)")
+    )
+    run.close()

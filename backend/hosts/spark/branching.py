@@ -21,12 +21,13 @@ from backend.hosts.spark.launch import LaunchSettings
 from backend.hosts.spark.runner import RunFailed
 from backend.systems.contract import Refused
 from backend.workloads.built_in import BUILT_IN
+from backend.workloads.file_list import is_written_since, lost_since, recorded_files
 from backend.workloads.file_source import reader_of
 from backend.workloads.spec import SinkSpec, StreamSpec, Workload
 from storage.commands import CommandWriter
 from storage.reader import Reader
 from storage.vocabulary.branches import BranchOf
-from storage.vocabulary.records import Run
+from storage.vocabulary.records import Event, Run
 from storage.writer import EngineWriter
 
 
@@ -53,6 +54,7 @@ class BranchLaunch(InProcessLaunch):
         if why is not None:
             raise Refused(f"the workload of run {record.run.id} has changed: {why}")
         check_replayable(record, super()._job(record.run.id))
+        self._written = _check_files(self._recorded_lists())
 
     @property
     def run_id(self) -> str:
@@ -79,10 +81,14 @@ class BranchLaunch(InProcessLaunch):
     def _hold(self, stream: StreamSpec, folder: Path) -> None:
         """The files in the order in which the recorded run read them."""
         folder.mkdir(parents=True, exist_ok=True)
-        recorded = Path(self._of.run.settings.get("runs", folder.parent)) / self._of.run.id
-        for listed in recorded.glob("files-*.jsonl"):
+        for listed in self._recorded_lists():
             shutil.copyfile(listed, folder / listed.name)
         super()._hold(stream, folder)
+
+    def _recorded_lists(self) -> list[Path]:
+        """The lists of files the recorded run kept."""
+        runs = Path(self._of.run.settings.get("runs", self.settings.runs))
+        return sorted((runs / self._of.run.id).glob("files-*.jsonl"))
 
     def _made_host(self, loop: Loop) -> LocalHost:
         once, cuts = self.settings.once, self._of.cuts
@@ -93,10 +99,13 @@ class BranchLaunch(InProcessLaunch):
     def _play(self, host: LocalHost, loop: Loop) -> str:
         branch = self.branch
         turns = TurnsAgain(self._of, branch, loop, self._commands)
+        if self._written:
+            title = "data files were written to after the recorded run had read them"
+            loop.tell(Event("run", title, ", ".join(self._written), "warning"))
         try:
             for batch in range(self._of.last + 1):
                 if batch == branch.batch:
-                    loop.tell(told_apart(self._reader, branch, loop.run.id))
+                    loop.tell(self._before(loop.run.id))
                 try:
                     turns.before(batch)
                 except Refused as error:
@@ -109,6 +118,14 @@ class BranchLaunch(InProcessLaunch):
         finally:
             host.close()
         return f"the branch reached batch {self._of.last}, where {branch.run} stands"
+
+    def _before(self, run_id: str) -> Event:
+        """How the batches before the branch came out. Raises RunFailed when they matched otherwise:
+        then the futures differ by more than the knob."""
+        told = told_apart(self._reader, self.branch, run_id)
+        if told.severity == "error":
+            raise RunFailed(f"{told.title}: {told.detail}")
+        return told
 
     def _short(self, batch: int, host: LocalHost) -> str:
         """Why it ends before a batch. Raises RunFailed when streams are shorter than they were."""
@@ -124,6 +141,16 @@ class BranchLaunch(InProcessLaunch):
         for name, why in host.failures.items():
             if self._of.cuts[batch].get(name):
                 raise RunFailed(f"stream {name} is not as recorded: in batch {batch}, {why}")
+
+
+def _check_files(lists: Sequence[Path]) -> list[str]:
+    """The files that were written to since, but may still begin as they did. Raises Refused for one
+    that is gone or shorter."""
+    files = [file for one in lists for file in recorded_files(one)]
+    why = next(filter(None, map(lost_since, files)), "")
+    if why:
+        raise Refused(f"the data are others now: {why}")
+    return [str(file.path) for file in files if is_written_since(file)]
 
 
 def _check_sources(streams: Sequence[StreamSpec]) -> None:

@@ -10,7 +10,6 @@ from backend.adaptive.evidence import compared_detail, finite, plan_detail
 from backend.adaptive.headroom import recorded
 from backend.adaptive.stats import mean_of
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import PS_PER_US, us_per_tuple
 from backend.systems.agreedy.explain import cost_sentence, finding_sentence, why_kept
 from backend.systems.agreedy.findings import Finding, Near, Situation, near_violations
 from backend.systems.agreedy.headroom import check_headroom, pair_headroom
@@ -20,6 +19,7 @@ from backend.systems.agreedy.policies import Policy
 from backend.systems.agreedy.window import ProfileWindow
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.rank_rule import PS_PER_US, us_per_tuple
 from storage.vocabulary.records import Decision
 
 #: Violated pairs a record names.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
+from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds
 
 
 class TupleCosts(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from backend.model.filters import CostSample
-from backend.systems.agreedy.exact import Picoseconds, picoseconds
+from storage.vocabulary.rank_rule import Picoseconds, picoseconds
 
 #: Timings remembered per filter.
 KEEP: Final = 64

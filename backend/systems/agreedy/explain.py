@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from backend.adaptive.words import arrows, significant, too_thin
 from backend.systems.agreedy.changes import DropProbChange
-from backend.systems.agreedy.exact import PS_PER_US
 from backend.systems.agreedy.findings import Finding
 from backend.systems.agreedy.knobs import Rule
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.rank_rule import PS_PER_US
 
 
 def finding_sentence(finding: Finding, names: Sequence[str], rule: Rule) -> str:
-    """``sig_a (drops 12 of 400 at 3.1 us: 0.0097 per us) is outranked by ...``."""
+    """``sig_a (drops 12 of 400 at 3.1 µs: 0.0097 per µs) is outranked by ...``."""
     own, other = _side(finding, names, False), _side(finding, names, True)
     place = f"of the {finding.n_row} profiled tuples"
     if finding.row:
@@ -31,11 +31,11 @@ def finding_sentence(finding: Finding, names: Sequence[str], rule: Rule) -> str:
 
 
 def cost_sentence(old_us: float | None, new_us: float | None, order: Sequence[str]) -> str:
-    """``new order a → b predicted at 2.10 us per tuple against 2.90``."""
+    """``new order a → b predicted at 2.10 µs per tuple against 2.90``."""
     said = f"new order {arrows(order)}"
     if old_us is None or new_us is None:
         return said
-    return f"{said}, predicted at {significant(new_us)} us per tuple against {significant(old_us)}"
+    return f"{said}, predicted at {significant(new_us)} µs per tuple against {significant(old_us)}"
 
 
 def why_kept(verdict: Verdict, held: int, least_samples: int, cooldown_tuples: int) -> str:
@@ -60,4 +60,4 @@ def _side(finding: Finding, names: Sequence[str], challenger: bool) -> str:
     dropped = finding.v_other if challenger else finding.v_own
     cost = finding.costs[challenger] / PS_PER_US
     rank = finding.ranks[challenger]
-    return f"{name} (drops {dropped} at {significant(cost)} us: {significant(rank)} per us)"
+    return f"{name} (drops {dropped} at {significant(cost)} µs: {significant(rank)} per µs)"

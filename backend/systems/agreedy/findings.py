@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.agreedy.exact import (
+from backend.systems.agreedy.knobs import Rule
+from backend.systems.agreedy.view import Columns, MatrixView
+from storage.vocabulary.rank_rule import (
     Counts,
     Pair,
     Picoseconds,
@@ -18,8 +20,6 @@ from backend.systems.agreedy.exact import (
     ranks_below,
     violated_pairs,
 )
-from backend.systems.agreedy.knobs import Rule
-from backend.systems.agreedy.view import Columns, MatrixView
 
 
 class Situation(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from backend.adaptive import knobs as shared
 from backend.model.knobs import Knobs, knob
-from backend.systems.agreedy.exact import fraction
+from storage.vocabulary.rank_rule import fraction
 
 ALGORITHMS: Final = ("a-greedy", "sweep", "independent", "local swaps", "optimal", "static")
 RACES: Final = ("off", "all", *ALGORITHMS)

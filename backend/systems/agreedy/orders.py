@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.model.bits import popcount
-from backend.systems.agreedy.exact import Counts, Picoseconds, ranks_below
 from backend.systems.agreedy.view import Columns, MatrixView, alive_after
+from storage.vocabulary.rank_rule import Counts, Picoseconds
 
 #: Up to so many filters in a segment the best order is found by looking at all subsets.
 EXACT_UP_TO: Final = 14
@@ -63,24 +63,6 @@ def greedy_order(
     view.rebuild(columns)
     view.correct_all(columns, costs)
     return view.order
-
-
-def ranked_order(
-    drops: Sequence[int], costs: Sequence[Picoseconds], incumbent: Sequence[int], n_native: int = 0
-) -> list[int]:
-    """By unconditional drops per cost, stable (Independent). drops: by filter."""
-    found: list[int] = []
-    for segment in (incumbent[:n_native], incumbent[n_native:]):
-        placed: list[int] = []
-        for one in segment:
-            place = len(placed)
-            while place and ranks_below(
-                drops[placed[place - 1]], costs[placed[place - 1]], drops[one], costs[one]
-            ):
-                place -= 1
-            placed.insert(place, one)
-        found += placed
-    return found
 
 
 def optimal_order(

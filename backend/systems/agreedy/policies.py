@@ -16,7 +16,6 @@ from backend.adaptive.core import Cooldown
 from backend.adaptive.evidence import finite
 from backend.adaptive.headroom import saving
 from backend.model.filters import ProbeRule
-from backend.systems.agreedy.exact import Picoseconds, ranks_below
 from backend.systems.agreedy.findings import Finding, Situation, look
 from backend.systems.agreedy.knobs import AgreedyKnobs, Rule
 from backend.systems.agreedy.orders import (
@@ -25,11 +24,11 @@ from backend.systems.agreedy.orders import (
     greedy_order,
     optimal_order,
     order_cost,
-    ranked_order,
 )
 from backend.systems.agreedy.view import MatrixView
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.rank_rule import Picoseconds, ranked_order, ranks_below
 
 
 class Probe(NamedTuple):

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from backend.model.filters import DROPPED, BatchFiltered, Filter, Outcomes
 from backend.systems.agreedy.costs import CostWindow
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds, picoseconds
 from backend.systems.agreedy.findings import Situation
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.view import Columns, MatrixView
 from backend.systems.agreedy.window import ProfileWindow
+from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds, picoseconds
 
 
 class Taken(NamedTuple):

@@ -19,13 +19,13 @@ from typing import Final, NamedTuple
 from backend.adaptive.core import Cooldown
 from backend.model.filters import DROPPED, Outcomes
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import Picoseconds
 from backend.systems.agreedy.findings import Situation
 from backend.systems.agreedy.knobs import ALGORITHMS, AgreedyKnobs
 from backend.systems.agreedy.policies import Policy, policy_class
 from backend.systems.agreedy.profiler import Profiler
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
+from storage.vocabulary.rank_rule import Picoseconds
 
 #: Tuples of the stream between two readings of the costs, and what the costs are of.
 STRETCH_TUPLES: Final = 2000

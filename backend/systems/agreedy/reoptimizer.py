@@ -7,6 +7,7 @@ one part of the work is done, so that somebody else can look at a clock.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,7 +29,6 @@ from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.changes import Boost, ChangeDetector, DropProbChange
 from backend.systems.agreedy.checks import Check, examine, order_gap
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import PS_PER_US, Picoseconds
 from backend.systems.agreedy.explain import change_words
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.matrices import view_matrices
@@ -38,7 +38,9 @@ from backend.systems.agreedy.pipeline import pipeline_of
 from backend.systems.agreedy.policies import make_policy
 from backend.systems.agreedy.profiler import Profiler, Taken
 from backend.systems.agreedy.race import Race, RaceStep, Standing
+from backend.systems.agreedy.steps import Steps
 from backend.systems.agreedy.view import MatrixView
+from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds
 from storage.vocabulary.records import Decision, DecisionOutcome, Event, Matrix
 
 FilterEvent: TypeAlias = BatchFiltered | KnobsChanged | QueriesChanged
@@ -112,7 +114,7 @@ class FiltersReOptimizer:
         self._follow_up: FollowUp[Sequence[int], _Profiled] = FollowUp()
         self._n_followed = 0
         self._judged: Seen | None = None
-        self._race = Race()
+        self._race, self._steps = Race(), Steps()
         self._gap: float | None = None
         self._since_check = 0
         self._cooldown = Cooldown()
@@ -244,6 +246,7 @@ class FiltersReOptimizer:
             found += self._follow(event, taken)
             found += self._on_change(self._detector.add(event.evaluated, event.dropped))
         flushed = held > len(self._profiler.window)
+        self._note(event, event.n_tuples if is_current else 0, taken, flushed)
         if taken.n_new or taken.n_expired:
             found += self._check(event.batch_id, taken.n_new)
         self._lap("violations")
@@ -254,6 +257,15 @@ class FiltersReOptimizer:
             self._race.follow(step, self.knobs)
         self._lap("race")
         return found
+
+    def _note(self, event: BatchFiltered, n_ran: int, taken: Taken, flushed: bool) -> None:
+        """What this batch gives to decide on, for the record. n_ran: tuples under this plan."""
+        if self._policy.is_partial or not taken.is_complete:
+            self._steps.restart()
+            return
+        profiler, knobs = self._profiler, self.knobs
+        costs, waited = profiler.prices(knobs), self._cooldown.waited
+        self._steps.add(event, n_ran, taken, profiler, costs, knobs, waited, flushed)
 
     def _line_up(self) -> None:
         """The race starts anew from where the algorithm in force stands."""
@@ -307,11 +319,11 @@ class FiltersReOptimizer:
             check, situation, self._profiler.window, self._policy, finding, verdict
         )
         self._since_check = 0
+        self._steps.decided(batch_id, verdict)
         found: list[FilterInstruction] = []
-        if switched:
-            found = self._switch(decision, order)
-        elif self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
-            found = [decision]
+        if switched or self._evaluations.is_stored(verdict, self.knobs.reject_sample_every):
+            decision = replace(decision, detail={**decision.detail, **self._steps.taken()})
+            found = self._switch(decision, order) if switched else [decision]
         self._gap = order_gap(situation)
         if self._policy.restarts(n_new, switched):
             self._profiler.empty()
@@ -359,6 +371,7 @@ class FiltersReOptimizer:
         ended = self._follow_up.end(event.batch_id)
         self._query = query
         self._profiler, kept = self._profiler.carried_to(pipeline_of(query) if query else ())
+        self._steps.restart()
         self._version += 1
         self._first = list(self._profiler.view.order)
         self._policy = make_policy(self.knobs)

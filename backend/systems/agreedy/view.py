@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.model.bits import popcount
-from backend.systems.agreedy.exact import Counts, Pair, Picoseconds, best, violated_pairs
+from storage.vocabulary.rank_rule import Counts, Pair, Picoseconds, best, violated_pairs
 
 #: uint64[n filters, words]: bit t of row x says that filter x drops profile tuple t.
 Columns: TypeAlias = NDArray[np.uint64]

@@ -70,6 +70,16 @@ class ProfileWindow:
         found: NDArray[np.bool_] = self._ring[:, self._slots(self._head, self._tail)].T
         return found
 
+    def stretches(self) -> list[tuple[float, int, int, NDArray[np.bool_]]]:
+        """What is left of each batch, oldest first: when it came, how many dropped and passed
+        profile tuples came with it, and bool[k, n], the drops of those that are left."""
+        found, start = [], self._head
+        for one in self._stretches:
+            rows = self._ring[:, self._slots(start, start + one.n_left)].T
+            found.append((one.time_s, one.n_dropped, one.n_passed, rows))
+            start += one.n_left
+        return found
+
     def add(
         self, outcomes: Outcomes, n_passed: int, time_s: float, is_complete: bool = True
     ) -> Columns:

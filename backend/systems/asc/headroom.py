@@ -28,6 +28,7 @@ _LEAST: Final = 200
 #: Orderings whose order is the macro-sequence.
 _MACRO: Final = ("macro", "hybrid")
 _UNIT: Final = "visits/tuple"
+_THEN: Final = "; it moves when the order is built anew"
 
 
 def rejection_headroom(
@@ -91,9 +92,8 @@ def _overtakers(place: StandingPlace) -> list[Headroom]:
     own = step.winner.score or 0.0
     others = [c for c in step.candidates if c.attribute != step.chosen]
     if step.phase == "dropping ratio":
-        then = " when the order is built anew"
         return [
-            overtaking(c.attribute, step.chosen, rise / alive, now / alive, then)
+            overtaking(c.attribute, step.chosen, rise / alive, now / alive, _THEN)
             for c in others
             for rise, now in [(own - (c.score or 0.0), max(0.0, (c.score or 0.0) - 1 + alive))]
         ]
@@ -108,6 +108,4 @@ def _more_selective(entity: str, score: float, over: str, own: float) -> Headroo
     else:
         words = f"{entity} goes before {over} if its selectivity falls by {fall:.3f}"
         near = (1 - score) / (1 - own) if own < 1 else 0.0
-    return Headroom(
-        f"{words} when the order is built anew", max(0.0, fall), "prob", near, entity, over
-    )
+    return Headroom(f"{words}{_THEN}", max(0.0, fall), "prob", near, entity, over)

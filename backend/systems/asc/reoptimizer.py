@@ -27,6 +27,7 @@ from backend.model.events import (
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.systems.asc.arrows import carried_plan, fitted_plan
+from backend.systems.asc.choices import OtherOrderings
 from backend.systems.asc.constructs import ConstructSet, ConstructStore, Progress
 from backend.systems.asc.cost import CostModel, PlanCost, PlanShape, executed_cost, sample_costs
 from backend.systems.asc.cover import EXACT_UP_TO, cover_prefix, static_order
@@ -79,7 +80,7 @@ class SelectionReOptimizer:
         self._watch = Watch(self._constructs)
         self._ledger = RegretLedger(PlanShape.of(self._plan))
         self._finder = PathFinder(self._constructs)
-        self._trials = Trials()
+        self._trials, self._others = Trials(), OtherOrderings()
         self._pending: str | None = "initial order"
         self._monitoring: Monitoring | None = None
         self._follow_up: FollowUp[PlanShape, Regions] = FollowUp()
@@ -238,7 +239,7 @@ class SelectionReOptimizer:
         if len(moment.sample):
             visits = self._watch.expected_visits(self._plan, moment.sample, self.knobs).detail()
         detail = {"sample": moment.source, "visits_ci": visits, "paths": self._paths()}
-        detail |= self._trials.taken()
+        detail |= self._trials.taken() | self._others.at(moment)
         n_sampled = len(self._watch.profile)
         detail |= recorded(rejection_headroom(moment, verdict, n_sampled, SAMPLED))
         watched = moment.watched
@@ -282,7 +283,7 @@ class SelectionReOptimizer:
         self._trials.rebuilt(moment, found.proposal.shape, choice)
         said = rearrangement_sentence(moment, found)
         detail = {**choice_detail(moment, found), "paths": paths, **self._trials.taken()}
-        detail |= recorded(choice_headroom(moment, choice))
+        detail |= self._others.at(moment) | recorded(choice_headroom(moment, choice))
         verdict: Verdict = "switched" if choice.switches else "kept"
         decision = decision_record(moment, verdict, said, detail, choice)
         ended = self._follow_up.end(batch_id) if choice.switches else []

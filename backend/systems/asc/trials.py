@@ -107,7 +107,7 @@ class Trials:
 
     def _earn(self, moment: EvaluationMoment) -> None:
         earned = min(_STEPS_PER_TUPLE * (moment.watch.n_seen - self._at), _MOST_STEPS)
-        self._credit = min(self._credit + earned, max(_MOST_STEPS, _build_steps(moment)))
+        self._credit = min(self._credit + earned, max(_MOST_STEPS, build_steps(moment)))
         self._at = moment.watch.n_seen
 
     def _head(self, moment: EvaluationMoment) -> dict[str, Json]:
@@ -165,7 +165,7 @@ class Trials:
         """The plan a rebuild would give: a new order, or a known plan about as good; [kind, order,
         digest], None without any."""
         moment, best = table.moment, table.best
-        if not self._pay(_build_steps(moment)):
+        if not self._pay(build_steps(moment)):
             return _name(best) if best is not None else None
         new = PlanShape("early drop", macro_sequence(moment.constructs, table.sample).order)
         if not table.has(new):
@@ -289,7 +289,7 @@ def _name(shape: PlanShape) -> list[Json]:
     return [shape.kind, list(shape.order), hashlib.sha256(found.encode()).hexdigest()[:8]]
 
 
-def _build_steps(moment: EvaluationMoment) -> int:
+def build_steps(moment: EvaluationMoment) -> int:
     """What building a macro-sequence on the sample of a trial takes."""
     n, words = len(moment.constructs.attributes), moment.constructs.n_words
     return n * (n + 1) // 2 * (min(len(moment.sample), MOST_TUPLES) * words + _BUILD_STEPS)

@@ -11,9 +11,10 @@ less: what it would see if filters ran in its order, and profiled ones where it 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -23,9 +24,9 @@ from backend.adaptive.core import Cooldown
 from backend.model.filters import known_outcomes
 from backend.operators.network.join_tuning import PipelineProfile
 from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.exact import Picoseconds, picoseconds, us_per_tuple
 from backend.systems.agreedy.findings import Finding, Situation, near_violations
 from backend.systems.agreedy.headroom import check_headroom, pair_headroom
+from backend.systems.agreedy.orders import greedy_order, optimal_order, order_cost
 from backend.systems.agreedy.policies import AGreedy, Policy, ProposedOrder, policy_class
 from backend.systems.agreedy.view import MatrixView
 from backend.systems.agreedy.window import ProfileWindow
@@ -33,9 +34,12 @@ from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.rank_rule import Picoseconds, picoseconds, ranked_order, us_per_tuple
 
 #: An input comes more rarely than another if its elements are fewer by this factor.
 _RARER: Final = 2.0
+#: Filters of a pipeline that all algorithms are tried on.
+MOST_ORDERED: Final = 8
 
 
 class OrderCheck(NamedTuple):
@@ -44,7 +48,7 @@ class OrderCheck(NamedTuple):
     partners, per element, old and new, in the unit of the settings; None: unknown. lhs, rhs,
     metric: what was tested, lhs < rhs. headroom: what keeping the order fell short of. for_caches:
     the order is about as good as the present one, and rarer inputs go first. alpha_power: of α in
-    what was tested."""
+    what was tested. by_algorithm: cost of the order that each would have from this window."""
 
     input: int
     verdict: Verdict
@@ -63,6 +67,7 @@ class OrderCheck(NamedTuple):
     headroom: tuple[Headroom, ...] = ()
     for_caches: bool = False
     alpha_power: int = 1
+    by_algorithm: Mapping[str, float] = MappingProxyType({})
 
 
 class FilterSample(NamedTuple):
@@ -179,8 +184,7 @@ class PipelineOrder:
             return None
         proposal = policy.considered(situation, finding)
         old, new = (_per_tuple(ps, situation.n_tuples) for ps in (proposal.old_ps, proposal.new_ps))
-        if proposal.order == self.view.order:
-            new = None
+        new = None if proposal.order == self.view.order else new
         tested = policy.inequality(settings.rule, finding, old, new)
         names = tuple(self.shape.names[j] for j in self.targets)
         near = near_violations(situation, policy.kept(situation.view))
@@ -206,9 +210,26 @@ class PipelineOrder:
             tuple(self._headroom(verdict, pairs, settings)),
             rarer is not None,
             2 if self._for_caches else 1,
+            self._by_algorithm(situation),
         )
         self._end_look(verdict == "switched")
         return found
+
+    def _by_algorithm(self, s: Situation) -> dict[str, float]:
+        """What each algorithm that sees all of the profile makes of it, planned anew; nothing of a
+        window with gaps, or of many filters."""
+        order, drops = s.view.order, s.view.counts[0].tolist()
+        if not (s.is_complete and s.n_tuples) or len(order) > MOST_ORDERED:
+            return {}
+        best = optimal_order(s.columns, s.costs, order, s.n_tuples)
+        by_filter = [drops[order.index(x)] for x in range(len(order))]
+        orders = {
+            "a-greedy": greedy_order(s.columns, s.costs, order),
+            "independent": ranked_order(by_filter, s.costs, order),
+            "optimal": best or order,
+        }
+        costs = {a: order_cost(one, s.columns, s.costs, s.n_tuples) for a, one in orders.items()}
+        return {a: _per_tuple(ps, s.n_tuples) or 0.0 for a, ps in costs.items()}
 
     def _end_look(self, switched: bool) -> None:
         """Empty the window where the algorithm asks other filters from now on."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
-from backend.systems.agreedy.exact import fraction
 from backend.systems.agreedy.knobs import Rule
 from backend.systems.joins.shape import Orders
 from backend.systems.joins.statistics import ELEMENTS
+from storage.vocabulary.rank_rule import fraction
 
 JoinOrder: TypeAlias = Literal[
     "a-greedy", "sweep", "independent", "local swaps", "optimal", "fixed", "joint"

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from backend.adaptive.evidence import finite, plan_detail
-from backend.adaptive.headroom import moving, recorded
+from backend.adaptive.evidence import choices_detail, finite, plan_detail
+from backend.adaptive.headroom import recorded
 from backend.adaptive.words import arrows, count, percent, significant
 from backend.operators.network.join_tuning import Segment
 from backend.systems.agreedy.explain import why_kept
 from backend.systems.joins.changes import CacheChange, PricedCandidate
+from backend.systems.joins.headroom import cache_headroom, tree_headroom
 from backend.systems.joins.joint_orders import TreeCheck
 from backend.systems.joins.ordering import OrderCheck
+from backend.systems.joins.selecting import SELECTORS
+from backend.systems.joins.selection import worthwhile
 from backend.systems.joins.settings import JoinSettings
 from backend.systems.joins.shape import JoinShape, Orders
 from storage.vocabulary.records import Decision
 
+#: Candidates that every way of choosing is tried on.
+MOST_PRICED: Final = 12
 #: Kinds of decisions.
 SELECTION, MONITOR, ORDER = "cache selection", "cache monitor", "probe order"
 TREE = "join tree"
@@ -61,9 +66,18 @@ def cache_decision(look: JoinLook, change: CacheChange) -> Decision:
             "transitions": [step._asdict() for step in change.transitions],
             "moved": None if change.moved is None else finite(change.moved),
             "change_share": look.settings.change_share,
-            **_cache_headroom(change, look.settings),
+            **_other_choices(change, old),
+            **recorded(cache_headroom(change, look.settings, look.shape)),
         },
     )
+
+
+def _other_choices(change: CacheChange, now: float) -> dict[str, Any]:
+    """What the join would cost with the caches that each way of choosing finds, and without."""
+    problem, is_small = change.problem, len(change.caches) <= MOST_PRICED
+    ways = {name: one for name, one in SELECTORS.items() if is_small or name == "greedy"}
+    costs = {name: problem.cost(worthwhile(problem, one(problem))) for name, one in ways.items()}
+    return choices_detail("caching", now, costs | {"off": problem.cost({})})
 
 
 _FOR_CACHES: Final = "; about as good, and what rarely comes goes first, where caches can keep it"
@@ -99,9 +113,18 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
             "alpha": look.settings.alpha,
             "alpha_power": check.alpha_power,
             "window_tuples": check.n_window,
+            **_other_orders(check),
             **recorded(check.headroom),
         },
     )
+
+
+def _other_orders(check: OrderCheck) -> dict[str, Any]:
+    """What looking for partners would cost in the order of each algorithm that sees all of the
+    profile."""
+    if check.old_cost is None or not check.by_algorithm:
+        return {}
+    return choices_detail("join_order", check.old_cost, check.by_algorithm)
 
 
 def tree_decision(look: JoinLook, check: TreeCheck, n_elements: int) -> Decision:
@@ -132,6 +155,7 @@ def tree_decision(look: JoinLook, check: TreeCheck, n_elements: int) -> Decision
             "kept": kept,
             "measured": check.is_measured,
             "gain": check.gain,
+            **recorded(tree_headroom(check, look.settings.cost_unit)),
         },
     )
 
@@ -168,14 +192,6 @@ def _tested(
         moved = 0.0 if change.moved is None else change.moved
         return moved, ">", settings.change_share, "largest change of a benefit or cost"
     return new, "<", old, "cost of the join"
-
-
-def _cache_headroom(change: CacheChange, settings: JoinSettings) -> dict[str, Any]:
-    """What caches that were not selected anew are waiting for."""
-    if change.cause == "monitor" or change.verdict != "below_threshold":
-        return {}
-    share, moved = settings.change_share, change.moved or 0.0
-    return recorded([moving("a benefit or cost", moved, share, "caches are selected anew")])
 
 
 def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> str:

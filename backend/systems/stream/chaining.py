@@ -8,12 +8,15 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from backend.adaptive.core import Evaluations
+from backend.adaptive.evidence import choices_detail
 from backend.adaptive.headroom import recorded, saving, waiting_for
 from backend.adaptive.words import arrows, number, numbers, percent, too_thin
 from backend.operators.network.job import Policy
 from backend.systems.stream.bursts import waiting
 from backend.systems.stream.chains import Paths, Step, progress, slopes_of
+from backend.systems.stream.headroom import chain_headroom
 from backend.systems.stream.measured import NetworkProfile
+from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Decision, DecisionOutcome
 
@@ -25,6 +28,8 @@ IN_A_ROW: Final = 3
 MIN_TUPLES: Final = 100
 #: Policies that schedule by chains.
 BY_CHAINS: Final = ("greedy", "chain")
+#: Policies whose queues are predicted (bursts.waiting).
+PREDICTED: Final[tuple[Policy, ...]] = ("fifo", "greedy", "chain")
 WAITING: Final = "elements in queues for each of a burst, until it is worked off"
 
 
@@ -76,13 +81,12 @@ class ChainWatch:
     ) -> ChainCheck:
         """Whether to go over to other chains. n_tuples: that came in; steps: of the plan with the
         profile; names: of operators."""
-        seq = self.evaluations.count()
+        seq, first = self.evaluations.count(), not running.slopes
         found = _Comparison.of(steps, profile, policy, running)
         verdict = self._lasting(found.verdict(policy, n_tuples), running)
         adopted = found.fresh if verdict == "switched" else None
         if adopted is not None:
             self._followed = seq, running, adopted
-        first = not running.slopes
         decision = Decision(
             seq=seq,
             batch=batch_id,
@@ -101,7 +105,9 @@ class ChainWatch:
             new=found.listed(found.fresh, names),
             predicted_old=found.before,
             predicted_new=found.after,
-            detail=found.detail(running, names, policy) | self._headroom(verdict, found, n_tuples),
+            detail=found.detail(running, names, policy)
+            | _other_policies(found, profile, policy)
+            | recorded(self._headroom(verdict, found, policy, n_tuples, names)),
         )
         return ChainCheck(decision, verdict, adopted)
 
@@ -115,19 +121,30 @@ class ChainWatch:
             self._in_a_row = 0
         return verdict
 
-    def _headroom(self, verdict: Verdict, found: _Comparison, n_tuples: int) -> dict[str, Any]:
+    def _headroom(
+        self,
+        verdict: Verdict,
+        found: _Comparison,
+        policy: Policy,
+        n_tuples: int,
+        names: Mapping[str, str],
+    ) -> list[Headroom]:
         """What chains that were kept are waiting for."""
         if verdict == "thin":
-            return recorded([waiting_for(n_tuples, MIN_TUPLES, "tuples of a batch")])
+            return [waiting_for(n_tuples, MIN_TUPLES, "tuples of a batch")]
+        if verdict == "below_threshold":
+            return chain_headroom(policy, found.steps, names)
         if verdict != "kept":
-            return {}
-        lasting = waiting_for(self._in_a_row, IN_A_ROW, "batches with that gain")._replace(unit="")
+            return []
         if found.gain >= MIN_GAIN:
-            return recorded([lasting])
+            n = self._in_a_row
+            words = f"that gain has to last for {IN_A_ROW} batches in a row, so far {n}"
+            lasting = waiting_for(n, IN_A_ROW, "batches")
+            return [lasting._replace(words=words, unit="")]
         least, held = percent(MIN_GAIN), numbers(found.after, found.before)
         words = f"other chains would have to keep {least} less in queues than those in force"
         cost = saving("", found.before, found.after, MIN_GAIN, "tuples")
-        return recorded([cost._replace(words=f"{words} ({held[0]} against {held[1]})")])
+        return [cost._replace(words=f"{words} ({held[0]} against {held[1]})")]
 
     def outcomes(
         self,
@@ -218,12 +235,32 @@ class _Comparison(NamedTuple):
         }
 
 
+def _other_policies(found: _Comparison, profile: NetworkProfile, policy: Policy) -> dict[str, Any]:
+    """What would wait under each scheduler; nothing where what waits now is not predicted, or where
+    elements go on in other paths, which a prediction leaves out."""
+    is_whole = not any(step.beside for path in found.steps for step in path)
+    if policy not in PREDICTED or not found.running.slopes or not is_whole:
+        return {}
+    costs: dict[str, float] = {
+        str(one): _of_burst(one, found.steps, profile, _fresh(one, found)) for one in PREDICTED
+    }
+    now = found.before if policy in BY_CHAINS else costs[policy]
+    return choices_detail("scheduler", now, costs)
+
+
+def _fresh(policy: Policy, found: _Comparison) -> Chaining:
+    return Chaining(slopes_of(policy if policy in BY_CHAINS else "chain", found.steps))
+
+
 def _waiting(steps: Paths, profile: NetworkProfile, policy: Policy, chaining: Chaining) -> float:
-    by_chains: Policy = policy if policy in BY_CHAINS else "chain"
+    return _of_burst(policy if policy in BY_CHAINS else "chain", steps, profile, chaining)
+
+
+def _of_burst(policy: Policy, steps: Paths, profile: NetworkProfile, chaining: Chaining) -> float:
     taken = profile.n_in
     n = sum(taken.get(path[0].id, 0.0) for path in steps)
     arrivals = {path[0].id: taken.get(path[0].id, 0.0) / n for path in steps} if n else {}
-    return waiting(by_chains, steps, arrivals, chaining.slopes)
+    return waiting(policy, steps, arrivals, chaining.slopes)
 
 
 def _told(chaining: Chaining, names: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def draw(meter: Meter, sheet: Sheet) -> Drawing:
     shares = meter.overhead.shares
     bar = ShareBar("pw-overhead-bar", "Shares of the time", meter.profile, shares, meter.batch)
     words = html.Div(_words(meter), className="pw-overhead-words")
-    return Drawing([bar, words], note="Table 4.2, over the last 50 batches")
+    return Drawing([bar, words], note="over the last 50 batches")
 
 
 def _words(meter: Meter) -> list[Component]:

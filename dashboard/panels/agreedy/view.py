@@ -183,6 +183,7 @@ PANEL: Final = Panel(
     news=("run", "plans", "queries", "matrices", "decisions"),
     beats=True,
     unit=True,
+    draws=True,
     controls=_controls,
     inputs=(Input(SWITCH, "value"),),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dashboard.panels.asc import branch, hybrid, ledger, matrices, whatif
+from dashboard.panels.asc import hybrid, ledger, matrices, whatif
 from dashboard.panels.contract import Panel
 
 PANELS: Final[tuple[Panel[Any], ...]] = (
@@ -12,6 +12,5 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     matrices.SELECTIVITY_PANEL,
     matrices.REGIONS_PANEL,
     whatif.PANEL,
-    branch.PANEL,
     ledger.PANEL,
 )

@@ -235,4 +235,5 @@ PANEL: Final = Panel(
     values=True,
     news=("run", "plans", "queries", "matrices", "decisions"),
     unit=True,
+    draws=True,
 )

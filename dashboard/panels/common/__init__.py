@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from dashboard.panels.common import (
     alerts,
+    branch,
     compare,
     decisions,
     headroom,
@@ -39,6 +40,7 @@ PANELS: Final[tuple[Panel[Any], ...]] = (
     presets.PANEL,
     *results.PANELS,
     compare.PANEL,
+    branch.PANEL,
     postmortem.PANEL,
     sql.PANEL,
 )

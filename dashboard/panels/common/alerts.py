@@ -1,4 +1,7 @@
-"""Alert rules: a property beside a threshold; those that hold stand in the header of every page."""
+"""Alert rules: a property beside a threshold, or a query in CQL that answers something.
+
+Those that hold stand in the header of every page.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.alerts import alert_states
+from dashboard.components.asking import asking
 from dashboard.components.attributes import attrs
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn
@@ -16,11 +20,16 @@ from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
+from dashboard.services import Services
 from dashboard.views.alerts import AlertState
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.numbers import known
 from storage.reader import Reader
 
+ASK: Final = "pw-alert-query"
+EXAMPLE: Final = (
+    "Select eid, val From SysStream [Now] Where prop = 'queue_peak_tuples' and val > 30"
+)
 #: Properties to choose from.
 MOST_CHOICES: Final = 2000
 
@@ -76,7 +85,7 @@ def draw(view: AlertsView, sheet: Sheet) -> Drawing:
     return Drawing([table, form], note=note)
 
 
-_NONE: Final = "No rule yet: choose a number and a threshold below."
+_NONE: Final = "No rule yet: choose a number and a threshold below, or a query above."
 
 
 def _row(one: AlertState, locked: str) -> list[CellData]:
@@ -100,6 +109,16 @@ def _row(one: AlertState, locked: str) -> list[CellData]:
     ]
 
 
+def _controls(context: Context, services: Services) -> list[Component]:
+    about = (
+        "SysStream(qid, eid, etype, prop, val) has all numbers of the run. The rule holds in every "
+        "batch in which the query has new answers, and the webhook, where there is one, is told; "
+        "the query runs with the run and is in its list."
+    )
+    words = ("Alert when a CQL query answers", about, "Register and alert")
+    return [asking(ASK, words, ("full_queue", EXAMPLE), locked=services.settings.why_no_control)]
+
+
 PANEL: Final = Panel(
     name="alerts",
     page="/monitor",
@@ -110,4 +129,5 @@ PANEL: Final = Panel(
     draw=draw,
     news=("run", "commands", "queries"),
     beats=True,
+    controls=_controls,
 )

@@ -57,7 +57,7 @@ def _what_is_missing(view: RelationView) -> str:
 def draw_tuples(view: TuplesView) -> Component:
     """The last tuples, newest first; elements of an answer with sign and timestamp."""
     if not view.rows:
-        return html.P("No tuple has matched it up to this moment.", className="pw-dim")
+        return html.P("No tuple of its answer is kept up to this moment.", className="pw-dim")
     kinds = list(zip(view.columns, view.numeric, strict=True))
     named = [TableColumn(name, "text" if number else None) for name, number in kinds]
     cells = [[_value(*pair) for pair in zip(row, view.numeric, strict=True)] for row in view.rows]

@@ -41,6 +41,7 @@ from storage.rows import DecisionEntry
 from storage.vocabulary.branches import branch_of
 from storage.vocabulary.records import Run
 
+_ORDERS: Final = "pw-compare-orders"
 MOST_BATCHES: Final = 5000
 MOST_POINTS: Final = 1000
 MOST_DECISIONS: Final = 1000
@@ -50,7 +51,8 @@ WITHOUT_TIMES: Final = tuple(name for name in NUMBERS if name not in ("tuples_pe
 
 class ComparedView(NamedTuple):
     """Both stretches, by what they are made of. runs: id -> words, for the form. without_times: one
-    of them is a branch, whose times are none of its plans."""
+    of them is a branch, whose times are none of its plans. flags: what is to be known of branches
+    before anything is read from them."""
 
     asked: ComparedPair
     words: tuple[str, str]
@@ -59,6 +61,7 @@ class ComparedView(NamedTuple):
     plans: list[ComparedPlan]
     decisions: list[ComparedDecision]
     without_times: bool = False
+    flags: tuple[str, ...] = ()
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> ComparedView:
@@ -79,7 +82,15 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> ComparedView:
             _switches(reader, asked.a), _switches(reader, asked.b), (asked.a.first, asked.b.first)
         ),
         one_is_branch,
+        _flags(reader, [run for run in sides.values() if branch_of(run) is not None]),
     )
+
+
+def _flags(reader: Reader, branches: Sequence[Run]) -> tuple[str, ...]:
+    """What their engines warned of: other data, or decisions that did not come out as recorded."""
+    found = [(run, reader.events(run.id, kinds=("run",))) for run in branches]
+    told = [(run, one.event) for run, all in found for one in all if one.event.severity != "info"]
+    return tuple(f"{run.id}: {event.title} ({event.detail})." for run, event in told)
 
 
 def asked_for(reader: Reader, context: Context) -> ComparedPair:
@@ -147,7 +158,14 @@ def draw(view: ComparedView, sheet: Sheet) -> Drawing:
     """Form, numbers, charts, plans and decisions."""
     figure = draw_compared(view.lines, view.asked.align, sheet.theme) if view.lines else None
     return Drawing(
-        body=html.Div([CompareForm(view), _alignment(view, sheet.context), _numbers(view)]),
+        body=html.Div(
+            [
+                CompareForm(view),
+                *(html.P(flag, className="pw-notice", role="note") for flag in view.flags),
+                _alignment(view, sheet.context),
+                _numbers(view),
+            ]
+        ),
         figure=figure,
         height=ROW * len(view.lines) + 46,
         foot=html.Div([_plan_table(view), _decision_table(view, sheet.context)]),
@@ -238,10 +256,12 @@ def _plan_table(view: ComparedView) -> Component:
     ]
     same = all(plan.a == plan.b and plan.kinds[0] == plan.kinds[1] for plan in view.plans)
     words = "Plans: the same" if same else "Plans; what stands elsewhere is marked"
-    return RowTable(words, columns, rows)
+    return RowTable(words, columns, rows, className=_ORDERS)
 
 
 def _parts(kind: str, order: list[str], marked: frozenset[str]) -> list[list[str]]:
+    if not kind:
+        return [["no plan", "pw-dim"]]
     steps = [[name, "pw-compare-moved" if name in marked else ""] for name in order]
     return [[f"{kind}:", "pw-dim"], *steps]
 
@@ -264,7 +284,7 @@ def _decision_table(view: ComparedView, context: Context) -> Component:
         rows.append(row)
     n = [sum(one.side == side for one in view.decisions) for side in ("A", "B", "both")]
     caption = f"Rearrangements: {n[0]} only in A, {n[1]} only in B, {n[2]} in both"
-    return RowTable(caption, columns, rows)
+    return RowTable(caption, columns, rows, className=_ORDERS)
 
 
 def _points(view: ComparedView) -> Component:

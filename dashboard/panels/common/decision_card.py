@@ -13,6 +13,7 @@ from dashboard.components.badges import badge
 from dashboard.components.formats import show, stamp
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
+from dashboard.components.names import NAMES, term
 from dashboard.components.rows import CellData, RowTable, TableColumn
 from dashboard.context import Context
 from dashboard.views.decision_costs import number_of
@@ -59,9 +60,14 @@ def _head(card: DecisionCard, context: Context) -> Component:
             title=card.meaning,
         ),
         html.Span([at, f" · {stamp(card.time)} UTC"], className="pw-dcard-when"),
-        html.Span(card.algorithm, className="pw-dcard-when"),
+        html.Span(_algorithm(card.algorithm), className="pw-dcard-when"),
     ]
     return html.Header(words, className="pw-dcard-head")
+
+
+def _algorithm(name: str) -> Component | str:
+    """Who decided: a system in words, an algorithm by the name it has in its paper."""
+    return term(name) if name in NAMES else name
 
 
 def _section(title: str, children: Any) -> Component:

@@ -11,6 +11,7 @@ from dashboard import ids
 from dashboard.components.drawn import Segments
 from dashboard.components.formats import clock, show
 from dashboard.components.keys import clientside
+from dashboard.components.links import jump
 from dashboard.components.rows import DecisionLinks, jump_to
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -152,7 +153,12 @@ def _filter(chosen: str) -> Component:
 
 def _list(shown: DecisionsShown, context: Context) -> Component:
     view = shown.decisions
-    words = html.P(count_words(view), className="pw-dim pw-decisions-count", role="status")
+    counted: list[Component | str] = [count_words(view)]
+    if view.rows and view.shown < view.by_filter[view.chosen_filter]:
+        oldest = view.rows[-1].batch
+        older = f"those up to batch {show(oldest, 'int')}"
+        counted += [" · ", jump(context, "older", at=oldest, title=f"Go back to {older}")]
+    words = html.P(counted, className="pw-dim pw-decisions-count", role="status")
     if not view.rows:
         return html.Div([words, _nothing(view)])
     items = [_item(row, context, row.seq == shown.seq) for row in view.rows]

@@ -55,7 +55,7 @@ def read_headroom(reader: Reader, context: Context, units: Sequence[Unit]) -> li
             context.run_id, until=context.batch, limit=RECENT, unit=one.id
         )
     ]
-    titles = {one.id: one.title for one in units} if len(units) > 1 else {}
+    titles = {one.id: one.title for one in shown} if len(units) > 1 else {}
     return build_headroom(entries, titles)
 
 
@@ -75,15 +75,14 @@ _NOTE: Final = "as the last evaluation says; the longer the bar, the nearer the 
 
 def draw_line(one: HeadroomLine, context: Context) -> Component:
     """The sentence, how near it is, and the evaluation that says so."""
-    link = jump(
-        context, f"#{one.seq}", "/decisions", at=max(0, one.batch), node=str(one.seq), unit=one.unit
-    )
+    at, node = max(0, one.batch), str(one.seq)
+    there = jump(context, f"#{one.seq}", "/decisions", at=at, node=node, unit=one.unit)
     near = 0.0 if one.near is None else one.near
     bar = html.Div(html.I(style={"width": f"{100 * near:.0f}%"}), className="pw-bar")
     shown = html.Span(show(one.near, "pct"), className="pw-next-near")
     label = attrs(aria_hidden=True)
-    row = [html.Span(one.words, className="pw-next-words"), html.Div(bar, **label), shown, link]
-    return html.Li(row)
+    row = [html.Span(one.words, className="pw-next-words"), html.Div(bar, **label), shown]
+    return html.Li([*row, there] if one.seq else row)
 
 
 _COLUMNS: Final = (
@@ -104,16 +103,18 @@ def _rows(lines: list[HeadroomLine], context: Context) -> list[list[CellData]]:
             {"text": one.near, "bar": one.near or 0.0},
             f"{one.of}: {one.words}" if one.of else one.words,
             one.missing or None,
-            {"text": f"#{one.seq}", "sort": one.seq, "jump": _jump(one, context)},
+            _evaluation(one, context),
         ]
         for one in lines
     ]
 
 
-def _jump(one: HeadroomLine, context: Context) -> dict[str, str]:
-    return jump_to(
-        context, at=max(0, one.batch), node=str(one.seq), unit=one.unit, path="/decisions"
-    )
+def _evaluation(one: HeadroomLine, context: Context) -> CellData:
+    if not one.seq:
+        return ""
+    at = max(0, one.batch)
+    there = jump_to(context, at=at, node=str(one.seq), unit=one.unit, path="/decisions")
+    return {"text": f"#{one.seq}", "sort": one.seq, "jump": there}
 
 
 def build_kept(reader: Reader, context: Context, scope: PanelScope) -> list[WhyNotLine]:

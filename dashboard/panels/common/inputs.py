@@ -8,6 +8,7 @@ from dash import html
 
 from dashboard.components.intakes import intake_buttons
 from dashboard.components.kinds import tone_of
+from dashboard.components.names import term
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, known
 from dashboard.context import Context
 from dashboard.panels import records
@@ -94,7 +95,12 @@ def _turns(row: InputLine, sheet: Sheet) -> html.Span:
 
 def _unit(row: UnitLine, context: Context) -> list[CellData]:
     link = jump_to(context, "/decisions", unit=row.id)
-    return [{"text": row.title, "jump": link}, row.system, row.inputs, row.n_queries]
+    return [
+        {"text": row.title, "jump": link},
+        drawn(term(row.system), row.system),
+        row.inputs,
+        row.n_queries,
+    ]
 
 
 def _applies(facts: RunFacts) -> bool:

@@ -12,6 +12,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.badges import state_badge
 from dashboard.components.formats import clock, stamp
 from dashboard.components.links import jump
+from dashboard.components.names import term
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -31,8 +32,9 @@ def groups(context: Context, services: Services) -> list[Component]:
     reader = services.reader
     run, at = context.run_id, context.batch
     book = Book(reader.entities(run, at))
-    titles = {unit.id: unit.title for unit in reader.units(run, at)}
-    knobs = on_page(reader.knobs(run, at), titles, book)
+    units = {unit.id: unit.title for unit in reader.units(run, at)}
+    knobs = on_page(reader.knobs(run, at), units, book)
+    titles = {**{one.id: f"Input {one.name}" for one in book.of("source")}, **units}
     locked = knob_cards.is_locked(services, context)
     several = len({knob.scope for knob in knobs}) > 1
     found: list[Component] = [
@@ -53,7 +55,8 @@ def _title(group: KnobGroup, several: bool) -> list[Component | str]:
     """Whose knobs these are; in a run with several scopes also of which unit or input."""
     if not several or not group.scope:
         return [group.title]
-    own = [] if group.entity == SYSTEM else [f" · {group.title}"]
+    whole = (SYSTEM, group.knobs[0].scope)
+    own = [] if group.entity in whole or group.title == group.scope else [f" · {group.title}"]
     return [html.Span(group.scope, className="pw-group-scope"), *own]
 
 
@@ -110,7 +113,7 @@ _COLUMNS: Final = (
         "What it did",
         None,
         "",
-        "visits per tuple against those with the value before, on the same sampled tuples",
+        "against the value before, on the same sampled tuples (95 %); else before and after",
     ),
     TableColumn("Keep or revert"),
 )
@@ -130,7 +133,7 @@ def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[CellData]
         row.id,
         {"text": stamp(row.requested_at), "sort": row.requested_at},
         row.actor,
-        {"text": row.what, "code": True, "sub": row.scope},
+        _what(row),
         row.old,
         row.new,
         row.reason,
@@ -138,6 +141,14 @@ def _audit_cells(context: Context, row: AuditRow, locked: str) -> list[CellData]
         "" if row.effect is None else drawn(_effect(row)),
         drawn(html.Span([*_keep(row, context, locked), *_revert(row, locked)])),
     ]
+
+
+def _what(row: AuditRow) -> CellData:
+    """What was asked for; a knob in words, with its name in the record on hover and focus."""
+    if not row.knob:
+        return {"text": row.what, "sub": row.scope}
+    scope = html.Div(row.scope, className="pw-sub")
+    return drawn(html.Div([term(row.knob), scope] if row.scope else term(row.knob)), row.what)
 
 
 def _effect(row: AuditRow) -> Component:

@@ -106,8 +106,7 @@ def _flips(loop: FlipLoop, context: Context) -> Component:
         TableColumn("Batch", "int"),
         TableColumn("Time", "text", "UTC"),
         TableColumn("Plan", "int"),
-        TableColumn("Change", "f3", "", "left side of the trigger's inequality"),
-        TableColumn("μ", "f3", "", "right side of the trigger's inequality"),
+        *(_TESTED if _by_threshold(loop) else ()),
         TableColumn("Since last flip", "int", "tuples"),
         TableColumn("In force for", "int", "tuples"),
         TableColumn("Cost", "si", loop.unit, "against the plan it replaced, while it was in force"),
@@ -115,10 +114,22 @@ def _flips(loop: FlipLoop, context: Context) -> Component:
         TableColumn("Why"),
     )
     words = f"Flips of {loop.route}; negative cost = saved"
-    return RowTable(words, columns, [_flip(flip, context) for flip in loop.flips])
+    tested = _by_threshold(loop)
+    return RowTable(words, columns, [_flip(flip, context, tested) for flip in loop.flips])
 
 
-def _flip(flip: Flip, context: Context) -> list[CellData]:
+_TESTED: Final = (
+    TableColumn("Change", "f3", "", "left side of the trigger's inequality"),
+    TableColumn("μ", "f3", "", "right side of the trigger's inequality"),
+)
+
+
+def _by_threshold(loop: FlipLoop) -> bool:
+    """Whether its plans are changed by a trigger with a threshold."""
+    return any(flip.change is not None for flip in loop.flips)
+
+
+def _flip(flip: Flip, context: Context, tested: bool) -> list[CellData]:
     why: CellData = ""
     if flip.decision is not None:
         target = jump_to(context, "/decisions", at=flip.batch, node=str(flip.decision))
@@ -127,8 +138,7 @@ def _flip(flip: Flip, context: Context) -> list[CellData]:
         {"text": flip.batch, "jump": jump_to(context, at=flip.batch)},
         {"text": clock(flip.time), "sort": flip.time},
         flip.plan,
-        flip.change,
-        flip.mu,
+        *((flip.change, flip.mu) if tested else ()),
         known(flip.waited, "the first flip of the loop"),
         known(flip.lasted, "still in force"),
         known(flip.cost, flip.why),

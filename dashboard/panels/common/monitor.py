@@ -7,6 +7,7 @@ from typing import Final
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from dashboard.components.asking import asking
 from dashboard.components.attributes import attrs
 from dashboard.components.drawn import HistoryChart
 from dashboard.components.links import jump
@@ -145,46 +146,18 @@ def _controls(context: Context, services: Services) -> list[Component]:
         autoComplete="off",
     )
     label = html.Label("Add a graph", htmlFor=ADD, className="pw-sr")
-    return [html.Div([label, field], className="pw-graph-form"), _asking(context, services)]
+    return [html.Div([label, field], className="pw-graph-form"), _asking(services)]
 
 
-def _asking(context: Context, services: Services) -> Component:
+def _asking(services: Services) -> Component:
     """The form that registers a query over SysStream and draws what it answers."""
-    name = dcc.Input(
-        id=f"{ASK}-name",
-        name="name",
-        className="pw-input",
-        placeholder="longest_queue",
-        autoComplete="off",
-    )
-    text = html.Textarea(
-        id=f"{ASK}-text",
-        name="text",
-        className="pw-input pw-cql-box",
-        placeholder=EXAMPLE,
-        spellCheck="false",
-        rows=2,
-    )
-    fields = [
-        html.Label("Name", htmlFor=f"{ASK}-name"),
-        name,
-        html.Label("CQL over SysStream", htmlFor=f"{ASK}-text"),
-        text,
-    ]
-    button = html.Button("Register and draw", type="submit", className="pw-button pw-primary")
-    said = html.Span("", id="pw-query-said", className="pw-dim", role="status")
-    form = html.Form(
-        [*fields, html.Div([button, said], className="pw-query-send")],
-        id=ASK,
-        className="pw-query-form",
-    )
-    about = html.P(
+    about = (
         "SysStream(qid, eid, etype, prop, val) has all numbers of the run; a graph draws the last "
-        "column of what is new in the answer. The query runs with the run and is in its list.",
-        className="pw-dim",
+        "column of what is new in the answer. The query runs with the run and is in its list."
     )
-    words = html.Summary("Draw what a query answers")
-    return html.Details([words, about, form], className="pw-graph-asking")
+    words = ("Draw what a query answers", about, "Register and draw")
+    locked = services.settings.why_no_control
+    return asking(ASK, words, ("longest_queue", EXAMPLE), {"id": "pw-query-said"}, locked)
 
 
 PANEL: Final = Panel(
@@ -195,8 +168,10 @@ PANEL: Final = Panel(
     build=build,
     draw=draw,
     values=True,
+    histories=True,
     news=("run", "plans", "queries"),
     show=True,
     beats=True,
+    draws=True,
     controls=_controls,
 )

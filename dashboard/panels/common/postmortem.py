@@ -54,12 +54,20 @@ def draw(told: ToldRun, sheet: Sheet) -> Drawing:
     )
     cut = f"the newest {SHOWN} of {len(found)}; the file has all" if len(found) > SHOWN else ""
     body = [
-        html.P(told.story.opening, className="pw-story-opening"),
+        html.P(_opening(told.story, sheet.context), className="pw-story-opening"),
         html.Div(_files(told.run), className="pw-chips"),
         html.P(cut, className="pw-dim") if cut else "",
         sentences,
     ]
     return Drawing(body, note="every sentence is from a record; what only follows is called so")
+
+
+def _opening(story: Story, context: Context) -> list[Any]:
+    """Each sentence leads to the page with its records."""
+    found: list[Any] = []
+    for one in story.opening:
+        found += [jump(context, one.text, one.path, className="pw-story-about"), " "]
+    return found
 
 
 def _files(run: str) -> list[Component]:

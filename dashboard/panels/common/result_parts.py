@@ -16,7 +16,7 @@ from dashboard.components.badges import badge, state_badge
 from dashboard.components.formats import clock, show
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import jump
-from dashboard.components.panels import panel
+from dashboard.components.panels import panel, zoom_reset
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
 from dashboard.context import Context
@@ -82,7 +82,7 @@ def draw_query(
         *draw_answer(answer),
         draw_tuples(tuples),
     ]
-    return panel(row.name, body, actions=_actions(row, reason), note=_states(row))
+    return panel(row.name, body, actions=[zoom_reset(), *_actions(row, reason)], note=_states(row))
 
 
 def draw_filter() -> Component:

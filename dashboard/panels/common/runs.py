@@ -10,10 +10,12 @@ from dash.development.base_component import Component
 
 from dashboard.components.formats import age, clock, stamp
 from dashboard.components.kinds import tone_of
+from dashboard.components.links import sql_link
 from dashboard.components.panels import panel
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
 from dashboard.components.states import empty
 from dashboard.context import Context
+from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import SYSTEM
 from dashboard.views.branches import branch_pair
@@ -68,7 +70,9 @@ def draw(view: RunsView, sheet: Sheet) -> Drawing:
     keys = [row.id for row in view.rows]
     words = "All runs in this store, newest first"
     body = RowTable(words, _COLUMNS, rows, keys, marks)
-    return Drawing(panel("Runs", body, note=headline(view), className="pw-runs-panel"))
+    link = sql_link(context, records.RUNS)
+    note = headline(view)
+    return Drawing(panel("Runs", body, actions=link, note=note, className="pw-runs-panel"))
 
 
 PANEL: Final = Panel(name="runs", page="/", build=build, draw=draw, beats=True)

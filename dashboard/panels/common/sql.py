@@ -143,9 +143,12 @@ def _answer(view: SqlView) -> list[Component]:
     columns = tuple(TableColumn(name, _form_of(answer, i)) for i, name in enumerate(answer.columns))
     rows = [[_cell(value) for value in row] for row in answer.rows[:SHOWN]]
     n = len(answer.rows)
-    more = f"the first {n} rows, there are more" if answer.is_cut else f"{n} rows"
+    counted = f"{show(n, 'int')} rows"
+    more = f"the first {counted}, there are more" if answer.is_cut else counted
     table = RowTable(f"Answer: {more}", columns, rows, total=n)
-    return [html.Div([_file(view, "csv"), _file(view, "parquet")], className="pw-chips"), table]
+    which = f"these {show(n, 'int')}" if answer.is_cut else "all"
+    files = [_file(view, which, ending) for ending in ("csv", "parquet")]
+    return [html.Div(files, className="pw-chips"), table]
 
 
 def _form_of(answer: SqlAnswer, place: int) -> Any:
@@ -162,13 +165,13 @@ def _cell(value: object) -> CellData:
     return {"text": cut, "code": True} if text[:1] in ("{", "[") else cut
 
 
-def _file(view: SqlView, ending: str) -> Component:
+def _file(view: SqlView, which: str, ending: str) -> Component:
     given = {"text": view.text, "run": view.run, "format": ending}
     if view.at is not None:
         given["at"] = str(view.at)
     words = {"csv": "CSV", "parquet": "Parquet"}[ending]
     return html.A(
-        f"Save all rows as {words}",
+        f"Save {which} rows as {words}",
         href=f"/api/v1/sql?{urlencode(given)}",
         className="pw-button",
         download=f"planwatch.{ending}",

@@ -17,10 +17,10 @@ from dashboard.context import Context
 from dashboard.panels import records
 from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.views.book import Book
-from dashboard.views.takes import LIMITS, TakenLine, TakesView, build_takes
+from dashboard.views.takes import LIMITS, TakenLine, TakesView, bar_shares, build_takes
 from storage.reader import Reader
 
-NOTE: Final = "synopses, stores, caches, bitmaps, profile windows and queues as of this batch"
+NOTE: Final = "as of this batch, each against its limit; pale: no limit, against the largest"
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> TakesView:
@@ -32,7 +32,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> TakesView:
 
 
 def draw(view: TakesView, sheet: Sheet) -> Drawing:
-    """Bars against limits; without a limit against the largest of their unit."""
+    """Bars against limits; without a limit against the largest of their unit, if any other is."""
     if not view.kinds:
         return Drawing(empty("Nothing that is measured takes memory yet", _LATER), note=NOTE)
     body: list[Component] = [_bars(view.kinds, "By kind", sheet.context)]
@@ -45,21 +45,30 @@ _LATER: Final = "Numbers come with the first batch."
 
 
 def _bars(rows: tuple[TakenLine, ...], label: str, context: Context) -> Component:
-    most: dict[str, float] = {}
-    for one in rows:
-        most[one.unit] = max(most.get(one.unit, 0.0), one.value)
     parts: list[Component] = []
-    for one in rows:
-        whole = one.limit or most[one.unit] or 1.0
-        width = f"{min(100.0, 100 * one.value / whole):.1f}%"
-        bar = html.Div(html.I(style={"width": width}), className="pw-takes-bar")
+    for one, share in zip(rows, bar_shares(rows), strict=True):
         name = jump(context, one.name, "/plan", node=one.entity) if one.entity else one.name
         parts += [
-            html.Dt([name, html.Span(f" {one.note}", className="pw-dim")]),
-            html.Dd(bar, **attrs(aria_hidden=True)),
+            html.Dt([name, html.Span(f" {_about(one)}", className="pw-dim")]),
+            html.Dd(_bar(one, share), **attrs(aria_hidden=True)),
             html.Dd(_size(one)),
         ]
     return html.Dl(parts, className="pw-takes", **attrs(aria_label=label))
+
+
+def _bar(one: TakenLine, share: float | None) -> Component | None:
+    if share is None:
+        return None
+    filled = " pw-takes-full" if one.full else "" if one.limit else " pw-takes-free"
+    return html.Div(
+        html.I(style={"width": f"{100 * share:.1f}%"}), className=f"pw-takes-bar{filled}"
+    )
+
+
+def _about(one: TakenLine) -> str:
+    """Its note, and what happens at its limit."""
+    where = "▲ it is at its limit" if one.full else "at its limit"
+    return "; ".join(filter(None, (one.note, one.at_limit and f"{where}: {one.at_limit}")))
 
 
 def _size(one: TakenLine) -> str:
@@ -89,6 +98,7 @@ _COLUMNS: Final = (
     TableColumn("Limit", "int"),
     TableColumn("Unit"),
     TableColumn("Knob"),
+    TableColumn("At its limit"),
 )
 
 
@@ -97,7 +107,7 @@ def _table(view: TakesView, context: Context) -> Component:
     for one in (*view.kinds, *view.holders):
         jump_there = jump_to(context, "/plan", node=one.entity) if one.entity else None
         name: CellData = {"text": one.name, "jump": jump_there} if jump_there else one.name
-        rows.append([name, one.note, one.value, one.limit, one.unit, one.knob])
+        rows.append([name, one.note, one.value, one.limit, one.unit, one.knob, one.at_limit])
     return RowTable("Memory by part", _COLUMNS, rows)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from dash import Dash, Input, Output, dcc, html
+from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
 from dashboard.components.formats import clock, show
-from dashboard.components.keys import clientside
 from dashboard.components.kinds import event_kind
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
@@ -33,7 +32,6 @@ from dashboard.views.timeline import (
 from storage.reader import Reader
 from storage.rows import StoredEvent
 
-CLICK: Final = "pw-timeline-click"
 MAX_POINTS: Final = 1000
 MAX_EVENTS: Final = 1000
 HINT: Final = "drag to zoom, double-click to reset; click an event to go there"
@@ -157,11 +155,6 @@ def _numbers(view: TimelineView, context: Context) -> Component:
     return RowTable(words, columns, rows, total=numbers.total)
 
 
-def clicks(app: Dash, graph: str, click: str) -> None:
-    """An event of a figure that is clicked moves the moment to its batch."""
-    clientside(app, "timelineClick", Output(click, "data"), Input(graph, "clickData"))
-
-
 #: Scale in the address -> its words and what it does; modules/figure_range.js sets it.
 _SCALES: Final = (
     ("", "robust", "a few batches of another size, as the first ones, do not flatten the rest"),
@@ -184,13 +177,8 @@ def _controls(context: Context, services: Services) -> list[Component]:
     group = html.Span(buttons, className="pw-segments", role="group", **attrs(aria_label="Scale"))
     note = html.Span(id="pw-scale-note", className="pw-dim")
     return [
-        dcc.Store(id=CLICK),
         html.Div([html.Span("Scale"), group, note], className="pw-scale-choice"),
     ]
-
-
-def _register(app: Dash, services: Services) -> None:
-    clicks(app, PANEL.part("graph"), CLICK)
 
 
 PANEL: Final = Panel(
@@ -205,5 +193,4 @@ PANEL: Final = Panel(
     unit=True,
     chart="Tuple dropping ratio, visits per tuple, throughput and batch time, with events",
     controls=_controls,
-    register=_register,
 )

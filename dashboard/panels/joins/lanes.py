@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from dash import Dash, dcc
 from dash.development.base_component import Component
 
 from dashboard.components.formats import clock
@@ -12,14 +11,11 @@ from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
 from dashboard.context import Context
 from dashboard.figures.cache_lanes import draw_lanes, lanes_height
 from dashboard.panels import records
-from dashboard.panels.common.timeline import clicks
 from dashboard.panels.contract import HISTORY, Drawing, Panel, PanelScope, Sheet, has_role
-from dashboard.services import Services
 from dashboard.views.book import Book
 from dashboard.views.cache_lanes import STATE, CacheLane, build_lanes, caches_of
 from storage.reader import Reader
 
-CLICK: Final = "pw-cache-lanes-click"
 MAX_POINTS: Final = 2000
 
 
@@ -66,14 +62,6 @@ def _table(lanes: list[CacheLane], context: Context) -> Component:
     return RowTable("States of caches, newest first", _COLUMNS, rows)
 
 
-def _controls(context: Context, services: Services) -> list[Component]:
-    return [dcc.Store(id=CLICK)]
-
-
-def _register(app: Dash, services: Services) -> None:
-    clicks(app, PANEL.part("graph"), CLICK)
-
-
 PANEL: Final = Panel(
     name="cache-lanes",
     page="/timeline",
@@ -86,6 +74,4 @@ PANEL: Final = Panel(
     whole=True,
     unit=True,
     chart="States of caches over time",
-    controls=_controls,
-    register=_register,
 )

@@ -13,9 +13,9 @@ from backend.systems.agreedy.orders import (
     greedy_order,
     optimal_order,
     order_cost,
-    ranked_order,
 )
 from backend.systems.agreedy.view import MatrixView
+from storage.vocabulary.rank_rule import ranked_order
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import Case, cases, packed
 

@@ -6,12 +6,21 @@ import shlex
 from dataclasses import replace
 from typing import Any
 
-from dashboard.views.branches import branch_line, branch_pair, branches_of, taker, with_branch
+import pytest
+
+from dashboard.views.branches import (
+    SETTING,
+    branch_line,
+    branch_pair,
+    branches_of,
+    taker,
+    with_branch,
+)
 from dashboard.views.compare import ComparedStretch
 from dashboard.views.opening import build_opening, default_run
 from dashboard.views.runs import build_runs
 from run import build_parser
-from storage.vocabulary.branches import BranchOf, branch_of
+from storage.vocabulary.branches import BranchOf, branch_of, branch_words
 from storage.vocabulary.records import Run
 from tests.unit.dashboard_shell.samples import run
 
@@ -34,13 +43,17 @@ def test_the_engine_of_the_run_itself_is_asked_else_the_newest_at_work() -> None
     assert taker([ended(OLD), MADE], "old") is None
 
 
-def test_what_is_typed_is_what_the_command_line_takes() -> None:
-    line = branch_line("my run", 7, "asc.S", "a store.db") + " --set mu=0.3"
+@pytest.mark.parametrize("run_id", ["my run", "-dashed", "plain"])
+@pytest.mark.parametrize("setting", ["mu=0.3", "trigger=dropping ratio", "what_if=True", "load=-1"])
+def test_what_is_typed_is_what_the_command_line_takes(run_id: str, setting: str) -> None:
+    line = branch_line(run_id, 7, "asc.S", "a store.db", setting)
     words = shlex.split(line)
     assert words[:2] == ["python3", "run.py"]
+    assert words[2:] == branch_words(run_id, 7, "asc.S", "a store.db", setting)
     options = build_parser().parse_args(words[2:])
     found = (options.run, options.at, options.unit, options.store, options.set)
-    assert found == ("my run", 7, "asc.S", "a store.db", "mu=0.3")
+    assert found == (run_id, 7, "asc.S", "a store.db", setting)
+    assert branch_line(run_id, 7, "asc.S", "a store.db").count(f"--set={SETTING}") == 1
 
 
 def test_a_branch_lies_beside_its_record_from_where_they_part() -> None:

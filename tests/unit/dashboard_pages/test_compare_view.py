@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dashboard.figures.compare import draw_compared
 from dashboard.views.compare import (
+    BY_BATCH,
     BY_TIME,
     ComparedPair,
     ComparedStretch,
@@ -23,6 +25,7 @@ from dashboard.views.compare import (
 from storage.rows import DecisionEntry, SeriesData
 from storage.vocabulary.records import PlanVersion
 from tests.contract.store_builders import batch, decision
+from tests.unit.dashboard_pages.figures import checked
 
 
 def series(first: int, values: list[float]) -> SeriesData:
@@ -56,6 +59,8 @@ def test_stretches_lie_over_each_other_by_batch_from_their_begins() -> None:
     assert (line.mean_a, line.mean_b) == (5.0, 2.25)
     assert line.change.share is None, "two batches say nothing"
     assert aligned("batch_ms", (None, None), places) is None
+    drawn = checked(draw_compared([line, line], BY_BATCH, "dark"))
+    assert [trace.name for trace in drawn.data] == ["A", "B", None, "A", "B", None]
 
 
 def test_by_time_what_the_stream_said_is_the_place() -> None:
@@ -100,3 +105,14 @@ def test_each_switch_is_in_one_or_in_both() -> None:
         ("A", "y", 5),
         ("A", "x", 7),
     ]
+
+
+def test_the_area_between_ends_where_the_shorter_line_does() -> None:
+    both = (series(10, [4.0, 5.0]), series(40, [2.0, 2.5, 3.0, 3.5]))
+    line = aligned("visits_per_tuple", both, (by_batch(10), by_batch(40)))
+    assert line is not None
+    area = checked(draw_compared([line], BY_BATCH)).data[2]
+    assert (area.x, area.y) == ((0, 1, 1, 0), (4.0, 5.0, 2.5, 2.0))
+    alone = aligned("visits_per_tuple", (None, both[1]), (by_batch(0), by_batch(40)))
+    assert alone is not None
+    assert checked(draw_compared([alone], BY_BATCH)).data[2].x == ()

@@ -66,13 +66,13 @@ def test_the_list_counts_every_evaluation_and_says_what_it_leaves_out() -> None:
     view = build_list([an_entry()], COUNTS, "not acted on")
     assert view.by_filter == {"all": 7, "switched": 2, "kept": 1, "not acted on": 5}
     words = count_words(view)
-    assert words == "showing 1 of 5 stored; 40 evaluated, rejected ones are sampled"
+    assert words == "1 of 5, newest first; 40 evaluated, of those not taken a sample is stored"
 
 
 def test_when_all_evaluations_are_stored_the_words_say_so() -> None:
     counts = DecisionCounts({"switched": 1}, stored=1, evaluated=1)
     words = count_words(build_list([an_entry()], counts))
-    assert words == "showing 1 of 1 stored; all 1 evaluations are stored"
+    assert words == "1, newest first"
 
 
 def test_an_unknown_filter_means_all() -> None:
@@ -170,7 +170,7 @@ def test_steps_of_the_macro_sequence_are_read_with_their_candidates() -> None:
     assert card.steps[0].winner == "a"
     assert card.steps[0].candidates == [("a", 0.2), ("b", None)]
     assert card.steps[0].metric == "s, least wins"
-    assert card.further == [("n comparisons", "3")]
+    assert card.further == [("comparisons", "3")]
 
 
 def a_reading(now: float, init: float, change: float | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.views.effects import before_and_after, judged, preview
+from dashboard.views.effects import before_and_after, of_trials
 from dashboard.views.ghost import compare
 from dashboard.views.whatif import REPLAYED, read_trials, redecide
 from tests.unit.dashboard_pages.test_whatif_view import drifting, recorded
@@ -27,9 +27,9 @@ def test_each_replayed_knob_changes_the_decisions_as_the_engine_would(name: str)
 
 def test_a_preview_and_the_judgement_of_the_same_turn_agree() -> None:
     calm = read_trials(recorded(drifting(mu=5.0, no_drop_visit_cost=1.0)))
-    would = preview(calm, {"mu": 0.05}, 30)
+    would = of_trials(calm, {"mu": 0.05}).preview(30)
     lively = read_trials(recorded(drifting(mu=0.05, no_drop_visit_cost=1.0)))
-    did = judged(lively, {"mu": 5.0}, 30)
+    did = of_trials(lively, {"mu": 5.0}).judged(30)
     assert would.share is not None
     assert did.share is not None
     assert would.switches == did.switches
@@ -43,7 +43,7 @@ def test_a_preview_and_the_judgement_of_the_same_turn_agree() -> None:
 def test_the_share_is_what_was_saved_over_what_was_paid() -> None:
     trials = read_trials(recorded(drifting(mu=5.0, no_drop_visit_cost=1.0)))
     found = compare(redecide(trials, {"mu": 0.05}), 30)
-    share = preview(trials, {"mu": 0.05}, 30).share
+    share = of_trials(trials, {"mu": 0.05}).preview(30).share
     assert found.real.visits is not None
     assert found.ghost.visits is not None
     assert share is not None
@@ -53,7 +53,7 @@ def test_the_share_is_what_was_saved_over_what_was_paid() -> None:
 
 def test_few_samples_give_no_number() -> None:
     trials = read_trials(recorded(drifting()))
-    assert "not enough samples" in preview(trials[:1], {"mu": 0.3}, 30).words
+    assert "not enough samples" in of_trials(trials[:1], {"mu": 0.3}).preview(30).words
     assert before_and_after([1.0] * 4, [1.0] * 9).share is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import plotly
@@ -17,6 +18,7 @@ from dashboard.services import Services
 from dashboard.settings import Settings
 from storage.reader import open_reader
 from tests.engine_runs import RUN_ID
+from tests.unit.dashboard_pages.figures import checked, figures_in
 from tests.unit.engine.test_filter_loop import Bench, id_of
 
 
@@ -42,3 +44,9 @@ def test_every_page_lays_out(
     moment = Moment(run=RUN_ID, at=at, node=node)
     found = page.layout(contexts.resolve(recorded.reader, moment), recorded)
     assert json.dumps(found, cls=plotly.utils.PlotlyJSONEncoder)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+def test_every_figure_obeys_plotlys_schema(page: Any, recorded: Services) -> None:
+    context = replace(contexts.resolve(recorded.reader, Moment(run=RUN_ID)), theme="dark")
+    assert all(checked(figure) for figure in figures_in(page.layout(context, recorded)))

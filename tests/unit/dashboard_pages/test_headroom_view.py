@@ -71,17 +71,24 @@ def test_each_unit_and_pipeline_has_its_own() -> None:
     ]
 
 
+def test_a_unit_that_evaluated_nothing_says_so() -> None:
+    found = build_headroom([entry(9)], {"u1": "Filters", "u2": "Joins"})
+    assert [(one.of, one.near, one.seq) for one in found[1:]] == [("Joins", None, 0)]
+    assert found[1].words.startswith("Nothing was evaluated so far")
+
+
 def test_records_without_headroom_tell_the_inequality_they_tested() -> None:
     (line,) = build_headroom([entry(1)], {})
     assert line.words == "Change of visits per tuple ≥ 0.100 would change it, now 0.080"
     assert (line.missing, round(line.near or 0, 2)) == ("0.020", 0.8)
-    (unknown,) = build_headroom([entry(1, lhs=None)], {})
-    assert (unknown.words, unknown.near, unknown.missing) == ("Kept", None, "")
+    for silent in (entry(1, lhs=None), entry(1, "kept", lhs=0.2)):
+        (unknown,) = build_headroom([silent], {})
+        assert (unknown.words, unknown.near, unknown.missing) == ("Kept", None, "")
 
 
 def test_a_plan_that_just_changed_or_is_pinned_says_so() -> None:
     (changed,) = build_headroom([entry(1, "switched")], {})
-    assert "just changed" in changed.words
+    assert changed.words.startswith("It changed with its last evaluation")
     (pinned,) = build_headroom([entry(1, "pinned")], {})
     assert "pinned" in pinned.words
     assert changed.near is pinned.near is None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dashboard.figures.cache_lanes import draw_lanes
 from dashboard.figures.caching import draw_caching
 from dashboard.views.book import Book
 from dashboard.views.cache_lanes import build_lanes
@@ -17,6 +18,7 @@ from dashboard.views.pipelines import build_pipelines
 from dashboard.views.takes import build_takes
 from storage.rows import SeriesData, StoredMatrix
 from storage.vocabulary.records import Entity, Knob, Matrix
+from tests.unit.dashboard_pages.figures import checked
 
 UNIT = "u"
 
@@ -155,7 +157,7 @@ def test_what_caching_saved_and_lost_since_the_run_began() -> None:
     words, tone = join.verdict
     assert tone == "ok"
     assert words.startswith("saved 25")
-    assert len(draw_caching([join]).data) == 2
+    assert len(checked(draw_caching([join])).data) == 2
     assert build_caching(BOOK, {"pool": ("four", "probes")}, {}) == []
 
 
@@ -185,6 +187,8 @@ def test_lanes_join_batches_in_one_state() -> None:
     assert [lane.cache for lane in lanes] == ["c1", "c2"]  # longest in use on top
     told = [(one.state, one.first, one.last, one.until) for one in lanes[0].stretches]
     assert told == [("profiled", 0, 1, 2.0), ("used", 2, 4, 5.0), ("unused", 5, 5, 5.0)]
+    bars = checked(draw_lanes(lanes, "dark")).data
+    assert {one.name: len(one.y) for one in bars} == {"used": 1, "profiled": 2, "unused": 1}
 
 
 def test_matrices_of_a_join() -> None:

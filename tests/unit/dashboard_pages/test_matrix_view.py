@@ -15,6 +15,7 @@ from dashboard.views.matrix import (
     region_label,
 )
 from storage.vocabulary.records import Entity, Matrix
+from tests.unit.dashboard_pages.figures import checked
 
 REGIONS = Matrix(
     "regions:dep_delay",
@@ -77,7 +78,7 @@ def test_choices_follow_the_plan_then_the_alphabet() -> None:
 
 def test_the_bitmap_figure_has_cells_bars_and_room_for_every_label() -> None:
     view = build_regions(REGIONS, "dep_delay", {})
-    figure = draw_regions(view, "dark")
+    figure = checked(draw_regions(view, "dark"))
     cells, bars = figure.data
     assert [list(row) for row in cells.z] == REGIONS.values
     assert list(bars.x) == [0.1, 0.6, 0.1, 0.2]
@@ -89,7 +90,7 @@ def test_the_bitmap_figure_has_cells_bars_and_room_for_every_label() -> None:
 
 
 def test_the_selectivity_figure_greys_absent_cells_and_outlines_the_choice() -> None:
-    figure = draw_selectivity(build_selectivity(SELECTIVITY, {}), "light", chosen="b")
+    figure = checked(draw_selectivity(build_selectivity(SELECTIVITY, {}), "light", chosen="b"))
     absent, cells, numbers, drops = figure.data
     assert [list(row) for row in absent.z] == [[None, 0], [None, None]]
     assert [list(row) for row in cells.z] == [[0.5, None], [0.1, 0.9]]
@@ -97,13 +98,15 @@ def test_the_selectivity_figure_greys_absent_cells_and_outlines_the_choice() -> 
     assert list(drops.x) == [0.2, None]
     assert list(drops.text) == ["20.0\u2009%", "—"]
     assert len(figure.layout.shapes) == 1
-    assert not draw_selectivity(build_selectivity(SELECTIVITY, {}), None, "no").layout.shapes
+    assert not checked(
+        draw_selectivity(build_selectivity(SELECTIVITY, {}), None, "no")
+    ).layout.shapes
 
 
 def test_text_cannot_smuggle_markup_into_hover_labels() -> None:
     matrix = Matrix("regions:a", "regions", ("(-inf, <b>)",), ("q<i>",), [[1]])
-    figure = draw_regions(
-        build_regions(matrix, "a", {"q<i>": QueryColumn("q<i>", "a < 'x'")}), "dark"
+    figure = checked(
+        draw_regions(build_regions(matrix, "a", {"q<i>": QueryColumn("q<i>", "a < 'x'")}), "dark")
     )
     assert "&lt;" in figure.data[0].customdata[0][0]
     assert "<i>" not in figure.data[0].customdata[0][0]
@@ -111,7 +114,9 @@ def test_text_cannot_smuggle_markup_into_hover_labels() -> None:
 
 def test_an_empty_cell_says_whether_it_is_not_used_or_not_reached() -> None:
     columns = {"q2": QueryColumn("q2", "", ("a",))}
-    reached = draw_selectivity(build_selectivity(SELECTIVITY, columns)).data[0].customdata[0][1]
-    unused = draw_selectivity(build_selectivity(SELECTIVITY, {})).data[0].customdata[0][1]
+    reached = (
+        checked(draw_selectivity(build_selectivity(SELECTIVITY, columns))).data[0].customdata[0][1]
+    )
+    unused = checked(draw_selectivity(build_selectivity(SELECTIVITY, {}))).data[0].customdata[0][1]
     assert "no sampled tuple got that far" in reached
     assert "q2 does not use a" in unused

@@ -21,6 +21,7 @@ from dashboard.views.queue_curves import MOST_LANES, build_curves
 from dashboard.views.results import build_tuples
 from storage.rows import SeriesData, StoredResult
 from storage.vocabulary.records import SIGN, TAU, Decision, Entity, Matrix, PlanVersion
+from tests.unit.dashboard_pages.figures import checked
 
 #: Changes of a bag: a value that comes, or the place (modulo) of one there is, which goes.
 MOVES = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=60)
@@ -205,10 +206,10 @@ def test_names_of_operators_are_no_tags_in_figures() -> None:
         4, 9, "chain", "chains", "switched", "memory_gain", 0.2, ">=", 0.05, 500, 900, 0,
         "other chains", [], [], None, None, None, detail=told,
     )  # fmt: skip
-    (path,) = draw_chains(build_chains(decision)).data
+    (path,) = checked(draw_chains(build_chains(decision))).data
     assert path.text == ("arrives", "behind b &lt; 5 and c &gt; 1")
     assert path.name == "path to b &lt; 5 and c &gt; 1"
     peak = {"peak": [2]}
     matrix = Matrix("queue curve", "queue curve", (name,), ("3", "4"), [[1, 2]], row_stats=peak)
     curves = build_curves(matrix, Book(), 7)
-    assert [line.name for line in draw_curves(curves).data] == ["b &lt; 5 and c &gt; 1"]
+    assert [line.name for line in checked(draw_curves(curves)).data] == ["b &lt; 5 and c &gt; 1"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dashboard.services import Services
 from dashboard.settings import Settings
 from storage.reader import open_reader
 from storage.writer import open_engine_writer
+from tests.unit.dashboard_pages.figures import checked, figures_in
 from tests.web.recorded import record
 
 
@@ -63,6 +65,15 @@ def test_a_store_without_a_run_says_how_to_get_one(page: Any, blank: Services) -
 def test_every_page_lays_out_at_any_moment(page: Any, recorded: Services) -> None:
     for at in (None, 0, 40):
         assert laid_out(page, recorded, Moment(run="r1", at=at))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)
+def test_every_figure_obeys_plotlys_schema(page: Any, recorded: Services) -> None:
+    for theme in ("light", "dark"):
+        context = replace(contexts.resolve(recorded.reader, Moment(run="r1")), theme=theme)
+        figures = figures_in(page.layout(context, recorded))
+        assert all(checked(figure) for figure in figures)
+        assert page.has_figures or not figures
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.label)

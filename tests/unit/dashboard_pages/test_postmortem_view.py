@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from dashboard import postmortem
 from dashboard.postmortem import records_of, story_of
 from dashboard.report import page_of
 from dashboard.views.postmortem import tell
@@ -36,13 +37,23 @@ def told(events: list[StoredEvent], *switches: DecisionEntry) -> list[tuple[str,
 def test_a_switch_tells_what_it_brought_on_the_same_tuples() -> None:
     events = [event(20, "rearrangement", "Plan 2: b before a", decision=4)]
     ((text, aside),) = told(events, switch(4, 20, 3.0, 4.0, 240))
-    assert text.startswith("Plan 2: b before a, because because; it saved 1.00 visits per tuple")
+    assert text.startswith("Plan 2: b before a; reason: because; it saved 1.00 visits per tuple")
     assert "3.00 against 4.00 of the plan before, on the same 240 sampled tuples" in text
     assert aside == ""
     ((text, _),) = told(events, switch(4, 20, 4.5, 4.0, 240))
     assert "it cost 0.50" in text
     ((text, _),) = told(events, switch(4, 20, 3.0, 4.0, 7))
     assert "not enough samples to say what it brought (n = 7)" in text
+
+
+def test_a_plan_that_was_kept_is_no_better_one_that_was_passed_over() -> None:
+    verdicts = ["kept", "kept", "kept", "cooldown"]
+    events = [event(at, "held back", verdict) for at, verdict in enumerate(verdicts)]
+    story = tell(new_run(), (batch(0), batch(99)), events, (), (), "", {})
+    assert story.opening[1].text == (
+        "The plan never changed; another was built and was not better by enough 3 times; "
+        "a change waited for the cool-down once."
+    )
 
 
 @pytest.mark.parametrize(("gap", "said"), [(0, True), (3, True), (6, False)])
@@ -60,9 +71,13 @@ def test_notes_stand_where_they_were_pinned() -> None:
     story = tell(new_run(), (batch(0), batch(99)), events, (), [note], "saved 3 visits", {})
     assert [one.kind for one in story.sentences] == ["query", "note", "query"]
     assert story.sentences[1].text == "page 127.0.0.1 noted: the feed was changed"
-    assert "Adapting saved 3 visits" in story.opening
+    whole, changed, people, saved = story.opening
+    assert saved == ("Adapting saved 3 visits (estimated on sampled tuples).", "/plan")
+    assert whole.path == "/timeline"
+    assert changed == ("The plan never changed.", "/decisions")
+    assert people == ("People turned no knob and changed queries twice.", "/knobs")
     empty = tell(replace(new_run(), state="failed"), None, (), (), (), "", {})
-    assert "recorded no batch" in empty.opening
+    assert [one.text for one in empty.opening] == ["Run r1 of flights recorded no batch."]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +104,7 @@ def test_the_file_holds_everything_and_asks_for_nothing(reader: Reader) -> None:
     run = reader.run("r1")
     assert run is not None
     page = page_of(records_of(reader, run))
-    assert not re.search(r"(src|href)=|url\(|@import|fetch\(|import\(", page)
+    assert not re.search(r"(src|href)=|url\((?!#)|@import|fetch\(|import\(", page)
     assert page.count("</script>") == 2, "no text of a person ends the data"
     data = re.search(r'id="records">(.*?)</script>', page, re.DOTALL)
     assert data is not None
@@ -97,3 +112,29 @@ def test_the_file_holds_everything_and_asks_for_nothing(reader: Reader) -> None:
     assert {plan["version"] for plan in found["plans"]} == {1, 2, 3}
     assert any("odd" in one["text"] for one in found["sentences"])
     assert len(found["lines"]) == 4
+
+
+def test_the_file_has_each_graph_once_and_the_newest_plans(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = reader.run("r1")
+    assert run is not None
+    found = records_of(reader, run)
+    plans, graphs = found["plans"], found["graphs"]
+    assert {plan["graph"] for plan in plans} == set(range(len(graphs)))
+    assert len({json.dumps(graph) for graph in graphs}) == len(graphs)
+    for plan in plans:
+        ids = {node["id"] for node in graphs[plan["graph"]]["nodes"]}
+        assert set(plan["order"]) <= ids
+    assert found["left_out"].startswith("It has ") == (
+        reader.decision_counts("r1").evaluated > len(found["decisions"])
+    )
+    monkeypatch.setattr(postmortem, "MOST_PLAN_BYTES", 1)
+    monkeypatch.setattr(postmortem, "MOST_POINTS", 1)
+    monkeypatch.setattr(postmortem, "LONGEST_TEXT", 9)
+    less = records_of(reader, run)
+    assert [one["version"] for one in less["plans"]] == [plans[-1]["version"]]
+    assert f"plans since batch {plans[-1]['batch']}" in less["left_out"]
+    assert max(len(one["batch"]) for one in less["parts"]) <= postmortem.FEWEST_POINTS
+    assert max(len(one["text"]) for one in less["sentences"]) == 9 + len("…")
+    assert len(page_of(less)) < len(page_of(found))

@@ -8,6 +8,7 @@ import pytest
 from dashboard.figures.regret import draw_regret
 from dashboard.views.regret import LINES, RegretView, build_regret
 from storage.rows import SeriesData
+from tests.unit.dashboard_pages.figures import checked
 
 NAN = float("nan")
 
@@ -57,7 +58,7 @@ def test_a_total_within_its_band_of_zero_is_neither(
 
 
 def test_the_figure_has_all_four_lines_and_the_band() -> None:
-    figure = draw_regret(a_view([NAN, 1.0, 2.0], [NAN, 1.0, 1.0]))
+    figure = checked(draw_regret(a_view([NAN, 1.0, 2.0], [NAN, 1.0, 1.0])))
     lines = {trace.meta["regret"]: trace for trace in figure.data if trace.meta}
     assert set(lines) == {*LINES, "saved"}
     assert list(lines["regret_running"].y) == [3.3, 3.3]

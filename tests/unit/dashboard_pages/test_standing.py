@@ -40,6 +40,11 @@ def test_a_run_stands(
     assert found.level == level
 
 
+def test_a_run_that_starts_says_what_it_waits_for() -> None:
+    found = standing("starting", None, None, 20.0, None, 0.0, note="starting Spark")
+    assert found.words == "starting Spark, waits for the first batch"
+
+
 def test_a_slow_run_is_given_its_time() -> None:
     assert standing("running", 7, 250.0, None, 5.0, 30.0).word == "working"
     assert standing("running", 7, 80.0, None, 5.0, 30.0).word == "running"

@@ -13,6 +13,7 @@ from dashboard.views.gaps import parted
 from dashboard.views.timeline import TimelineView, build_numbers, build_timeline, mu_at, properties
 from storage.rows import SeriesData, StoredEvent
 from storage.vocabulary.records import Event
+from tests.unit.dashboard_pages.figures import checked
 from tests.unit.dashboard_shell.samples import context
 
 NAN = float("nan")
@@ -107,7 +108,7 @@ def test_mu_before_the_first_known_value_is_unknown() -> None:
 
 
 def test_the_figure_is_extended_live_and_shares_one_time_axis() -> None:
-    figure = draw_timeline(a_view(), "dark")
+    figure = checked(draw_timeline(a_view(), "dark"))
     grown = [trace.meta for trace in figure.data if trace.meta and "live" in trace.meta]
     names = ("visits_init", "visits_window", "visits_per_tuple", "batch_ms")
     assert sorted(one["live"] for one in grown) == sorted(f"system|{name}" for name in names)
@@ -127,7 +128,7 @@ def test_a_gap_is_hatched_over_all_panels_says_how_long_and_is_in_the_table() ->
     view = a_view()._replace(gaps=build_timeline({}, [], None, None, events, None).gaps)
     (gap,) = view.gaps
     assert (gap.words, gap.batch) == ("no engine for 4 min 10 s", 4)
-    figure = draw_timeline(view)
+    figure = checked(draw_timeline(view))
     area, hatching = [shape for shape in figure.layout.shapes if shape.name == "gap"]
     assert (area.x0, area.x1) == (stamp(103.0), stamp(353.0))
     assert (area.y0, area.y1, area.yref) == (0, 1, "paper")
@@ -147,7 +148,7 @@ def test_no_line_is_drawn_across_a_gap() -> None:
     resumed = Event("run", "resumed at batch 2", ref={"since": 101.2})
     stored = StoredEvent(2, 1, 101.8, resumed)
     view = a_view()._replace(gaps=build_timeline({}, [], None, None, [stored], None).gaps)
-    lines = {trace.name: trace for trace in draw_timeline(view).data if trace.name}
+    lines = {trace.name: trace for trace in checked(draw_timeline(view)).data if trace.name}
     batch = lines["batch time, this batch"]
     assert list(batch.y) == [100.0, 120.0, None, 90.0, 110.0]
     assert batch.x[2] == stamp(101.2)
@@ -163,7 +164,7 @@ def test_an_event_without_an_earlier_time_is_no_gap() -> None:
 
 
 def test_markers_carry_batch_and_words_for_hover_and_click() -> None:
-    figure = draw_timeline(a_view(), "light")
+    figure = checked(draw_timeline(a_view(), "light"))
     lane = next(trace for trace in figure.data if (trace.meta or {}).get("lane") == "rearrangement")
     assert [list(point) for point in lane.customdata] == [[1, "batch 1: Plan 2", "/decisions"]]
 
@@ -171,7 +172,7 @@ def test_markers_carry_batch_and_words_for_hover_and_click() -> None:
 def test_an_empty_run_has_an_empty_figure() -> None:
     view = build_timeline({}, [], None, None, [], None)
     assert (view.panels, view.first) == ([], None)
-    assert draw_timeline(view).layout.height > 0
+    assert checked(draw_timeline(view)).layout.height > 0
 
 
 def test_times_are_iso_text_like_the_live_path_appends() -> None:

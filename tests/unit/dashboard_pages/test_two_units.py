@@ -79,12 +79,15 @@ def test_the_plan_page_draws_the_plans_of_all_units_as_one_graph(services: Servi
         "port": (PACKETS.title, 1),
         "size": (PACKETS.title, 2),
     }
-    text, show = text_of(plan.PAGE, services), "o-Packets"
+    tables = ("pw-plan-twin",)
+    text, show = text_of(plan.PAGE, services, tables=tables), "o-Packets"
     assert f"{FLIGHTS.title}: Constructs of the plan" in text
     assert f"{PACKETS.title}: Filters of the plan" in text
+    named = [one.name for one in facts.outputs]
+    assert named == ["Output of Flights", "Output of Packets"]
     narrowed = read(services.reader, contexts.resolve(services.reader, Moment(RUN, show=show)))
     assert [title for title, _ in narrowed.units] == [PACKETS.title]
-    assert "Constructs of the plan" not in text_of(plan.PAGE, services, show=show)
+    assert "Constructs of the plan" not in text_of(plan.PAGE, services, show=show, tables=tables)
 
 
 def test_decisions_of_one_number_are_those_of_the_unit_in_the_address(services: Services) -> None:

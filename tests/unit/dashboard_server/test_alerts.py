@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from dashboard.alerts import AlertWatch, WebhookRefused, alert_states, check_webhook
-from dashboard.views.alerts import why_no_rule
+from dashboard.views.alerts import ANSWERS, rules_of, states_of, why_no_rule
+from dashboard.views.book import Book
+from storage.vocabulary.records import Command, Entity
 from tests.unit.dashboard_server.site import BEARER, Site, open_site
 
 RULE = {"entity": "system", "property": "n_tuples", "relation": ">=", "threshold": 200}
@@ -65,6 +67,30 @@ def test_rules_hold_by_the_newest_values(site: Site) -> None:
         ("many", 200.0, True),
         ("more", 200.0, False),
         ("unknown", None, False),
+    ]
+
+
+def test_a_query_is_addressed_by_its_name_in_any_run() -> None:
+    def query(id: str, name: str) -> Entity:
+        return Entity(id, "query", name, unit_id="u", role="query")
+
+    def rule(name: str, **more: Any) -> Command:
+        told = {**RULE, "entity": f"@{name}", "property": ANSWERS, "relation": ">", "threshold": 0}
+        return Command(1, "r1", "alert", {"name": name, "body": {**told, **more}}, "me", "", 0.0)
+
+    entities = Book([query("u/1", "full"), query("u/2", "matches"), query("u/3", "still")])
+    values: dict[str, dict[str, float | None]] = {
+        "u/1": {"answer_tuples": 2.0, "matched_tuples": 9.0},
+        "u/2": {"matched_tuples": 3.0},
+        "u/3": {"answer_tuples": 0.0},
+    }
+    rules = rules_of([rule(name) for name in ("full", "matches", "still", "gone")])
+    found = states_of(rules, values, entities)
+    assert [(one.whose, one.value, one.fires) for one in found] == [
+        ("full", 2.0, True),
+        ("matches", 3.0, True),
+        ("still", 0.0, False),
+        ("@gone", None, False),
     ]
 
 

@@ -26,7 +26,7 @@ def test_a_page_asks_for_dash_one_script_and_one_sheet_and_keeps_them(shown: das
         assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
 
 
-def test_dash_comes_as_one_script_with_what_draws_figures(shown: dash.Dash) -> None:
+def test_dash_comes_as_one_script_without_what_is_not_used(shown: dash.Dash) -> None:
     browser = shown.server.test_client()
     (address,) = re.findall(r'src="(/scripts/\w+/dash-renderer\.js)"', browser.get("/").text)
     script = browser.get(address).text
@@ -37,13 +37,17 @@ def test_dash_comes_as_one_script_with_what_draws_figures(shown: dash.Dash) -> N
     assert "dash_core_components" in script
     assert "dash_html_components" in script
     assert "dash_table" not in script.replace("dash_table_", "")
-    assert "webpackChunkdash_core_components" in script
+    assert "Plotly.react" not in script
 
 
 def test_plotly_is_asked_for_at_once_where_figures_are_drawn(shown: dash.Dash) -> None:
     browser = shown.server.test_client()
     drawn = {
-        path: bool(re.search(r'<script async src="/scripts/\w+/vendor/plotly', html.text))
+        path: bool(
+            re.search(
+                r'<link rel="preload" as="script" href="/scripts/\w+/vendor/plotly', html.text
+            )
+        )
         for path in ("/", "/plan", "/timeline", "/knobs", "/nowhere")
         if (html := browser.get(path))
     }

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard import deltas
-from dashboard.deltas import ALL_NEWS, MAX_BYTES, MAX_POINTS, build, encoded, merged, rounded
+from dashboard.deltas import ALL_NEWS, MAX_BYTES, MAX_POINTS, build, encoded, merged
 from dashboard.deltas import snapshot as take_snapshot
+from dashboard.views.numbers import rounded
 from storage.store import Reader, open_engine_writer, open_reader
 from storage.vocabulary.records import Batch, BatchRecord, Entity, Sample
 from tests.unit.dashboard_server.site import open_site

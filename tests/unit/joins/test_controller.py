@@ -148,10 +148,35 @@ def test_nothing_is_selected_where_nothing_moved() -> None:
     found = [one for one in decisions(join) if one.kind == "cache selection"]
     assert found[0].verdict == "switched"
     assert {one.verdict for one in found[1:]} == {"below_threshold"}
-    (waits,) = read(found[-1].detail)
+    told = read(found[-1].detail)
+    (waits,) = [one for one in told if not one.entity]
     assert waits.words.startswith("a benefit or cost has to move by")
     assert waits.near < 1
     assert join.used == ["R ⋈ S"]
+
+
+def test_caches_say_what_would_make_them_go_or_pay() -> None:
+    """By the rule of §5.5: as far as its benefit is above its cost, or has to rise to it."""
+    join = run(SETTINGS, (15, (1, 1, 12)), (15, (30, 1, 1)), (15, (1, 1, 12)))
+    told = set()
+    for decision in decisions(join):
+        if not decision.kind.startswith("cache"):
+            continue
+        caches = {one["name"]: one for one in decision.detail["caches"]}
+        for line in (one for one in read(decision.detail) if one.entity):
+            cache = caches[line.entity]
+            benefit, cost = cache["benefit"], cache["cost"]
+            assert line.missing == pytest.approx(abs(benefit - cost))
+            used = cache["state"] == "used"
+            told.add(" goes if its benefit falls by" if used else " pays if its benefit rises by")
+            assert any(words in line.words for words in told)
+            low, high = sorted((benefit, cost))
+            assert line.near == pytest.approx(max(0.0, low / high) if high > 0 else 1.0)
+            assert used == (benefit > cost)
+    assert len(told) == 2
+    pinned = replace(SETTINGS, pinned=frozenset({"0,1|1"}))
+    found = [read(one.detail) for one in decisions(run(pinned, (20, (1, 1, 12))))]
+    assert "R ⋈ S" not in {line.entity for lines in found for line in lines}
 
 
 def test_pinned_caches_come_at_once_and_forbidden_ones_go() -> None:

@@ -9,6 +9,7 @@ import pytest
 from backend.systems.joins.joint import best_tree
 from backend.systems.joins.joint_orders import LEAST_GAIN, JointOrders
 from backend.systems.joins.shape import Orders
+from storage.vocabulary.headroom import read
 from tests.oracles.join_trees import all_orders, priced_by
 from tests.unit.joins.cases import chain
 from tests.unit.joins.test_controller import SETTINGS, decisions, run
@@ -35,6 +36,10 @@ def test_a_join_becomes_the_tree_that_pays_and_another_one_when_rates_change() -
         assert one.lhs is not None
         assert one.rhs is not None
         assert one.lhs < one.rhs
+    for one in told:
+        lines = read(one.detail)
+        assert bool(lines) == (one.verdict != "switched")
+        assert all(line.near < 1 or line.missing == 0 for line in lines)
     outcomes = {one.decision for told in both.told for one in told.outcomes}
     assert {one.seq for one in switches} <= outcomes
     fixed = run(replace(settings, join_order="fixed"), *phases)

@@ -87,6 +87,19 @@ def test_chains_are_adopted_when_they_are_known_and_again_when_others_keep_less(
     assert charts["A", "B"][-1][1] == 0.0
 
 
+def test_chains_that_are_the_same_say_whose_slope_is_next() -> None:
+    """C → D drops a tenth as it goes, A → B nine tenths: its slope has to reach that of A → B."""
+    watched = Watched()
+    watched.batch(counts(100, 900))
+    decision = watched.batch(counts(100, 900))
+    assert decision.verdict == "below_threshold"
+    slopes = {one["operators"][0]: one["slope"] for one in decision.detail["chains"]}
+    (behind, *_) = [one for one in read(decision.detail) if (one.entity, one.over) == ("C", "A")]
+    assert behind.words.startswith("C → D runs before A → B if it releases")
+    assert behind.missing == pytest.approx(slopes["A"] - slopes["C"])
+    assert behind.near == pytest.approx(slopes["C"] / slopes["A"])
+
+
 def test_a_gain_has_to_last() -> None:
     watched = Watched()
     watched.batch(counts(100, 900))
@@ -95,6 +108,7 @@ def test_a_gain_has_to_last() -> None:
         decision = watched.batch(unlike)
         assert (decision.verdict, watched.running) == ("kept", before)
         assert [one.missing for one in read(decision.detail)] == [IN_A_ROW - n]
+        assert read(decision.detail)[0].words.endswith(f"{IN_A_ROW} batches in a row, so far {n}")
         assert decision.lhs is not None
         assert decision.lhs >= MIN_GAIN
         assert f"in {n} of the {IN_A_ROW} batches in a row" in decision.explanation

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from backend.model.schema import Schema
 from backend.workloads import file_source
 from backend.workloads.contract import CORRUPT, REASON
+from backend.workloads.file_list import is_written_since, lost_since, recorded_files
 from backend.workloads.file_source import FileSource, reader_of
 from backend.workloads.sources import ReplaySource, in_memory, is_replayed, open_source
 from backend.workloads.spec import SourceSpec, StreamSpec
@@ -91,6 +93,28 @@ def test_a_run_that_goes_on_keeps_the_order_whatever_comes_between(tmp_path: Pat
     with (record / "files-S.jsonl").open("a") as file:
         file.write('{"path": "/half')  # killed while writing
     assert opened(one, record).n_tuples == 14
+
+
+def test_what_became_of_files_since_they_were_read_is_told(tmp_path: Path) -> None:
+    folder, record = tmp_path / "in", tmp_path / "run"
+    for name in ("a.csv", "b.csv", "c.csv", "d.csv"):
+        write(folder, name, 0, 5)
+    everything(opened(stream(folder, header="true"), record))
+    listed = recorded_files(record / "files-S.jsonl")
+    assert [lost_since(one) for one in listed] == [""] * 4
+    assert not any(is_written_since(one) for one in listed)
+    write(folder, "a.csv", 0, 9)
+    write(folder, "b.csv", 0, 3)
+    (folder / "c.csv").unlink()
+    a, b, c, d = listed
+    assert (lost_since(a), is_written_since(a)) == ("", True)
+    sizes = f"had {b.n_bytes} bytes when it was read, and has {b.path.stat().st_size} now"
+    assert lost_since(b) == f"{b.path} {sizes}"
+    assert (lost_since(c), is_written_since(c)) == (f"{c.path} is gone", False)
+    assert (lost_since(d), is_written_since(d)) == ("", False)
+    before = replace(b, n_bytes=None, written_ns=None)  # as lists of former versions have it
+    assert (lost_since(before), is_written_since(before)) == ("", False)
+    assert recorded_files(None) == recorded_files(record / "files-T.jsonl") == []
 
 
 def test_files_that_changed_leave_the_others_in_their_places(

@@ -1,4 +1,8 @@
-"""Branch from here: the rest of the record decided again with another knob, beside the record."""
+"""Branch from here: the rest of the record with another knob, beside the record.
+
+Where the rule behind the knob can be decided again from the record, what it comes to is estimated
+at once; every knob of a unit can be tried by a replay of the recorded tuples in a run of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,24 @@ from typing import Any, Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.api.errors import ApiError
+from dashboard.api.knob_check import check_value
 from dashboard.components.badges import badge
 from dashboard.components.drawn import NAMESPACE, Drawn, knob_row
+from dashboard.components.ghost import ghost_numbers, ghost_table
 from dashboard.components.links import jump
 from dashboard.components.names import words_of
 from dashboard.context import Context
 from dashboard.figures.whatif import HEIGHT, draw_ghost
 from dashboard.panels import records
-from dashboard.panels.asc.whatif import ghost_numbers, ghost_table
 from dashboard.panels.common.compare import asked_for
-from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet, has_role
-from dashboard.panels.facts import knobs_of
+from dashboard.panels.contract import Drawing, Panel, PanelScope, Sheet
 from dashboard.turns import trials_of
-from dashboard.views.branches import branch_line, branch_pair, branches_of, taker
+from dashboard.views.branches import SETTING, branch_line, branch_pair, branches_of, taker
 from dashboard.views.compare import address
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.ghost import GhostComparison, compare
-from dashboard.views.knobs import value_words
+from dashboard.views.knobs import ranked, value_words
 from dashboard.views.whatif import REPLAYED, GhostStep, redecide
 from storage.reader import Reader
 from storage.vocabulary.branches import BranchOf
@@ -35,15 +40,16 @@ MOST_LINKED: Final = 8
 
 
 class BranchView(NamedTuple):
-    """Two futures of the batch ``at``. knobs: those that can be tried; knob, value: tried.
+    """Two futures of the batch ``at``. knobs: of the unit; knob, value: tried.
 
-    steps: of the evaluations from there on, none before something was tried. made: branches of the
-    run that were computed. line: what computes one from a terminal, but for --set; has_engine: one
-    that is at work can be asked.
+    estimated: names of knobs whose rule can be decided again from the record. steps: of the
+    evaluations from there on, none before something was tried. made: branches of the run that were
+    computed. line: what computes one from a terminal; has_engine: one that is at work can be asked.
     """
 
     at: int
     knobs: list[Knob]
+    estimated: frozenset[str]
     knob: Knob
     value: Any
     pair: str
@@ -59,18 +65,20 @@ class BranchForm(Drawn):
 
     _namespace = NAMESPACE
     _type = "BranchForm"
-    _names = ("knobs", "knob", "value", "pair", "at", "run", "line", "asks")
+    _names = ("knobs", "estimated", "knob", "value", "pair", "at", "run", "line", "setting", "asks")
 
     def __init__(self, view: BranchView, run: str, asks: bool) -> None:
         """asks: an engine is asked to run the branch; else the line to type is shown."""
         super().__init__(
             knobs=[knob_row(knob) for knob in view.knobs],
+            estimated=sorted(view.estimated),
             knob=view.knob.name,
             value=view.value,
             pair=view.pair,
             at=view.at,
             run=run,
             line=view.line,
+            setting=SETTING,
             asks=asks,
         )
 
@@ -78,53 +86,42 @@ class BranchForm(Drawn):
 def build(reader: Reader, context: Context, scope: PanelScope) -> BranchView | None:
     """The record from the moment on, and what the rule makes of it with the knob tried."""
     run, at = context.run_id, context.batch or 0
-    found = knobs_of(reader, run, context.batch, scope)
-    knobs = [found[name] for name in REPLAYED if name in found]
-    trials = trials_of(reader, run, None, scope.only)
-    if not knobs or not trials:
+    knobs = ranked(one for one in reader.knobs(run, context.batch) if one.scope == scope.unit)
+    if not knobs or not scope.unit:
         return None
+    trials = trials_of(reader, run, None, scope.only)
+    estimated = frozenset(REPLAYED) & {one.name for one in knobs} if trials else frozenset[str]()
     asked = asked_for(reader, context)
     name, _, text = asked.branch.partition("=")
     knob = next((one for one in knobs if one.name == name), knobs[0])
     value = _value(knob, text)
     pair = address(asked._replace(branch=""))
-    rest = [trial for trial in trials if trial.batch >= at]
+    rest = [trial for trial in trials if trial.batch >= at and knob.name in estimated]
     steps = redecide(rest, {knob.name: value}) if value is not None else []
     compared = compare(steps, MIN_SAMPLES) if steps else None
     value, runs = knob.value if value is None else value, reader.runs()
     line = branch_line(run, at, knob.scope, reader.where)
     made, has_engine = branches_of(runs, run), taker(runs, run) is not None
-    return BranchView(at, knobs, knob, value, pair, steps, compared, made, line, has_engine)
+    return BranchView(
+        at, knobs, estimated, knob, value, pair, steps, compared, made, line, has_engine
+    )
 
 
 def _value(knob: Knob, text: str) -> Any:
     """The value of an address in the knob's own type; None for what it cannot have."""
-    if knob.kind == "choice":
-        return text if text in knob.choices else None
     try:
-        number = json.loads(text)
-    except ValueError:
+        return check_value(knob, text if knob.kind in ("choice", "text") else json.loads(text))
+    except (ValueError, ApiError):
         return None
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return None
-    low = number if knob.low is None else knob.low
-    high = number if knob.high is None else knob.high
-    return number if low <= number <= high else None
 
 
 def draw(view: BranchView, sheet: Sheet) -> Drawing:
     """The form, and both futures."""
     asks = view.has_engine and not sheet.read_only
     form = html.Div([BranchForm(view, sheet.context.run_id, asks), *_made(view, sheet.context)])
-    note = [badge("estimated"), " the record decided again by the engine's own rule"]
     if view.compared is None:
-        words = (
-            f"Nothing was evaluated from batch {view.at} on: go back to an earlier moment."
-            if view.value != view.knob.value
-            else "Go to a moment, take a knob and a value: the evaluations recorded from there on "
-            "are decided again, and both futures stand side by side."
-        )
-        return Drawing([form, html.P(words, className="pw-dim")], note=note)
+        return Drawing([form, html.P(_why_none(view), className="pw-dim")])
+    note = [badge("estimated"), " the record decided again by the engine's own rule"]
     tried = f"{words_of(view.knob.name)} = {value_words(view.value)}"
     return Drawing(
         body=[form, *ghost_numbers(view.compared, tried, view.steps)],
@@ -132,6 +129,22 @@ def draw(view: BranchView, sheet: Sheet) -> Drawing:
         height=HEIGHT,
         table=ghost_table(view.steps, sheet.context),
         note=note,
+    )
+
+
+def _why_none(view: BranchView) -> str:
+    """Why nothing is estimated, and what to do."""
+    if view.knob.name in view.estimated and view.value != view.knob.value:
+        return f"Nothing was evaluated from batch {view.at} on: go back to an earlier moment."
+    if view.estimated:
+        return (
+            "Go to a moment, take a knob and a value. Of the first knobs in the list the "
+            "evaluations recorded from there on are decided again at once, and both futures stand "
+            "side by side; of all of them a replay of the recorded tuples tells."
+        )
+    return (
+        "Go to a moment, take a knob and a value: the recorded tuples are replayed with it from "
+        "there on, in a run of its own, and both futures stand side by side."
     )
 
 
@@ -155,7 +168,6 @@ PANEL: Final = Panel(
     sql=records.DECISIONS,
     build=build,
     draw=draw,
-    applies=has_role("selection"),
     news=("run", "knobs", "decisions"),
     unit=True,
     show=True,

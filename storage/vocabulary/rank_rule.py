@@ -1,4 +1,7 @@
-"""Comparisons of drops per cost, exact: ties are ties. [B05] erratum 11
+"""The rule by which filters are ordered: drops per cost, compared exactly. [B05] erratum 11
+
+Pure, and of numbers only: the decision core compares by it, and the ghost run of the dashboard
+(dashboard/views/reorder.py) decides a recorded run again by it.
 
 Costs are whole picoseconds, counts whole numbers, α a fraction, so ratios are compared by cross
 multiplication. A filter that drops nothing has rank 0 whatever it costs (0/0 = 0); one that
@@ -10,12 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from backend.adaptive.stats import quantile
 
 #: Cost of a filter on one tuple, in whole picoseconds.
 Picoseconds: TypeAlias = int
@@ -59,6 +61,24 @@ def best(counts: Sequence[int], costs: Sequence[Picoseconds]) -> int:
         if ranks_below(counts[chosen], costs[chosen], counts[place], costs[place]):
             chosen = place
     return chosen
+
+
+def ranked_order(
+    drops: Sequence[int], costs: Sequence[Picoseconds], incumbent: Sequence[int], n_native: int = 0
+) -> list[int]:
+    """By unconditional drops per cost, stable (Independent). drops: by filter."""
+    found: list[int] = []
+    for segment in (incumbent[:n_native], incumbent[n_native:]):
+        placed: list[int] = []
+        for one in segment:
+            place = len(placed)
+            while place and ranks_below(
+                drops[placed[place - 1]], costs[placed[place - 1]], drops[one], costs[one]
+            ):
+                place -= 1
+            placed.insert(place, one)
+        found += placed
+    return found
 
 
 def rank(count: float, cost_ps: Picoseconds) -> float:
@@ -122,5 +142,5 @@ def rank_difference(
     mean = (other * per_other - own * per_own) / n
     squares = other * per_other**2 + own * per_own**2 - 2 * both * per_own * per_other
     error = math.sqrt(max(0.0, squares / n - mean**2) / n)
-    half = quantile(confidence) * error
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * error
     return RankInterval(mean, mean - half, mean + half, confidence, n)

@@ -1,0 +1,50 @@
+/* What fits a card: how wide text is, without a look at the page. */
+
+/** Sizes of text in the graph, px: those of names, and of the fine print. */
+export const SIZES = { body: 13, fine: 11 };
+/* Widths of letters in shares of the size, of the semi-bold font; others are about as wide as high. */
+const WIDTHS = [
+  { of: /[ijlI.,:;·'\s]/, width: 0.28 },
+  { of: /[ftr/|()[\]]/, width: 0.4 },
+  { of: /[aceksvxyzFJL_]/, width: 0.59 },
+  { of: /[bdghnopquE]/, width: 0.63 },
+  { of: /[0-9BPRSTZ*<>=+−-]/, width: 0.66 },
+  { of: /[ACDGHKNOQUVXY]/, width: 0.76 },
+  { of: /[mwM]/, width: 0.9 },
+  { of: /./su, width: 1.05 },
+];
+
+const letterWidth = (letter) => WIDTHS.find(({ of }) => of.test(letter)).width;
+
+/** How wide a text is at most, px.
+    @param {string} text
+    @param {number} [size] */
+export const textWidth = (text, size = SIZES.fine) => size * [...text].reduce((sum, letter) => sum + letterWidth(letter), 0);
+
+/** How many of its first letters fit a width.
+    @param {string} text
+    @param {number} width
+    @param {number} [size] */
+export function lettersThatFit(text, width, size) {
+  let n = text.length;
+  while (n > 0 && textWidth(text.slice(0, n), size) > width) n -= 1;
+  return n;
+}
+
+/** Shorten a text to what fits; the full one is in the tooltip and the label.
+    @param {string} text
+    @param {number} width
+    @param {number} [size] */
+export function fit(text, width, size) {
+  if (textWidth(text, size) <= width) return text;
+  return text.slice(0, Math.max(1, lettersThatFit(text, width - textWidth("…", size), size))) + "…";
+}
+
+/** As many of a line's parts, which dots divide, as fit, the first at least.
+    @param {string} text
+    @param {number} width */
+export function fitting(text, width) {
+  const parts = text.split(" · ");
+  while (parts.length > 1 && textWidth(parts.join(" · ")) > width) parts.pop();
+  return fit(parts.join(" · "), width);
+}

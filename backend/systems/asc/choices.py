@@ -1,0 +1,54 @@
+"""What other orderings would have planned at an evaluation, for what-if questions.
+
+At each evaluation that is stored one of them, in turn, builds a plan from a part of the sample, and
+it and the plan in force are costed there. The extra work is bounded by a credit that tuples of the
+stream earn, as for trials. Ours, not the papers'.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from backend.adaptive.evidence import choices_detail
+from backend.systems.asc.cost import PlanShape, sample_costs
+from backend.systems.asc.lattice import thinned
+from backend.systems.asc.orderings import BASELINES, Ordering, propose
+from backend.systems.asc.trials import MOST_TUPLES, build_steps
+from backend.systems.asc.watch import EvaluationMoment
+
+#: Those that are tried; what the best fixed order costs is in the regret ledger.
+TRIED: Final[tuple[Ordering, ...]] = ("macro", "hybrid", "macs", "sas", "macssas")
+#: What deciding on micro-arrows takes beside building an order.
+_HYBRID_TIMES: Final = 8
+#: Work in steps of about 3 ns: what a tuple of the stream earns, what one evaluation may earn.
+_STEPS_PER_TUPLE: Final = 400
+_MOST_STEPS: Final = 1_000_000
+
+
+class OtherOrderings:
+    """Tries one at a time."""
+
+    def __init__(self) -> None:
+        self._turn = self._credit = self._at = 0
+
+    def at(self, moment: EvaluationMoment) -> dict[str, Any]:
+        """A part of a decision's detail; nothing without a sample, or with no credit left."""
+        knobs, seen = moment.knobs, moment.watch.n_seen
+        others = [one for one in TRIED if one != knobs.ordering]
+        ordering = others[self._turn % len(others)]
+        price = build_steps(moment) * (_HYBRID_TIMES if ordering == "hybrid" else 2)
+        earned = min(_STEPS_PER_TUPLE * (seen - self._at), _MOST_STEPS)
+        self._credit, self._at = min(self._credit + earned, max(_MOST_STEPS, price)), seen
+        skips = not knobs.what_if or knobs.by_period or knobs.ordering in BASELINES
+        if skips or len(moment.sample) < knobs.least_samples or price > self._credit:
+            return {}
+        self._turn, self._credit = self._turn + 1, self._credit - price
+        sample = thinned(moment.sample, MOST_TUPLES)
+        plan = propose(ordering, moment.constructs, [sample], moment.model, knobs.rules).shape
+        costs = {str(ordering): _cost(moment, plan)}
+        return choices_detail("ordering", _cost(moment, moment.shape), costs)
+
+
+def _cost(moment: EvaluationMoment, shape: PlanShape) -> float:
+    sample = thinned(moment.sample, MOST_TUPLES)
+    return float(sample_costs(moment.constructs, moment.model, shape, sample).mean())

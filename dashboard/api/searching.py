@@ -1,0 +1,68 @@
+"""What can be gone to in a run: parts, queries, knobs, decisions, as the search lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.api.common import find_run
+from dashboard.api.registry import ApiCall
+from dashboard.components.names import words_of
+from dashboard.views.events import titled
+from storage.reader import Reader
+
+#: Kinds of entities -> the page that shows them.
+PAGES: Final = {
+    "operator": "/plan",
+    "queue": "/plan",
+    "synopsis": "/plan",
+    "store": "/plan",
+    "query": "/results",
+}
+#: Newest events that stand for decisions.
+MOST_DECIDED: Final = 2000
+_DECIDED: Final = ("rearrangement", "held back")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlace:
+    """Something to go to. words: what people call it; kind: what it is. path, node, at, unit: where
+    it is shown; null: as it is."""
+
+    words: str
+    kind: str
+    path: str
+    node: str | None = None
+    at: int | None = None
+    unit: str | None = None
+
+
+def places(call: ApiCall) -> list[SearchPlace]:
+    """All of them; decisions newest first."""
+    reader, run = call.services.reader, find_run(call).id
+    return [*_entities(reader, run), *_knobs(reader, run), *_decisions(reader, run)]
+
+
+def _entities(reader: Reader, run: str) -> Iterator[SearchPlace]:
+    for one in reader.entities(run):
+        if one.kind in PAGES:
+            yield SearchPlace(one.name, one.role or one.kind, PAGES[one.kind], one.id)
+
+
+def _knobs(reader: Reader, run: str) -> Iterator[SearchPlace]:
+    titles = {unit.id: unit.title for unit in reader.units(run)}
+    for knob in reader.knobs(run):
+        whose = titles.get(knob.scope, knob.scope)
+        kind = f"knob {knob.name}{f' of {whose}' if whose else ''}"
+        yield SearchPlace(words_of(knob.name), kind, "/knobs", unit=knob.scope or None)
+
+
+def _decisions(reader: Reader, run: str) -> Iterator[SearchPlace]:
+    found = reader.events(run, limit=MOST_DECIDED, kinds=_DECIDED)
+    for one in reversed(titled(found, reader.plans(run))):
+        seq = (one.event.ref or {}).get("decision")
+        if isinstance(seq, int):
+            kind = f"decision #{seq}, batch {one.batch}"
+            unit = one.event.unit_id or None
+            yield SearchPlace(one.event.title, kind, "/decisions", str(seq), one.batch, unit)

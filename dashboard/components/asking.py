@@ -1,0 +1,57 @@
+"""A form that registers a query and does something with its answers (modules/page_results.js)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import dcc, html
+from dash.development.base_component import Component
+
+
+def asking(
+    id: str,
+    words: tuple[str, str, str],
+    example: tuple[str, str],
+    said: dict[str, Any] | None = None,
+    locked: str = "",
+) -> Component:
+    """The form, folded. words: its summary, what it is about, its button. example: name and text.
+    said: attributes of the line that says what became of it. locked: why nothing can be asked."""
+    summary, about, button = words
+    send = html.Button(
+        button,
+        type="submit",
+        className="pw-button pw-primary",
+        disabled=bool(locked),
+        title=locked or None,
+    )
+    line = html.Span("", className="pw-dim", role="status", **(said or {}))
+    row = html.Div([send, line], className="pw-query-send")
+    form = html.Form([*_fields(id, example, bool(locked)), row], id=id, className="pw-query-form")
+    paragraph = html.P(about, className="pw-dim")
+    return html.Details([html.Summary(summary), paragraph, form], className="pw-graph-asking")
+
+
+def _fields(id: str, example: tuple[str, str], locked: bool) -> list[Component]:
+    name = dcc.Input(
+        id=f"{id}-name",
+        name="name",
+        className="pw-input",
+        placeholder=example[0],
+        autoComplete="off",
+        disabled=locked,
+    )
+    text = html.Textarea(
+        id=f"{id}-text",
+        name="text",
+        className="pw-input pw-cql-box",
+        placeholder=example[1],
+        spellCheck="false",
+        rows=2,
+        disabled=locked,
+    )
+    labels = [
+        html.Label(words, htmlFor=f"{id}-{field}")
+        for words, field in (("Name", "name"), ("CQL over SysStream", "text"))
+    ]
+    return [labels[0], name, labels[1], text]

@@ -1,0 +1,40 @@
+"""What other values of a knob would have planned, as evaluations recorded it on their own samples.
+
+The plan of the other value is planned anew and costed at each evaluation, beside the plan in force
+there (docs/introspection.md, ``choices``): paired, but without what came of it later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from storage.rows import DecisionEntry
+
+#: Knobs that such records are of, and what their costs are.
+CHOSEN: Final[Mapping[str, str]] = {
+    "ordering": "visits",
+    "scheduler": "waiting in queues",
+    "join_order": "looking for partners",
+    "caching": "cost of the join",
+}
+
+
+class RecordedChoices(NamedTuple):
+    """One evaluation. now: cost of the plan in force on its sample of n; costs: by value."""
+
+    batch: int
+    now: float
+    costs: Mapping[str, float]
+    n: int
+
+
+def read_choices(entries: Iterable[DecisionEntry], knob: str) -> list[RecordedChoices]:
+    """Those of a knob, oldest first."""
+    found = []
+    for entry in sorted(entries, key=lambda one: one.decision.seq):
+        one, detail = entry.decision, entry.decision.detail
+        told = detail.get("choices") if isinstance(detail, Mapping) else None
+        if told and told["knob"] == knob:
+            found.append(RecordedChoices(one.batch, told["now"], told["costs"], one.n_sample or 1))
+    return found

@@ -1,0 +1,32 @@
+"""Every knob is previewed from the record or says in one sentence why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from backend.engine.knobs import KNOBS
+from dashboard.components.names import NAMES
+from dashboard.views.choices import CHOSEN
+from dashboard.views.reorder import REORDERED
+from dashboard.views.unreplayed import WHY, why_not
+from dashboard.views.whatif import REPLAYED
+
+#: Systems, inputs and the engine have these.
+ALL = {spec.name for spec in KNOBS}
+
+
+@pytest.mark.parametrize("name", sorted(ALL - {*REPLAYED, *REORDERED, *CHOSEN}))
+def test_a_knob_that_is_not_previewed_says_why(name: str) -> None:
+    assert name in WHY
+    assert why_not(name).endswith(".")
+    assert "\n" not in why_not(name)
+
+
+def test_nothing_is_said_of_knobs_there_are_not() -> None:
+    assert set(WHY) <= ALL
+    assert {*REPLAYED, *REORDERED, *CHOSEN} <= ALL
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_a_knob_has_words_for_people(name: str) -> None:
+    assert name in NAMES or name in ("load", "shards")
