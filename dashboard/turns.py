@@ -22,9 +22,10 @@ from dashboard.views.effects import (
 from dashboard.views.knobs import knob_of
 from dashboard.views.numbers import known
 from dashboard.views.rechecks import RECHECKED, CheckEffect, read_checks, recheck
-from dashboard.views.reorder import REORDERED, ProfileStep, read_steps
+from dashboard.views.reorder import ProfileStep, read_steps
 from dashboard.views.whatif import REPLAYED, Trial, read_trials
 from storage.reader import Reader
+from storage.vocabulary.rank_rule import REORDERED
 from storage.vocabulary.records import Command, Knob
 
 #: Decisions read, newest ones.

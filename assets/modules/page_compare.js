@@ -54,7 +54,6 @@ function Body({ runs, a, b, align }) {
 export const CompareForm = (props) => h(Body, { ...props, key: pairOf(props.a, props.b, "") });
 
 const YES_NO = ["true", "false"];
-const textOf = (value) => String(value);
 
 function field(knob, text, change) {
   const looks = { className: "pw-input", value: text, "aria-label": "Value in the branch", onChange: (event) => change(event.target.value) };
@@ -65,7 +64,7 @@ function field(knob, text, change) {
   }
   const value = knobParse(knob, text);
   const sliding = { label: "Value in the branch, slider", words: text, mark: knob.value, title: `in force: ${knob.value}` };
-  return h("span", { className: "pw-branch-value" }, knobSlides(knob) && knobSlider(knob, value, (next) => change(textOf(next)), sliding), knobNumber(knob, text, value, (next) => change(textOf(next)), "Value in the branch", false));
+  return h("span", { className: "pw-branch-value" }, knobSlides(knob) && knobSlider(knob, value, (next) => change(String(next)), sliding), knobNumber(knob, text, value, (next) => change(String(next)), "Value in the branch", false));
 }
 
 async function runBranch(run, at, knob, text) {
@@ -98,7 +97,7 @@ function choices(knobs, estimated) {
 }
 
 function Branch({ knobs, estimated, knob: name, value, pair, at, ...rest }) {
-  const [tried, setTried] = useState({ name, text: textOf(value) });
+  const [tried, setTried] = useState({ name, text: String(value) });
   const knob = knobs.find((one) => one.name === tried.name) || knobs[0];
   const problem = knobProblem(knob, tried.text);
   const soon = estimated.includes(knob.name);
@@ -106,7 +105,7 @@ function Branch({ knobs, estimated, knob: name, value, pair, at, ...rest }) {
     event.preventDefault();
     if (soon && !problem) go({ show: `${pair}~${knob.name}=${tried.text}` });
   };
-  const pick = (next) => setTried({ name: next, text: textOf(knobs.find((one) => one.name === next).value) });
+  const pick = (next) => setTried({ name: next, text: String(knobs.find((one) => one.name === next).value) });
   return h(
     "form",
     { className: "pw-compare-form pw-branch", onSubmit: submit, onKeyDown: (event) => event.stopPropagation() },

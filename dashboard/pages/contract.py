@@ -76,8 +76,9 @@ class Page:
 
     def lay_out_panels(self, context: Context, services: Services) -> Component:
         """The panels that apply to the run, and what others come with."""
-        shown = self._shown(context, services)
-        body = html.Div(self._body(context, services), id=self._id("body"))
+        applying = self._applying(context, services.reader)
+        shown = self._shown(applying, context, services.reader)
+        body = html.Div(self._body(applying, context, services), id=self._id("body"))
         stores = [
             *watching(self._id("body"), {"news": _NEWS}),
             dcc.Store(id=self._id("shown"), data=shown),
@@ -107,18 +108,20 @@ class Page:
         ) -> tuple[Any, Any]:
             with services.at_once() as now:
                 context = replace(contexts.of(now.reader, moment), theme=theme)
-                shown = self._shown(context, now)
+                applying = self._applying(context, now.reader)
+                shown = self._shown(applying, context, now.reader)
                 if shown == last or (self.missing and context.run is None):
                     raise PreventUpdate
-                return self._body(context, now), shown
+                return self._body(applying, context, now), shown
 
-    def _shown(self, context: Context, services: Services) -> list[Any]:
-        """What the set of panels depends on: those that apply, the units, the knobs there are."""
-        reader, run = services.reader, context.run_id
-        names = [panel.name for panel in self._applying(context, reader)]
+    def _shown(self, applying: list[Panel[Any]], context: Context, reader: Reader) -> list[Any]:
+        """What the layout depends on: panels that apply, units, knobs that stand below panels."""
+        run = context.run_id
+        below = {name for panel in applying for name in panel.knobs}
+        found = reader.knobs(run, context.batch) if below else ()
+        knobs = [[knob.scope, knob.name] for knob in found if knob.name in below]
         units = [unit.id for unit in reader.units(run, context.batch)] if run else []
-        knobs = [[knob.scope, knob.name] for knob in reader.knobs(run, context.batch)]
-        return [names, units, context.moment.unit, knobs]
+        return [[panel.name for panel in applying], units, context.moment.unit, knobs]
 
     def _applying(self, context: Context, reader: Reader) -> list[Panel[Any]]:
         found = []
@@ -131,12 +134,11 @@ class Page:
                 found.append(panel)
         return found
 
-    def _body(self, context: Context, services: Services) -> Component:
-        shown = self._applying(context, services.reader)
-        laid_out = [(panel, frame.lay_out(panel, context, services)) for panel in shown]
+    def _body(self, applying: list[Panel[Any]], context: Context, services: Services) -> Component:
+        laid_out = [(panel, frame.lay_out(panel, context, services)) for panel in applying]
         main = [component for panel, component in laid_out if not panel.side]
         side = [component for panel, component in laid_out if panel.side]
-        if not shown and self.nothing:
+        if not applying and self.nothing:
             main = [html.Div(empty("Nothing is recorded yet", self.nothing))]
         units = self._units(context, services.reader)
         if not side:

@@ -26,19 +26,6 @@ from dashboard.views.filter_rule import (
 from storage.rows import DecisionEntry
 from storage.vocabulary.records import Json
 
-#: The knobs of that rule: what it would do with others can be told from the record.
-REORDERED: Final = (
-    "alpha",
-    "violation_rule",
-    "confidence",
-    "filter_algorithm",
-    "window_by",
-    "window_tuples",
-    "window_s",
-    "stage_tuples",
-    "min_samples",
-    "cooldown_tuples",
-)
 #: Windows hold no more batches that hardly drop anything.
 _SPARE: Final = 64
 _PS_PER_US: Final = 1e6

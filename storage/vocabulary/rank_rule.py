@@ -24,6 +24,19 @@ Picoseconds: TypeAlias = int
 Counts: TypeAlias = NDArray[np.int64]
 
 PS_PER_US: Final = 1_000_000
+#: The knobs of the rule: what it would do with others can be told from the record.
+REORDERED: Final = (
+    "filter_algorithm",
+    "alpha",
+    "violation_rule",
+    "confidence",
+    "window_by",
+    "window_tuples",
+    "window_s",
+    "stage_tuples",
+    "min_samples",
+    "cooldown_tuples",
+)
 #: Products closer than this (relative) are compared again as whole numbers.
 _CLOSE: Final = 1e-9
 

@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from dashboard.bundle import ASSETS
+from storage.reader import Reader
 from tests.web.site import Site, serve
 
 _FLAGS = (
@@ -47,6 +48,15 @@ def until(page: Page, condition: str, timeout_s: float = PATIENCE_S) -> None:
     while not page.evaluate(condition):
         assert time.monotonic() < end, f"never true: {condition}"
         page.wait_for_timeout(50)
+
+
+def until_asked(page: Page, reader: Reader, run: str, n: int) -> None:
+    """Wait until n requests to the engine are recorded."""
+    for _ in range(400):
+        if len(reader.commands(run)) >= n:
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"{n} requests were never recorded")
 
 
 @pytest.fixture(scope="session")

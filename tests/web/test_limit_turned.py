@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from backend.model.ids import unit_entity
-from tests.web.conftest import OpenPage
+from tests.web.conftest import OpenPage, until_asked
 from tests.web.site import Site, serve
 from tests.web.stream_run import UNIT, StreamRun
 
@@ -33,15 +33,6 @@ def run(site: Site) -> Iterator[StreamRun]:
     made.close()
 
 
-def until_asked(page: Page, run: StreamRun, n: int) -> None:
-    """Wait until so many requests are recorded."""
-    for _ in range(200):
-        if len(run.reader.commands(RUN)) >= n:
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"{n} requests were never recorded")
-
-
 def test_a_limit_turned_below_what_is_kept_refuses_and_the_run_waits(
     open_page: OpenPage, run: StreamRun
 ) -> None:
@@ -54,7 +45,7 @@ def test_a_limit_turned_below_what_is_kept_refuses_and_the_run_waits(
     card.get_by_label(KNOB, exact=True).fill(str(used // 2))
     card.get_by_role("button", name="Apply").click()
     expect(card).to_contain_text("pending")
-    until_asked(page, run, 1)
+    until_asked(page, run.reader, RUN, 1)
     run.seconds(1)
     assert not run.loop.may_begin()
     expect(takes.locator(".pw-takes-full")).to_have_count(1)
@@ -65,7 +56,7 @@ def test_a_limit_turned_below_what_is_kept_refuses_and_the_run_waits(
     page.get_by_role("button", name="Register query").click()
     requests = page.locator(".pw-requests")
     expect(requests).to_contain_text("requested register more")
-    until_asked(page, run, 2)
+    until_asked(page, run.reader, RUN, 2)
     run.loop.idle()
     expect(requests).to_contain_text("refused register more")
     expect(requests).to_contain_text(f"{KNOB} allows {used // 2}")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.unit.asc.stream import a_filters, b_filters, tuples
-from tests.web.conftest import OpenPage
+from tests.web.conftest import OpenPage, until_asked
 from tests.web.engine_run import UNIT, SelectionRun
 from tests.web.site import Site
 
@@ -24,15 +24,6 @@ def lively(site: Site) -> Iterator[SelectionRun]:
     run.close()
 
 
-def asked(page: Page, site: Site, n: int) -> None:
-    """Wait until there are n requests in the store."""
-    for _ in range(400):
-        if len(site.reader.commands("e2")) >= n:
-            return
-        page.wait_for_timeout(50)
-    pytest.fail(f"never {n} requests")
-
-
 def test_a_turn_is_previewed_judged_and_kept(
     open_page: OpenPage, lively: SelectionRun, site: Site
 ) -> None:
@@ -45,7 +36,7 @@ def test_a_turn_is_previewed_judged_and_kept(
     )
     mu.get_by_label("How long mu holds").select_option("300")
     mu.get_by_role("button", name="Apply 9").click()
-    asked(page, site, 1)
+    until_asked(page, site.reader, "e2", 1)
     lively.run(a_filters(1500, 3)).run(b_filters(3500, 4)).run(tuples(500, 6))
     row = page.locator("#pw-audit tbody tr").filter(has_text="Threshold μ").last
     expect(row.locator("[data-pw-effect]")).to_contain_text(
@@ -56,7 +47,7 @@ def test_a_turn_is_previewed_judged_and_kept(
     )
     expect(row).to_contain_text("else back at")
     row.get_by_role("button", name="Keep").click()
-    asked(page, site, 2)
+    until_asked(page, site.reader, "e2", 2)
     lively.run(tuples(250, 8))
     expect(row.get_by_role("button", name="Keep")).to_have_count(0)
     assert lively.loop.settings.scopes[UNIT].number("mu") == 9
@@ -75,7 +66,7 @@ def test_a_set_of_values_is_saved_and_taken(
     expect(began).to_contain_text("Threshold μ 9 → 0.05")
     n = len(site.reader.commands("e2"))
     began.get_by_role("button", name="Take (1 turn)").click()
-    asked(page, site, n + 1)
+    until_asked(page, site.reader, "e2", n + 1)
     lively.run(tuples(250, 9))
     expect(began).to_contain_text("nothing")
     expect(calm).to_contain_text("Threshold μ 0.05 → 9")
@@ -108,7 +99,7 @@ def test_all_turns_go_back_at_one_click(
     expect(began).to_contain_text("Least gain 0.5 → 0.01")
     n = len(site.reader.commands("e2"))
     began.get_by_role("button", name="Take (2 turns)").click()
-    asked(page, site, n + 2)
+    until_asked(page, site.reader, "e2", n + 2)
     lively.run(tuples(250, 13))
     expect(began).to_contain_text("nothing")
     values = lively.loop.settings.scopes[UNIT]

@@ -18,21 +18,8 @@ from backend.model.filters import BatchFiltered
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.profiler import Profiler, Taken
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.rank_rule import Picoseconds
+from storage.vocabulary.rank_rule import REORDERED, Picoseconds
 
-#: The knobs a step is decided by.
-KNOBS: Final = (
-    "filter_algorithm",
-    "alpha",
-    "violation_rule",
-    "confidence",
-    "window_by",
-    "window_tuples",
-    "window_s",
-    "stage_tuples",
-    "min_samples",
-    "cooldown_tuples",
-)
 #: Steps kept until a check that is stored takes them along, and between two that hold the window.
 _MOST_OPEN: Final = 64
 _WINDOW_EVERY: Final = 100
@@ -74,7 +61,7 @@ class Steps:
         if is_cut:
             self._open.clear()
         self._since_window = 0 if is_fresh else (self._since_window + 1) % _WINDOW_EVERY
-        given = {name: getattr(knobs, name) for name in KNOBS}
+        given = {name: getattr(knobs, name) for name in REORDERED}
         begins = not self._since_window
         more: dict[str, Json] = {"knobs": given} if begins or given != self._knobs else {}
         more |= {"window": _held(profiler)} if begins else {}

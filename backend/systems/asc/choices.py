@@ -45,10 +45,8 @@ class OtherOrderings:
         self._turn, self._credit = self._turn + 1, self._credit - price
         sample = thinned(moment.sample, MOST_TUPLES)
         plan = propose(ordering, moment.constructs, [sample], moment.model, knobs.rules).shape
-        costs = {str(ordering): _cost(moment, plan)}
-        return choices_detail("ordering", _cost(moment, moment.shape), costs)
 
+        def cost(shape: PlanShape) -> float:
+            return float(sample_costs(moment.constructs, moment.model, shape, sample).mean())
 
-def _cost(moment: EvaluationMoment, shape: PlanShape) -> float:
-    sample = thinned(moment.sample, MOST_TUPLES)
-    return float(sample_costs(moment.constructs, moment.model, shape, sample).mean())
+        return choices_detail("ordering", cost(moment.shape), {str(ordering): cost(plan)})

@@ -14,8 +14,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from dashboard.views.effects import of_steps
-from dashboard.views.reorder import REORDERED, OrderStep, read_steps, reorder
+from dashboard.views.reorder import OrderStep, read_steps, reorder
 from storage.rows import DecisionEntry
+from storage.vocabulary.rank_rule import REORDERED
 from tests.unit.agreedy.stream import Drops, Stream, independent_drops, query_of, settings
 
 COSTS = {"F2": 2.0, "F3": 3.0, "F4": 1.5}

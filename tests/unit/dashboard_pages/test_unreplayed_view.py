@@ -7,9 +7,9 @@ import pytest
 from backend.engine.knobs import KNOBS
 from dashboard.components.names import NAMES
 from dashboard.views.choices import CHOSEN
-from dashboard.views.reorder import REORDERED
 from dashboard.views.unreplayed import WHY, why_not
 from dashboard.views.whatif import REPLAYED
+from storage.vocabulary.rank_rule import REORDERED
 
 #: Systems, inputs and the engine have these.
 ALL = {spec.name for spec in KNOBS}
