@@ -10,8 +10,9 @@ system and of operators ``{property: value}``, of queries
 the sizes that ``dashboard.views.plan.SHAPES`` names, with four significant digits, whole numbers
 exactly (the system always, operators always while they fit, by turns else, the others when they
 changed and fit) · ``pts``
-one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch
-· ``new`` which kinds of records changed · ``gap`` true: earlier deltas were lost, take all anew.
+one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch,
+of more than sixteen as many, evenly spread · ``new`` which kinds of records changed · ``gap`` true:
+earlier deltas were lost, take all anew.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from dashboard.views.numbers import rounded
+from dashboard.views.numbers import rounded, thinned
 from dashboard.views.plan import SIZED, sizes_of
 from storage.reader import Reader
 from storage.rows import Change, SeriesData
@@ -32,6 +33,8 @@ Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 
 MAX_BYTES: Final = 2000
 MAX_POINTS: Final = 16
+#: A chart that misses more batches than these takes all anew.
+MAX_BATCHES: Final = 256
 POINT_PROPERTIES: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
 _TURN: Final = 8
 #: Batches of which a snapshot has points: the page it continues may have been read before them.
@@ -77,7 +80,7 @@ def build(
     changed = {name for change in changes for name in change.changed}
     known = _with_versions(reader, run.id, known, changed)
     since = 0 if known.batch is None else known.batch + 1
-    batches = reader.batches(run.id, since_id=since, limit=MAX_POINTS + 1)
+    batches = reader.batches(run.id, since_id=since, limit=MAX_BATCHES + 1)
     head: Delta = {"run": run.id, "c": cursor, "b": known.batch, "t": None, "st": run.state}
     head |= {"pv": known.plan_version, "kv": known.knob_version}
     if changes:
@@ -90,7 +93,7 @@ def build(
     values = reader.values(run.id, newest.id)
     head |= {"b": newest.id, "t": round(newest.time, 3), "pv": version}
     head |= {"st_time": newest.stream_time, "pts": _points(reader, run.id, batches, values)}
-    if len(batches) > MAX_POINTS:
+    if len(batches) > MAX_BATCHES:
         head |= {"gap": True, "new": list(ALL_NEWS)}
     known = replace(known, batch=newest.id, plan_version=version)
     return _with_values(head, values, known)
@@ -121,9 +124,7 @@ def merged(deltas: Sequence[Delta]) -> Delta:
         if values:
             whole["v"] = values
         if points:
-            whole["pts"] = points[-MAX_POINTS:]
-        if len(points) > MAX_POINTS:
-            whole |= {"gap": True, "new": list(ALL_NEWS)}
+            whole["pts"] = thinned(points, MAX_POINTS)
     return whole
 
 
@@ -155,15 +156,14 @@ def _points(
         system = values.get("system", {})
         own = [rounded(system.get(name)) for name in POINT_PROPERTIES]
         return [[batches[0].id, round(batches[0].time, 3), *own]]
-    recent = batches[-MAX_POINTS:]
     keys = [("system", name) for name in POINT_PROPERTIES]
     series = reader.many_series(
-        run_id, keys, since_batch=recent[0].id, until_batch=recent[-1].id, max_points=MAX_POINTS
+        run_id, keys, since_batch=batches[0].id, until_batch=batches[-1].id, max_points=len(batches)
     )
     columns = [_by_batch(series.get(key)) for key in keys]
     return [
         [batch.id, round(batch.time, 3), *(column.get(batch.id) for column in columns)]
-        for batch in recent
+        for batch in thinned(batches, MAX_POINTS)
     ]
 
 

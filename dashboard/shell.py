@@ -22,7 +22,7 @@ from dashboard.components.states import empty
 from dashboard.components.static import static
 from dashboard.context import Context
 from dashboard.pages import PAGES
-from dashboard.pages.contract import Page
+from dashboard.pages.contract import Page, layout_mark
 from dashboard.panels import knob_cards
 from dashboard.panels.facts import read_facts
 from dashboard.services import Services
@@ -267,7 +267,8 @@ def register_shell(app: Dash, services: Services) -> None:
             found = contexts.of(now.reader, news)
             facts = read_facts(found, now.reader) if found.run is not None else None
             pages = [page.path for page in PAGES if page.has_records(facts)]
-            return asdict(read_snapshot(now.reader, found, pages, now.settings))
+            snapshot = read_snapshot(now.reader, found, pages, now.settings)
+            return asdict(replace(snapshot, layout=layout_mark(found, now.reader)))
 
     @app.callback(
         Output(ids.PAGE, "children"),

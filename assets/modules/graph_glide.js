@@ -5,6 +5,7 @@ import { movedSince } from "./graph_layout.js";
 import { h, useEffect, useLayoutEffect, useRef, useState } from "./react.js";
 
 const GLIDE_MS = 600;
+const STEP_MS = 30; // each step draws the whole graph: every other frame is enough
 const ease = (t) => (t < 0.5 ? 4 * t * t * t : 1 - Math.pow(-2 * t + 2, 3) / 2);
 
 function between(from, to, t) {
@@ -38,13 +39,16 @@ export function useGlide(target, key) {
     }
     let request = 0;
     let begun = null;
+    let drawn = 0;
     const step = (now) => {
       begun = begun === null ? now : begun;
       const t = Math.min(1, (now - begun) / GLIDE_MS);
+      request = t < 1 ? window.requestAnimationFrame(step) : 0;
+      if (t < 1 && now - drawn < STEP_MS) return;
+      drawn = now;
       const places = between(from, target, ease(t));
       shown.current.places = places;
       setFrame(t < 1 ? places : null);
-      if (t < 1) request = window.requestAnimationFrame(step);
     };
     setFrame(between(from, target, 0));
     request = window.requestAnimationFrame(step);
@@ -55,10 +59,13 @@ export function useGlide(target, key) {
 }
 
 const GHOST_MS = 3000;
+const GOING_MS = 600; // as in d_graph_lane.css
 const MOST_ARROWS = 3;
 
 /** Old places after a change of the plan, for three seconds: {id, name, position, from, to}; to: the new
-    place, or undefined for what is gone. None for a new width, and for who asked for less motion.
+    place, or undefined for what is gone; going: they fade. An animation that waits for its turn is
+    drawn at each frame, so it is begun when it is due. None for a new width, and for who asked for
+    less motion.
     @returns {any[]} */
 export function useGhosts(plan, layout) {
   const [ghosts, setGhosts] = useState([]);
@@ -72,7 +79,12 @@ export function useGhosts(plan, layout) {
     const old = before.plan; // one folded, or seen in part, is of the same version
     const other = old.run === plan.run && old.version !== plan.version && old.hash !== plan.hash && !still();
     setGhosts(other ? movedSince(before, { plan, layout }) : []);
-    if (other) timer.current = window.setTimeout(() => setGhosts([]), GHOST_MS);
+    const gone = () => setGhosts([]);
+    const go = () => {
+      setGhosts((ghosts) => ghosts.map((ghost) => ({ ...ghost, going: true })));
+      timer.current = window.setTimeout(gone, GOING_MS);
+    };
+    if (other) timer.current = window.setTimeout(go, GHOST_MS - GOING_MS);
   }, [plan.run, plan.version, plan.hash, layout]);
   useEffect(() => () => window.clearTimeout(timer.current), []);
   return ghosts;
@@ -83,7 +95,8 @@ export function useGhosts(plan, layout) {
 export function graphGhosts({ ghosts, layout }) {
   const furthest = [...ghosts].sort((a, b) => b.far - a.far).slice(0, MOST_ARROWS);
   const drawn = layout.columns ? [...furthest.map(laneArrow), ...ghosts.map(laneGhost)] : ghosts.map(outline);
-  return h("g", { className: "pw-ghosts", "aria-hidden": "true" }, drawn);
+  const going = ghosts.some((ghost) => ghost.going) ? " pw-ghosts-going" : "";
+  return h("g", { className: `pw-ghosts${going}`, "aria-hidden": "true" }, drawn);
 }
 
 const outline = ({ id, name, from }) =>

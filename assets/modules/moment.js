@@ -13,6 +13,8 @@ import { busy, settled } from "./settled.js";
 const GAP_MS = { urgent: 150, news: 5000, numbers: 5000 };
 const TIMES = { urgent: 1, news: 4, numbers: 8 };
 const LONGEST_MS = 10000;
+/* Numbers of a page that nobody has touched for a while: half as often. */
+const UNTOUCHED_MS = 30000;
 const RUNNING = ["starting", "running"];
 
 /** What the URL says, replaced whole by every move.
@@ -26,6 +28,7 @@ let lastPush = 0;
 let took = 0; // ms from the last push to what it drew
 let waiting = null; // timer of the next push
 let due = 0;
+let touched = -UNTOUCHED_MS;
 
 export const running = () => RUNNING.includes(known.state);
 
@@ -81,12 +84,17 @@ export function refresh(what) {
   const kind = what === true ? "urgent" : what || "numbers";
   if (kind !== "numbers") news += 1;
   if (currentMode() === "frozen" || (currentMode() === "replay" && kind === "numbers")) return;
-  const gap = Math.max(GAP_MS[kind], Math.min(LONGEST_MS, TIMES[kind] * took));
+  const rest = kind !== "urgent" && Date.now() - touched > UNTOUCHED_MS ? 2 : 1;
+  const gap = rest * Math.max(GAP_MS[kind], Math.min(LONGEST_MS, TIMES[kind] * took));
   const at = Math.max(Date.now(), lastPush + gap);
   if (waiting !== null && due <= at) return;
   window.clearTimeout(waiting);
   due = at;
   waiting = window.setTimeout(push, at - Date.now());
+}
+
+for (const kind of ["pointermove", "pointerdown", "keydown", "wheel"]) {
+  window.addEventListener(kind, () => (touched = Date.now()), { capture: true, passive: true });
 }
 
 /* What is asked while the page still answers would throw that answer away. */

@@ -8,19 +8,30 @@ import { byId, on } from "./core.js";
 import { noUpdate } from "./dash.js";
 import { currentMode, refresh } from "./moment.js";
 
-/* What came so far: gaps of the stream, and news by kind. Replaced whole, never changed. */
-let told = { gaps: 0, news: {} };
+/* What came so far: gaps of the stream, news by kind, changes of what panels there are. Replaced whole,
+   never changed. */
+let told = { gaps: 0, news: {}, layouts: 0 };
+let layout = { run: null, mark: "" };
 /* What was so when the page on screen was asked for, and what its panels were drawn for since. */
 let asked = { place: "", told };
 const drawn = new Map();
 
 function count(kinds, gaps) {
   const more = kinds.map((kind) => [kind, (told.news[kind] || 0) + 1]);
-  told = { gaps: told.gaps + gaps, news: { ...told.news, ...Object.fromEntries(more) } };
+  told = { ...told, gaps: told.gaps + gaps, news: { ...told.news, ...Object.fromEntries(more) } };
 }
 
 on("delta", (delta) => {
   if (delta.gap || (delta.new || []).length) count(delta.new || [], delta.gap ? 1 : 0);
+});
+
+/* The panels of a run's pages may have become others. */
+on("shell", ({ run, layout: mark }) => {
+  const before = layout;
+  layout = { run: run && run.id, mark };
+  if (before.run !== layout.run || before.mark === mark) return;
+  told = { ...told, layouts: told.layouts + 1 };
+  refresh(true);
 });
 
 /* What this tab wrote down; an ended run has no stream to tell. */
@@ -53,13 +64,14 @@ const isTabled = (data, sections) => (data.tables || "").split(",").some((id) =>
 /* What the drawing of a panel depends on. watch: news that count at once; beat_ms: it also follows the
    batches, at most so often; whole: it shows the run as a whole, so that the cursor of a
    replay and the pinned node change nothing, nor LIVE numbers (they extend the traces), unless the
-   table of its section is what is looked at; show: it depends on the URL's show; tables: sections
-   whose tables it draws, when they are looked at. told: the news so far. */
-function keyOf(data, watch, { gaps, news }) {
+   table of its section is what is looked at; show: it depends on the URL's show; layout: on what panels
+   there are; tables: sections whose tables it draws, when they are looked at. told: the news so far. */
+function keyOf(data, watch, { gaps, news, layouts }) {
   const { run, at, node, frozen, unit } = data;
   const live = currentMode() === "live";
   const key = { run, unit, frozen, news: frozen ? null : [gaps, ...watch.news.map((kind) => news[kind] || 0)] };
   if (watch.show) key.show = data.show;
+  if (watch.layout) key.layouts = frozen ? null : layouts;
   const table = isTabled(data, watch.tables);
   if (watch.whole) return { ...key, at: frozen ? at : null, table: table ? data.batch : null };
   return { ...key, at, node, table: table || null, beat: live && watch.beat_ms ? beatOf(watch) : null };

@@ -26,7 +26,7 @@ let cost = [];
 let range = { first: 0, last: 0 }; // the batches on screen
 let drawn = 0;
 let later = null;
-const PULSE_MS = 3000;
+const PULSE_MS = 1400; // as in d_graph_lane.css
 let newest = { run: null, batch: null, at: 0 }; // the last change of the plan, and when it came
 
 /* A change of the plan that comes while one looks on pulses for a while. */

@@ -3,7 +3,8 @@ in ``PAGES``; which panels stand on it, the panels say themselves (dashboard.pan
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -19,16 +20,13 @@ from dashboard.components.links import jump
 from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.panels import PANELS, frame
-from dashboard.panels.contract import News, Panel, RunFacts
+from dashboard.panels.contract import Panel, RunFacts
 from dashboard.panels.facts import read_facts, scope_of
 from dashboard.services import Services
 from storage.reader import Reader
 
 Layout: TypeAlias = Callable[[Context, Services], Component]
 Register: TypeAlias = Callable[[Dash, Services], None]
-
-#: What may change the panels a page has.
-_NEWS: tuple[News, ...] = ("run", "plans", "queries", "matrices", "knobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class Page:
         shown = self._shown(applying, context, services.reader)
         body = html.Div(self._body(applying, context, services), id=self._id("body"))
         stores = [
-            *watching(self._id("body"), {"news": _NEWS}),
+            *watching(self._id("body"), {"news": (), "layout": True}),
             dcc.Store(id=self._id("shown"), data=shown),
         ]
         return html.Div([*stores, body])
@@ -116,11 +114,7 @@ class Page:
 
     def _shown(self, applying: list[Panel[Any]], context: Context, reader: Reader) -> list[Any]:
         """What the layout depends on: panels that apply, units, knobs that stand below panels."""
-        run = context.run_id
-        below = {name for panel in applying for name in panel.knobs}
-        found = reader.knobs(run, context.batch) if below else ()
-        knobs = [[knob.scope, knob.name] for knob in found if knob.name in below]
-        units = [unit.id for unit in reader.units(run, context.batch)] if run else []
+        units, knobs = _units_and_knobs(applying, context, reader)
         return [[panel.name for panel in applying], units, context.moment.unit, knobs]
 
     def _applying(self, context: Context, reader: Reader) -> list[Panel[Any]]:
@@ -173,3 +167,23 @@ class Page:
 
     def _id(self, name: str) -> str:
         return f"pw-page-{self.label.lower()}-{name}"
+
+
+def layout_mark(context: Context, reader: Reader) -> str:
+    """Another one when a page of the run may have other panels than before."""
+    if context.run is None:
+        return ""
+    units, knobs = _units_and_knobs(PANELS, context, reader)
+    facts = [read_facts(context, reader, unit) for unit in ["", *units]]
+    own = [(one.running, sorted(one.roles), sorted(one.matrices), one.decided) for one in facts]
+    return hashlib.blake2b(repr((units, knobs, own)).encode(), digest_size=6).hexdigest()
+
+
+def _units_and_knobs(
+    panels: Sequence[Panel[Any]], context: Context, reader: Reader
+) -> tuple[list[str], list[list[str]]]:
+    """Ids of the units of the run, and [scope, name] of its knobs that stand below panels."""
+    run, at = context.run_id, context.batch
+    below = {name for panel in panels for name in panel.knobs}
+    knobs = [[one.scope, one.name] for one in reader.knobs(run, at) if one.name in below]
+    return [unit.id for unit in reader.units(run, at)] if run else [], knobs

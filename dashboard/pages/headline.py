@@ -24,7 +24,7 @@ from dashboard.views.gain import (
     column,
     ledger_gain,
     ratio_gain,
-    thinned,
+    turning_points,
 )
 from dashboard.views.plan import Values
 from dashboard.views.regret import TOTAL
@@ -117,7 +117,9 @@ def draw_headline(
     ]
     drawn: list[Component] = [html.Div(words, className="pw-gain-words")]
     if gain is not None and len(gain.curve) > 1:
-        drawn.append(GainCurve(thinned(gain.curve, _MAX_DRAWN), gain.what, gain.form, gain.tone))
+        drawn.append(
+            GainCurve(turning_points(gain.curve, _MAX_DRAWN), gain.what, gain.form, gain.tone)
+        )
     return drawn
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dashboard.components.formats import THIN, show
-from dashboard.views.numbers import known
+from dashboard.views.numbers import known, thinned
 from dashboard.views.regret import ERROR, TOTAL, Z_95
 from storage.rows import SeriesData
 
@@ -152,7 +152,7 @@ def column(data: SeriesData, batch: int | None, now: float | None) -> dict[int, 
     return found
 
 
-def thinned(curve: Sequence[CurvePoint], most: int) -> list[CurvePoint]:
+def turning_points(curve: Sequence[CurvePoint], most: int) -> list[CurvePoint]:
     """The points at which the curve turns, at most so many, the newest among them."""
     turns = [
         point
@@ -160,5 +160,4 @@ def thinned(curve: Sequence[CurvePoint], most: int) -> list[CurvePoint]:
         if not 0 < place < len(curve) - 1
         or not curve[place - 1][1] == point[1] == curve[place + 1][1]
     ]
-    step = max(1, -(-len(turns) // most))
-    return turns[(len(turns) - 1) % step :: step]
+    return thinned(turns, most)

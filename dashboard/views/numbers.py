@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TypeVar
 
 from dashboard.components.formats import Format, with_mu
 
+T = TypeVar("T")
 #: How values of a unit are written.
 FORMS: dict[str, Format] = {
     "prob": "pct",
@@ -35,6 +38,12 @@ def rounded(value: float | None) -> float | int | None:
         return None
     short = value if float(value).is_integer() else float(f"{value:.4g}")
     return int(short) if float(short).is_integer() and abs(short) < 1e15 else short
+
+
+def thinned(points: Sequence[T], most: int) -> list[T]:
+    """At most so many of the points, evenly spread, the newest among them."""
+    step = max(1, -(-len(points) // most))
+    return list(points[(len(points) - 1) % step :: step])
 
 
 def form_of(unit: str) -> Format:

@@ -36,7 +36,8 @@ class Snapshot:
     followed. cost: [batch, visits per tuple]. times: [batch,
     Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). gaps: without
     an engine, (first batch after it, words). pages: paths with records. left_out: events the strip
-    leaves out. opening: what a page without a run in its address opens on.
+    leaves out. opening: what a page without a run in its address opens on. layout: another one when
+    pages may have other panels than before.
     """
 
     run: dict[str, Any] | None
@@ -55,6 +56,7 @@ class Snapshot:
     pages: list[str] = field(default_factory=list)
     left_out: int = 0
     opening: dict[str, str] = field(default_factory=dict)
+    layout: str = ""
 
 
 def build_snapshot(

@@ -16,7 +16,7 @@ from dashboard.views.gain import (
     column,
     ledger_gain,
     ratio_gain,
-    thinned,
+    turning_points,
 )
 from dashboard.views.regret import ERROR, TOTAL
 from storage.rows import SeriesData
@@ -89,7 +89,7 @@ def test_a_thinned_curve_keeps_its_newest_point_and_its_length(
     values: list[int], most: int
 ) -> None:
     curve: list[CurvePoint] = [(batch, float(v), None, None) for batch, v in enumerate(values)]
-    kept = thinned(curve, most)
+    kept = turning_points(curve, most)
     assert kept[-1] == curve[-1]
     assert len(kept) <= most
     assert set(kept) <= set(curve)

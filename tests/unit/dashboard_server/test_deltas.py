@@ -99,17 +99,38 @@ def test_several_batches_make_one_delta_and_lose_no_point(pair: tuple[Recording,
     assert "decisions" in delta["new"]
 
 
-def test_too_many_batches_leave_a_gap(pair: tuple[Recording, Reader]) -> None:
+def test_of_many_batches_some_are_told_and_nothing_is_asked_anew(
+    pair: tuple[Recording, Reader],
+) -> None:
     recording, reader = pair
     _, known = first(reader)
     since = reader.cursor()
     for _ in range(MAX_POINTS + 1):
         recording.write()
     delta, known = after(reader, known, since)
+    assert "gap" not in delta
+    assert "knobs" not in delta["new"]
+    assert known.batch == delta["b"] == 2 + MAX_POINTS + 1
+    assert [point[0] for point in delta["pts"]] == list(range(3, delta["b"] + 1, 2))
+    visits = reader.series("r1", "system", "visits_per_tuple", since_batch=3)
+    assert visits is not None
+    assert [point[3] for point in delta["pts"]] == [rounded(v) for v in visits.value[::2].tolist()]
+
+
+def test_too_many_batches_leave_a_gap(
+    pair: tuple[Recording, Reader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.deltas.MAX_BATCHES", 20)
+    recording, reader = pair
+    _, known = first(reader)
+    since = reader.cursor()
+    for _ in range(21):
+        recording.write()
+    delta, known = after(reader, known, since)
     assert delta["gap"] is True
     assert delta["new"] == list(ALL_NEWS)
-    assert len(delta["pts"]) == MAX_POINTS
-    assert known.batch == delta["b"] == 2 + MAX_POINTS + 1
+    assert len(delta["pts"]) <= MAX_POINTS
+    assert known.batch == delta["b"] == delta["pts"][-1][0] == 2 + 21
 
 
 def test_what_did_not_change_is_not_repeated(pair: tuple[Recording, Reader]) -> None:
@@ -178,14 +199,14 @@ def test_merging_keeps_all_points_and_the_newest_values(pair: tuple[Recording, R
     assert merged([parts[0]]) == parts[0]
 
 
-def test_merging_too_many_points_leaves_a_gap() -> None:
+def test_merging_too_many_points_keeps_as_many_as_fit() -> None:
     parts = [
         {"run": "r", "c": c, "b": c, "t": float(c), "new": [], "pts": [[c, c, 0, 0, 0, 0]]}
         for c in range(MAX_POINTS + 1)
     ]
     whole = merged(parts)
-    assert whole["gap"] is True
-    assert [point[0] for point in whole["pts"]] == list(range(1, MAX_POINTS + 1))
+    assert "gap" not in whole
+    assert [point[0] for point in whole["pts"]] == list(range(0, MAX_POINTS + 1, 2))
 
 
 def test_a_command_is_news_without_values(pair: tuple[Recording, Reader], tmp_path: Path) -> None:
