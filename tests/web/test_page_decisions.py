@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.unit.asc.stream import tuples
 from tests.web.conftest import OpenPage
+from tests.web.engine_run import SelectionRun
 from tests.web.site import Site
 
 pytestmark = pytest.mark.web
@@ -95,3 +98,13 @@ def test_a_link_with_decision_works_and_the_plan_of_the_moment_is_the_default(
 def test_a_decision_that_was_not_stored_says_so(open_page: OpenPage) -> None:
     page = open_page("/decisions?run=r1&node=99999")
     expect(page.locator("#pw-decision-body")).to_contain_text("is not stored")
+
+
+def test_panels_come_with_their_first_records(open_page: OpenPage, site: Site) -> None:
+    late = SelectionRun(Path(site.path), "late").run(tuples(20, 3))
+    page = open_page("/decisions?run=late")
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    expect(page.locator("#pw-page")).to_contain_text("Nothing is recorded yet")
+    late.drift()
+    expect(page.locator("#pw-decision-body")).to_be_visible()
+    late.close()
