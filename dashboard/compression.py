@@ -14,7 +14,7 @@ _TYPES = ("text/", "application/javascript", "application/json", "image/svg+xml"
 _SMALLEST_BYTES = 500
 _KEPT_BYTES = 16 * 1024 * 1024
 _FILE_LEVEL = 6
-_ANSWER_LEVEL = 4
+_ANSWER_LEVEL = 6
 FOREVER = "max-age=31536000, immutable"
 #: What a server answers as long as it runs: the frame of all pages, and which callbacks there are.
 _SAME_PATHS = ("/_dash-layout", "/_dash-dependencies")

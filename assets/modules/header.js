@@ -6,7 +6,7 @@ import { currentMode, go, known, layOutAgain, moment, refresh, running } from ".
 import { awaitedBatch, paintedBatch } from "./painted.js";
 import { pointsOf } from "./points.js";
 import { ALIVE, standing } from "./standing.js";
-import { timeOf } from "./times.js";
+import { timeOf, unpacked } from "./times.js";
 
 const MODES = { live: "LIVE", frozen: "FROZEN", replay: "REPLAY" };
 const SAID = { live: "Live.", frozen: "Frozen. Nothing moves until you resume.", replay: "Replay of the past." };
@@ -23,7 +23,7 @@ export const currentShell = () => shell;
 export function receive(data) {
   if (!data) return "";
   const before = shell;
-  shell = data;
+  shell = { ...data, ...unpacked(data.history) };
   const run = data.run || {};
   const same = before && before.run && before.run.id === run.id;
   const fresh = !same || known.now === null || data.now >= known.now;
@@ -35,7 +35,7 @@ export function receive(data) {
   if (fresh) Object.assign(known, { now: data.now, time: data.time });
   if (same && currentMode() === "live") announcePlan(before.plans, data);
   drawHeader();
-  emit("shell", data);
+  emit("shell", shell);
   return run.id || "";
 }
 

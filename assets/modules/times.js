@@ -4,6 +4,21 @@
 
 /** @typedef {[number, number][]} Times */
 
+const sums = (steps) => {
+  let total = 0;
+  return steps.map((step) => (total += step));
+};
+
+/** What a snapshot tells of the batches so far: when each was, and the cost of those of which it is known.
+    @param {{batch?: number[], ms?: number[], value?: (number | null)[]}} packed dashboard/views/shell.py
+    @returns {{times: Times, cost: Times}} */
+export function unpacked({ batch = [], ms = [], value = [] }) {
+  const at = sums(ms);
+  const batches = sums(batch);
+  const cost = batches.flatMap((b, i) => (value[i] === null ? [] : [[b, value[i]]]));
+  return { times: batches.map((b, i) => [b, at[i] / 1000]), cost };
+}
+
 /** When a batch was recorded, or null.
     @param {Times} times
     @param {number | null} batch

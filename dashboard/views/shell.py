@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dashboard.components.kinds import event_kind
 from dashboard.context import Context
 from dashboard.views.events import difference, names
 from dashboard.views.gaps import gaps_of
-from dashboard.views.numbers import known
+from dashboard.views.numbers import rounded
 from dashboard.views.opening import NO_OPENING, Opening
 from dashboard.views.pace import PaceShown
 from storage.rows import SeriesData, StoredEvent
@@ -21,9 +21,7 @@ from storage.vocabulary.records import PlanVersion, Run
 MOST_EVENTS: Final = 600
 MOST_QUIET: Final = 200
 QUIET_KINDS: Final = ("held back",)
-#: Digits sent: milliseconds, and a cost finer than a pixel of the strip.
-TIME_DIGITS: Final = 3
-COST_DIGITS: Final = 4
+History: TypeAlias = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +31,11 @@ class Snapshot:
     run: {id, workload, stream, state, note, heartbeat_at, backlog, pace}. runs: {id, label,
     state}, newest first. first, now: batches. time: Unix s of the newest record. period_s:
     between two batches lately. plans: oldest first. change: what tells the newest from the one it
-    followed. cost: [batch, visits per tuple]. times: [batch,
-    Unix s]. events: {b, kind, title}. kinds: of those events -> (sign, word, rank). gaps: without
-    an engine, (first batch after it, words). pages: paths with records. left_out: events the strip
-    leaves out. opening: what a page without a run in its address opens on. layout: another one when
-    pages may have other panels than before.
+    followed. history: what visits per tuple came to and when, see pack(). events: {b, kind, title}.
+    kinds: of those events -> (sign, word, rank). gaps: without an engine, (first batch after it,
+    words). pages: paths with records. left_out: events the strip leaves out. opening: what a page
+    without a run in its address opens on. layout: another one when pages may have other panels than
+    before.
     """
 
     run: dict[str, Any] | None
@@ -48,8 +46,7 @@ class Snapshot:
     period_s: float = 1.0
     plans: list[dict[str, Any]] = field(default_factory=list)
     change: str = ""
-    cost: list[tuple[int, float]] = field(default_factory=list)
-    times: list[tuple[int, float]] = field(default_factory=list)
+    history: History = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
     kinds: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     gaps: list[tuple[int, str]] = field(default_factory=list)
@@ -81,7 +78,7 @@ def build_snapshot(
     if context.run is None:
         return Snapshot(None, choices, pages=list(pages), opening=opening._asdict())
     shown = pick_events(events)
-    times = [] if cost is None else pairs(cost.batch, cost.time)
+    times = [] if cost is None else list(zip(cost.batch.tolist(), cost.time.tolist(), strict=True))
     return Snapshot(
         run=_run_item(context.run, streams, backlog, pace or PaceShown()),
         runs=choices,
@@ -94,8 +91,7 @@ def build_snapshot(
             for number, plan in enumerate(plans, 1)
         ],
         change=_change(plans),
-        cost=[] if cost is None else pairs(cost.batch, cost.value, COST_DIGITS),
-        times=times,
+        history={} if cost is None else pack(cost),
         events=[event_item(event) for event in shown],
         kinds={event.event.kind: _mark(event.event.kind) for event in shown},
         gaps=[(gap.batch, gap.words) for gap in gaps_of(events)],
@@ -118,13 +114,15 @@ def _run_item(run: Run, streams: str, backlog: float | None, pace: PaceShown) ->
     }
 
 
-def pairs(batches: Any, values: Any, digits: int = TIME_DIGITS) -> list[tuple[int, float]]:
-    """(batch, value) of the known values, to so many digits behind the point."""
-    return [
-        (int(batch), round(float(value), digits))
-        for batch, value in zip(batches, values, strict=True)
-        if known(float(value))
-    ]
+def pack(cost: SeriesData) -> History:
+    """The points of a series in few bytes: {batch, ms, value}, batches and whole milliseconds as
+    differences to the point before, values with four digits, None = unknown; modules/times.js."""
+    ms = np.rint(1e3 * cost.time).astype(np.int64)
+    return {
+        "batch": np.diff(cost.batch, prepend=0).tolist(),
+        "ms": np.diff(ms, prepend=0).tolist(),
+        "value": [rounded(value) for value in cost.value.tolist()],
+    }
 
 
 def period(times: Sequence[tuple[int, float]]) -> float:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from itertools import product
 
+import numpy as np
 import pytest
 
 from backend.engine.knobs import KNOBS
 from backend.model.knobs import KnobSpec
+from dashboard.views.shell import pack
 from dashboard.views.standing import standing
+from storage.rows import SeriesData
 from tests.web.conftest import Ask
 
 pytestmark = pytest.mark.web
@@ -64,6 +67,20 @@ def test_a_span_is_a_range_of_batches(ask: Ask, span: str | None, first: int, la
     whole = {"first": 0, "last": 100}
     found = ask("times", "m.spanOf(span, whole, times)", span=span, whole=whole, times=times)
     assert found == {"first": first, "last": last}
+
+
+def test_a_history_is_packed_and_unpacked(ask: Ask) -> None:
+    steps = np.arange(5)
+    values = np.array([3.25, np.nan, 0.0, 160.333333, 4.0])
+    unknown = np.full(5, np.nan)
+    batches, times = 7 + 3 * steps, 1.7e9 + steps**2 / 7
+    cost = SeriesData(
+        "e", "p", "", batches, times, values, unknown, unknown, batches, thinned=False
+    )
+    found = ask("times", "m.unpacked(packed)", packed=pack(cost))
+    assert [batch for batch, _ in found["times"]] == batches.tolist()
+    assert [time for _, time in found["times"]] == pytest.approx(times.tolist(), abs=0.0006)
+    assert found["cost"] == [[7, 3.25], [13, 0], [16, 160.3], [19, 4]]
 
 
 def test_batches_and_times_go_there_and_back(ask: Ask) -> None:

@@ -60,7 +60,7 @@ def test_the_snapshot_is_json_and_has_no_unknown_numbers() -> None:
     cost = series([3.0, np.nan, 2.0])
     events = [event(1, -1, "run"), event(2, 1, "held back")]
     shot = build_snapshot(context(now=2), [run()], [plan()], events, cost, ["/plan"])
-    assert shot.cost == [(0, 3.0), (2, 2.0)]
+    assert shot.history == {"batch": [0, 1, 1], "ms": [100_000, 500, 500], "value": [3, None, 2]}
     assert (shot.first, shot.now, shot.time, shot.period_s) == (0, 2, 101.0, 0.5)
     assert shot.events[0] == {"b": 0, "kind": "run", "title": "run 1"}
     assert shot.plans[0]["order"] == ["delay", "origin"]
