@@ -39,7 +39,7 @@ from storage.liveness import LIVE_STATES, gone_note, is_gone, may_live
 from storage.migrations import prepare
 from storage.schema import BatchRow, CommitRow, RunRow
 from storage.vocabulary.branches import BRANCH
-from storage.vocabulary.kinds import RunState
+from storage.vocabulary.kinds import Phase, RunState
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -218,10 +218,13 @@ class EngineWriter:
             self._caches[run_id] = cache
         return True
 
-    def heartbeat(self, run_id: str, time: float) -> None:
-        """Note that the engine of the run lives at ``time`` (Unix s); moves no cursor."""
+    def heartbeat(self, run_id: str, time: float, phase: Phase | None = None) -> None:
+        """Note that the engine of the run lives at ``time`` (Unix s); moves no cursor. phase: what
+        it does there, as the note of a run that has not ended; None: the note stays."""
         with self._transaction() as connection:
             connection.execute(_BEAT, {"of_run": run_id, "now": time})
+            if phase is not None:
+                connection.execute(_NOTE, {"of_run": run_id, "phase": phase})
 
     def set_state(self, run_id: str, state: RunState, note: str, time: float) -> None:
         """Change the state of a run; a final one ends it and refuses what is still requested.
@@ -354,6 +357,11 @@ _SAME_BOUNDARY: Final = select(CommitRow.id).where(
     CommitRow.time == bindparam("of_time"),
 )
 _BEAT: Final = update(RunRow).where(RunRow.id == _OF_RUN).values(heartbeat_at=bindparam("now"))
+_NOTE: Final = (
+    update(RunRow)
+    .where(RunRow.id == _OF_RUN, RunRow.state.in_(LIVE_STATES))
+    .values(note=bindparam("phase"))
+)
 _START: Final = (
     update(RunRow)
     .where(RunRow.id == _OF_RUN, RunRow.state == "starting")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from backend.engine.listening import RunsListening
 from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, Operator
 from backend.operators.network.job import NetworkJob
+from storage.vocabulary.kinds import Phase
 
 Operators = Mapping[str, Mapping[str, Operator]]
 
@@ -29,6 +31,7 @@ class FixedLoop:
         self.results: list[BatchResult] = []
         self.begun: list[int] = []
         self.n_abandoned = self.n_idle = self.n_between = self.n_decided = 0
+        self.phases: list[tuple[Phase, float]] = []
         self.last_words = ""
         self._choose = choose or (lambda batch_id: operators)
         self._networks = networks
@@ -50,6 +53,9 @@ class FixedLoop:
 
     def may_decide(self) -> bool:
         return True
+
+    def begins(self, phase: Phase) -> None:
+        self.phases.append((phase, time.monotonic()))
 
     def begin_batch(self, batch_id: int) -> BatchPlan:
         self._in_batch = True

@@ -171,6 +171,7 @@ async function askForLife(run) {
   const answer = await callApi("GET", "/runs/" + encodeURIComponent(run));
   if (!answer.ok) return;
   beat = answer.body.heartbeat_at || beat;
+  if (shell.run && shell.run.id === run) shell.run.note = answer.body.note;
   if (answer.body.state !== known.state) refresh(true);
 }
 

@@ -6,6 +6,7 @@ const SLOW_START_S = 60;
 const LATE_PERIODS = 3;
 const OVERDUE_PERIODS = 10;
 const LATE_S = 3;
+const WAITS = "waits for input";
 
 /** Words of runs whose engine lives. */
 export const ALIVE = ["starting", "running", "working", "idle", "held"];
@@ -14,16 +15,17 @@ export const ALIVE = ["starting", "running", "working", "idle", "held"];
     @param {{state: string, batch: number | null, age_s: number | null, beat_age_s: number | null, backlog: number | null, period_s: number, held?: string, note?: string}} run
     @returns {{word: string, words: string, level: string}} */
 export function standing({ state, batch, age_s, beat_age_s, backlog, period_s, held, note }) {
+  const doing = note === WAITS ? "" : note;
   const signs = [age_s, beat_age_s].filter((seconds) => seconds !== null);
   const silence = signs.length ? Math.min(...signs) : 0;
   if (state !== "starting" && state !== "running") return { word: state, words: signs.length ? `${state} ${age(silence)} ago` : state, level: "quiet" };
   const period = Math.max(0.2, period_s);
   const patience = state === "starting" ? SLOW_START_S : SILENT_S;
-  if (silence > Math.max(patience, OVERDUE_PERIODS * period)) return { word: "stopped", words: `ENGINE STOPPED · no sign of life for ${age(silence)}`, level: "red" };
+  if (silence > Math.max(patience, OVERDUE_PERIODS * period)) return { word: "stopped", words: `ENGINE STOPPED · no sign of life for ${age(silence)}${doing ? `, the last was: ${doing}` : ""}`, level: "red" };
   if (held) return { word: "held", words: `held ${held}`, level: "amber" };
-  if (state === "starting" || batch === null || age_s === null) return { word: state, words: `${note ? `${note}, ` : ""}waits for the first batch`, level: "quiet" };
+  if (state === "starting" || batch === null || age_s === null) return { word: state, words: `${doing ? `${doing}, ` : ""}waits for the first batch`, level: "quiet" };
   if (age_s <= Math.max(LATE_S, LATE_PERIODS * period)) return { word: "running", words: `data ${age(age_s)} old`, level: "ok" };
-  if (backlog === 0) return { word: "idle", words: `waits for input, data ${age(age_s)} old`, level: "ok" };
-  const words = backlog === null ? `no batch for ${age(age_s)}` : `batch ${show(batch + 1, "int")} running ${age(age_s)}`;
+  if (backlog === 0) return { word: "idle", words: `${doing || WAITS}, data ${age(age_s)} old`, level: "ok" };
+  const words = (backlog === null ? `no batch for ${age(age_s)}` : `batch ${show(batch + 1, "int")} running ${age(age_s)}`) + (doing ? ` · ${doing}` : "");
   return { word: "working", words, level: age_s > OVERDUE_PERIODS * period ? "amber" : "ok" };
 }

@@ -38,6 +38,7 @@ from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult, InputResult
 from backend.systems.contract import Recorded, Refused, ShowsDecisions, SystemUnit
 from storage.resume import LastState
+from storage.vocabulary.kinds import Phase
 from storage.vocabulary.records import (
     Batch,
     BatchRecord,
@@ -174,6 +175,10 @@ class Loop:
                     self._flush(self._next_batch)
         return self._now.pace.may_decide or self.stop_requested.is_set()
 
+    def begins(self, phase: Phase) -> None:
+        """The engine does this from now on: told with its signs of life when it lasts."""
+        self._upkeep.begins(phase)
+
     def begin_batch(self, batch_id: int) -> BatchPlan:
         """Take in commands, then fix what the batch runs.
 
@@ -191,6 +196,7 @@ class Loop:
 
     def end_batch(self, result: BatchResult) -> None:
         """Let the units decide and record everything of the batch in one transaction."""
+        self.begins("units decide")
         with self._lock:
             self._now = replace(self._now, pace=self._now.pace.ended())
             if result.batch_id > self._recorded_batch:
@@ -206,13 +212,17 @@ class Loop:
             self._in_batch = False
 
     def idle(self) -> None:
-        """Between batches: carry out and answer commands at once."""
-        with self._lock:
+        """Between batches: carry out and answer commands at once. In a batch it does not wait."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             if self._in_batch:
                 return
             self._take_commands(self._next_batch)
             if self._boundary.has_news:
                 self._flush(self._next_batch)
+        finally:
+            self._lock.release()
 
     def between_batches(self) -> None:
         """Give a sign of life now and then, and keep the store tidy."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from backend.hosts.compact import compact_one
 from backend.hosts.contract import InputSource
@@ -20,6 +21,7 @@ from backend.operators.parts import sink_schema
 from backend.operators.reports import Merged, TaskReport, merged
 from backend.operators.task import TaskInput, TaskJob, stream_folder
 from backend.workloads.spec import SinkSpec
+from storage.vocabulary.kinds import Phase
 
 #: Seeds what is sampled; results do not depend on it.
 SEED = 1
@@ -105,18 +107,26 @@ class Batches:
         self.listener.close()
 
 
-class Timings:
-    """What the parts of a batch took."""
+#: What follows a part of a batch.
+_PHASES: Final[Mapping[str, Phase]] = {"plan_ms": "its job runs", "job_ms": "results are written"}
 
-    def __init__(self) -> None:
+
+class Timings:
+    """What the parts of a batch took. begins: is told which one begins."""
+
+    def __init__(self, begins: Callable[[Phase], None] = lambda phase: None) -> None:
         self._last = self._started = time.perf_counter()
         self.ms: dict[str, float] = {}
+        self._begins = begins
+        begins("the batch is planned")
 
     def lap(self, part: str) -> None:
         """The part is over."""
         now = time.perf_counter()
         self.ms[part] = (now - self._last) * 1e3
         self._last = now
+        if part in _PHASES:
+            self._begins(_PHASES[part])
 
     @property
     def total_ms(self) -> float:

@@ -12,6 +12,7 @@ from backend.model.knobs import KnobValue
 from backend.operators.contract import BatchPlan, BatchResult
 from backend.workloads.sources import ReplaySource
 from backend.workloads.spec import StreamSpec
+from storage.vocabulary.kinds import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,10 @@ class BatchLoop(Protocol):
 
     def may_decide(self) -> bool:
         """The next such decision may be made; while decisions are stepped, the host asks again."""
+
+    def begins(self, phase: Phase) -> None:
+        """The engine does this from now on; between the begin and the end of a batch the host tells
+        what of it, else what it waits for."""
 
     def begin_batch(self, batch_id: int) -> BatchPlan:
         """What the batch runs. An id may come again after a crash, the last one, with its tuples;

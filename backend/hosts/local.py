@@ -123,7 +123,7 @@ class LocalHost:
         return is_quiet and self._read <= self._batches.networks.ended
 
     def _batch(self, batch_id: int) -> None:
-        timings = Timings()
+        timings = Timings(self._loop.begins)
         plan = self._loop.begin_batch(batch_id)
         try:
             job = self._batches.job(plan)
@@ -138,6 +138,8 @@ class LocalHost:
         except BaseException:
             self._loop.abandon_batch()
             raise
+        finally:
+            self._loop.begins("waits for input")
 
     def _run(self, job: HostJob) -> list[bytes]:
         """The work of a batch; the reports of its tasks."""

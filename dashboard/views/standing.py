@@ -10,6 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dashboard.components.formats import age, show
 from storage.liveness import LIVE_STATES
+from storage.vocabulary.kinds import Phase
 
 Word: TypeAlias = Literal[
     "starting", "running", "working", "idle", "held", "stopped", "ended", "interrupted", "failed"
@@ -24,6 +25,7 @@ _SLOW_START_S: Final = 60.0
 _LATE_PERIODS: Final = 3
 _OVERDUE_PERIODS: Final = 10
 _LATE_S: Final = 3.0
+_WAITS: Final[Phase] = "waits for input"
 
 
 class RunStanding(NamedTuple):
@@ -49,8 +51,9 @@ def standing(
     state: as stored. batch: newest, None before the first. age_s: since it was recorded.
     beat_age_s: since the engine's last other sign of life. backlog: tuples that waited at the
     newest batch; None = unknown. period_s: between two batches lately. held: why no batch begins.
-    note: of the run, what its engine does before the first batch.
+    note: of the run, what its engine said last that it does.
     """
+    doing = "" if note == _WAITS else note
     signs = [seconds for seconds in (age_s, beat_age_s) if seconds is not None]
     silence = min(signs, default=0.0)
     if state not in LIVE_STATES:
@@ -58,19 +61,22 @@ def standing(
     period = max(0.2, period_s)
     patience = _SLOW_START_S if state == "starting" else _SILENT_S
     if silence > max(patience, _OVERDUE_PERIODS * period):
-        words = f"ENGINE STOPPED · no sign of life for {age(silence)}"
+        last = f", the last was: {doing}" if doing else ""
+        words = f"ENGINE STOPPED · no sign of life for {age(silence)}{last}"
         return RunStanding("stopped", words, "red")
     if held:
         return RunStanding("held", f"held {held}", "amber")
     if state == "starting" or batch is None or age_s is None:
-        words = f"{note}, waits for the first batch" if note else "waits for the first batch"
+        words = f"{doing}, waits for the first batch" if doing else "waits for the first batch"
         return RunStanding(state, words, "quiet")
     if age_s <= max(_LATE_S, _LATE_PERIODS * period):
         return RunStanding("running", f"data {age(age_s)} old", "ok")
     if backlog == 0:
-        return RunStanding("idle", f"waits for input, data {age(age_s)} old", "ok")
+        return RunStanding("idle", f"{doing or _WAITS}, data {age(age_s)} old", "ok")
     level: Level = "amber" if age_s > _OVERDUE_PERIODS * period else "ok"
     words = f"batch {show(batch + 1, 'int')} running {age(age_s)}"
     if backlog is None:
         words = f"no batch for {age(age_s)}"
+    if doing:
+        words += f" · {doing}"
     return RunStanding("working", words, level)

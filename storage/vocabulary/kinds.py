@@ -40,6 +40,20 @@ Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "cooldown", 
 InputState: TypeAlias = Literal["open", "ended", "failed"]
 RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
 #: The last: what people wrote down, which asks nothing of the engine.
+#: What the engine does at the moment, told while it lasts ('' = nothing that lasts): the steps of a
+#: batch, then what Spark does between two.
+Phase: TypeAlias = Literal[
+    "",
+    "the batch is planned",
+    "its job runs",
+    "results are written",
+    "units decide",
+    "Spark commits the batch",
+    "Spark starts the query",
+    "the source is asked for tuples",
+    "Spark plans the batch",
+    "waits for input",
+]
 CommandState: TypeAlias = Literal["requested", "applied", "refused", "recorded"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
 

@@ -180,7 +180,11 @@ def test_state_follows_the_run(
     before = reader.cursor()
     writer.heartbeat("r1", START + 9)
     assert reader.cursor() == before
+    writer.heartbeat("r1", START + 9, "its job runs")
+    writer.heartbeat("r1", START + 9)
+    assert state() == ("running", "its job runs", None, START + 9)
     writer.set_state("r1", "failed", "disk full", START + 10)
+    writer.heartbeat("r1", START + 9, "units decide")
     assert state() == ("failed", "disk full", START + 10, START + 9)
     (change,) = reader.changes(before)
     assert (change.kind, change.changed) == ("state", ("runs",))

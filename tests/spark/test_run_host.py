@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from backend.hosts.contract import InputsFailed, InputSource
 from backend.hosts.networks import HostJob
 from backend.hosts.spark.parcel import Parcel, Shipping
-from backend.hosts.spark.runner import RunFailed, RunHost
+from backend.hosts.spark.runner import STATUS_S, RunFailed, RunHost
 from backend.hosts.spark.warming import warm_workers
 from backend.model.knobs import KnobValue
 from backend.model.schema import Schema
@@ -140,6 +140,59 @@ class Raising:
 
     def merged(self, reports: Any) -> None:
         return None
+
+
+class Slow(Raising):
+    """An operator that takes its time."""
+
+    def open(self, batch_id: int, partition: int) -> Slow:
+        return self
+
+    def take(self, chunk: Chunk) -> Emitted:
+        time.sleep(2 * STATUS_S)
+        return super().take(chunk)
+
+
+def test_what_lasts_is_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+    loop = FixedLoop({"Cars": {"c": Slow()}})
+    inputs = [source(CARS, cars(), "Cars", None)]
+    with pytest.raises(RunFailed):
+        RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / "run", True).run()
+    names = [name for name, _ in loop.phases]
+    first = names.index("the batch is planned")
+    assert names[0] == "Spark starts the query"
+    assert names[first + 1] == "its job runs"
+    assert time.monotonic() - loop.phases[first + 1][1] >= 2 * STATUS_S
+    held, inputs = HeldLoop(2), [source(CARS, cars(), "Cars", None)]
+    host = RunHost(spark, held, inputs, SinkSpec(None), tmp_path / "held", False)
+    thread = threading.Thread(target=host.run)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while "Spark plans the batch" not in [name for name, _ in held.phases]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    host.stopping.set()
+    thread.join(timeout=60)
+    names = [name for name, _ in held.phases]
+    done = names.index("results are written")
+    assert names[done - 2 : done] == ["the batch is planned", "its job runs"]
+    assert names[done + 1] == "Spark commits the batch"
+
+
+def test_a_stream_without_tuples_waits_for_input(spark: SparkSession, tmp_path: Path) -> None:
+    loop, inputs = (
+        FixedLoop({}, {("Cars", "intake"): "paused"}),
+        [source(CARS, cars(), "Cars", None)],
+    )
+    host = RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / "run", False)
+    thread = threading.Thread(target=host.run)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while "waits for input" not in [name for name, _ in loop.phases]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    host.stopping.set()
+    thread.join(timeout=60)
 
 
 def test_a_batch_that_fails_ends_the_run_with_its_cause(

@@ -34,6 +34,7 @@ from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
 from backend.workloads.replay import Feeder, mark_end
 from backend.workloads.spec import SinkSpec
+from storage.vocabulary.kinds import Phase
 
 __all__ = ["RunFailed", "RunHost"]
 
@@ -41,6 +42,8 @@ log = logging.getLogger(__name__)
 #: Pause between batches; the floor of an empty micro-batch is about as long.
 TRIGGER = "200 milliseconds"
 POLL_S = 0.1
+#: What takes so long between batches, Spark is asked about.
+STATUS_S = 1.0
 #: The last line of a Python traceback in the message of a Java exception.
 _RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): .*$", re.MULTILINE)
 #: A batch in flight may finish for so long when the run is stopped.
@@ -51,6 +54,14 @@ LOCAL_CHECKPOINTS = {
     f"{_CHECKPOINTS}FileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
     "FileSystemBasedCheckpointFileManager",
     f"{_CHECKPOINTS}.fileChecksum.enabled": "false",
+}
+
+
+#: What Spark says that it does, by how it begins (MicroBatchExecution).
+_STATUS: Mapping[str, Phase] = {
+    "Initializing": "Spark starts the query",
+    "Getting offsets": "the source is asked for tuples",
+    "Waiting": "waits for input",
 }
 
 
@@ -96,6 +107,7 @@ class RunHost:
         self._failures = dict(self._inputs.failures)
         self._jobs.networks.ended |= self._failures.keys()
         self._error: BaseException | None = None
+        self._last_batch, self._asks_at = -1, 0.0
 
     @property
     def failures(self) -> dict[str, str]:
@@ -128,10 +140,28 @@ class RunHost:
 
     def _attend(self, query: StreamingQuery) -> None:
         """Until the query or the run is over."""
+        self._begins("Spark starts the query")
         while query.isActive and not self._is_over():
+            if time.monotonic() >= self._asks_at and not self._loop.in_batch:
+                self._begins(self._phase_between(query))
             self._loop.idle()
             self._loop.between_batches()
             time.sleep(POLL_S)
+
+    def _begins(self, phase: Phase) -> None:
+        """The engine does this from now on; when it lasts, Spark is asked what it does."""
+        self._asks_at = time.monotonic() + STATUS_S
+        self._loop.begins(phase)
+
+    def _phase_between(self, query: StreamingQuery) -> Phase:
+        """What Spark does while no batch is under way."""
+        status = str(query.status["message"])
+        for begin, phase in _STATUS.items():
+            if status.startswith(begin):
+                return phase
+        progress = query.lastProgress
+        done = -1 if progress is None else progress.batchId
+        return "Spark plans the batch" if done >= self._last_batch else "Spark commits the batch"
 
     def _mark_ends(self, query: StreamingQuery) -> bool:
         """Tell networks that native sources, all of whose tuples were taken, have ended; whether
@@ -207,7 +237,7 @@ class RunHost:
             if self._is_stopped:
                 raise RunFailed("the run was stopped while it was held")  # the batch is not done
             time.sleep(POLL_S)
-        timings = Timings()
+        timings = Timings(self._begins)
         plan = self._loop.begin_batch(batch_id)
         self._read = frozenset(name for one in plan.networks.values() for name in one.streams)
         try:
@@ -217,6 +247,8 @@ class RunHost:
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
             consumed = {n: f.n_consumed for n, f in self._feeders.items()}
             self._taken.write(consumed, self._jobs.networks.ended, self._read)
+            self._last_batch = batch_id
+            self._begins("Spark commits the batch")
         except BaseException as error:
             self._loop.abandon_batch()
             if not self._is_stopped:

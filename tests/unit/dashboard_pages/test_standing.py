@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.views.standing import Level, standing
+from storage.vocabulary.kinds import Phase
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,29 @@ def test_a_run_stands(
 def test_a_run_that_starts_says_what_it_waits_for() -> None:
     found = standing("starting", None, None, 20.0, None, 0.0, note="starting Spark")
     assert found.words == "starting Spark, waits for the first batch"
+
+
+@pytest.mark.parametrize(
+    ("backlog", "note", "words"),
+    [
+        (90.0, "its job runs", "batch 8 running 8.0 s · its job runs"),
+        (None, "Spark plans the batch", "no batch for 8.0 s · Spark plans the batch"),
+        (90.0, "waits for input", "batch 8 running 8.0 s"),
+        (0.0, "waits for input", "waits for input, data 8.0 s old"),
+        (
+            0.0,
+            "the source is asked for tuples",
+            "the source is asked for tuples, data 8.0 s old",
+        ),
+    ],
+)
+def test_a_wait_says_what_for(backlog: float | None, note: Phase, words: str) -> None:
+    assert standing("running", 7, 8.0, 1.0, backlog, 1.0, note=note).words == words
+
+
+def test_a_dead_engine_leaves_what_it_did_last() -> None:
+    words = standing("running", 7, 90.0, 80.0, 5.0, 1.0, note="its job runs").words
+    assert words == "ENGINE STOPPED · no sign of life for 80 s, the last was: its job runs"
 
 
 def test_a_slow_run_is_given_its_time() -> None:

@@ -14,6 +14,7 @@ from backend.engine import upkeep
 from backend.engine.upkeep import HEARTBEAT_S, Upkeep
 from backend.model.schema import Schema
 from storage import database
+from storage.vocabulary.kinds import Phase
 from tests.engine_runs import RUN_ID, EngineRun
 
 SCHEMAS = {"S": Schema.parse("a int")}
@@ -47,6 +48,27 @@ def test_a_clock_set_back_stops_no_signs_of_life(
         kept.look()
         (run,) = made.reader.runs()
         assert run.heartbeat_at == pytest.approx(clock.time(), abs=1e-3)
+    made.close()
+
+
+def test_what_the_engine_does_is_told_when_it_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, clock = EngineRun(tmp_path / "store.db", SCHEMAS, TEXTS), Clock()
+    monkeypatch.setattr(upkeep, "time", SimpleNamespace(time=clock.time, monotonic=clock.monotonic))
+    kept, told = Upkeep(made.writer, RUN_ID), []
+    phases: list[tuple[float, Phase]] = [(0.0, "its job runs"), (1.5, "units decide")]
+    for before_s, phase in (*phases, (0.0, "units decide")):
+        clock.passed_s += before_s
+        kept.begins(phase)
+        clock.passed_s += HEARTBEAT_S - before_s
+        kept.look()
+        told.append(made.reader.runs()[0].note)
+    assert told == ["its job runs", "", "units decide"]
+    made.writer.set_state(RUN_ID, "ended", "stopped by command", time.time())
+    clock.passed_s += HEARTBEAT_S
+    kept.look()
+    assert made.reader.runs()[0].note == "stopped by command"
     made.close()
 
 
