@@ -59,8 +59,9 @@ def as_seen(run: Run, now: float) -> Run:
 
 
 def gone_note(run: Run) -> str:
-    """What is noted of a run whose process is gone."""
-    return f"the process {run.pid} on {run.host} is gone"
+    """What is noted of a run whose process is gone, with what its engine did last."""
+    last = f"; the last was: {run.note}" if run.note else ""
+    return f"the process {run.pid} on {run.host} is gone{last}"
 
 
 def _last_sign(run: Run) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from typing import Final
 
@@ -24,6 +25,7 @@ class Upkeep:
         self._beat_at, self._tidied_at = -math.inf, time.monotonic()
         self._phase: tuple[Phase, float] = ("", time.monotonic())
         self._told: Phase = ""
+        self._looking = threading.Lock()
         self._gives_back = True
 
     def begins(self, phase: Phase) -> None:
@@ -32,7 +34,14 @@ class Upkeep:
             self._phase = (phase, time.monotonic())
 
     def look(self) -> None:
-        """Called several times a second: does what is due."""
+        """Called several times a second, by any thread: does what is due."""
+        if self._looking.acquire(blocking=False):
+            try:
+                self._do_due()
+            finally:
+                self._looking.release()
+
+    def _do_due(self) -> None:
         at, now = time.monotonic(), time.time()
         if at - self._beat_at >= HEARTBEAT_S:
             self._beat_at = at

@@ -1,4 +1,7 @@
-"""The host in this process: replayed inputs cut into batches, no Spark, no Java, no threads."""
+"""The host in this process: replayed inputs cut into batches, no Spark, no Java.
+
+One thread does all; another gives signs of life while it is in a batch.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -26,6 +30,8 @@ from backend.workloads.spec import SinkSpec
 
 #: How often a held run looks whether it goes on.
 POLL_S: Final = 0.02
+#: How often a batch is looked at from outside.
+BEAT_S: Final = 0.25
 #: Takes some tuples of an input, with their arrival numbers.
 Taking: TypeAlias = Callable[[str, pa.RecordBatch, Arrivals], None]
 
@@ -65,8 +71,9 @@ class LocalHost:
     def run(self) -> str:
         """Run to the end of the inputs or a stop; why it ended. Raises InputsFailed."""
         try:
-            while self.step():
-                pass
+            with self._beating():
+                while self.step():
+                    pass
         finally:
             self.close()
         if self._loop.stop_requested.is_set():
@@ -78,6 +85,23 @@ class LocalHost:
         if failures and len(failures) == len(self._cursors):
             raise InputsFailed("; ".join(failures))
         return "; ".join(["the stream reached its end", *failures])
+
+    @contextmanager
+    def _beating(self) -> Iterator[None]:
+        """Signs of life go on while a batch runs."""
+        over = threading.Event()
+
+        def beat() -> None:
+            while not over.wait(BEAT_S):
+                self._loop.between_batches()
+
+        thread = threading.Thread(target=beat, name="planwatch-beat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     @property
     def failures(self) -> dict[str, str]:
