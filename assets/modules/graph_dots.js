@@ -3,7 +3,7 @@
    or while the page is hidden. */
 import { on, still } from "./core.js";
 import { DOTS, laneWays, sharesOf, through } from "./graph_band.js";
-import { currentMode } from "./moment.js";
+import { currentMode, isUntouched } from "./moment.js";
 import { sizesOf } from "./points.js";
 import { h, useEffect, useRef } from "./react.js";
 
@@ -45,7 +45,8 @@ export function TupleDots({ scene, scale }) {
   const last = useRef({ batch: scene.live.batch, at: 0 });
   const { batch } = scene.live;
   useEffect(() => {
-    const fresh = batch !== last.current.batch && Date.now() - last.current.at > FRAMES * FRAME_MS + REST_MS;
+    const rest = isUntouched() ? 2 * REST_MS : REST_MS;
+    const fresh = batch !== last.current.batch && Date.now() - last.current.at > FRAMES * FRAME_MS + rest;
     const seen = currentMode() === "live" && !document.hidden && !still() && !scene.glide.gliding;
     if (!fresh || !seen) return;
     last.current = { batch, at: Date.now() };

@@ -13,7 +13,7 @@ import { busy, settled } from "./settled.js";
 const GAP_MS = { urgent: 150, news: 5000, numbers: 5000 };
 const TIMES = { urgent: 1, news: 4, numbers: 8 };
 const LONGEST_MS = 10000;
-/* Numbers of a page that nobody has touched for a while: half as often. */
+/* A page that nobody has touched for so long asks for numbers half as often. */
 const UNTOUCHED_MS = 30000;
 const RUNNING = ["starting", "running"];
 
@@ -84,7 +84,7 @@ export function refresh(what) {
   const kind = what === true ? "urgent" : what || "numbers";
   if (kind !== "numbers") news += 1;
   if (currentMode() === "frozen" || (currentMode() === "replay" && kind === "numbers")) return;
-  const rest = kind !== "urgent" && Date.now() - touched > UNTOUCHED_MS ? 2 : 1;
+  const rest = kind !== "urgent" && isUntouched() ? 2 : 1;
   const gap = rest * Math.max(GAP_MS[kind], Math.min(LONGEST_MS, TIMES[kind] * took));
   const at = Math.max(Date.now(), lastPush + gap);
   if (waiting !== null && due <= at) return;
@@ -92,6 +92,9 @@ export function refresh(what) {
   due = at;
   waiting = window.setTimeout(push, at - Date.now());
 }
+
+/** Whether nobody has had a hand on the page for a while. */
+export const isUntouched = () => Date.now() - touched > UNTOUCHED_MS;
 
 for (const kind of ["pointermove", "pointerdown", "keydown", "wheel"]) {
   window.addEventListener(kind, () => (touched = Date.now()), { capture: true, passive: true });
