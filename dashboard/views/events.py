@@ -1,11 +1,14 @@
-"""Words of events: a rearrangement is named by what moved in the plan it made."""
+"""Words of events: a rearrangement is named by what moved in the plan it made, a knob by what
+people call it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from dashboard.components.names import words_of
 from dashboard.views.orders import compare_orders
 from storage.rows import StoredEvent
 from storage.vocabulary.records import PlanVersion
@@ -13,10 +16,12 @@ from storage.vocabulary.records import PlanVersion
 _UNNAMED: Final = "plan changed"
 #: Kinds of plans that are more than their order -> what is another one where the order is not.
 _SAME_ORDER: Final = {"hybrid": "other micro-arrows", "network": "arranged otherwise"}
+#: Where the engine names a knob: by kind of the event, a turn of it, a branch with another value.
+_KNOB: Final = {"knob": re.compile(r"^\w+(?= .* → )"), "run": re.compile(r"(?<= with )\w+(?= = )")}
 
 
 def titled(events: Sequence[StoredEvent], plans: Sequence[PlanVersion]) -> list[StoredEvent]:
-    """The events; a rearrangement without a title of its own gets its plan's."""
+    """The events as people read them; a rearrangement without a title gets its plan's."""
     titles = plan_titles(plans)
     return [_titled(event, titles) for event in events]
 
@@ -77,6 +82,9 @@ def _other_members(before: Sequence[str], order: Sequence[str]) -> str:
 
 def _titled(stored: StoredEvent, titles: dict[tuple[str, int], str]) -> StoredEvent:
     event = stored.event
+    if event.kind in _KNOB:
+        title = _KNOB[event.kind].sub(lambda found: words_of(found[0]), event.title)
+        return replace(stored, event=replace(event, title=title))
     if event.kind != "rearrangement" or event.title != _UNNAMED:
         return stored
     decision = (event.ref or {}).get("decision")

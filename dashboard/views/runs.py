@@ -176,12 +176,9 @@ def _need(run: Run, stands: RunStanding, numbers: RunNumbers) -> tuple[str, str]
     if run.state == "starting":
         return (run.note or "Starting: no batch yet.", "info")
     if numbers.misfits_total:
-        words = (
-            "1 tuple"
-            if numbers.misfits_total == 1
-            else f"{show(numbers.misfits_total, 'int')} tuples"
-        )
-        return (f"{words} kept aside as misfits.", "warning")
+        many = f"{show(numbers.misfits_total, 'int')} tuples kept aside as misfits."
+        words = "1 tuple kept aside as a misfit." if numbers.misfits_total == 1 else many
+        return (words, "warning")
     return ("", "")
 
 

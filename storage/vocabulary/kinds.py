@@ -39,7 +39,6 @@ Verdict: TypeAlias = Literal["switched", "kept", "below_threshold", "cooldown", 
 #: Gives tuples; came to its end; gives no more, for the reason noted.
 InputState: TypeAlias = Literal["open", "ended", "failed"]
 RunState: TypeAlias = Literal["starting", "running", "ended", "interrupted", "failed"]
-#: The last: what people wrote down, which asks nothing of the engine.
 #: What the engine does at the moment, told while it lasts ('' = nothing that lasts): the steps of a
 #: batch, then what Spark does between two.
 Phase: TypeAlias = Literal[
@@ -54,6 +53,7 @@ Phase: TypeAlias = Literal[
     "Spark plans the batch",
     "waits for input",
 ]
+#: The last: what people wrote down, which asks nothing of the engine.
 CommandState: TypeAlias = Literal["requested", "applied", "refused", "recorded"]
 Severity: TypeAlias = Literal["info", "warning", "error"]
 

@@ -6,6 +6,7 @@ import pytest
 
 from dashboard.views.events import plan_title, titled
 from storage.rows import StoredEvent
+from storage.vocabulary.kinds import EventKind
 from storage.vocabulary.records import Event, PlanVersion
 
 
@@ -44,3 +45,21 @@ def test_only_rearrangements_without_a_title_of_their_own_get_one() -> None:
     stored = [StoredEvent(i, 0, 0.0, event) for i, event in enumerate(events)]
     titles = [one.event.title for one in titled(stored, plans)]
     assert titles == ["Plan 2: b before a", "plan changed", "named", "plan changed"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "words"),
+    [
+        ("knob", "mu 0.1 → 0.3", "Threshold μ 0.1 → 0.3"),
+        ("knob", "turn #3 kept", "turn #3 kept"),
+        (
+            "run",
+            "a branch of r1 at batch 7 with pool_bytes = 9 is begun",
+            "a branch of r1 at batch 7 with Pool of a join's caches = 9 is begun",
+        ),
+        ("run", "stop requested", "stop requested"),
+    ],
+)
+def test_a_knob_is_called_as_on_its_card(kind: EventKind, title: str, words: str) -> None:
+    (found,) = titled([StoredEvent(1, 1, 1.0, Event(kind, title))], [])
+    assert found.event.title == words

@@ -63,6 +63,12 @@ def test_unknown_numbers_stay_unknown() -> None:
         ),
         (a_run(), RunNumbers(last_time=980.0), "no sign of life", "error"),
         (a_run(), RunNumbers(last_time=999.0, misfits_total=3.0), "3 tuples kept aside", "warning"),
+        (
+            a_run(),
+            RunNumbers(last_time=999.0, misfits_total=1.0),
+            "1 tuple kept aside as a misfit.",
+            "warning",
+        ),
         (a_run(state="ended"), RunNumbers(), "", ""),
     ],
 )
