@@ -39,15 +39,7 @@ from backend.operators.contract import BatchPlan, BatchResult, InputResult
 from backend.systems.contract import Recorded, Refused, ShowsDecisions, SystemUnit
 from storage.resume import LastState
 from storage.vocabulary.kinds import Phase
-from storage.vocabulary.records import (
-    Batch,
-    BatchRecord,
-    Command,
-    Entity,
-    Event,
-    Run,
-    Sample,
-)
+from storage.vocabulary.records import Batch, BatchRecord, Command, Entity, Event, Run, Sample
 from storage.writer import EngineWriter
 
 log = logging.getLogger(__name__)
@@ -213,16 +205,14 @@ class Loop:
 
     def idle(self) -> None:
         """Between batches: carry out and answer commands at once. In a batch it does not wait."""
-        if not self._lock.acquire(blocking=False):
+        if self._in_batch:
             return
-        try:
-            if self._in_batch:
+        with self._lock:
+            if self._in_batch:  # it has just begun
                 return
             self._take_commands(self._next_batch)
             if self._boundary.has_news:
                 self._flush(self._next_batch)
-        finally:
-            self._lock.release()
 
     def between_batches(self) -> None:
         """Give a sign of life now and then, and keep the store tidy."""

@@ -67,7 +67,7 @@ class Run:
     """One execution of a workload: the streams it reads, and its one stretch of batches.
 
     settings: sink, source, rate and the like, for display. inputs: in the workload's order.
-    state 'starting' lasts until the first batch; note: last progress line, or why it ended.
+    state 'starting' lasts until the first batch; note: what its engine does, then why it ended.
     """
 
     id: str
