@@ -40,9 +40,7 @@ class RunRow(Base):
     pid: Mapped[int] = mapped_column(BigInteger, comment="process id of the engine")
     host: Mapped[str] = mapped_column(Text, comment="host name of the engine")
     version: Mapped[str] = mapped_column(Text, comment="Planwatch version that ran it")
-    note: Mapped[str] = mapped_column(
-        Text, comment="what the engine does; then why the run ended"
-    )
+    note: Mapped[str] = mapped_column(Text, comment="what the engine does; then why the run ended")
 
 
 class InputRow(Base):

@@ -50,8 +50,7 @@ const TOAST_MS = 8000;
 export function toast(text, link, tone) {
   const area = byId("pw-toasts");
   if (!area) return;
-  const body = [el("span", {}, text)];
-  if (link) body.push(" · ", linkTo(link));
+  const body = el("span", {}, text, link && " · ", link && linkTo(link));
   const close = el("button", { type: "button", class: "pw-toast-close", "aria-label": "Close" }, "×");
   const box = el("div", { class: "pw-toast pw-toast-" + (tone || "info") }, body, close);
   close.addEventListener("click", () => box.remove());

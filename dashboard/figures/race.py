@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from dashboard.components.formats import show
 from dashboard.figures.plain import Figure, Trace, figure, scatter
 from dashboard.figures.theme import BODY_PX, Palette, palette, template
 from dashboard.views.race import RaceLane, RaceView
@@ -31,7 +32,7 @@ def draw_race(view: RaceView, theme: str | None = None) -> Figure:
         template=template(theme),
         height=HEIGHT,
         margin={"l": 64, "r": 16, "t": 34, "b": 40},
-        xaxis={"title": {"text": "tuples of the stream", "standoff": 4}, "tickformat": "~s"},
+        xaxis={"title": {"text": "tuples of the stream", "standoff": 4}, **_ticks(view)},
         yaxis={
             "title": {"text": "µs for 2 000 tuples", "standoff": 6},
             "tickformat": "~s",
@@ -47,6 +48,14 @@ def draw_race(view: RaceView, theme: str | None = None) -> Figure:
         hovermode="x unified",
         uirevision="race",
     )
+
+
+def _ticks(view: RaceView) -> dict[str, Any]:
+    """Ticks of the axis of tuples; of a single reading its own, as plotly's would be too fine."""
+    at = {reading.tuples for lane in view.lanes for reading in lane.readings}
+    if len(at) > 1:
+        return {"tickformat": "~s"}
+    return {"tickvals": sorted(at), "ticktext": [show(tuples, "int") for tuples in at]}
 
 
 def _traces(lane: RaceLane, colours: Palette) -> list[Trace]:

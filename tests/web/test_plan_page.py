@@ -122,6 +122,7 @@ def test_a_rearrangement_glides_once_and_says_so(open_page: OpenPage, site: Site
     toast = page.locator(".pw-toast", has_text=f"Plan {version} — ")
     expect(toast).to_contain_text("before")
     expect(toast.get_by_text("why?")).to_have_attribute("data-pw-path", "/decisions")
+    expect(toast.locator("span a")).to_have_text("why?")  # behind its sentence, wherever that ends
 
 
 def test_reduced_motion_jumps(open_page: OpenPage) -> None:
