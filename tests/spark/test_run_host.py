@@ -34,6 +34,7 @@ from backend.operators.network.shard import NetworkTask
 from backend.operators.selection.operator import SelectionOperator
 from backend.operators.task import TaskInput, TaskJob
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
+from storage.vocabulary.kinds import Phase
 from tests.contract.test_hosts import CARS, PARTS, cars, kept_aside, parsed, selection, source, sunk
 from tests.loops import FixedLoop
 from tests.spark.killed_run import BATCH, N_TUPLES
@@ -153,6 +154,18 @@ class Slow(Raising):
         return super().take(chunk)
 
 
+def run_until_told(host: RunHost, loop: FixedLoop, phase: Phase) -> None:
+    """Run until the engine does this, then stop."""
+    thread = threading.Thread(target=host.run)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while phase not in [name for name, _ in loop.phases]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    host.stopping.set()
+    thread.join(timeout=60)
+
+
 def test_what_lasts_is_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     loop = FixedLoop({"Cars": {"c": Slow()}})
     inputs = [source(CARS, cars(), "Cars", None)]
@@ -165,14 +178,7 @@ def test_what_lasts_is_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     assert time.monotonic() - loop.phases[first + 1][1] >= 2 * STATUS_S
     held, inputs = HeldLoop(2), [source(CARS, cars(), "Cars", None)]
     host = RunHost(spark, held, inputs, SinkSpec(None), tmp_path / "held", False)
-    thread = threading.Thread(target=host.run)
-    thread.start()
-    deadline = time.monotonic() + 60
-    while "Spark plans the batch" not in [name for name, _ in held.phases]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    host.stopping.set()
-    thread.join(timeout=60)
+    run_until_told(host, held, "Spark plans the batch")
     names = [name for name, _ in held.phases]
     done = names.index("results are written")
     assert names[done - 2 : done] == ["the batch is planned", "its job runs"]
@@ -185,14 +191,7 @@ def test_a_stream_without_tuples_waits_for_input(spark: SparkSession, tmp_path: 
         [source(CARS, cars(), "Cars", None)],
     )
     host = RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / "run", False)
-    thread = threading.Thread(target=host.run)
-    thread.start()
-    deadline = time.monotonic() + 60
-    while "waits for input" not in [name for name, _ in loop.phases]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    host.stopping.set()
-    thread.join(timeout=60)
+    run_until_told(host, loop, "waits for input")
 
 
 def test_a_batch_that_fails_ends_the_run_with_its_cause(
