@@ -14,7 +14,9 @@ import subprocess
 import sys
 import time
 import urllib.request
+import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,15 +70,28 @@ class Demo:
         finally:
             connection.close()
 
+    def open(self, path: str, body: object | None = None, **headers: str) -> Any:
+        """An answer, to be read and closed."""
+        request = urllib.request.Request(
+            f"{self.address}{path}",
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                "Authorization": f"Bearer {TOKEN}",
+                "Content-Type": "application/json",
+                **headers,
+            },
+        )
+        return urllib.request.urlopen(request, timeout=30)
+
     def ask(self, path: str, body: object | None = None) -> Any:
         """An answer of the API."""
-        request = urllib.request.Request(
-            f"{self.address}/api/v1{path}",
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with self.open(f"/api/v1{path}", body) as answer:
             return json.load(answer)
+
+    def newest_run(self) -> str:
+        """Id of the run that began last."""
+        newest: str = max(self.ask("/runs"), key=lambda one: one["started_at"])["id"]
+        return newest
 
 
 def main() -> None:
@@ -141,30 +156,44 @@ def first_page(browser: Browser, demo: Demo) -> Page:
 def watch(page: Page, demo: Demo) -> None:
     """Record to pixel, size of a delta and duration of a batch over a minute."""
     page.evaluate("window.planwatch.latencies.length = 0")
-    page.evaluate(
-        "() => { const sizes = (window.planwatch.sizes = []);"
-        "window.planwatch.on('delta', (d) => sizes.push(JSON.stringify(d).length)); }"
-    )
     since = time.time()
-    page.wait_for_timeout(1000 * WATCHED_S)
+    with ThreadPoolExecutor(1) as beside:
+        updates = beside.submit(_updates, demo)
+        page.wait_for_timeout(1000 * WATCHED_S)
+        sent, told = updates.result()
     latencies = page.evaluate("window.planwatch.latencies.map(one => one.ms)")
-    sizes = page.evaluate("window.planwatch.sizes")
     batches = demo.rows(f"select duration_ms, n_tuples from batches where time > {since}")
     print(f"record to pixel {spread(latencies, 'ms')}")
-    print(f"delta {spread(sizes, 'bytes')}")
+    print(f"update {spread(sent, 'bytes on the wire')}; unpacked {spread(told, 'bytes')}")
     print(f"batch {spread([ms for ms, _ in batches], 'ms')}, {sum(n for _, n in batches)} tuples")
+
+
+def _updates(demo: Demo) -> tuple[list[int], list[int]]:
+    """Bytes of each update of the live stream but the first, as sent and as unpacked."""
+    run, unpacker = demo.newest_run(), zlib.decompressobj(zlib.MAX_WBITS | 16)
+    sent: list[int] = []
+    told: list[int] = []
+    until = time.monotonic() + WATCHED_S
+    with demo.open(f"/live?run={run}", **{"Accept-Encoding": "gzip"}) as answer:
+        while time.monotonic() < until:
+            packed = answer.read1()
+            text = unpacker.decompress(packed)
+            if b"event: delta" in text:
+                sent.append(len(packed))
+                told.append(len(text))
+    return sent[1:], told[1:]
 
 
 def turn_knobs(demo: Demo) -> None:
     """Batches between the request of a knob's value and its taking effect."""
-    run = max(demo.ask("/runs"), key=lambda one: one["started_at"])
+    run = demo.newest_run()
     waits = []
     for value in KNOB_VALUES:
         before = demo.rows(f"select max(id) from batches where time > {demo.started}")[0][0]
-        asked = demo.ask(f"/runs/{run['id']}/commands", {"knob": "mu", "value": value})
+        asked = demo.ask(f"/runs/{run}/commands", {"knob": "mu", "value": value})
         while asked["state"] == "requested":
             time.sleep(0.1)
-            asked = demo.ask(f"/runs/{run['id']}/commands/{asked['id']}")
+            asked = demo.ask(f"/runs/{run}/commands/{asked['id']}")
         waits.append(asked["applied_batch"] - before)
     print(f"knob applied {spread(waits, 'batches after the newest recorded one')}")
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import threading
+import zlib
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 
 from flask import Flask, Request, Response, request
 
 from dashboard.bundle import PREFIX
 
 _TYPES = ("text/", "application/javascript", "application/json", "image/svg+xml")
+EVENTS = "text/event-stream"
 _SMALLEST_BYTES = 500
 _KEPT_BYTES = 16 * 1024 * 1024
 _FILE_LEVEL = 6
@@ -57,7 +60,10 @@ def install(server: Flask, shared_cache: bool) -> None:
             response.add_etag()
             response.make_conditional(request)
         if _is_worth_it(request, response):
-            _compress(response, cache if lasting else None)
+            if response.mimetype == EVENTS:
+                _compress_stream(response)
+            else:
+                _compress(response, cache if lasting else None)
         return response
 
 
@@ -87,7 +93,7 @@ def _is_worth_it(asked: Request, response: Response) -> bool:
     if response.status_code != 200 or "Content-Encoding" in response.headers:
         return False
     kind = response.mimetype or ""
-    if not kind.startswith(_TYPES) or kind == "text/event-stream":
+    if not kind.startswith(_TYPES):
         return False
     response.vary.add("Accept-Encoding")
     length = response.content_length
@@ -108,3 +114,16 @@ def _compress(response: Response, cache: GzipCache | None) -> None:
     etag, _ = response.get_etag()
     if etag is not None:
         response.set_etag(etag, weak=True)
+
+
+def _compress_stream(response: Response) -> None:
+    response.response = flushed(response.iter_encoded())
+    response.headers["Content-Encoding"] = "gzip"
+
+
+def flushed(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Each part compressed by what came before it, and handed on at once."""
+    packer = zlib.compressobj(_ANSWER_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    for part in parts:
+        yield packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH)
+    yield packer.flush()

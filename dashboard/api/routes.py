@@ -11,6 +11,7 @@ from dashboard.api.common import AT, SINCE, UNIT, UNTIL, limit
 from dashboard.api.metrics import MEDIA
 from dashboard.api.params import Param
 from dashboard.api.registry import ApiCall, Handler, Method, Route
+from dashboard.compression import EVENTS
 from dashboard.openapi import build_document
 from dashboard.views.alerts import AlertState
 from storage.rows import StoredMisfit, StoredResult
@@ -70,7 +71,7 @@ _SERVICE = (
         service.live,
         "Server-sent events 'delta': what changes in a run",
         params=(_LIVE_RUN, _LIVE_SINCE),
-        media=service.EVENTS,
+        media=EVENTS,
         errors=(404, 503),
         tag="live",
     ),

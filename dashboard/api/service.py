@@ -10,12 +10,11 @@ from flask import Response, g, request
 from dashboard.api import metrics
 from dashboard.api.errors import ApiError, missing
 from dashboard.api.registry import ApiCall, Reply
+from dashboard.compression import EVENTS
 from dashboard.deltas import Delta
 from dashboard.live import RETRY_AFTER_S, HubFull, UnknownRunError
 from dashboard.security import CSRF_HEADER, Guard
 from storage.errors import StoreError
-
-EVENTS = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)

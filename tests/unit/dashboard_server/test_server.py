@@ -7,8 +7,9 @@ import json
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,26 @@ def test_a_batch_reaches_the_stream(recording: Recording, tmp_path: Path) -> Non
             recording.write(time.time())
             time.sleep(0.05)
         assert server.services.live.n_clients == 0
+
+
+def test_a_compressed_stream_hands_each_batch_on_at_once(
+    recording: Recording, tmp_path: Path
+) -> None:
+    with serving(Settings(str(tmp_path / "runs.db"), TOKEN, port=0)) as server:
+        connection = connect(server)
+        connection.request("GET", "/live?run=r1", headers={"Accept-Encoding": "gzip"})
+        with connection.getresponse() as answer, closing(connection):
+            assert answer.getheader("Content-Encoding") == "gzip"
+            unpacker, told, sizes = zlib.decompressobj(zlib.MAX_WBITS | 16), b"", list[int]()
+            for batch in range(4):
+                while told.count(b"event: delta") <= batch:
+                    packed = answer.read1(65536)
+                    told += unpacker.decompress(packed)
+                sizes.append(len(packed))
+                recording.write(time.time())
+            events = [json.loads(line[6:]) for line in told.splitlines() if line[:5] == b"data:"]
+            assert [event["b"] for event in events] == [0, 1, 2, 3]
+            assert max(sizes[1:]) < len(json.dumps(events[-1])) / 2
 
 
 def test_streams_beyond_the_cap_are_sent_to_polling(recording: Recording, tmp_path: Path) -> None:
