@@ -185,19 +185,24 @@ class Reader:
         since: float | None = None,
         until: float | None = None,
         max_points: int = 2000,
+        sampled: bool = False,
     ) -> dict[Key, SeriesData]:
-        """As series(), for many (entity, property) keys at once; unknown ones are left out."""
-        return self._series(run_id, keys, Span(since_batch, until_batch, since, until), max_points)
+        """As series(), for many (entity, property) keys at once; unknown ones are left out.
+
+        sampled: of more than max_points, single values evenly spread instead of means.
+        """
+        span = Span(since_batch, until_batch, since, until)
+        return self._series(run_id, keys, span, max_points, sampled)
 
     def _series(
-        self, run_id: str, keys: Sequence[Key], span: Span, max_points: int
+        self, run_id: str, keys: Sequence[Key], span: Span, max_points: int, sampled: bool = False
     ) -> dict[Key, SeriesData]:
         with self.reading() as connection:
             known = self._series_ids.get(run_id, {})
             if any(key not in known for key in keys):
                 known = self._series_ids[run_id] = series.ids(connection, run_id)
             wanted = {key: known[key] for key in keys if key in known}
-            return series.read(connection, run_id, wanted, span, max_points)
+            return series.read(connection, run_id, wanted, span, max_points, sampled=sampled)
 
     def batches(
         self,

@@ -24,6 +24,7 @@ const SVG = "http://www.w3.org/2000/svg";
 let parts = null;
 let cost = [];
 let range = { first: 0, last: 0 }; // the batches on screen
+let width = 0; // of the track, as drawn: asking for it lays the page out
 let drawn = 0;
 let later = null;
 const PULSE_MS = 1400; // as in d_graph_lane.css
@@ -110,13 +111,15 @@ function roam(event) {
 }
 
 const x = (batch) => {
-  const room = parts.track.clientWidth - 2 * PAD;
+  const room = width - 2 * PAD;
   const span = Math.max(1, range.last - range.first);
   return PAD + (room * (Math.min(range.last, Math.max(range.first, batch)) - range.first)) / span;
 };
 
 function draw() {
-  if (!parts || !parts.track.clientWidth) return;
+  if (!parts) return;
+  width = parts.track.clientWidth;
+  if (!width) return;
   drawn = Date.now();
   range = viewRange();
   drawBrush();
@@ -130,8 +133,19 @@ function draw() {
   place(aim());
 }
 
+/* Where the moment moves and the batches on screen are as they were. */
+function drawAgain() {
+  const { first, last } = viewRange();
+  if (!parts || first !== range.first || last !== range.last) return draw();
+  const shown = String(shownBatch());
+  for (const node of parts.lane.children) {
+    if (node.dataset.pwAt === shown) node.setAttribute("aria-current", "true");
+    else node.removeAttribute("aria-current");
+  }
+  return place(aim());
+}
+
 function drawCost() {
-  const width = parts.track.clientWidth;
   const points = cost.filter(([batch]) => batch >= range.first && batch <= range.last);
   const { top: most, cut } = robustTop(points.map((point) => point[1]));
   const top = Math.max(0.001, most);
@@ -230,7 +244,7 @@ on("shell", (data) => {
   draw();
 });
 
-on("moment", () => parts && draw());
+on("moment", drawAgain);
 on("painting", () => parts && place(aim()));
 
 /* New batches: extend while LIVE; in REPLAY only the end of the scale grows; FROZEN stands still. */

@@ -2,6 +2,7 @@
    server draws a table when it is looked at, and only then. */
 import { announce, on, setAttr } from "./core.js";
 import { go, moment } from "./moment.js";
+import { isPainting } from "./painted.js";
 import { settled } from "./settled.js";
 
 const twins = () => [...document.querySelectorAll("[data-twin]")];
@@ -41,7 +42,7 @@ function reachable() {
     else figure.removeAttribute("tabindex");
   }
 }
-on("painting", reachable);
+on("painting", () => isPainting() || reachable());
 window.addEventListener("resize", reachable);
 
 /** Toggle the twin that has the focus or, without one, all of the page together. */

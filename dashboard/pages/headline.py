@@ -72,7 +72,9 @@ def _columns(
     keys = [(owner, name) for owner in owners for name in names if name in values.get(owner, {})]
     if not keys:
         return {}
-    found = reader.many_series(context.run_id, keys, until_batch=at, max_points=_MAX_READ)
+    found = reader.many_series(
+        context.run_id, keys, until_batch=at, max_points=_MAX_READ, sampled=True
+    )
     return {
         name: column(data, at, values[data.entity].get(name))
         for name, data in by_property(found).items()

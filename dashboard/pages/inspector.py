@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
-from dash import html
+from dash import html, no_update
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
@@ -13,6 +14,7 @@ from dashboard.components.drawn import HistoryChart
 from dashboard.components.intakes import intake_buttons
 from dashboard.components.links import jump
 from dashboard.components.names import term, words_of
+from dashboard.components.parts import part, part_tree
 from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, live
 from dashboard.context import Context
 from dashboard.panels.common.headroom import draw_line
@@ -22,6 +24,7 @@ from dashboard.views import plan as plans
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.headroom import RECENT, build_headroom, of_entity
 from dashboard.views.inspector import (
+    MOST_DECISIONS,
     STEP_WORDS,
     Inspector,
     PropertyLine,
@@ -29,14 +32,16 @@ from dashboard.views.inspector import (
     build_inspector,
     grouped,
     properties_of,
+    reasons,
 )
 from dashboard.views.knobs import ranked
 from storage.reader import Reader
 from storage.vocabulary.records import INTAKE, Knob
 
-PROPERTIES: Final = "plan-inspector-properties"
 _HISTORY_BATCHES: Final = 160
 _ACCEPTED: Final = ("switched",)
+#: Plan changes among which those are looked for that moved an entity.
+_LOOKED_THROUGH: Final = 200
 
 
 def node_of(context: Context) -> str:
@@ -45,19 +50,14 @@ def node_of(context: Context) -> str:
 
 
 def inspector_key(services: Services, context: Context) -> str:
-    """Changes exactly when the inspector is to be drawn anew; its numbers are drawn by
-    themselves."""
-    reader, run = services.reader, context.run_id
-    plan = reader.plan_at(run, context.batch)
-    newest = reader.decisions(run, until=context.batch, verdicts=_ACCEPTED, limit=1)
+    """Changes exactly when the inspector is to be laid out anew; its parts are drawn by themselves,
+    and cards follow their knobs."""
+    reader = services.reader
     parts = (
-        run,
+        context.run_id,
         node_of(context),
-        context.mode,
-        None if context.mode == "live" else context.batch,
         context.batch is None,
-        plan.version if plan else 0,
-        newest[0].decision.seq if newest else 0,
+        is_locked(services, context),
         sorted(_knob_key(knob) for knob in _knobs(reader, context)),
         _facts(reader, context),
     )
@@ -76,28 +76,33 @@ def _facts(reader: Reader, context: Context) -> Any:
 
 
 def draw_inspector(services: Services, context: Context) -> list[Component]:
-    """All parts of the inspector of the pinned entity."""
+    """All of the inspector of the pinned entity: its parts, then its knobs."""
     reader, entity = services.reader, node_of(context)
     book = Book(reader.entities(context.run_id, context.batch))
-    view = _view(reader, context, entity, book)
-    parts: list[Component] = [_head(context, view)]
-    if view.history is not None:
-        parts.append(_history(reader, context, view))
-    parts.append(html.Div(draw_properties(services, context), id=PROPERTIES))
-    if entity == SYSTEM or book.role(entity) in STEP_WORDS:
-        parts += _why(context, view.reasons)
+    told: list[Component] = [part(name, draw(reader, context)) for name, draw in _PARTS.items()]
     knobs = _knobs(reader, context)
     locked = is_locked(services, context)
     intake = next((knob for knob in knobs if knob.name == INTAKE), None)
     if intake is not None and book.role(entity) == "source":
         found = intake_buttons(book.name(entity), intake.scope, str(intake.value), locked)
-        parts.append(html.Div(found, className="pw-intake"))
+        told.append(html.Div(found, className="pw-intake"))
     if knobs:
-        parts.append(html.H3("Knobs"))
+        told.append(html.H3("Knobs"))
         if locked:
-            parts.append(html.P(locked, className="pw-knob-note"))
-        parts += folded(draw_cards(reader, context, knobs, locked, "inspector", compact=True))
-    return parts
+            told.append(html.P(locked, className="pw-knob-note"))
+        told += folded(draw_cards(reader, context, knobs, locked, "inspector", compact=True))
+    return told
+
+
+def draw_parts(services: Services, context: Context, *, numbers: bool) -> list[Any]:
+    """What is behind :data:`PARTS`, in their order. numbers: of those that say nothing new while
+    only numbers are others, no_update."""
+    return [
+        no_update
+        if numbers and name in _STEADY
+        else part_tree(name, draw(services.reader, context))
+        for name, draw in _PARTS.items()
+    ]
 
 
 def _next(reader: Reader, context: Context, entity: str, book: Book) -> list[Component]:
@@ -114,24 +119,55 @@ def _next(reader: Reader, context: Context, entity: str, book: Book) -> list[Com
     return [html.H3("What would change it"), html.Ul(items, className="pw-next")]
 
 
-def draw_properties(services: Services, context: Context) -> list[Component]:
-    """The tables of the pinned entity's properties as of the batch of the context, and what would
-    change its place."""
-    reader, run, at = services.reader, context.run_id, context.batch
+def _draw_head(reader: Reader, context: Context) -> list[Component]:
+    return [_head(context, _view(reader, context))]
+
+
+def _draw_history(reader: Reader, context: Context) -> list[Component]:
+    view = _view(reader, context)
+    return [] if view.history is None else [_history(reader, context, view)]
+
+
+def _draw_properties(reader: Reader, context: Context) -> list[Component]:
+    """The tables of the pinned entity's properties, and what would change its place."""
+    run, at, entity = context.run_id, context.batch, node_of(context)
     book, values = Book(reader.entities(run, at)), reader.values(run, at)
-    entity = node_of(context)
     table = _properties(context, properties_of(entity, book, values))
     return [*table, *_next(reader, context, entity, book)]
 
 
-def _view(reader: Reader, context: Context, entity: str, book: Book) -> Inspector:
-    run, at = context.run_id, context.batch
+def _draw_why(reader: Reader, context: Context) -> list[Component]:
+    """The plan changes that moved the pinned entity."""
+    entity, book = node_of(context), Book(reader.entities(context.run_id, context.batch))
+    if entity != SYSTEM and book.role(entity) not in STEP_WORDS:
+        return []
     unit = book[entity].unit_id if entity in book else ""
-    values = reader.values(run, at)
+    most = MOST_DECISIONS if entity == SYSTEM else _LOOKED_THROUGH
+    found = reader.decisions(
+        context.run_id, until=context.batch, verdicts=_ACCEPTED, limit=most, unit=unit or None
+    )
+    return _why(context, reasons(entity, book, found))
+
+
+#: Parts of the inspector by their ids, in their order.
+_PARTS: Final[dict[str, Callable[[Reader, Context], list[Component]]]] = {
+    "plan-inspector-head": _draw_head,
+    "plan-inspector-history": _draw_history,
+    "plan-inspector-properties": _draw_properties,
+    "plan-inspector-why": _draw_why,
+}
+PARTS: Final = tuple(_PARTS)
+#: The live path extends the chart; reasons come with a change of the plan.
+_STEADY: Final = ("plan-inspector-history", "plan-inspector-why")
+
+
+def _view(reader: Reader, context: Context) -> Inspector:
+    run, at, entity = context.run_id, context.batch, node_of(context)
+    book, values = Book(reader.entities(run, at)), reader.values(run, at)
+    unit = book[entity].unit_id if entity in book else ""
     plan = reader.plan_at(run, at, unit or None)
     rows = [] if plan is None else plans.steps(plan, plans.plan_nodes(plan), values, book)
-    found = reader.decisions(run, until=at, verdicts=_ACCEPTED, limit=200, unit=unit or None)
-    return build_inspector(entity, book, values, rows, found)
+    return build_inspector(entity, book, values, rows)
 
 
 def _knobs(reader: Reader, context: Context) -> list[Knob]:
@@ -171,7 +207,7 @@ def _history(reader: Reader, context: Context, view: Inspector) -> Component:
     since = None if at is None else max(0, at - _HISTORY_BATCHES + 1)
     series = reader.series(context.run_id, owner, name, since_batch=since, until_batch=at)
     return HistoryChart(
-        "plan-inspector-history",
+        "plan-inspector-chart",
         words_of(name),
         owner,
         name,

@@ -23,9 +23,9 @@ from dashboard.context import Context
 from dashboard.pages.contract import Page
 from dashboard.pages.headline import draw_headline, headline_key
 from dashboard.pages.inspector import (
-    PROPERTIES,
+    PARTS,
     draw_inspector,
-    draw_properties,
+    draw_parts,
     inspector_key,
 )
 from dashboard.pages.plan_facts import CHARTS, Chart, Facts, read
@@ -134,7 +134,7 @@ def register(app: Dash, services: Services) -> None:
         Output(RECENT, "children"),
         Output(INSPECTOR, "children"),
         Output(INSPECTOR_KEY, "data"),
-        Output(PROPERTIES, "children"),
+        *(part_output(name) for name in PARTS),
         key_input(_SECTION),
         State(ids.MOMENT, "data"),
         State(HEADLINE_KEY, "data"),
@@ -155,7 +155,7 @@ def register(app: Dash, services: Services) -> None:
             return (
                 *drawing,
                 *_told(now, context, facts, headline),
-                *_inspected(now, context, inspector),
+                *_inspected(now, context, inspector, numbers=numbers),
             )
 
 
@@ -194,11 +194,14 @@ def _shown(services: Services, data: dict[str, Any] | None) -> Context:
     return context
 
 
-def _inspected(services: Services, context: Context, shown: str | None) -> tuple[Any, ...]:
+def _inspected(
+    services: Services, context: Context, shown: str | None, *, numbers: bool
+) -> tuple[Any, ...]:
+    """The whole inspector where it is laid out anew, else its parts."""
     key = inspector_key(services, context)
     if key == shown:
-        return no_update, no_update, draw_properties(services, context)
-    return draw_inspector(services, context), key, no_update
+        return no_update, no_update, *draw_parts(services, context, numbers=numbers)
+    return draw_inspector(services, context), key, *(no_update for _ in PARTS)
 
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:

@@ -100,7 +100,6 @@ class Inspector(NamedTuple):
     kind: str
     summary: str
     properties: list[PropertyLine]
-    reasons: list[Reason]
     history: tuple[str, Format, str] | None
 
 
@@ -109,7 +108,6 @@ def build_inspector(
     book: Book,
     values: Values,
     rows: Sequence[PlanStep],
-    decisions: Sequence[DecisionEntry],
 ) -> Inspector:
     """The inspector of an entity at a moment; an unknown one says so in its summary."""
     found, role = book.get(entity), book.role(entity)
@@ -122,7 +120,6 @@ def build_inspector(
         kind=STEP_WORDS.get(role) or (found.kind if found else "unknown"),
         summary=summarise(entity, role, step, values, len(rows)),
         properties=properties_of(entity, book, values),
-        reasons=reasons(entity, book, decisions),
         history=None if main is None else (main, *_written(main)),
     )
 

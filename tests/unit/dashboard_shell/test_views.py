@@ -188,13 +188,14 @@ def test_the_headline_names_what_is_unusual() -> None:
 def test_the_inspector_of_a_construct() -> None:
     moved = [decision(3, 20, ["origin", "delay"], ["delay", "origin"])]
     rows = plans.steps(plan(), plans.plan_nodes(plan()), VALUES, ENTITIES)
-    view = build_inspector("asc:delay", ENTITIES, VALUES, rows, moved)
+    view = build_inspector("asc:delay", ENTITIES, VALUES, rows)
     assert view.summary.startswith("Construct 1 of 2: drops 60.0")
     assert view.history == ("drop_prob", "pct", "")
     by_name = {item.name: item for item in view.properties}
     assert by_name["drop_prob"].live == "asc:delay|drop_prob"
     assert by_name["bitmap_bytes"].unit == "bytes"
-    assert view.reasons[0].text == "place 2 → 1"
+    (reason,) = reasons("asc:delay", ENTITIES, moved)
+    assert reason.text == "place 2 → 1"
 
 
 @pytest.mark.parametrize(
@@ -208,12 +209,12 @@ def test_the_inspector_of_a_construct() -> None:
     ],
 )
 def test_every_entity_has_a_summary(entity: str, words: str) -> None:
-    view = build_inspector(entity, ENTITIES, VALUES, [], [])
+    view = build_inspector(entity, ENTITIES, VALUES, [])
     assert words in view.summary
 
 
 def test_the_system_lists_what_operators_ask_first() -> None:
-    view = build_inspector("system", ENTITIES, VALUES, [], [])
+    view = build_inspector("system", ENTITIES, VALUES, [])
     assert [item.name for item in view.properties][:2] == ["tuples_per_s", "backlog_tuples"]
 
 
