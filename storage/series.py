@@ -112,13 +112,14 @@ def _bounds(connection: Connection, run_id: str, span: Span) -> dict[str, Any]:
 def _sampled(
     connection: Connection, bounds: Mapping[str, Any], max_points: int
 ) -> dict[int, _Points]:
-    """Every k-th batch, and the last one; all where too few of them have a value."""
+    """Every k-th batch, and the last one; all where a series has too few values in those."""
     one = {**bounds, "id": bounds["ids"][0]}
     first, last = (connection.execute(end, one).scalar() or 0 for end in (_FIRST, _LAST))
     step = -(-(last - first + 1) // max_points)
     if step > 1:
         some = _raw(connection, {**bounds, "step": step, "offset": last % step}, _EVERY)
-        if some and all(len(points.batch) >= max_points // 4 for points in some.values()):
+        enough = [number for number, found in some.items() if len(found.batch) >= max_points // 4]
+        if enough == bounds["ids"]:
             return some
     return _raw(connection, bounds)
 

@@ -154,6 +154,27 @@ def test_long_ranges_are_thinned_with_their_extremes(
     assert series.batch[-1] == 1000
 
 
+def test_samples_of_a_long_range_are_its_values_and_end_with_the_last(
+    writer: EngineWriter, reader: Reader, run_id: str
+) -> None:
+    keys = [("system", "n_tuples"), ("system", "d_window")]
+    for number in range(1000):
+        rare = [Sample(*keys[1], float(number))] if number % 10 == 3 else []
+        writer.write_batch(record(number, Sample(*keys[0], number**2), *rare, run_id=run_id))
+    dense = reader.many_series(run_id, keys[:1], max_points=90, sampled=True)[keys[0]]
+    assert len(dense.batch) == 84
+    assert (np.diff(dense.batch) == 12).all()
+    assert dense.batch[-1] == 999
+    assert (dense.value == dense.batch.astype(float) ** 2).all()
+    assert (dense.low == dense.value).all()
+    assert not dense.thinned
+    both = reader.many_series(run_id, keys, max_points=90, sampled=True)
+    means = reader.many_series(run_id, keys, max_points=90)
+    assert [both[key].value.tolist() for key in keys] == [means[key].value.tolist() for key in keys]
+    until = reader.many_series(run_id, keys[:1], until_batch=500, max_points=90, sampled=True)
+    assert until[keys[0]].batch[-1] == 500
+
+
 def test_a_thinned_mean_counts_each_sample_once(
     writer: EngineWriter, reader: Reader, run_id: str
 ) -> None:
