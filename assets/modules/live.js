@@ -3,18 +3,21 @@
    Opens EventSource('/live?run=') for the running run on screen; closes while the tab is hidden;
    after failures polls '/live/poll?run=&since=' with at most one request in flight. While LIVE a
    delta goes to [data-live] elements, live charts and components ("values" event) in one animation
-   frame; otherwise only the header's counter moves. */
+   frame; otherwise only the header's counter moves. A page that nobody touches is drawn for every second
+   of the deltas, at once when more than numbers is told. */
 import { extendCharts } from "./charts.js";
 import { byId, emit, on, setAttr, setText } from "./core.js";
 import { show } from "./format.js";
 import { drawHeader } from "./header.js";
-import { currentMode, known, refresh, running } from "./moment.js";
-import { continued, valueOf } from "./points.js";
+import { currentMode, isUntouched, known, refresh, running } from "./moment.js";
+import { continued, merged, valueOf } from "./points.js";
 
 const KEPT = 2000; // latencies
 const RECENT = 240; // batches, for figures drawn later than those were told
 const POLL_MS = 500;
 const PATIENCE = 3; // failures of the stream before polling takes over
+const REST_MS = 1500; // between two drawings of an untouched page, more than one pace of deltas
+const LATE_MS = 2500; // so long numbers wait for the next delta, if none comes
 const RETRY_MS = 15000; // how long polling lasts before the stream is tried again
 /* News by how soon they matter; the rest (results, matrices…) comes with the next numbers. */
 const URGENT = ["run", "queries", "plans", "knobs", "commands"];
@@ -30,6 +33,8 @@ let polling = false;
 let queue = [];
 let recent = [];
 let frame = 0;
+let drawnAt = 0;
+let resting = null; // timer of what waits on an untouched page
 
 function setLink(state) {
   setAttr(byId("pw-shell"), "data-link", state);
@@ -102,14 +107,27 @@ async function poll(run) {
 
 function receive(delta) {
   for (const one of Array.isArray(delta) ? delta : [delta]) if (one.run === streamed) queue.push(one);
-  if (queue.length && !frame) frame = window.requestAnimationFrame(apply);
+  if (!queue.length) return;
+  const since = Date.now() - drawnAt;
+  if (!isUntouched() || since >= REST_MS || queue.some(isUrgent)) draw();
+  else if (resting === null) resting = window.setTimeout(draw, LATE_MS - since);
+}
+
+const isNew = (delta, kinds) => (delta.new || []).some((kind) => kinds.includes(kind));
+const isUrgent = (delta) => delta.gap || delta.st !== known.state || isNew(delta, URGENT);
+
+function draw() {
+  window.clearTimeout(resting);
+  resting = null;
+  if (!frame) frame = window.requestAnimationFrame(apply);
 }
 
 function apply() {
   frame = 0;
-  const deltas = queue;
+  drawnAt = Date.now();
+  const deltas = queue.filter(({ run }) => run === streamed);
   queue = [];
-  for (const delta of deltas) take(delta);
+  if (deltas.length) take(merged(deltas));
   if (!running()) stop();
 }
 
@@ -122,9 +140,8 @@ function take(delta) {
   emit("delta", delta);
   const live = currentMode() === "live";
   if (live && delta.v) paint(delta, fresh);
-  const told = (kinds) => (delta.new || []).some((kind) => kinds.includes(kind));
-  if (ended || delta.gap || told(URGENT)) refresh("urgent");
-  else if (told(NEWS)) refresh("news");
+  if (ended || delta.gap || isNew(delta, URGENT)) refresh("urgent");
+  else if (isNew(delta, NEWS)) refresh("news");
   else if (fresh) refresh("numbers");
   if (ended) drawHeader();
 }

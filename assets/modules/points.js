@@ -18,6 +18,19 @@ export function pointsOf(delta) {
   return points;
 }
 
+/** One delta that says what several in a row said; as merged in dashboard/deltas.py.
+    @param {any[]} deltas at least one */
+export function merged(deltas) {
+  return deltas.reduce((whole, one) => ({
+    ...whole,
+    ...one,
+    v: whole.v || one.v ? { ...whole.v, ...one.v } : undefined,
+    pts: [...(whole.pts || []), ...(one.pts || [])],
+    new: [...new Set([...(whole.new || []), ...(one.new || [])])],
+    gap: whole.gap || one.gap,
+  }));
+}
+
 /** Batches told of before and those of a delta, oldest first, the last ``kept`` of them.
     @param {{b: number, t: number, v: Object<string, any>}[]} before
     @param {any} delta */
