@@ -29,7 +29,7 @@ FOLDER: Final = "modules/"
 MAIN: Final = f"{FOLDER}main.js"
 SHEET: Final = "styles.css"
 LIBRARY: Final = "dash-renderer.js"
-PLOTLY: Final = "vendor/plotly_cartesian.min.js"
+PLOTLY: Final = "vendor/plotly.min.js"
 #: What no page has: tables of Dash.
 _UNUSED: Final = "dash_table/"
 _DASH: Final = re.compile(r'src="/_dash-component-suites/(\w+)/([^"]+)"')

@@ -9,7 +9,7 @@ import { h, useEffect, useRef } from "./react.js";
 import { markClick } from "./page_timeline.js";
 import { beginsAs, isOverTime } from "./zoom.js";
 
-const ADDRESS = new URL("../vendor/plotly_cartesian.min.js", import.meta.url).href;
+const ADDRESS = new URL("../vendor/plotly.min.js", import.meta.url).href;
 const LATER_MS = 1000;
 let loading = null;
 

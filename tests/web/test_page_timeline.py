@@ -55,7 +55,7 @@ def test_the_small_plotly_is_loaded_and_no_other(open_page: OpenPage) -> None:
     page.goto(page.url.replace("/healthz", "/timeline?run=r1"))
     drawn(page)
     assert [url for url in asked if "plotly" in url.rpartition("/")[2]] == [
-        next(url for url in asked if url.endswith("/vendor/plotly_cartesian.min.js"))
+        next(url for url in asked if url.endswith("/vendor/plotly.min.js"))
     ]
     assert page.evaluate("Plotly.version") == get_plotlyjs_version()
 
