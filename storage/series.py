@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection, Double, Select, bindparam, func, literal, select
 
 from storage.retention import FINE, MINUTE, SECOND
 from storage.rows import SeriesData
@@ -19,6 +21,10 @@ Key: TypeAlias = tuple[str, str]
 Array: TypeAlias = NDArray[Any]
 
 _FAR: Final = 2**62
+#: Columns of a raw value.
+_N_RAW: Final = 4
+#: Stands for a value that is not known on the way from the database, where all are numbers then.
+_UNKNOWN: Final = -sys.float_info.max
 #: Points shorter than a minute are read while they are at most this many times those asked for.
 _FINE_PER_POINT: Final = 4
 _SERIES = SeriesRow.__table__.c
@@ -130,12 +136,12 @@ def _raw(
     found = _tuples(connection, _RAW if statement is None else statement, bounds)
     if not found:
         return {}
-    series, batch, time, value = _columns(found)
-    values = np.array(value, np.float64)
-    n = (~np.isnan(values)).astype(np.int64)
-    numbers = np.array(time, np.float64)
-    points = _Points(np.array(batch, np.int64), numbers, values, values, values, n)
-    return _split(np.array(series, np.int64), points)
+    numbers = np.fromiter(chain.from_iterable(found), np.float64, _N_RAW * len(found))
+    series, batch, time, value = numbers.reshape(-1, _N_RAW).T.copy()
+    value[value == _UNKNOWN] = np.nan
+    known = (~np.isnan(value)).astype(np.int64)
+    points = _Points(batch.astype(np.int64), time, value, value, value, known)
+    return _split(series.astype(np.int64), points)
 
 
 def _tuples(
@@ -219,7 +225,8 @@ def _thinned(points: _Points, max_points: int) -> _Points:
 
 
 def _raw_statement() -> Select[Any]:
-    chosen = select(_SAMPLES.series_id, _SAMPLES.batch_id, _SAMPLES.time, _SAMPLES.value).where(
+    value = func.coalesce(_SAMPLES.value, literal(_UNKNOWN, Double))
+    chosen = select(_SAMPLES.series_id, _SAMPLES.batch_id, _SAMPLES.time, value).where(
         _SAMPLES.series_id.in_(bindparam("ids", expanding=True)),
         _SAMPLES.batch_id.between(bindparam("first"), bindparam("last")),
         _SAMPLES.time.between(bindparam("since"), bindparam("until")),
