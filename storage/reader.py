@@ -258,16 +258,17 @@ class Reader:
         before_seq: int | None = None,
         limit: int = 100,
         unit: str | None = None,
+        brief: bool = False,
     ) -> tuple[DecisionEntry, ...]:
         """Stored decisions of batches <= until, newest first; verdicts None = all.
 
         before_seq: only those with a smaller number, to page through a unit. Outcomes measured
-        after ``until`` are left out.
+        after ``until`` are left out. brief: the parts of their details that
+        ``unit_history.LONG_PARTS`` names may be missing.
         """
+        asked = (run_id, until, verdicts, before_seq, limit, unit)
         with self.reading() as connection:
-            return unit_history.decisions(
-                connection, run_id, until, verdicts, before_seq, limit, unit
-            )
+            return unit_history.decisions(connection, *asked, brief=brief)
 
     def decision(self, run_id: str, seq: int, unit: str | None = None) -> DecisionEntry | None:
         """One decision with its outcome, or None when it is not stored."""

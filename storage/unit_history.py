@@ -6,11 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, FromClause, Select, and_, func, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    and_,
+    case,
+    func,
+    select,
+    tuple_,
+    type_coerce,
+)
 
 from storage import decode
+from storage.columns import JsonText
 from storage.rows import DecisionCounts, DecisionEntry, MatrixKey, StoredMatrix
 from storage.schema import DecisionRow, MatrixRow, OutcomeRow, PlanRow
 from storage.vocabulary.records import PlanVersion
@@ -80,7 +92,23 @@ def first_plan(connection: Connection, run_id: str, unit: str) -> PlanVersion | 
     return None if row is None else decode.plan(row)
 
 
-def _with_outcomes(run_id: str, until: int | None) -> Select[Any]:
+#: Parts of a decision's detail with a number for each step, way or trial: most of its bytes.
+LONG_PARTS: Final = ("steps", "paths", "plans", "trials", "profile", "choices")
+
+
+def _brief(connection: Connection) -> ColumnElement[Any]:
+    """The detail without its long parts, where the database can leave them out; else all of it."""
+    whole = _DECISIONS.c.detail
+    if connection.dialect.name != "sqlite":
+        return whole
+    short = func.json_remove(whole, *(f"$.{name}" for name in LONG_PARTS))
+    found = case((func.json_valid(whole) == 1, short), else_=whole)
+    return type_coerce(found, JsonText).label(whole.name)
+
+
+def _with_outcomes(
+    run_id: str, until: int | None, detail: ColumnElement[Any] = _DECISIONS.c.detail
+) -> Select[Any]:
     measured = and_(
         _OUTCOMES.c.run_id == _DECISIONS.c.run_id,
         _OUTCOMES.c.unit_id == _DECISIONS.c.unit_id,
@@ -89,7 +117,8 @@ def _with_outcomes(run_id: str, until: int | None) -> Select[Any]:
     if until is not None:
         measured = and_(measured, _OUTCOMES.c.batch <= until)
     columns = [column.label(f"outcome_{column.name}") for column in _OUTCOMES.columns]
-    joined = select(_DECISIONS, *columns).outerjoin_from(_DECISIONS, _OUTCOMES, measured)
+    own = [column for column in _DECISIONS.columns if column.name != detail.key]
+    joined = select(*own, detail, *columns).outerjoin_from(_DECISIONS, _OUTCOMES, measured)
     return joined.where(_DECISIONS.c.run_id == run_id)
 
 
@@ -101,9 +130,12 @@ def decisions(
     before_seq: int | None,
     limit: int,
     unit: str | None,
+    *,
+    brief: bool,
 ) -> tuple[DecisionEntry, ...]:
     """As Reader.decisions()."""
-    statement = _with_outcomes(run_id, until)
+    detail = _brief(connection) if brief else _DECISIONS.c.detail
+    statement = _with_outcomes(run_id, until, detail)
     if unit is not None:
         statement = statement.where(_DECISIONS.c.unit_id == unit)
     if verdicts is not None:

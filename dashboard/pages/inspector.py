@@ -111,7 +111,9 @@ def _next(reader: Reader, context: Context, entity: str, book: Book) -> list[Com
     unit = book[entity].unit_id if entity in book else ""
     if not unit:
         return []
-    found = reader.decisions(context.run_id, until=context.batch, limit=RECENT, unit=unit)
+    found = reader.decisions(
+        context.run_id, until=context.batch, limit=RECENT, unit=unit, brief=True
+    )
     lines = of_entity(build_headroom(found, {}), book.name(entity), unit)
     if not lines:
         return []
@@ -143,8 +145,9 @@ def _draw_why(reader: Reader, context: Context) -> list[Component]:
         return []
     unit = book[entity].unit_id if entity in book else ""
     most = MOST_DECISIONS if entity == SYSTEM else _LOOKED_THROUGH
+    run, at = context.run_id, context.batch
     found = reader.decisions(
-        context.run_id, until=context.batch, verdicts=_ACCEPTED, limit=most, unit=unit or None
+        run, until=at, verdicts=_ACCEPTED, limit=most, unit=unit or None, brief=True
     )
     return _why(context, reasons(entity, book, found))
 

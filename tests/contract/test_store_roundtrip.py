@@ -10,7 +10,7 @@ import pytest
 
 from storage.rows import Cursor, DecisionCounts, DecisionEntry
 from storage.store import Reader, open_command_writer, open_engine_writer, open_reader
-from storage.vocabulary.records import Command, Run
+from storage.vocabulary.records import Command, Json, Run
 from tests.golden import store_v2 as golden
 
 RUN = golden.RUN.id
@@ -99,6 +99,24 @@ def test_plans(reader: Reader) -> None:
     recorded = reader.plan_at(RUN)
     assert recorded is not None
     assert recorded.recorded_at == golden.START + 4
+
+
+def test_decisions_without_the_long_parts_of_their_details(new_store: Callable[[], str]) -> None:
+    long = {"steps": [{"drop": 0.5}] * 40, "trials": [{"at": 1, "words": "ä"}]}
+    short = {"headroom": [{"words": "a"}], "cost_unit": "visits/tuple", "n": 2**60, "none": None}
+    details: list[Json] = [{**short, **long}, short, None, [1, "steps"], "steps", {}]
+    first = golden.DECISIONS[0]
+    entries = [replace(first, seq=n, detail=detail) for n, detail in enumerate(details, start=1)]
+    store_url = new_store()
+    with open_engine_writer(store_url) as writer, open_reader(store_url) as reader:
+        writer.begin_run(golden.RUN, golden.ENTITIES, ())
+        batch = golden.records()[0]
+        assert writer.write_batch(replace(batch, decisions=tuple(entries), outcomes=()))
+        whole = [entry.decision.detail for entry in reader.decisions(RUN)][::-1]
+        brief = [entry.decision.detail for entry in reader.decisions(RUN, brief=True)][::-1]
+    assert whole == details
+    assert brief[1:] == details[1:]
+    assert brief[0] == (details[0] if store_url.startswith("postgresql") else short)
 
 
 def test_decisions(reader: Reader) -> None:

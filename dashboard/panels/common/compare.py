@@ -149,7 +149,7 @@ def _plans(reader: Reader, asked: ComparedPair) -> list[ComparedPlan]:
 
 def _switches(reader: Reader, side: ComparedStretch) -> list[DecisionEntry]:
     found = reader.decisions(
-        side.run, until=side.last, verdicts=("switched",), limit=MOST_DECISIONS
+        side.run, until=side.last, verdicts=("switched",), limit=MOST_DECISIONS, brief=True
     )
     return [one for one in found if side.holds(one.decision.batch)]
 

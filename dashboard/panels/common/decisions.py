@@ -63,7 +63,7 @@ def build_shown(reader: Reader, context: Context, scope: PanelScope) -> Decision
     run, chosen = context.run_id, context.moment.show or "all"
     verdicts = FILTERS.get(chosen) or None
     entries = reader.decisions(
-        run, until=context.batch, verdicts=verdicts, limit=LIMIT, unit=scope.only
+        run, until=context.batch, verdicts=verdicts, limit=LIMIT, unit=scope.only, brief=True
     )
     counts = reader.decision_counts(run, context.batch, scope.only)
     plan = reader.plan_at(run, context.batch, scope.only)

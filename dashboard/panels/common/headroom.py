@@ -52,7 +52,7 @@ def read_headroom(reader: Reader, context: Context, units: Sequence[Unit]) -> li
         entry
         for one in shown
         for entry in reader.decisions(
-            context.run_id, until=context.batch, limit=RECENT, unit=one.id
+            context.run_id, until=context.batch, limit=RECENT, unit=one.id, brief=True
         )
     ]
     titles = {one.id: one.title for one in shown} if len(units) > 1 else {}
@@ -120,7 +120,12 @@ def _evaluation(one: HeadroomLine, context: Context) -> CellData:
 def build_kept(reader: Reader, context: Context, scope: PanelScope) -> list[WhyNotLine]:
     """The evaluations of a unit that kept its plan."""
     entries = reader.decisions(
-        context.run_id, until=context.batch, verdicts=_KEPT, limit=LOOKED, unit=scope.only
+        context.run_id,
+        until=context.batch,
+        verdicts=_KEPT,
+        limit=LOOKED,
+        unit=scope.only,
+        brief=True,
     )
     return build_why_not(entries, {})
 

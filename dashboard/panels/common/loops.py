@@ -30,7 +30,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop]
     plans = reader.plans(run, until, scope.only)[-MAX_PLANS:]
     switched = ("switched",)
     entries = reader.decisions(
-        run, until=until, verdicts=switched, limit=MAX_PLANS, unit=scope.only
+        run, until=until, verdicts=switched, limit=MAX_PLANS, unit=scope.only, brief=True
     )
     knob = knobs_of(reader, run, until, scope).get("lambda_tuples")
     size = knob.value if knob is not None else None
