@@ -44,7 +44,8 @@ BATCH_TIME: Final = ("batch_ms", "batch time")
 
 def trials_of(reader: Reader, run: str, until: int | None, unit: str | None) -> tuple[Trial, ...]:
     """The trials of the newest decisions of a unit up to a batch."""
-    return _trials(reader, run, until, unit, reader.decision_counts(run, until, unit).evaluated)
+    last = reader.decision_counts(run, until, unit).evaluated
+    return _trials(reader.base, run, until, unit, last)
 
 
 @lru_cache(maxsize=16)
@@ -104,7 +105,7 @@ def record_of(
     if name not in (*REORDERED, *CHOSEN):
         return TurnRecord(name, 0, trials)
     last = reader.decision_counts(run, until, unit).evaluated
-    return TurnRecord(name, 0, trials, *_told(reader, run, until, unit, name, last))
+    return TurnRecord(name, 0, trials, *_told(reader.base, run, until, unit, name, last))
 
 
 @lru_cache(maxsize=16)

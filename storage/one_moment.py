@@ -22,8 +22,14 @@ class MomentReader(Reader):
 
     def __init__(self, reader: Reader) -> None:
         self.__dict__.update(reader.__dict__)
+        self._base = reader.base
         self._connection: Connection | None = None
         self._answers: dict[tuple[str, str], Any] = {}
+
+    @property
+    def base(self) -> Reader:
+        """The reader it was made of."""
+        return self._base
 
     def close(self) -> None:
         """End the transaction; the reader it was made of stays open."""

@@ -66,6 +66,11 @@ class Reader:
         self.where = where
         self._series_ids: dict[str, dict[Key, SeriesId]] = {}
 
+    @property
+    def base(self) -> Reader:
+        """The reader that stays while those for one moment come and go; caches know it."""
+        return self
+
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
+from dashboard.turns import trials_of
 from storage.errors import StoreError
 from storage.one_moment import MomentReader
 from storage.reader import Reader, open_reader
@@ -52,3 +53,17 @@ def test_a_store_that_fails_says_so(tmp_path: Path) -> None:
             path.write_bytes(b"no store any more")
         with pytest.raises(StoreError, match=r"run\.db"), MomentReader(reader) as shown:
             shown.units("r")
+
+
+def test_what_is_remembered_outlives_the_moment_that_asked(
+    writer: EngineWriter, reader: Reader
+) -> None:
+    begin(writer, "kept")
+    writer.write_batch(record(0, run_id="kept"))
+    asked: list[str] = []
+    event.listen(reader._engine, "before_cursor_execute", lambda *told: asked.append(told[2]))
+    for _ in range(2):
+        with MomentReader(reader) as shown:
+            assert shown.base is reader
+            assert trials_of(shown, "kept", None, None) == ()
+    assert sum("outcomes" in statement for statement in asked) == 1

@@ -91,6 +91,7 @@ def test_numbers_follow_the_stream_quickly(open_page: OpenPage, site: Site) -> N
     page = graph_of(open_page("/plan"))
     expect(page.locator("#pw-shell")).to_have_attribute("data-link", "stream")
     page.wait_for_timeout(1500)
+    page.mouse.move(5, 5)
     page.evaluate("planwatch.latencies.length = 0")
     site.feed(25, 0.2)
     newest = site.recording.next_batch - 1
@@ -98,6 +99,27 @@ def test_numbers_follow_the_stream_quickly(open_page: OpenPage, site: Site) -> N
     until(page, "planwatch.latencies.length >= 5")  # of 25 batches: two updates a second
     milliseconds = [entry["ms"] for entry in page.evaluate("planwatch.latencies")]
     assert statistics.median(milliseconds) < 1000  # generous: shared machines; the goal is 250
+
+
+def test_a_page_nobody_touches_is_drawn_half_as_often_but_for_what_happens(
+    open_page: OpenPage, site: Site
+) -> None:
+    page = graph_of(open_page("/plan"))
+    expect(page.locator("#pw-shell")).to_have_attribute("data-link", "stream")
+    page.evaluate(
+        "() => { window.drawn = []; planwatch.on('values', () => drawn.push(Date.now())); }"
+    )
+    site.feed(25, 0.2)
+    until(page, f"planwatch.known.now === {site.recording.next_batch - 1}")
+    apart = page.evaluate("drawn.slice(1).map((at, place) => at - drawn[place])")
+    assert apart
+    assert min(apart[1:], default=2000) >= 1400  # the second may bring news of the first ones
+    order = list(site.recording.order)
+    random.Random(3).shuffle(order)
+    page.evaluate("window.drawn.length = 0")
+    site.feed(order=order)
+    expected = " ".join(f"asc:{name}" for name in order)
+    expect(page.locator("#plan-graph")).to_have_attribute("data-order", expected)
 
 
 def test_a_rearrangement_glides_once_and_says_so(open_page: OpenPage, site: Site) -> None:

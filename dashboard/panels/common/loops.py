@@ -37,7 +37,7 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> list[FlipLoop]
     window = WINDOW_LAMBDAS * int(size) if isinstance(size, int | float) else DEFAULT_WINDOW
 
     def total(batch: int) -> int:
-        return _total(reader, run, batch)
+        return _total(reader.base, run, batch)
 
     turns = {knob.batch for knob in reader.knob_history(run, scope=scope.only) if knob.version > 0}
     return find_loops(plans, total, _by_seq(entries), window, turns) or None
