@@ -13,6 +13,7 @@ from bench import (
     fastpath,
     filters,
     growth,
+    hour,
     joins,
     live,
     monitoring,
@@ -36,6 +37,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "stream": stream.main,
     "joins": joins.main,
     "growth": growth.main,
+    "hour": hour.main,
 }
 #: Run when they are named alone: one does not end by itself, one measures nothing.
 LASTING: dict[str, Callable[[], None]] = {"cluster": cluster.main, "pictures": pictures.main}

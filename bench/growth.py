@@ -30,6 +30,7 @@ BATCHES_PER_S: Final = 5
 #: Rolled up so soon that an hour shows what later hours of a long run take.
 KEPT_S: Final = 300.0
 MINUTES: Final = 60
+EXPORT: Final = "export.planwatch"
 _BATCHES_A_MINUTE: Final = 60 * BATCHES_PER_S
 _MB: Final = 1e6
 #: Tables and indexes that are listed.
@@ -72,8 +73,9 @@ def main() -> None:
             _print(name, measured(workload, MINUTES, Path(folder)))
 
 
-def measured(workload: Workload, minutes: int, folder: Path) -> Hour:
-    """A run of a workload with one stream for so many minutes of its own time."""
+def measured(workload: Workload, minutes: int, folder: Path, kept_s: float = KEPT_S) -> Hour:
+    """A run of a workload with one stream for so many minutes of its own time, left in ``folder``
+    as a store and as an export; kept_s: how long raw values stay."""
     (stream,) = workload.streams
     source = open_source(stream, folder / "cache")
     assert source is not None
@@ -85,22 +87,24 @@ def measured(workload: Workload, minutes: int, folder: Path) -> Hour:
         input = InputSource(stream, source)
         loop = Noted(workload, input, folder, writer)
         host = LocalHost(loop, [input], SinkSpec(None), int((stream.rate or 1000) / BATCHES_PER_S))
-        by_minute = [*_minutes(host, loop, writer, minutes)]
+        by_minute = [*_minutes(host, loop, writer, minutes, kept_s)]
         host.close()
-        for name in ("export.db", "export.db.gz"):
+        for name in (EXPORT, f"{EXPORT}.gz"):
             writer.export_run(loop.run.id, folder / name)
-    plain, packed = ((folder / name).stat().st_size for name in ("export.db", "export.db.gz"))
-    return Hour(by_minute, plain, packed, _tables(folder / "export.db"))
+    plain, packed = ((folder / name).stat().st_size for name in (EXPORT, f"{EXPORT}.gz"))
+    return Hour(by_minute, plain, packed, _tables(folder / EXPORT))
 
 
-def _minutes(host: LocalHost, loop: Noted, writer: Dated, minutes: int) -> Iterator[int]:
+def _minutes(
+    host: LocalHost, loop: Noted, writer: Dated, minutes: int, kept_s: float
+) -> Iterator[int]:
     """The size of the store after each, tidied."""
     yield writer.n_bytes or 0
     for _ in range(minutes):
         for _ in range(_BATCHES_A_MINUTE):
             assert host.step()
         loop.results.clear()
-        writer.retention(loop.run.id, writer.now, keep_raw_s=KEPT_S)
+        writer.retention(loop.run.id, writer.now, keep_raw_s=kept_s)
         while writer.give_back():
             pass
         yield writer.n_bytes or 0

@@ -27,10 +27,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from backend.doctor import find_chromium
 from bench.pages import measure_idle, measure_pages
-from bench.processes import address_of, cpu_s
+from bench.processes import CHROMIUM, ROOT, address_of, cpu_s
 from bench.timing import spread
 
-ROOT: Final = Path(__file__).resolve().parents[1]
 TOKEN: Final = "bench-token"
 WATCHED_S: Final = 60.0
 #: Throughput is measured in turns of so many seconds, without tabs and with five.
@@ -46,7 +45,6 @@ SETTLE_S: Final = 8.0
 PATHS: Final = ("plan", "timeline", "matrix", "decisions", "knobs")
 TABS: Final = len(PATHS)
 KNOB_VALUES: Final = (0.11, 0.12, 0.13, 0.14, 0.15)
-_CHROMIUM: Final = ("--no-sandbox", "--disable-gpu", "--no-first-run")
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ def main() -> None:
         return
     print(f"five million additions in Python take {_pace():.2f} s here, on {os.cpu_count()} cores")
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=str(chromium), args=list(_CHROMIUM))
+        browser = play.chromium.launch(executable_path=str(chromium), args=list(CHROMIUM))
         with running_demo() as demo:
             page = first_page(browser, demo)
             watch(page, demo)

@@ -77,6 +77,20 @@ def measure_pages(browser: Browser, address: str) -> None:
         print(f"cold Timeline usable after {1e3 * (time.perf_counter() - since):.0f} ms")
 
 
+def measure_recording(browser: Browser, address: str) -> None:
+    """Print what going to each page of a recording takes, and from moment to moment on it."""
+    with browser.new_context(viewport=_VIEW) as context:
+        page = context.new_page()
+        page.goto(f"{address}/plan")
+        page.wait_for_selector("#plan-graph[data-batch]")
+        every: list[float] = []
+        for path in (path for path in PATHS if page.query_selector(_link(path))):
+            ms, found = _settles(page, _CLICK, path), list(_seeks(page))
+            every += found
+            print(f"{path:12} {ms:5.0f} ms to the page; another moment {spread(found, 'ms')}")
+        print(f"{'all':12} another moment {spread(every, 'ms')}")
+
+
 def measure_idle(browser: Browser, address: str) -> None:
     """Print what an untouched live Plan page takes of a core."""
     page = browser.new_page(viewport=_VIEW)

@@ -8,23 +8,15 @@ changes.
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from backend.doctor import find_chromium
 from bench.png import smaller
-from bench.processes import address_of
+from bench.processes import CHROMIUM, ROOT, replaying
 
-ROOT: Final = Path(__file__).resolve().parents[1]
 RECORDING: Final = ROOT / "storage" / "recordings" / "flights.planwatch.gz"
 IMAGES: Final = ROOT / "docs" / "images"
 #: A moment of the recording after several changes of plan.
@@ -47,7 +39,6 @@ PAGES: Final = {
 VIEW: Final[ViewportSize] = {"width": 1360, "height": 850}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
 _SETTLE_MS: Final = 2500
-_CHROMIUM: Final = ("--no-sandbox", "--disable-gpu", "--no-first-run")
 
 
 def main() -> None:
@@ -56,33 +47,13 @@ def main() -> None:
     if chromium is None:
         print("pictures: no Chromium here; 'run.py test' installs one")
         return
-    with opened() as address, sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=str(chromium), args=list(_CHROMIUM))
+    with replaying(RECORDING) as address, sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=str(chromium), args=list(CHROMIUM))
         for name, path in PAGES.items():
             take(browser, address + path, IMAGES / f"{name}.png", VIEW, "dark")
         take(browser, address + PAGES["plan"], IMAGES / "plan_light.png", VIEW, "light")
         take(browser, address + PAGES["plan"], IMAGES / "phone.png", PHONE, "dark")
         browser.close()
-
-
-@contextmanager
-def opened() -> Iterator[str]:
-    """The address of a page on the recording, until the block is left."""
-    with TemporaryDirectory() as name:
-        said = Path(name) / "said.txt"
-        with said.open("w", encoding="utf-8") as output:
-            process = subprocess.Popen(
-                [sys.executable, "run.py", "replay", str(RECORDING), "--port", "0"],
-                cwd=ROOT,
-                env={**os.environ},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-        try:
-            yield address_of(process, said)
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=30)
 
 
 def take(browser: Browser, address: str, file: Path, view: ViewportSize, scheme: str) -> None:

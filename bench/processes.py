@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
+import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
+ROOT: Final = Path(__file__).resolve().parents[1]
+#: Arguments of the browser that is measured.
+CHROMIUM: Final = ("--no-sandbox", "--disable-gpu", "--no-first-run")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
@@ -72,3 +78,22 @@ def address_of(process: subprocess.Popen[bytes], said: Path) -> str:
             return found.group(1)
         time.sleep(0.05)
     raise RuntimeError(said.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def replaying(recording: Path) -> Iterator[str]:
+    """The address of a dashboard on a recording, until the block is left."""
+    with TemporaryDirectory() as name:
+        said = Path(name) / "said.txt"
+        with said.open("w", encoding="utf-8") as output:
+            process = subprocess.Popen(
+                [sys.executable, "run.py", "replay", str(recording), "--port", "0"],
+                cwd=ROOT,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            yield address_of(process, said)
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=30)
