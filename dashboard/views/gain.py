@@ -27,13 +27,14 @@ LEDGER: Final = (TOTAL, ERROR, FIRST, TUPLES)
 
 
 class Ratio(NamedTuple):
-    """Two costs of which the first, in force, saves or loses against the second. lead: words in
-    front of the share; against: what it is a share of."""
+    """Two costs of which the first, in force, saves or loses against the second. saves, loses:
+    words in front of the share; nothing: where there is none; against: what it is a share of."""
 
     now: str
     before: str
     saves: str
     loses: str
+    nothing: str
     against: str
 
 
@@ -43,6 +44,7 @@ RATIOS: Final = (
         "first_cost_us",
         "This order saves",
         "This order loses",
+        "This order saves nothing now",
         "of the cost of the first order",
     ),
     Ratio(
@@ -50,6 +52,7 @@ RATIOS: Final = (
         "plain_cost",
         "Caches save",
         "Caches lose",
+        "Caches save nothing now",
         "of what the join would cost without them",
     ),
 )
@@ -104,10 +107,13 @@ def ratio_gain(ratio: Ratio, columns: Columns) -> Gain | None:
     if not curve:
         return None
     share = curve[-1][1]
-    lead = ratio.saves if share >= 0 else ratio.loses
-    tone: Tone = "quiet" if round(share, 3) == 0 else "gain" if share > 0 else "loss"
+    lead = ratio.saves if share > 0 else ratio.loses
+    tone: Tone = "gain" if share > 0 else "loss"
     basis = f"{ratio.against}, estimated on the profile"
-    return Gain(lead, _percent(abs(share)), basis, tone, "share saved", "pct", curve)
+    figure = _percent(abs(share))
+    if round(share, 3) == 0:
+        lead, figure, basis, tone = ratio.nothing, "", f"0{THIN}% {basis}", "quiet"
+    return Gain(lead, figure, basis, tone, "share saved", "pct", curve)
 
 
 def _amount(value: float, spread: float | None, whole: float) -> tuple[str, str]:

@@ -18,6 +18,7 @@ MOST_LISTED: Final = 200
 #: Of more queries not all have their matches of a batch recorded.
 ALL_RECORDED: Final = 500
 _NUMBERS: Final = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
+_LONGEST_NUMBER: Final = 12
 _TIMESTAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d(\.\d+)?)(\+00:00|Z)?")
 _VERBS: Final = {
     "query_add": "register",
@@ -248,7 +249,8 @@ def error_place(answer: str) -> tuple[int | None, int | None]:
 
 
 def cell_text(value: Any) -> str | None:
-    """A tuple's value as text; NULL stays None. Timestamps lose their T and their UTC zone."""
+    """A tuple's value as text; NULL stays None. Timestamps lose their T and their UTC zone; what
+    a division left has ten significant digits."""
     if isinstance(value, str):
         stamp = _TIMESTAMP.fullmatch(value)
         return f"{stamp[1]} {stamp[2]}" if stamp else value
@@ -256,6 +258,8 @@ def cell_text(value: Any) -> str | None:
         return None
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float) and len(str(value)) > _LONGEST_NUMBER:
+        return f"{value:.10g}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -73,6 +73,10 @@ def test_an_order_or_caches_save_a_share_now() -> None:
     assert worse is not None
     assert (worse.lead, worse.tone) == ("Caches lose", "loss")
     assert ratio_gain(order, {order.now: {1: 9.0}}) is None
+    same = ratio_gain(caches, {caches.now: {1: 1.0}, caches.before: {1: 1.0}})
+    assert same is not None
+    assert (same.lead, same.figure, same.tone) == ("Caches save nothing now", "", "quiet")
+    assert same.basis.startswith("0\u2009% of what the join would cost")
 
 
 def test_the_newest_value_is_exact() -> None:

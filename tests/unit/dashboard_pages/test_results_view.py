@@ -122,6 +122,9 @@ def test_cells_as_text() -> None:
         "false",
         '{"k": 1}',
     ]
+    long = (-23 / 7, 22642674.53125, 1e-300 / 3, 0.1 + 0.2, 123456.789)
+    short = ["-3.285714286", "22642674.53", "3.333333333e-301", "0.3", "123456.789"]
+    assert [cell_text(value) for value in long] == short
 
 
 def test_of_many_queries_those_with_most_matches_are_listed_and_the_chosen_one() -> None:
