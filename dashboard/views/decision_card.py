@@ -26,7 +26,7 @@ from dashboard.views.decisions import (
     MacroStepLine,
     OrderView,
     cost_unit,
-    inequality_words,
+    found_words,
     metric_words,
     saved_per_1000,
     sign_of,
@@ -150,7 +150,7 @@ def _watched(key: str, reading: Mapping[str, Any], mu: float | None, decides: bo
         rhs=mu,
         holds=(unbounded or (change or 0.0) >= (mu or 0.0)) if known else None,
         decides=decides,
-        words=inequality_words(change, ">=", mu) if not unbounded else f"∞ ≥ {show(mu, 'f3')}",
+        words=found_words(change, ">=", mu) if not unbounded else f"∞ > {show(mu, 'f3')}",
         note=f"{show(now, 'f3')} now, {show(init, 'f3')} at the last arrangement",
         unbounded=unbounded,
     )
@@ -161,7 +161,7 @@ def _recorded(decision: Decision) -> Inequality:
     holds: bool | None = None
     if lhs is not None and rhs is not None and relation in _RELATIONS:
         holds = bool(_RELATIONS[relation](float(lhs), float(rhs)))
-    words = inequality_words(lhs, relation, rhs)
+    words = found_words(lhs, relation, rhs)
     return Inequality(
         metric_words(decision.metric),
         lhs,

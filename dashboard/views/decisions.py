@@ -60,7 +60,8 @@ class DecisionList(NamedTuple):
 class Inequality(NamedTuple):
     """``lhs relation rhs``, to be drawn to scale; holds None when it cannot be told.
 
-    decides: the trigger in force looks at this one. note: the values behind the left side.
+    words: what was found of the two sides, as in the list. decides: the trigger in force looks at
+    this one. note: the values behind the left side.
     unbounded: the left side is larger than any number (a change from zero), lhs is None then.
     interval: of the side that has to be the larger one, None = not given.
     """
@@ -229,9 +230,12 @@ def sign_of(relation: str) -> str:
     return {">=": "≥", "<=": "≤"}.get(relation, relation)
 
 
-def inequality_words(lhs: float | None, relation: str, rhs: float | None) -> str:
-    """The inequality that was tested, '0.310 ≥ 0.100'."""
-    return f"{show(lhs, 'f3')} {sign_of(relation)} {show(rhs, 'f3')}"
+def found_words(lhs: float | None, relation: str, rhs: float | None) -> str:
+    """What was found of the two sides, '0.310 > 0.100'; what was tested where one is unknown."""
+    found = sign_of(relation)
+    if lhs is not None and rhs is not None:
+        found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
+    return f"{show(lhs, 'f3')} {found} {show(rhs, 'f3')}"
 
 
 def _summary(decision: Decision) -> str:
@@ -246,9 +250,9 @@ def _summary(decision: Decision) -> str:
     lhs, rhs = decision.lhs, decision.rhs
     if lhs is None or rhs is None:
         return decision.explanation
-    found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
+    found = found_words(lhs, decision.relation, rhs)
     words = metric_words(decision.metric).removeprefix("change of ")
-    return f"{show(lhs, 'f3')} {found} {show(rhs, 'f3')} {words}"
+    return f"{found} {words}"
 
 
 def _rank(value: Any) -> str:

@@ -29,9 +29,9 @@ def test_a_switch_is_shown_with_all_its_numbers(
         height=height,
     )
     card = page.locator(f"[data-decision='{plan.decision}']")
-    expect(card).to_contain_text("0.310 ≥ 0.100 holds")
+    expect(card).to_contain_text("0.310 > 0.100, so ≥ holds")
     expect(card.locator(".pw-test-bar")).to_have_attribute(
-        "aria-label", "visits per tuple: 0.310 ≥ 0.100 holds"
+        "aria-label", "visits per tuple: 0.310 > 0.100, so ≥ holds"
     )
     expect(card).to_contain_text("saved 850 visits per 1 000 tuples (estimated on 240 sampled")
     orders = card.locator(".pw-order")
