@@ -130,9 +130,12 @@ _UNITS: Final = re.compile(r"_(tuples|us|ms|s|bytes|prob|total)$")
 
 
 def words_of(name: str) -> str:
-    """What people call a property, a knob or a system."""
+    """What people call a property, a knob, a system, or a part of one, 'asc.macro_sequence'."""
     if name in NAMES:
         return NAMES[name]
+    system, _, part = name.partition(".")
+    if part and system in NAMES:
+        return f"{NAMES[system]}, {words_of(part).lower()}"
     plain = _UNITS.sub("", name).removeprefix("n_").replace("_", " ").strip() or name
     return plain[0].upper() + plain[1:]
 

@@ -100,6 +100,15 @@ def test_a_decision_that_was_not_stored_says_so(open_page: OpenPage) -> None:
     expect(page.locator("#pw-decision-body")).to_contain_text("is not stored")
 
 
+def test_who_decided_is_told_in_words_and_by_its_name_on_focus(open_page: OpenPage) -> None:
+    page = open_page("/decisions?run=r1&node=2")
+    head = page.locator("[data-decision='2'] .pw-dcard-head")
+    expect(head).to_contain_text("Attribute selection constructs, macro sequence")
+    expect(head).not_to_contain_text("asc.macro_sequence")
+    head.locator(".pw-term").focus()
+    expect(page.locator("#pw-term-tip")).to_contain_text("asc.macro_sequence")
+
+
 def test_panels_come_with_their_first_records(open_page: OpenPage, site: Site) -> None:
     late = SelectionRun(Path(site.path), "late").run(tuples(20, 3))
     page = open_page("/decisions?run=late")

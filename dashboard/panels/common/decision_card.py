@@ -67,7 +67,7 @@ def _head(card: DecisionCard, context: Context) -> Component:
 
 def _algorithm(name: str) -> Component | str:
     """Who decided: a system in words, an algorithm by the name it has in its paper."""
-    return term(name) if name in NAMES else name
+    return term(name) if name.partition(".")[0] in NAMES else name
 
 
 def _section(title: str, children: Any) -> Component:

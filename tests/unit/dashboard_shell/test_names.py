@@ -19,6 +19,11 @@ def test_a_name_is_words(name: str) -> None:
     assert len(words) <= 32
 
 
+def test_a_part_of_a_system_is_named_with_its_system() -> None:
+    assert words_of("asc.macro_sequence") == "Attribute selection constructs, macro sequence"
+    assert words_of("asc.") == "Asc."
+
+
 def test_an_unlisted_name_loses_its_unit() -> None:
     assert words_of("evicted_tuples") == "Evicted"
     assert words_of("n_regions") == "Regions"
