@@ -220,6 +220,10 @@ def _row(entry: DecisionEntry) -> DecisionLine:
     )
 
 
+#: Begins the metric of a relative change since the last arrangement.
+CHANGE_OF: Final = "change of "
+
+
 def metric_words(metric: str) -> str:
     """A metric's name as words: 'visits per tuple' of visits_per_tuple, 'chains' of n_chains."""
     return with_mu(metric.removeprefix("n_").replace("_", " "))
@@ -239,7 +243,8 @@ def found_words(lhs: float | None, relation: str, rhs: float | None) -> str:
 
 
 def _summary(decision: Decision) -> str:
-    """What was found, '0.019 < 0.100 visits per tuple'; the explanation when a side is unknown.
+    """What was found, '0.019 < 0.100 change of visits per tuple'; the explanation when a
+    side is unknown.
 
     Of a check of filters both ranks, '0.674 : 1.29 per µs, known : table'.
     """
@@ -251,8 +256,7 @@ def _summary(decision: Decision) -> str:
     if lhs is None or rhs is None:
         return decision.explanation
     found = found_words(lhs, decision.relation, rhs)
-    words = metric_words(decision.metric).removeprefix("change of ")
-    return f"{found} {words}"
+    return f"{found} {metric_words(decision.metric)}"
 
 
 def _rank(value: Any) -> str:

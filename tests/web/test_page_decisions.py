@@ -31,7 +31,7 @@ def test_a_switch_is_shown_with_all_its_numbers(
     card = page.locator(f"[data-decision='{plan.decision}']")
     expect(card).to_contain_text("0.310 > 0.100, so ≥ holds")
     expect(card.locator(".pw-test-bar")).to_have_attribute(
-        "aria-label", "visits per tuple: 0.310 > 0.100, so ≥ holds"
+        "aria-label", "change of visits per tuple: 0.310 > 0.100, so ≥ holds"
     )
     expect(card).to_contain_text("saved 850 visits per 1 000 tuples (estimated on 240 sampled")
     orders = card.locator(".pw-order")

@@ -147,7 +147,7 @@ def test_without_any_prediction_there_is_no_cost_to_compare() -> None:
 
 def test_the_list_tells_each_test_in_a_line() -> None:
     view = build_list([an_entry(metric="change of visits_per_tuple"), an_entry(lhs=None)], COUNTS)
-    assert view.rows[0].summary == "0.310 > 0.100 visits per tuple"
+    assert view.rows[0].summary == "0.310 > 0.100 change of visits per tuple"
     assert view.rows[1].summary == "visits per tuple rose from 3.0 to 3.9"
 
 
