@@ -128,6 +128,9 @@ NAMES: Final[Mapping[str, str]] = {
 }
 _UNITS: Final = re.compile(r"_(tuples|us|ms|s|bytes|prob|total)$")
 
+#: A name of the record that is given a value in a sentence.
+_VALUED: Final = re.compile(r"\b[a-z][a-z0-9_]*(?= = )")
+
 
 def words_of(name: str) -> str:
     """What people call a property, a knob, a system, or a part of one, 'asc.macro_sequence'."""
@@ -138,6 +141,11 @@ def words_of(name: str) -> str:
         return f"{NAMES[system]}, {words_of(part).lower()}"
     plain = _UNITS.sub("", name).removeprefix("n_").replace("_", " ").strip() or name
     return plain[0].upper() + plain[1:]
+
+
+def named(sentence: str) -> str:
+    """A sentence of the record; what has a value in it, 'mu = 0.1', is called as people do."""
+    return _VALUED.sub(lambda found: NAMES.get(found[0], found[0]), sentence)
 
 
 def term(name: str, meaning: str = "") -> Component:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from dashboard.components.formats import show, with_mu
 from dashboard.components.kinds import verdict
+from dashboard.components.names import named
 from dashboard.views.decision_costs import (
     interval_of,
     measured_costs,
@@ -73,7 +74,7 @@ def build_card(
         sign=told.sign,
         word=told.word,
         meaning=told.meaning,
-        sentence=decision.explanation,
+        sentence=named(decision.explanation),
         inequalities=_inequalities(decision, detail),
         tested=TESTED_CHANGE if _readings(detail) else "Inequality",
         n=decision.n,

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import show, with_mu
 from dashboard.components.kinds import VERDICTS, verdict
+from dashboard.components.names import named
 from dashboard.views.orders import OrderItem
 from storage.rows import DecisionCounts, DecisionEntry
 from storage.vocabulary.records import Decision
@@ -254,7 +255,7 @@ def _summary(decision: Decision) -> str:
         return f"{other} : {own} per µs, {pair.get('challenger')} : {pair.get('filter')}"
     lhs, rhs = decision.lhs, decision.rhs
     if lhs is None or rhs is None:
-        return decision.explanation
+        return named(decision.explanation)
     found = found_words(lhs, decision.relation, rhs)
     return f"{found} {metric_words(decision.metric)}"
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.components.kinds import verdict
+from dashboard.components.names import named
 from dashboard.views.decisions import CHANGE_OF, metric_words, sign_of
 from dashboard.views.numbers import form_of, shown_unit
 from storage.rows import DecisionEntry
@@ -142,7 +143,9 @@ def _by_inequality(decision: Decision, titles: Mapping[str, str]) -> HeadroomLin
     kept all the same, the reason for it. Of a relative change the share that is still missing."""
     lhs, rhs = decision.lhs, decision.rhs
     if lhs is None or rhs is None or decision.verdict == "kept":
-        return _line(decision, titles, Headroom(decision.explanation, None, "", 0.0), known=False)
+        return _line(
+            decision, titles, Headroom(named(decision.explanation), None, "", 0.0), known=False
+        )
     metric, gap = metric_words(decision.metric), abs(rhs - lhs)
     least, most = sorted((abs(lhs), abs(rhs)))
     near = least / most if most else 1.0

@@ -158,6 +158,12 @@ def test_the_card_tells_the_test_as_the_list_does() -> None:
         assert build_list([entry], COUNTS).rows[0].summary.startswith(f"{found} ")
 
 
+def test_list_and_card_call_a_knob_what_its_card_does() -> None:
+    entry = an_entry(lhs=None, explanation="less than mu = 0.05")
+    assert build_card(entry, [], []).sentence == "less than Threshold μ = 0.05"
+    assert build_list([entry], COUNTS).rows[0].summary == "less than Threshold μ = 0.05"
+
+
 def test_unknown_sides_leave_the_inequality_undecided() -> None:
     card = build_card(an_entry(lhs=None), [], [])
     assert card.inequalities[0].holds is None
