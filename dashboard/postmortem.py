@@ -10,6 +10,7 @@ import numpy as np
 from dashboard.api.encode import dump
 from dashboard.components.formats import show
 from dashboard.components.kinds import node_kind
+from dashboard.components.names import named
 from dashboard.views.book import SYSTEM, Book, by_property
 from dashboard.views.compare import NUMBERS
 from dashboard.views.decisions import build_list
@@ -157,7 +158,7 @@ def _plan(plan: PlanVersion, units: dict[str, str], graph: int) -> dict[str, Any
         "batch": plan.batch,
         "kind": plan.kind,
         "order": list(plan.order),
-        "reason": _short(plan.reason),
+        "reason": _short(named(plan.reason)),
         "graph": graph,
     }
 
@@ -178,7 +179,7 @@ def _decisions(
             "switched": row.verdict == "switched",
             "summary": _short(row.summary),
             "n": entry.decision.n_sample,
-            "words": _short(entry.decision.explanation),
+            "words": _short(named(entry.decision.explanation)),
         }
         for row, entry in zip(reversed(rows), reversed(entries), strict=True)
     ]

@@ -128,13 +128,24 @@ NAMES: Final[Mapping[str, str]] = {
 }
 _UNITS: Final = re.compile(r"_(tuples|us|ms|s|bytes|prob|total)$")
 
+#: A name of the record that is given a value in a sentence.
+_VALUED: Final = re.compile(r"\b[a-z][a-z0-9_]*(?= = )")
+
 
 def words_of(name: str) -> str:
-    """What people call a property, a knob or a system."""
+    """What people call a property, a knob, a system, or a part of one, 'asc.macro_sequence'."""
     if name in NAMES:
         return NAMES[name]
+    system, _, part = name.partition(".")
+    if part and system in NAMES:
+        return f"{NAMES[system]}, {words_of(part).lower()}"
     plain = _UNITS.sub("", name).removeprefix("n_").replace("_", " ").strip() or name
     return plain[0].upper() + plain[1:]
+
+
+def named(sentence: str) -> str:
+    """A sentence of the record; what has a value in it, 'mu = 0.1', is called as people do."""
+    return _VALUED.sub(lambda found: NAMES.get(found[0], found[0]), sentence)
 
 
 def term(name: str, meaning: str = "") -> Component:

@@ -13,6 +13,7 @@ from dashboard.components.attributes import attrs
 from dashboard.components.drawn import GainCurve, Rolling
 from dashboard.components.formats import show, with_mu
 from dashboard.components.links import jump
+from dashboard.components.names import named
 from dashboard.context import Context
 from dashboard.views.book import Book, by_property
 from dashboard.views.decisions import MIN_SAMPLES
@@ -151,7 +152,7 @@ def _changed(context: Context, change: LastChange | None) -> list[Component]:
         words.append(jump(context, "why?", "/decisions", batch, node, plan.unit_id))
     return [
         html.P(words, className="pw-gain-last"),
-        html.P(plan.reason, className="pw-gain-reason"),
+        html.P(named(plan.reason), className="pw-gain-reason"),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from dashboard.components.names import named
 from storage.vocabulary.records import Decision
 
 KIND: Final = "chains"
@@ -62,7 +63,7 @@ def build_chains(decision: Decision) -> ChainsView:
         paths,
         decision.batch,
         decision.verdict == "switched",
-        decision.explanation,
+        named(decision.explanation),
         decision.unit_id,
         decision.seq,
     )

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.components.names import named
 from dashboard.views.effects import KnobEffect, before_and_after
 from dashboard.views.numbers import known
 from storage.rows import DecisionEntry, SeriesData
@@ -253,7 +254,7 @@ def _key(one: DecisionEntry) -> tuple[str, str]:
 
 
 def _line(side: str, key: tuple[str, str], one: DecisionEntry) -> ComparedDecision:
-    words = key[1] or one.decision.explanation
+    words = key[1] or named(one.decision.explanation)
     return ComparedDecision(side, key[0], one.decision.batch, one.decision.seq, words)
 
 

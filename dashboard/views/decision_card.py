@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from dashboard.components.formats import show, with_mu
 from dashboard.components.kinds import verdict
+from dashboard.components.names import named
 from dashboard.views.decision_costs import (
     interval_of,
     measured_costs,
@@ -26,7 +27,7 @@ from dashboard.views.decisions import (
     MacroStepLine,
     OrderView,
     cost_unit,
-    inequality_words,
+    found_words,
     metric_words,
     saved_per_1000,
     sign_of,
@@ -73,7 +74,7 @@ def build_card(
         sign=told.sign,
         word=told.word,
         meaning=told.meaning,
-        sentence=decision.explanation,
+        sentence=named(decision.explanation),
         inequalities=_inequalities(decision, detail),
         tested=TESTED_CHANGE if _readings(detail) else "Inequality",
         n=decision.n,
@@ -150,7 +151,7 @@ def _watched(key: str, reading: Mapping[str, Any], mu: float | None, decides: bo
         rhs=mu,
         holds=(unbounded or (change or 0.0) >= (mu or 0.0)) if known else None,
         decides=decides,
-        words=inequality_words(change, ">=", mu) if not unbounded else f"∞ ≥ {show(mu, 'f3')}",
+        words=found_words(change, ">=", mu) if not unbounded else f"∞ > {show(mu, 'f3')}",
         note=f"{show(now, 'f3')} now, {show(init, 'f3')} at the last arrangement",
         unbounded=unbounded,
     )
@@ -161,7 +162,7 @@ def _recorded(decision: Decision) -> Inequality:
     holds: bool | None = None
     if lhs is not None and rhs is not None and relation in _RELATIONS:
         holds = bool(_RELATIONS[relation](float(lhs), float(rhs)))
-    words = inequality_words(lhs, relation, rhs)
+    words = found_words(lhs, relation, rhs)
     return Inequality(
         metric_words(decision.metric),
         lhs,

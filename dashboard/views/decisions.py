@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import show, with_mu
 from dashboard.components.kinds import VERDICTS, verdict
+from dashboard.components.names import named
 from dashboard.views.orders import OrderItem
 from storage.rows import DecisionCounts, DecisionEntry
 from storage.vocabulary.records import Decision
@@ -60,7 +61,8 @@ class DecisionList(NamedTuple):
 class Inequality(NamedTuple):
     """``lhs relation rhs``, to be drawn to scale; holds None when it cannot be told.
 
-    decides: the trigger in force looks at this one. note: the values behind the left side.
+    words: what was found of the two sides, as in the list. decides: the trigger in force looks at
+    this one. note: the values behind the left side.
     unbounded: the left side is larger than any number (a change from zero), lhs is None then.
     interval: of the side that has to be the larger one, None = not given.
     """
@@ -219,6 +221,10 @@ def _row(entry: DecisionEntry) -> DecisionLine:
     )
 
 
+#: Begins the metric of a relative change since the last arrangement.
+CHANGE_OF: Final = "change of "
+
+
 def metric_words(metric: str) -> str:
     """A metric's name as words: 'visits per tuple' of visits_per_tuple, 'chains' of n_chains."""
     return with_mu(metric.removeprefix("n_").replace("_", " "))
@@ -229,13 +235,17 @@ def sign_of(relation: str) -> str:
     return {">=": "≥", "<=": "≤"}.get(relation, relation)
 
 
-def inequality_words(lhs: float | None, relation: str, rhs: float | None) -> str:
-    """The inequality that was tested, '0.310 ≥ 0.100'."""
-    return f"{show(lhs, 'f3')} {sign_of(relation)} {show(rhs, 'f3')}"
+def found_words(lhs: float | None, relation: str, rhs: float | None) -> str:
+    """What was found of the two sides, '0.310 > 0.100'; what was tested where one is unknown."""
+    found = sign_of(relation)
+    if lhs is not None and rhs is not None:
+        found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
+    return f"{show(lhs, 'f3')} {found} {show(rhs, 'f3')}"
 
 
 def _summary(decision: Decision) -> str:
-    """What was found, '0.019 < 0.100 visits per tuple'; the explanation when a side is unknown.
+    """What was found, '0.019 < 0.100 change of visits per tuple'; the explanation when a
+    side is unknown.
 
     Of a check of filters both ranks, '0.674 : 1.29 per µs, known : table'.
     """
@@ -245,10 +255,9 @@ def _summary(decision: Decision) -> str:
         return f"{other} : {own} per µs, {pair.get('challenger')} : {pair.get('filter')}"
     lhs, rhs = decision.lhs, decision.rhs
     if lhs is None or rhs is None:
-        return decision.explanation
-    found = "=" if lhs == rhs else "<" if lhs < rhs else ">"
-    words = metric_words(decision.metric).removeprefix("change of ")
-    return f"{show(lhs, 'f3')} {found} {show(rhs, 'f3')} {words}"
+        return named(decision.explanation)
+    found = found_words(lhs, decision.relation, rhs)
+    return f"{found} {metric_words(decision.metric)}"
 
 
 def _rank(value: Any) -> str:

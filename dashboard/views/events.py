@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from dashboard.components.names import words_of
+from dashboard.components.names import named, words_of
 from dashboard.views.orders import compare_orders
 from storage.rows import StoredEvent
 from storage.vocabulary.records import PlanVersion
@@ -16,8 +16,8 @@ from storage.vocabulary.records import PlanVersion
 _UNNAMED: Final = "plan changed"
 #: Kinds of plans that are more than their order -> what is another one where the order is not.
 _SAME_ORDER: Final = {"hybrid": "other micro-arrows", "network": "arranged otherwise"}
-#: Where the engine names a knob: by kind of the event, a turn of it, a branch with another value.
-_KNOB: Final = {"knob": re.compile(r"^\w+(?= .* → )"), "run": re.compile(r"(?<= with )\w+(?= = )")}
+#: A knob where the engine tells a turn of it; a branch with another value names it as decisions do.
+_TURNED: Final = re.compile(r"^\w+(?= .* → )")
 
 
 def titled(events: Sequence[StoredEvent], plans: Sequence[PlanVersion]) -> list[StoredEvent]:
@@ -82,8 +82,10 @@ def _other_members(before: Sequence[str], order: Sequence[str]) -> str:
 
 def _titled(stored: StoredEvent, titles: dict[tuple[str, int], str]) -> StoredEvent:
     event = stored.event
-    if event.kind in _KNOB:
-        title = _KNOB[event.kind].sub(lambda found: words_of(found[0]), event.title)
+    if event.kind in ("knob", "run"):
+        title = named(event.title)
+        if event.kind == "knob":
+            title = _TURNED.sub(lambda found: words_of(found[0]), title)
         return replace(stored, event=replace(event, title=title))
     if event.kind != "rearrangement" or event.title != _UNNAMED:
         return stored

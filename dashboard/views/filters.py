@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
+from dashboard.components.names import named
 from dashboard.views.book import Book
 from dashboard.views.decision_costs import number_of
 from storage.rows import SeriesData
@@ -263,7 +264,7 @@ def _check(decision: Decision, detail: Mapping[str, Any], order: Sequence[str]) 
         seq=decision.seq,
         batch=decision.batch,
         verdict=decision.verdict,
-        explanation=decision.explanation,
+        explanation=named(decision.explanation),
         move=move,
         pair=pair,
         tested=_tested(decision, detail, pair),

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import show
 from dashboard.components.kinds import verdict
-from dashboard.views.decisions import metric_words, sign_of
+from dashboard.components.names import named
+from dashboard.views.decisions import CHANGE_OF, metric_words, sign_of
 from dashboard.views.numbers import form_of, shown_unit
 from storage.rows import DecisionEntry
 from storage.vocabulary.headroom import Headroom, read
@@ -139,16 +140,23 @@ def _line(
 
 def _by_inequality(decision: Decision, titles: Mapping[str, str]) -> HeadroomLine:
     """Of a record that does not tell: the inequality it tested; where that held and the plan was
-    kept all the same, the reason for it."""
+    kept all the same, the reason for it. Of a relative change the share that is still missing."""
     lhs, rhs = decision.lhs, decision.rhs
     if lhs is None or rhs is None or decision.verdict == "kept":
-        return _line(decision, titles, Headroom(decision.explanation, None, "", 0.0), known=False)
-    metric = metric_words(decision.metric)
-    sign = sign_of(decision.relation)
-    words = f"{metric} {sign} {show(rhs, 'f3')} would change it, now {show(lhs, 'f3')}"
+        return _line(
+            decision, titles, Headroom(named(decision.explanation), None, "", 0.0), known=False
+        )
+    metric, gap = metric_words(decision.metric), abs(rhs - lhs)
     least, most = sorted((abs(lhs), abs(rhs)))
     near = least / most if most else 1.0
-    return _line(decision, titles, Headroom(words, abs(rhs - lhs), "", near))
+    if metric.startswith(CHANGE_OF):
+        far = f"must change by {show(rhs, 'pct')} since the last arrangement"
+        words = f"{metric.removeprefix(CHANGE_OF)} {far}, so far by {show(lhs, 'pct')}"
+        told = _line(decision, titles, Headroom(words, gap, "", near))
+        return told._replace(missing=show(gap, "pct"))
+    sign = sign_of(decision.relation)
+    words = f"{metric} {sign} {show(rhs, 'f3')} would change it, now {show(lhs, 'f3')}"
+    return _line(decision, titles, Headroom(words, gap, "", near))
 
 
 def _amount(missing: float, unit: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from dashboard.components.formats import Format, show
+from dashboard.components.names import named
 from dashboard.views.book import SYSTEM, Book
 from dashboard.views.decision_card import order_names
 from dashboard.views.numbers import form_of, known, shown_unit
@@ -172,7 +173,7 @@ def _words(attribute: str, decision: Decision) -> str:
     old, new = order_names(decision.old), order_names(decision.new)
     if attribute in old and attribute in new:
         return f"place {old.index(attribute) + 1} → {new.index(attribute) + 1}"
-    return decision.explanation
+    return named(decision.explanation)
 
 
 def _moved(attribute: str, decision: Decision) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import duration, show, stamp
+from dashboard.components.names import named
 from dashboard.views.gaps import gaps_of
 from storage.rows import DecisionEntry, StoredEvent
 from storage.vocabulary.records import Batch, Command, Run
@@ -147,9 +148,9 @@ def _of_event(stored: StoredEvent, outcomes: Mapping[tuple[str, int], DecisionEn
     event, ref = stored.event, stored.event.ref or {}
     seq = ref.get("decision")
     entry = outcomes.get((event.unit_id, seq)) if isinstance(seq, int) else None
-    text = event.title if not event.detail else f"{event.title}: {event.detail}"
+    text = event.title if not event.detail else f"{event.title}: {named(event.detail)}"
     if entry is not None:
-        text = f"{event.title}; reason: {entry.decision.explanation}{_cost(entry)}"
+        text = f"{event.title}; reason: {named(entry.decision.explanation)}{_cost(entry)}"
     return Sentence(
         max(0, stored.batch),
         stored.time,

@@ -164,7 +164,7 @@ class Recording:
         words = f"visits per tuple moved by {lhs:.2f}, {relation} mu = 0.1"
         predicted = (3.9, 3.1, self.version) if switched else (None, None, None)
         return Decision(
-            self.seq, b, "asc.macro_sequence", "rearrange", verdict, "visits_per_tuple",
+            self.seq, b, "asc.macro_sequence", "rearrange", verdict, "change of visits_per_tuple",
             lhs, ">=", 0.1, 5000, 240, self.settings_version, words, old, new, *predicted,
         )  # fmt: skip
 

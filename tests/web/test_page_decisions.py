@@ -29,9 +29,9 @@ def test_a_switch_is_shown_with_all_its_numbers(
         height=height,
     )
     card = page.locator(f"[data-decision='{plan.decision}']")
-    expect(card).to_contain_text("0.310 ≥ 0.100 holds")
+    expect(card).to_contain_text("0.310 > 0.100, so ≥ holds")
     expect(card.locator(".pw-test-bar")).to_have_attribute(
-        "aria-label", "visits per tuple: 0.310 ≥ 0.100 holds"
+        "aria-label", "change of visits per tuple: 0.310 > 0.100, so ≥ holds"
     )
     expect(card).to_contain_text("saved 850 visits per 1 000 tuples (estimated on 240 sampled")
     orders = card.locator(".pw-order")
@@ -98,6 +98,15 @@ def test_a_link_with_decision_works_and_the_plan_of_the_moment_is_the_default(
 def test_a_decision_that_was_not_stored_says_so(open_page: OpenPage) -> None:
     page = open_page("/decisions?run=r1&node=99999")
     expect(page.locator("#pw-decision-body")).to_contain_text("is not stored")
+
+
+def test_who_decided_is_told_in_words_and_by_its_name_on_focus(open_page: OpenPage) -> None:
+    page = open_page("/decisions?run=r1&node=2")
+    head = page.locator("[data-decision='2'] .pw-dcard-head")
+    expect(head).to_contain_text("Attribute selection constructs, macro sequence")
+    expect(head).not_to_contain_text("asc.macro_sequence")
+    head.locator(".pw-term").focus()
+    expect(page.locator("#pw-term-tip")).to_contain_text("asc.macro_sequence")
 
 
 def test_panels_come_with_their_first_records(open_page: OpenPage, site: Site) -> None:

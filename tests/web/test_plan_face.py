@@ -37,7 +37,7 @@ def test_the_headline_tells_what_adapting_saved_with_its_interval(open_page: Ope
     expect(headline).to_contain_text(re.compile(r"of the visits of the first order, ± [\d.]+"))
     expect(headline).to_contain_text("2 plan changes")
     expect(headline.get_by_role("link", name="batch 110")).to_be_visible()
-    expect(headline).to_contain_text("visits per tuple moved by 0.31, at least mu = 0.1")
+    expect(headline).to_contain_text("visits per tuple moved by 0.31, at least Threshold μ = 0.1")
     expect(headline.get_by_role("link", name="why?")).to_have_attribute("data-pw-at", "110")
     curve = headline.get_by_role("img", name=re.compile("visits saved over the run"))
     curve.focus()

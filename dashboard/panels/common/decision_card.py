@@ -67,7 +67,7 @@ def _head(card: DecisionCard, context: Context) -> Component:
 
 def _algorithm(name: str) -> Component | str:
     """Who decided: a system in words, an algorithm by the name it has in its paper."""
-    return term(name) if name in NAMES else name
+    return term(name) if name.partition(".")[0] in NAMES else name
 
 
 def _section(title: str, children: Any) -> Component:
@@ -81,18 +81,10 @@ _RIGHT: Final = ("<", "≤")
 def _inequality(one: Inequality) -> Component:
     """The side that has to be the larger one as a bar with its interval, the other as a mark on
     it, both on one scale from 0."""
-    outcome = {True: "holds", False: "does not hold", None: "cannot be told"}[one.holds]
-    words = html.Span(
-        [
-            html.B("∞" if one.unbounded else show(one.lhs, "f3")),
-            f" {one.relation} ",
-            html.B(show(one.rhs, "f3")),
-            f" {outcome}",
-            html.Span(one.note, className="pw-test-note"),
-        ],
-        className="pw-test-words",
-    )
-    label = f"{one.name}: {one.words} {outcome}"
+    outcome = _outcome(one)
+    note = html.Span(one.note, className="pw-test-note")
+    words = html.Span([html.B(one.words), outcome, note], className="pw-test-words")
+    label = f"{one.name}: {one.words}{outcome}"
     return html.Div(
         [
             html.Span([one.name, _decides(one)], className="pw-test-name"),
@@ -102,6 +94,13 @@ def _inequality(one: Inequality) -> Component:
         className="pw-test",
         **attrs(data_holds=one.holds if one.holds is not None else "unknown"),
     )
+
+
+def _outcome(one: Inequality) -> str:
+    """What follows for the relation that was tested."""
+    if one.holds is None:
+        return ": cannot be told"
+    return f", so {one.relation} {'holds' if one.holds else 'does not hold'}"
 
 
 def _decides(one: Inequality) -> Component | str:

@@ -147,8 +147,21 @@ def test_without_any_prediction_there_is_no_cost_to_compare() -> None:
 
 def test_the_list_tells_each_test_in_a_line() -> None:
     view = build_list([an_entry(metric="change of visits_per_tuple"), an_entry(lhs=None)], COUNTS)
-    assert view.rows[0].summary == "0.310 > 0.100 visits per tuple"
+    assert view.rows[0].summary == "0.310 > 0.100 change of visits per tuple"
     assert view.rows[1].summary == "visits per tuple rose from 3.0 to 3.9"
+
+
+def test_the_card_tells_the_test_as_the_list_does() -> None:
+    for lhs, found in ((0.03, "0.030 < 0.100"), (0.1, "0.100 = 0.100"), (0.31, "0.310 > 0.100")):
+        entry = an_entry(lhs=lhs)
+        assert build_card(entry, [], []).inequalities[0].words == found
+        assert build_list([entry], COUNTS).rows[0].summary.startswith(f"{found} ")
+
+
+def test_list_and_card_call_a_knob_what_its_card_does() -> None:
+    entry = an_entry(lhs=None, explanation="less than mu = 0.05")
+    assert build_card(entry, [], []).sentence == "less than Threshold μ = 0.05"
+    assert build_list([entry], COUNTS).rows[0].summary == "less than Threshold μ = 0.05"
 
 
 def test_unknown_sides_leave_the_inequality_undecided() -> None:
@@ -198,13 +211,13 @@ def test_both_inequalities_are_shown_and_the_deciding_one_is_known(
     assert [one.name for one in card.inequalities if one.decides] == [deciding]
     assert [one.holds for one in card.inequalities] == [True, False]
     assert card.inequalities[0].note == "3.900 now, 3.000 at the last arrangement"
-    assert card.inequalities[0].words == "0.300 ≥ 0.100"
+    assert card.inequalities[0].words == "0.300 > 0.100"
 
 
 def test_a_change_from_zero_is_larger_than_any_threshold() -> None:
     detail = {"mu": 0.1, "trigger": "either", "visits": a_reading(0.4, 0.0, None)}
     one = build_card(an_entry(detail=detail), [], []).inequalities[0]
-    assert (one.lhs, one.holds, one.unbounded, one.words) == (None, True, True, "∞ ≥ 0.100")
+    assert (one.lhs, one.holds, one.unbounded, one.words) == (None, True, True, "∞ > 0.100")
 
 
 def test_all_costed_plans_are_compared_with_their_intervals() -> None:

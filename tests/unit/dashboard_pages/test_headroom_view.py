@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dashboard.components.formats import show
 from dashboard.views.headroom import build_headroom, build_why_not, next_words, of_entity
 from storage.rows import DecisionEntry
 from storage.vocabulary.records import Decision
@@ -79,8 +80,11 @@ def test_a_unit_that_evaluated_nothing_says_so() -> None:
 
 def test_records_without_headroom_tell_the_inequality_they_tested() -> None:
     (line,) = build_headroom([entry(1)], {})
-    assert line.words == "Change of visits per tuple ≥ 0.100 would change it, now 0.080"
-    assert (line.missing, round(line.near or 0, 2)) == ("0.020", 0.8)
+    far = f"must change by {show(0.1, 'pct')} since the last arrangement"
+    assert line.words == f"Visits per tuple {far}, so far by {show(0.08, 'pct')}"
+    assert (line.missing, round(line.near or 0, 2)) == (show(0.02, "pct"), 0.8)
+    (line,) = build_headroom([entry(1, metric="memory_gain")], {})
+    assert line.words == "Memory gain ≥ 0.100 would change it, now 0.080"
     for silent in (entry(1, lhs=None), entry(1, "kept", lhs=0.2)):
         (unknown,) = build_headroom([silent], {})
         assert (unknown.words, unknown.near, unknown.missing) == ("Kept", None, "")

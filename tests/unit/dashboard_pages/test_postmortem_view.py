@@ -46,6 +46,14 @@ def test_a_switch_tells_what_it_brought_on_the_same_tuples() -> None:
     assert "not enough samples to say what it brought (n = 7)" in text
 
 
+def test_reasons_call_a_knob_what_its_card_does() -> None:
+    events = [event(20, "rearrangement", "Plan 2: b before a", decision=4)]
+    entry = switch(4, 20, 3.0, 4.0, 240)
+    entry = replace(entry, decision=replace(entry.decision, explanation="moved, mu = 0.05"))
+    ((text, _),) = told(events, entry)
+    assert "reason: moved, Threshold μ = 0.05; it saved" in text
+
+
 def test_a_plan_that_was_kept_is_no_better_one_that_was_passed_over() -> None:
     verdicts = ["kept", "kept", "kept", "cooldown"]
     events = [event(at, "held back", verdict) for at, verdict in enumerate(verdicts)]
