@@ -10,17 +10,17 @@ function choices(label, words, here, choose) {
   return h("span", { className: "pw-segments", role: "group", "aria-label": label }, Object.entries(words).map(choice));
 }
 
-const LABELS = Object.fromEntries(Object.entries(heats).map(([name, { label }]) => [name, label]));
-
-/** options: {heat, setHeat, top, plan}: what cards show, its setter, the upper end of the scale. */
-export function graphLegend({ heat, setHeat, top, plan }) {
+/** options: {heat, names, setHeat, top, plan}: what cards show, what they can, its setter, the upper end
+    of the scale. */
+export function graphLegend({ heat, names, setHeat, top, plan }) {
+  const labels = Object.fromEntries(names.map((name) => [name, heats[name].label]));
   const ramp = [0, 1, 2, 3, 4].map((step) => h("i", { key: step, className: `pw-heat-${step}` }));
   const set = (part) => (value) => setHeat({ ...heat, [part]: value });
   return h(
     "div",
     { className: "pw-legend", "aria-label": "Legend", role: "group" },
     h("span", { className: "pw-legend-word" }, "Cards:"),
-    choices("What the cards show", LABELS, heat.name, set("name")),
+    choices("What the cards show", labels, heat.name, set("name")),
     choices("Of which batches", OVERS, heat.over, set("over")),
     choices("What colours are measured by", SCALES, heat.scale, set("scale")),
     h("span", { className: "pw-ramp" }, "0 %", h("span", { className: "pw-ramp-steps" }, ramp), `${Number((100 * top).toPrecision(2))} %`),
@@ -71,6 +71,7 @@ function stepRows(node, card) {
     ["dropped here", `${show(card.drops, "pct")} of the batch`],
     ["still alive after", `${show(card.survival, "pct")} of the batch`],
     [card.cost === null ? "share of visits" : "share of the cost", show(card.visits, "pct")],
+    ...(card.refuted === null ? [] : [["refutes", `${show(card.refuted, "pct")} of the queries still open`]]),
     ...(card.cost === null ? [] : timed),
   ];
 }

@@ -15,8 +15,9 @@ export const isStep = (node) => node.role === "step";
 
 /** Numbers of the steps, and what all cards need: the whole, its tuples, the share that matched.
     @param {{nodes: any[], edges: any[]}} plan nodes in an order of the flow
-    @param {Object<string, any>} values */
-export function cardValues(plan, values) {
+    @param {Object<string, any>} values
+    @param {Object<string, number | null>} [refuted] construct -> share of the queries still open */
+export function cardValues(plan, values, refuted = {}) {
   const system = values.system || {};
   const n = system.n_tuples;
   const rate = system.tuples_per_s;
@@ -41,6 +42,7 @@ export function cardValues(plan, values) {
       drops: survival === null ? null : Math.max(0, ahead - survival),
       visits: share(paid(own), visits),
       cost: orNull(own.cost_us),
+      refuted: orNull(refuted[id]),
       n,
     };
     alive[id] = survival ?? ahead;
@@ -82,7 +84,12 @@ export const heats = {
   drop: { label: "dropped of what comes", word: "dropped", of: told("drop") },
   drops: { label: "dropped of all tuples", word: "of all", of: told("drops") },
   visits: { label: "share of visits (cost)", word: "of cost", of: told("visits") },
+  refuted: { label: "queries refuted", word: "refuted", of: told("refuted") },
 };
+
+/** The heats there are numbers for: constructs refute queries, filters do not.
+    @param {{cards: Object<string, any>}} facts */
+export const heatsOf = ({ cards }) => Object.keys(heats).filter((name) => name !== "refuted" || Object.values(cards).some((card) => known(card.refuted)));
 
 /** Of which batches numbers are: the newest, or those since the plan began, at most 24 of them; and
     against what colours are: the largest card, or all there can be. */

@@ -14,7 +14,7 @@ import { graphBoxes, graphCard, graphEdge, queueTip } from "./graph_parts.js";
 import { graphSkips, RISE, skipTip } from "./graph_skips.js";
 import { foldingKeys, foldMarks, graphTools, useFolds } from "./graph_tools.js";
 import { useTrace } from "./graph_trace.js";
-import { cardValues, described, heatNamed, heats, heatShown, heatText, heatTop, isStep, overTime, spreadOn } from "./graph_values.js";
+import { cardValues, described, heatNamed, heatsOf, heatShown, heatText, heatTop, isStep, overTime, spreadOn } from "./graph_values.js";
 import { currentMode, go, moment } from "./moment.js";
 import { valueOf } from "./points.js";
 import { h, useEffect, useLayoutEffect, useMemo, useRef, useState, useWidth } from "./react.js";
@@ -56,12 +56,13 @@ function pushed(nodes, sparks, values) {
 /* The heat the cards show: it lives in the address; the event `heat` takes the next one. */
 function useHeat() {
   const [heat, setHeat] = useState(heatNamed(moment.heat));
+  const names = useRef([]); // those there are numbers for
   const turn = (next) => go({ heat: heatText(next) }, true);
   useEffect(() => {
-    const offs = [on("moment", () => setHeat(heatNamed(moment.heat))), on("heat", (way) => turn(nextHeat(heatNamed(moment.heat), way)))];
+    const offs = [on("moment", () => setHeat(heatNamed(moment.heat))), on("heat", (way) => turn(nextHeat(heatNamed(moment.heat), way, names.current)))];
     return () => offs.forEach((off) => off());
   }, []);
-  return [heat, turn];
+  return [heat, turn, names];
 }
 
 let dagre = null; // fetched for the first plan that is no chain
@@ -86,7 +87,7 @@ function useScene(props, width, heat) {
   const library = useLibrary(!path && plan.nodes.length > 0);
   const layout = useMemo(() => layoutPlan(plan, width, library), [plan.hash, width, library]);
   const glide = useGlide(layout.places, `${plan.run} ${plan.hash}`);
-  const facts = useMemo(() => overTime(cardValues(props.whole, live.values), live.spreads, heat.over), [props.whole.hash, live, heat.over]);
+  const facts = useMemo(() => overTime(cardValues(props.whole, live.values, props.refuted), live.spreads, heat.over), [props.whole.hash, live, props.refuted, heat.over]);
   const ghosts = useGhosts(plan, layout);
   const top = heatTop(facts, heat);
   const steps = plan.nodes.filter(isStep).sort((a, b) => a.position - b.position);
@@ -98,11 +99,12 @@ export function PlanGraph(given) {
   const { plan, whole: all } = tools;
   const props = { ...given, plan, whole: all };
   const [ref, width] = useWidth();
-  const [heat, setHeat] = useHeat();
+  const [heat, setHeat, names] = useHeat();
   const [tip, setTip] = useState(null);
   const [whole, setWhole] = useState(() => !window.matchMedia("(max-width: 48em)").matches);
   const scene = { ...useScene(props, width, heat), whole };
   const { facts, live, top } = scene;
+  names.current = heatsOf(facts);
   useTrace(ref, plan, (tip && (tip.id || tip.queue)) || props.selected);
   useInSight(ref, tip, scene);
   return h(
@@ -112,7 +114,7 @@ export function PlanGraph(given) {
     plan.nodes.length === 0 && h("p", { className: "pw-graph-none" }, "No plan yet: it is chosen with the first batch."),
     width > 0 && plan.nodes.length > 0 && framed(scene, drawing(scene, tools, setTip), setWhole),
     tip && tipOf(scene, tip, facts, width, live.batch),
-    graphLegend({ heat, setHeat, top, plan })
+    graphLegend({ heat, names: names.current, setHeat, top, plan })
   );
 }
 
@@ -218,8 +220,7 @@ function shownOn(id, what, selected, setTip) {
   return { ...pinning(id, selected), onMouseEnter: show, onMouseLeave: hide, onFocus: show, onBlur: hide };
 }
 
-function nextHeat(heat, way) {
-  const names = Object.keys(heats);
+function nextHeat(heat, way, names) {
   return { ...heat, name: names[(names.indexOf(heat.name) + way + names.length) % names.length] };
 }
 

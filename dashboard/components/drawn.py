@@ -64,16 +64,18 @@ class PlanDrawing(Drawn):
 
     plan: dashboard.views.plan.graph_plan. values: of one batch, by entity; a number for what has a
     size only. sparks: id -> the last 24 numbers. spreads: dashboard.views.spreads.build_spreads.
-    selected: the pinned node, or ''.
+    selected: the pinned node, or ''. refuted: construct -> share of the queries still open that it
+    refutes.
     """
 
     _namespace = NAMESPACE
     _type = "PlanGraph"
-    _names = ("id", "plan", "values", "sparks", "spreads", "batch", "selected")
+    _names = ("id", "plan", "values", "sparks", "spreads", "batch", "selected", "refuted")
 
     def __init__(
         self,
         id: str,
+        refuted: Mapping[str, float | None],
         plan: Mapping[str, Any],
         values: Mapping[str, Any],
         sparks: Mapping[str, Sequence[float]],
@@ -89,6 +91,7 @@ class PlanDrawing(Drawn):
             spreads=spreads,
             batch=batch,
             selected=selected,
+            refuted=refuted,
         )
 
 

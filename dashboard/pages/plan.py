@@ -127,6 +127,7 @@ def register(app: Dash, services: Services) -> None:
         *(Output(GRAPH, name) for name in _GRAPH_PROPERTIES),
         Output(CHOICES, "children"),
         *(Output(chart.id, "points") for chart in CHARTS),
+        Output(GRAPH, "refuted"),
         part_output(HEADLINE),
         Output(HEADLINE_KEY, "data"),
         Output(NOTE, "children"),
@@ -171,10 +172,12 @@ _NO_DRAWING: Final = (no_update,) * (len(_GRAPH_PROPERTIES) + 1 + len(CHARTS))
 def _told(
     services: Services, context: Context, facts: Facts, headline: str | None
 ) -> tuple[Any, ...]:
-    """The headline, where it is another; the note; the tables where they are looked at."""
+    """What constructs refute; the headline, where it is another; the note; the tables where they
+    are looked at."""
     same = headline == headline_key(context, facts.units, facts.values)
     band = (no_update, no_update) if same else _headline(services.reader, context, facts)
-    return (*band, _note(context, facts), _steps(context, facts), _batches(context, facts))
+    tables = _steps(context, facts), _batches(context, facts)
+    return (facts.refuted, *band, _note(context, facts), *tables)
 
 
 def _steps(context: Context, facts: Facts) -> list[Component]:
@@ -216,7 +219,7 @@ def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
 
 
 def _graph(context: Context, facts: Facts) -> Component:
-    return PlanDrawing(GRAPH, *_graph_properties(context, facts))
+    return PlanDrawing(GRAPH, facts.refuted, *_graph_properties(context, facts))
 
 
 #: Outputs one can choose from at once; of more, one is chosen on the Results page.

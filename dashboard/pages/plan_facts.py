@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from dashboard.components.formats import Format
@@ -11,6 +12,8 @@ from dashboard.views import plan as views
 from dashboard.views import plan_parts as parts
 from dashboard.views.book import SYSTEM
 from dashboard.views.headroom import next_words
+from dashboard.views.matrix import SELECTIVITY, refuted
+from dashboard.views.numbers import rounded
 from dashboard.views.plan_skips import Skip, skips_of
 from dashboard.views.spreads import Spreads, build_spreads, keys_of, since_of
 from dashboard.views.stretch import stretch_words
@@ -44,7 +47,8 @@ class Facts(NamedTuple):
     what leads to one output; units: (title, plan) of those shown; titles: of all units, by id;
     version: of the plan of all units; outputs: to choose from; shared: node -> outputs. nodes: of
     the plan, in an order of its flow. spreads: of its steps; skips: ways past others;
-    next: what would change it next; averaged: over what the values are averages, or ''."""
+    next: what would change it next; averaged: over what the values are averages, or ''; refuted: by
+    construct, of the queries still open, as the newest sample in the order of the plan says."""
 
     plan: PlanVersion | None
     nodes: list[views.Node]
@@ -61,6 +65,7 @@ class Facts(NamedTuple):
     skips: list[Skip]
     next: str
     averaged: str
+    refuted: dict[str, float | None]
 
 
 def read(reader: Reader, context: Context, *, numbers: bool = False) -> Facts:
@@ -94,8 +99,22 @@ def read(reader: Reader, context: Context, *, numbers: bool = False) -> Facts:
     spreads = {} if numbers else _spreads(reader, context, plan, nodes, entities)
     words = next_words(read_headroom(reader, context, all_units))
     averaged = stretch_words(reader.stretch(run, at))
-    told = (values, series, entities, batches, spreads, skips, words, averaged)
+    refuting = {} if at is None else _refuted(reader, context, [plan for _, plan in units])
+    told = (values, series, entities, batches, spreads, skips, words, averaged, refuting)
     return Facts(plan, nodes, units, titles, version, outputs, shared, *told)
+
+
+def _refuted(
+    reader: Reader, context: Context, plans: Sequence[PlanVersion]
+) -> dict[str, float | None]:
+    """Of the constructs of the plans whose order the newest sample is told in."""
+    found: dict[str, float | None] = {}
+    for plan in plans:
+        steps = {node.name: node.id for node in views.plan_nodes(plan) if node.position}
+        stored = reader.matrix(context.run_id, SELECTIVITY, context.batch, plan.unit_id)
+        if stored is not None and list(stored.matrix.rows) == list(steps):
+            found |= zip(steps.values(), map(rounded, refuted(stored.matrix)), strict=True)
+    return found
 
 
 def _spreads(

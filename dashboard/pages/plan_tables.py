@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from dash.development.base_component import Component
@@ -24,6 +25,7 @@ _CONSTRUCT_COLUMNS: Final = (
     TableColumn("Construct"),
     *_STEP_COLUMNS,
     TableColumn("visits", "pct", hint="share of all visits"),
+    TableColumn("refuted", "pct", hint="share of the queries still open that it refutes, sampled"),
     _QUEUE,
     TableColumn("regions", "int"),
     TableColumn("queries", "int"),
@@ -49,13 +51,18 @@ def _steps_tables(facts: Facts) -> list[Component]:
         nodes = views.plan_nodes(plan)
         if any(node.role == "step" for node in nodes):
             rows = views.steps(plan, nodes, facts.values, facts.entities)
-            found.append(_steps_table(rows, title if several else ""))
+            found.append(_steps_table(rows, facts.refuted, title if several else ""))
     return found
 
 
-def _steps_table(rows: list[PlanStep], unit: str) -> Component:
+def _steps_table(rows: list[PlanStep], refuted: Mapping[str, float | None], unit: str) -> Component:
     filters = bool(rows) and rows[0].word == "filter"
-    cells = [[*_step_cells(row), *(_filter_cells(row) if filters else _sizes(row))] for row in rows]
+    cells = [
+        [*_step_cells(row), row.queue, *_filter_cells(row)]
+        if filters
+        else [*_step_cells(row), refuted.get(row.entity), row.queue, row.n_regions, row.n_queries]
+        for row in rows
+    ]
     marks = [attrs(data_pw_node=row.entity) for row in rows]
     what = "Filters" if filters else "Constructs"
     columns = _FILTER_COLUMNS if filters else _CONSTRUCT_COLUMNS
@@ -142,12 +149,7 @@ def _step_cells(row: PlanStep) -> list[CellData]:
         row.dropped,
         live(row.entity, "survival_prob", row.survival, "pct"),
         row.visits,
-        row.queue,
     ]
-
-
-def _sizes(row: PlanStep) -> list[CellData]:
-    return [row.n_regions, row.n_queries]
 
 
 def _filter_cells(row: PlanStep) -> list[CellData]:

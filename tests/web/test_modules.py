@@ -217,6 +217,13 @@ class TestCards:
         )
         assert shares == [1, 0.4, 0.1, None]
 
+    def test_what_constructs_refute_is_a_heat_where_it_is_known(self, ask: Ask) -> None:
+        heats = "m.heatsOf(m.cardValues(plan, {}, refuted)).includes('refuted')"
+        assert ask("graph_values", heats, plan=self.PLAN, refuted={"a": 0.5, "b": None})
+        assert not ask("graph_values", heats, plan=self.PLAN, refuted={})
+        card = "m.cardValues(plan, {}, { a: 0.25 }).cards.a.refuted"
+        assert ask("graph_values", card, plan=self.PLAN) == 0.25
+
     def test_the_top_of_the_scale_is_round(self, ask: Ask) -> None:
         tops = ask("graph_values", "all.map((n) => m.niceTop([n]))", all=[0.03, 0.21, 0.6, 0, 3])
         assert tops == [0.05, 0.5, 1, 1, 1]

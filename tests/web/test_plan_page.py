@@ -231,6 +231,8 @@ def test_the_legend_changes_what_the_bars_mean(open_page: OpenPage) -> None:
     page.reload()
     expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("of cost")
     page.keyboard.press("]")
+    expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("refuted")
+    page.keyboard.press("]")
     expect(page.locator(".pw-card[data-id='asc:dest']")).to_contain_text("dropped")
     assert page.eval_on_selector_all(".pw-card", heats) == before
     assert "heat" not in page.url
@@ -242,7 +244,8 @@ def test_a_card_is_coloured_by_the_number_it_shows(open_page: OpenPage) -> None:
     big = "cards => cards.map(c => parseFloat(c.querySelector('.pw-card-big').textContent))"
     heat = "cards => cards.map(c => Number(c.dataset.heat))"
     steps = ".pw-card:not([data-heat=none])"
-    for name in ("dropped of what comes", "dropped of all tuples", "share of visits (cost)"):
+    names = "dropped of what comes", "dropped of all tuples", "share of visits (cost)"
+    for name in (*names, "queries refuted"):
         page.get_by_role("button", name=name).click()
         expect(page.get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
         numbers = page.eval_on_selector_all(steps, big)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from dashboard.figures.matrix import draw_regions, draw_selectivity, regions_height
 from dashboard.views.book import Book
 from dashboard.views.matrix import (
@@ -12,6 +16,7 @@ from dashboard.views.matrix import (
     part_of,
     pick,
     query_columns,
+    refuted,
     region_label,
 )
 from storage.vocabulary.records import Entity, Matrix
@@ -54,6 +59,13 @@ def test_missing_hit_shares_are_unknown_not_zero() -> None:
 
 def test_absent_selectivities_stay_none() -> None:
     assert build_selectivity(SELECTIVITY, {}).values == [[0.5, None], [0.1, 0.9]]
+
+
+def test_a_construct_refutes_a_share_of_the_queries_still_open() -> None:
+    """a leaves 0.5 of q1 and does not know q2; b leaves 0.1 and 0.9 of what is open."""
+    assert refuted(SELECTIVITY) == pytest.approx([1 - 1.5 / 2, 1 - (0.05 + 0.9) / 1.5])
+    closed = replace(SELECTIVITY, values=((0.0, 0.0), (None, None)))
+    assert refuted(closed) == [1.0, None]
 
 
 def test_choices_follow_the_plan_then_the_alphabet() -> None:
