@@ -190,6 +190,9 @@ def test_a_dead_engine_is_called_stopped(open_page: OpenPage) -> None:
     expect(shown).to_contain_text("ENGINE STOPPED")
     expect(shown).to_have_attribute("data-level", "red")
     expect(page.locator("#pw-run-state")).to_have_text("stopped")
+    expect(page.locator("#pw-mode-word")).to_have_text("NEWEST")
+    expect(page.locator("#pw-mode")).not_to_contain_text("LIVE")
+    assert page.title() == f"Plan · {STALLED} · NEWEST · Planwatch"
     stalled = page.locator("#pw-run option", has_text=STALLED)
     expect(stalled).not_to_contain_text("●")
     page.locator(".pw-brand").click()
