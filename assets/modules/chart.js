@@ -27,7 +27,19 @@ on("layout", () => loading || !document.head.querySelector('link[rel="preload"][
 /* Dragging zooms, a double click shows all again; what else there is to do stands in the panel's head. */
 const configOf = (layout) => ({ displayModeBar: false, scrollZoom: false, doubleClick: (layout.xaxis || {}).type === "date" ? "autosize" : "reset" });
 
-function paint(gd, { data, layout }) {
+/* Narrower than this is a phone, px. */
+const NARROW_PX = 480;
+
+/* What a figure has instead where it is narrow, as it says itself (layout.meta.narrow). */
+function shaped(gd, layout) {
+  const { narrow } = layout.meta || {};
+  if (!narrow || gd.clientWidth >= NARROW_PX) return layout;
+  const instead = Object.entries(narrow).map(([name, value]) => [name, Array.isArray(value) ? value : { ...layout[name], ...value }]);
+  return { ...layout, ...Object.fromEntries(instead) };
+}
+
+function paint(gd, { data, layout: given }) {
+  const layout = shaped(gd, given);
   const since = performance.now();
   const first = !gd.data;
   beginsAs(gd, layout);

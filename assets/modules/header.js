@@ -9,6 +9,8 @@ import { ALIVE, standing } from "./standing.js";
 import { timeOf, unpacked } from "./times.js";
 
 const MODES = { live: "LIVE", frozen: "FROZEN", replay: "REPLAY" };
+/* A run whose engine gives no sign of life is looked at as one that lives, but nothing comes. */
+const DEAD = "NEWEST";
 const SAID = { live: "Live.", frozen: "Frozen. Nothing moves until you resume.", replay: "Replay of the past." };
 const ASK_MS = 5000;
 const TOAST_GAP_MS = 5000;
@@ -70,7 +72,6 @@ export function drawHeader() {
   const page = byId("pw-shell");
   if (!page || !shell) return;
   setAttr(page, "data-mode", mode);
-  setText("pw-mode-word", shell.run ? MODES[mode] : "NO RUN");
   setAttr(byId("pw-mode"), "data-mode", shell.run ? mode : "none");
   drawAge();
   drawState();
@@ -81,7 +82,14 @@ export function drawHeader() {
     if (said !== null) announce(SAID[mode]);
     said = mode;
   }
-  document.title = [pageTitle(), shell.run && shell.run.id, shell.run && MODES[mode], "Planwatch"].filter(Boolean).join(" · ");
+}
+
+/* The word of the mode, beside how the run stands. */
+function drawMode() {
+  const mode = currentMode();
+  const word = mode === "live" && stands.word === "stopped" ? DEAD : MODES[mode];
+  setText("pw-mode-word", shell.run ? word : "NO RUN");
+  document.title = [pageTitle(), shell.run && shell.run.id, shell.run && word, "Planwatch"].filter(Boolean).join(" · ");
 }
 
 const pageTitle = () => {
@@ -90,6 +98,7 @@ const pageTitle = () => {
 };
 
 function drawState() {
+  drawMode();
   const node = byId("pw-run-state");
   setText(node, stands.word);
   setAttr(node, "data-state", stands.word);

@@ -45,11 +45,12 @@ const sayer = (line) => (text) => {
 function register(form, { asked, applied }) {
   const name = form.elements.namedItem("name").value.trim();
   const text = form.elements.namedItem("text").value.trim();
+  const webhook = Boolean(form.elements.namedItem("webhook")?.checked);
   const line = form.querySelector("[role=status]") || byId("pw-query-said");
   const say = sayer(line);
   if (!NAME.test(name)) say(`The name '${name}' is refused: allowed are a letter or _, then up to 63 letters, digits, _ . and -.`);
   else if (!text) say("Write the query first: Select * From … Where …");
-  else request("POST", "", { name, text }, `Register ${name}`, { done: () => asked(form, name), applied: () => applied && applied(name), line });
+  else request("POST", "", { name, text }, `Register ${name}`, { done: () => asked(form, name), applied: () => applied && applied(name, webhook), line });
 }
 
 /* What follows a request of a form, by its id, and the engine's yes. */
@@ -63,7 +64,7 @@ const FORMS = {
   },
   "pw-alert-query": {
     asked: (form) => form.reset(),
-    applied: (name) => note("alert", name, { entity: `@${name}`, property: "answer_tuples", relation: ">", threshold: 0, webhook: true }, `Rule ${name} saved`),
+    applied: (name, webhook) => note("alert", name, { entity: `@${name}`, property: "answer_tuples", relation: ">", threshold: 0, webhook }, `Rule ${name} saved`),
   },
 };
 

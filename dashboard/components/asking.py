@@ -7,6 +7,8 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from dashboard.components.static import StaticTree
+
 
 def asking(
     id: str,
@@ -14,9 +16,11 @@ def asking(
     example: tuple[str, str],
     said: dict[str, Any] | None = None,
     locked: str = "",
+    choice: tuple[str, str] | None = None,
 ) -> Component:
     """The form, folded. words: its summary, what it is about, its button. example: name and text.
-    said: attributes of the line that says what became of it. locked: why nothing can be asked."""
+    said: attributes of the line that says what became of it. locked: why nothing can be asked.
+    choice: name and words of a box to check."""
     summary, about, button = words
     send = html.Button(
         button,
@@ -27,9 +31,17 @@ def asking(
     )
     line = html.Span("", className="pw-dim", role="status", **(said or {}))
     row = html.Div([send, line], className="pw-query-send")
-    form = html.Form([*_fields(id, example, bool(locked)), row], id=id, className="pw-query-form")
+    box = [] if choice is None else [_box(*choice, locked)]
+    form = html.Form(
+        [*_fields(id, example, bool(locked)), *box, row], id=id, className="pw-query-form"
+    )
     paragraph = html.P(about, className="pw-dim")
     return html.Details([html.Summary(summary), paragraph, form], className="pw-graph-asking")
+
+
+def _box(name: str, words: str, locked: str) -> Component:
+    box = ["input", {"type": "checkbox", "name": name, "disabled": bool(locked)}]
+    return StaticTree(["label", {"className": "pw-check"}, box, words])
 
 
 def _fields(id: str, example: tuple[str, str], locked: bool) -> list[Component]:

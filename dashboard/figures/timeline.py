@@ -32,6 +32,8 @@ BOTTOM_PX: Final = 44
 TOP_PX: Final = 22
 GAP_PX: Final = 24
 MARKER_WORDS: Final = 90
+#: Between a panel's title and its legend.
+_APART: Final = "   "
 FEW: Final = 3  # points that are marked, as a line through them may be too short to see
 
 #: lane that is no kind of events -> the kind whose sign it has.
@@ -71,6 +73,10 @@ def draw_timeline(
         traces += _panel_traces(_parted(panel, view.gaps), axis, colours)
         axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
         notes.append(_title(panel, domain, colours, place == 0))
+    marks = [
+        *loop_numbers(loops, _lanes_top(height), colours),
+        *gap_words(view.gaps, _lanes_top(height), colours),
+    ]
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
     traces += _lane_traces(view.markers, lane_axis, colours)
     axes["yaxis" + lane_axis[1:]] = _lane_axis(height, colours)
@@ -82,20 +88,35 @@ def draw_timeline(
         xaxis={**_time_axis(lane_axis, colours), **around(_times(view))},
         hovermode="x unified",
         hoversubplots="axis",
-        annotations=[
-            *notes,
-            *loop_numbers(loops, _lanes_top(height), colours),
-            *gap_words(view.gaps, _lanes_top(height), colours),
-        ],
+        annotations=[*notes, *marks],
         shapes=[
             *_cursor(view, colours),
             *gap_boxes(view.gaps, colours),
             *loop_boxes(loops, colours),
         ],
         uirevision="timeline",
-        meta={**_clock(view), "values": list(axes)[: len(view.panels)], "batch": 0},
+        meta={
+            **_clock(view),
+            "values": list(axes)[: len(view.panels)],
+            "batch": 0,
+            "narrow": _narrow("yaxis" + lane_axis[1:], [*map(_short, notes), *marks]),
+        },
         **axes,
     )
+
+
+def _narrow(lanes: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a phone has instead (modules/chart.js): all of it fits, lanes by their signs alone."""
+    return {
+        "margin": {"l": 40, "r": 10},
+        lanes: {"ticktext": [MARKS[lane][0].partition(" ")[0] for lane in LANES]},
+        "annotations": notes,
+    }
+
+
+def _short(note: dict[str, Any]) -> dict[str, Any]:
+    """A panel's title without its legend: hovering names the lines."""
+    return {**note, "text": note["text"].partition(_APART)[0]}
 
 
 def timeline_height(view: TimelineView) -> int:
@@ -311,7 +332,7 @@ def _title(
     if panel.note:
         words.append(f"<i>{panel.note}</i>")
     return {
-        "text": "   ".join(words),
+        "text": _APART.join(words),
         "xref": "paper",
         "yref": "paper",
         "x": 0,

@@ -16,6 +16,9 @@ _ENDINGS: Final = {
     "failed": "The engine failed; it left no message.",
 }
 
+#: Severities that want somebody.
+_NEEDING: Final = ("warning", "error")
+
 
 class RunNumbers(NamedTuple):
     """Newest numbers of a run; None = not recorded. last_time: time of its newest record.
@@ -39,8 +42,9 @@ class RunLine(NamedTuple):
     """One line of the table. tuples_per_s: of the last batch while active, else the run's mean.
 
     state: how it stands. unmatched_prob: share of all tuples that satisfied no query. age_s: since
-    the newest record, None when the run is over. need: what wants attention, '' when nothing does.
-    branch: of what it is one, None for a run of its own.
+    the newest record, None when the run is over. need: what wants attention where the severity is
+    warning or error, else a note; '' = nothing to say. branch: of what it is one,
+    None for a run of its own.
     """
 
     id: str
@@ -104,7 +108,7 @@ def build_runs(runs: Sequence[Run], numbers: Mapping[str, RunNumbers], now: floa
     return RunsView(
         rows=rows,
         n_active=sum(row.state.word in ALIVE for row in rows),
-        n_needing=sum(bool(row.need) for row in rows),
+        n_needing=sum(row.severity in _NEEDING for row in rows),
     )
 
 
@@ -178,7 +182,7 @@ def _need(run: Run, stands: RunStanding, numbers: RunNumbers) -> tuple[str, str]
     if numbers.misfits_total:
         many = f"{show(numbers.misfits_total, 'int')} tuples kept aside as misfits."
         words = "1 tuple kept aside as a misfit." if numbers.misfits_total == 1 else many
-        return (words, "warning")
+        return (words, "info" if run.state == "ended" else "warning")
     return ("", "")
 
 

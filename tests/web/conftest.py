@@ -42,6 +42,13 @@ def find_chromium() -> str | None:
     return named or next((path for path in map(shutil.which, _NAMES) if path), None)
 
 
+def visit(page: Page, address: str, status: int = 200) -> None:
+    """Go to an address, which has to be answered with a status."""
+    answer = page.goto(address)
+    assert answer is not None, f"{address} is not answered"
+    assert answer.status == status, f"{address} is answered with {answer.status}"
+
+
 def until(page: Page, condition: str, timeout_s: float = PATIENCE_S) -> None:
     """Wait until a JavaScript expression is true: the page forbids Playwright's own way (eval)."""
     end = time.monotonic() + timeout_s
@@ -124,9 +131,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
-    """open_page("/plan?run=r1", scheme="dark", width=1440, height=900, motion="no-preference").
+    """open_page("/plan?run=r1", scheme="dark", width=1440, height=900, motion="no-preference",
+    status=200).
 
-    Fails the test at its end when a page logged an error or asked another machine for anything.
+    status: what the page has to be answered with. Fails the test at its end when a page logged an
+    error or asked another machine for anything.
     """
     troubles: list[str] = []
     contexts = []
@@ -137,6 +146,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         width: int = 1440,
         height: int = 900,
         motion: str = "no-preference",
+        status: int = 200,
     ) -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": height},
@@ -148,7 +158,7 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         page = context.new_page()
         page.set_default_timeout(PATIENCE_S * 1000)
         _watch(page, site.url, troubles)
-        page.goto(site.url + path)
+        visit(page, site.url + path, status)
         return page
 
     yield opened

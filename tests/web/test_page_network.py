@@ -190,13 +190,18 @@ def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: Stream
 _ALERT = "Select eid, val From SysStream [Now] Where prop = 'queue_peak_tuples' and val >= 0"
 
 
-def test_an_alert_rule_is_written_as_cql(open_page: OpenPage, run: StreamRun) -> None:
+@pytest.mark.parametrize("webhook", [False, True])
+def test_an_alert_rule_is_written_as_cql(
+    open_page: OpenPage, run: StreamRun, webhook: bool
+) -> None:
+    name = f"any_queue_{webhook}"
     page = open_page(f"/monitor?run={RUN}")
     page.get_by_text("Alert when a CQL query answers").click()
     form = page.locator("#pw-alert-query")
     for text, end in (("Select prop From", "refused"), (_ALERT, "applied")):
-        form.get_by_role("textbox", name="Name").fill("any_queue")
+        form.get_by_role("textbox", name="Name").fill(name)
         form.get_by_role("textbox", name="CQL").fill(text)
+        form.get_by_label("webhook, too").set_checked(webhook)
         form.get_by_role("button", name="Register and alert").click()
         expect(form.get_by_role("status")).to_contain_text("requested")
         run.seconds(1)
@@ -206,13 +211,14 @@ def test_an_alert_rule_is_written_as_cql(open_page: OpenPage, run: StreamRun) ->
     expect(row).to_have_count(1)
     run.seconds(2)
     expect(row).to_contain_text("holds")
-    expect(row).to_contain_text("any_queue")
+    expect(row).to_contain_text(name)
+    expect(row).to_contain_text("webhook" if webhook else "pages")
     expect(page.locator("#pw-alert-count")).to_have_text("1 alert")
     expect(form.get_by_role("textbox", name="Name")).to_have_value("half_written")
     page.evaluate(axe_source())
     report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
-    row.get_by_role("button", name="Forget the rule any_queue").click()
+    row.get_by_role("button", name=f"Forget the rule {name}").click()
     page.get_by_role("button", name="Forget it").click()
     expect(row).to_have_count(0)
 

@@ -32,6 +32,21 @@ def test_runs_are_listed_newest_first_with_their_numbers(
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+def test_a_phone_shows_what_a_run_needs_and_a_misfit_of_an_ended_run_is_a_note(
+    open_page: OpenPage,
+) -> None:
+    page = open_page("/", width=390, height=844)
+    expect(page.locator(".pw-runs-panel .pw-panel-note")).to_contain_text("2 need attention")
+    need = page.locator("tr[data-run=r3] .pw-runs-need")
+    expect(need).to_contain_text("The engine was killed")
+    expect(page.locator("tr[data-run=r1] .pw-runs-need.pw-ink-info")).to_contain_text("misfit")
+    box = need.bounding_box()
+    frame = page.locator(".pw-runs-panel .pw-panel-body").bounding_box()
+    assert box is not None
+    assert frame is not None
+    assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+
+
 def test_enter_on_a_run_opens_its_plan(open_page: OpenPage) -> None:
     page = open_page("/")
     page.get_by_role("link", name="r1", exact=True).focus()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.conftest import OpenPage
+from tests.web.conftest import OpenPage, until
 
 pytestmark = pytest.mark.web
 
@@ -55,6 +55,27 @@ def test_a_page_fits_a_phone(open_page: OpenPage, path: str, scheme: str) -> Non
     assert page.evaluate(_OVERLAPS) == []
     link = page.get_by_role("navigation", name="Pages").locator("[aria-current=page]")
     expect(link).to_be_in_viewport()
+
+
+def test_the_timeline_fits_a_phone_with_its_newest_end_and_whole_titles(
+    open_page: OpenPage,
+) -> None:
+    page = open_page("/timeline?run=r1", width=390, height=844)
+    until(page, "Boolean(document.querySelector('#pw-timeline-graph .annotation-text'))")
+    body = page.locator(".pw-panel-body", has=page.locator("#pw-timeline-graph")).bounding_box()
+    assert body is not None
+    right = body["x"] + body["width"]
+    layout = "document.querySelector('#pw-timeline-graph .js-plotly-plot')._fullLayout"
+    size = page.evaluate(f"[{layout}.width, {layout}.margin.l, {layout}.annotations[0].text]")
+    assert size[0] <= body["width"]
+    assert size[1] <= 48
+    assert size[2] == "<b>Tuple dropping ratio d</b> (share of tuples)"
+    texts = "#pw-timeline-graph .annotation-text, #pw-timeline-graph .ytick text"
+    ends = page.locator(texts).evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect()).map(box => [box.left, box.right])"
+    )
+    assert ends
+    assert all(body["x"] <= left and end <= right for left, end in ends)
 
 
 def test_cards_of_the_plan_can_be_read_on_a_phone(open_page: OpenPage) -> None:

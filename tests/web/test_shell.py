@@ -6,10 +6,10 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from storage.commands import open_command_writer
-from tests.web.conftest import OpenPage, until
+from tests.web.conftest import OpenPage, until, visit
 from tests.web.site import N_ENDED, STALLED, Site
 
 pytestmark = pytest.mark.web
@@ -190,6 +190,9 @@ def test_a_dead_engine_is_called_stopped(open_page: OpenPage) -> None:
     expect(shown).to_contain_text("ENGINE STOPPED")
     expect(shown).to_have_attribute("data-level", "red")
     expect(page.locator("#pw-run-state")).to_have_text("stopped")
+    expect(page.locator("#pw-mode-word")).to_have_text("NEWEST")
+    expect(page.locator("#pw-mode")).not_to_contain_text("LIVE")
+    assert page.title() == f"Plan · {STALLED} · NEWEST · Planwatch"
     stalled = page.locator("#pw-run option", has_text=STALLED)
     expect(stalled).not_to_contain_text("●")
     page.locator(".pw-brand").click()
@@ -300,3 +303,13 @@ def test_own_turns_have_their_own_row_on_the_strip(open_page: OpenPage, site: Si
     until(
         page, "new Set([...document.querySelectorAll('.pw-mark')].map(m => m.offsetTop)).size === 2"
     )
+
+
+def test_a_page_that_is_not_answered_as_it_should_be_fails_its_test(
+    browser: Browser, site: Site
+) -> None:
+    page = browser.new_page()
+    visit(page, f"{site.url}/api/v1/runs/none", 404)
+    with pytest.raises(AssertionError, match="is answered with 404"):
+        visit(page, f"{site.url}/api/v1/runs/none")
+    page.close()

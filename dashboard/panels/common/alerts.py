@@ -112,11 +112,11 @@ def _row(one: AlertState, locked: str) -> list[CellData]:
 def _controls(context: Context, services: Services) -> list[Component]:
     about = (
         "SysStream(qid, eid, etype, prop, val) has all numbers of the run. The rule holds in every "
-        "batch in which the query has new answers, and the webhook, where there is one, is told; "
-        "the query runs with the run and is in its list."
+        "batch in which the query has new answers; the query runs with the run and is in its list."
     )
     words = ("Alert when a CQL query answers", about, "Register and alert")
-    return [asking(ASK, words, ("full_queue", EXAMPLE), locked=services.settings.why_no_control)]
+    example, locked = ("full_queue", EXAMPLE), services.settings.why_no_control
+    return [asking(ASK, words, example, locked=locked, choice=("webhook", "webhook, too"))]
 
 
 PANEL: Final = Panel(

@@ -8,11 +8,12 @@ from typing import Any, Final
 from dash import html
 from dash.development.base_component import Component
 
+from dashboard.components.badges import badge
 from dashboard.components.formats import age, clock, stamp
 from dashboard.components.kinds import tone_of
 from dashboard.components.links import sql_link
 from dashboard.components.panels import panel
-from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to, known
+from dashboard.components.rows import CellData, RowTable, TableColumn, drawn, jump_to, known
 from dashboard.components.states import empty
 from dashboard.context import Context
 from dashboard.panels import records
@@ -49,8 +50,9 @@ _COLUMNS: Final = (
     TableColumn("Switches", "int", "", "rearrangements so far"),
     TableColumn("Misfits", "int", "", "tuples kept aside because they do not fit the schema"),
     TableColumn("Last record", "text", "", "age of the newest record while the run lasts"),
-    TableColumn("Needs"),
 )
+#: The last one where there are branches.
+_BRANCH: Final = TableColumn("Branch")
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> RunsView:
@@ -65,11 +67,16 @@ def draw(view: RunsView, sheet: Sheet) -> Drawing:
     if not view.rows:
         return Drawing(_how_to_start())
     context = sheet.context
-    rows = [_cells(row, context) for row in view.rows]
+    branched = any(row.branch is not None for row in view.rows)
+    rows = [
+        [*_cells(row, context), *([_compared(row, context)] if branched else [])]
+        for row in view.rows
+    ]
     marks = [_opens(row, row.id == context.run_id) for row in view.rows]
     keys = [row.id for row in view.rows]
     words = "All runs in this store, newest first"
-    body = RowTable(words, _COLUMNS, rows, keys, marks)
+    columns = (*_COLUMNS, _BRANCH) if branched else _COLUMNS
+    body = RowTable(words, columns, rows, keys, marks)
     link = sql_link(context, records.RUNS)
     note = headline(view)
     return Drawing(panel("Runs", body, actions=link, note=note, className="pw-runs-panel"))
@@ -111,15 +118,19 @@ def _cells(row: RunLine, context: Context) -> list[CellData]:
         {"text": age(row.age_s), "sort": row.age_s}
         if row.age_s is not None
         else known(None, f"over: it is {row.state.word}"),
-        _need(row, context),
     ]
 
 
 def _state(row: RunLine) -> CellData:
+    """How it stands, and below it what it needs, which a phone shows without a scroll."""
     word, words, _ = row.state
-    badges = [[f"{_SIGNS.get(word, '●')} {word}", tone_of(word)]]
-    doing = words if word in ("working", "idle") else ""
-    return {"badges": badges, "sub": doing, "sort": word, "title": words}
+    parts: list[Component] = [badge(f"{_SIGNS.get(word, '●')} {word}", tone_of(word), title=words)]
+    if word in ("working", "idle"):
+        parts.append(html.Div(words, className="pw-sub"))
+    if row.need:
+        sign = {"error": "✖ ", "warning": "⚠ "}.get(row.severity, "")
+        parts.append(html.Div(sign + row.need, className=f"pw-runs-need pw-ink-{row.severity}"))
+    return drawn(html.Div(parts), word)
 
 
 def _started(row: RunLine) -> CellData:
@@ -132,16 +143,12 @@ def _started(row: RunLine) -> CellData:
     }
 
 
-def _need(row: RunLine, context: Context) -> CellData:
-    if not row.need and row.branch is not None:
-        pair = address(branch_pair(row.id, row.branch))
-        link = jump_to(context, "/compare", at="now", run=row.id, show=pair)
-        return {"text": "compare with the record", "jump": link}
-    if not row.need:
+def _compared(row: RunLine, context: Context) -> CellData:
+    if row.branch is None:
         return ""
-    sign = {"error": "✖ ", "warning": "⚠ "}.get(row.severity, "")
-    words = [sign + row.need, f"pw-runs-need pw-ink-{row.severity}"]
-    return {"parts": [words], "sort": row.severity}
+    pair = address(branch_pair(row.id, row.branch))
+    link = jump_to(context, "/compare", at="now", run=row.id, show=pair)
+    return {"text": "compare with the record", "jump": link}
 
 
 def _opens(row: RunLine, here: bool) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def test_unknown_numbers_stay_unknown() -> None:
             "warning",
         ),
         (a_run(state="ended"), RunNumbers(), "", ""),
+        (a_run(state="ended"), RunNumbers(misfits_total=3.0), "3 tuples kept aside", "info"),
     ],
 )
 def test_what_a_run_needs(run: Run, numbers: RunNumbers, need: str, severity: str) -> None:
@@ -83,6 +84,8 @@ def test_the_headline_counts() -> None:
     assert headline(build_runs([], {}, NOW)) == "No run yet"
     quiet = build_runs([a_run(state="ended")], {}, NOW)
     assert headline(quiet) == "Nothing is running; nothing needs you"
+    noted = build_runs([a_run(state="ended")], {"r1": RunNumbers(misfits_total=3.0)}, NOW)
+    assert headline(noted) == "Nothing is running; nothing needs you"
     busy = build_runs(
         [a_run("a", started=995.0), a_run("b", started=996.0), a_run("c", "failed")], {}, NOW
     )
