@@ -89,20 +89,18 @@ def draw_timeline(
         hovermode="x unified",
         hoversubplots="axis",
         annotations=[*notes, *marks],
-        shapes=[
-            *_cursor(view, colours),
-            *gap_boxes(view.gaps, colours),
-            *loop_boxes(loops, colours),
-        ],
+        shapes=_cursor(view, colours) + gap_boxes(view.gaps, colours) + loop_boxes(loops, colours),
         uirevision="timeline",
-        meta={
-            **_clock(view),
-            "values": list(axes)[: len(view.panels)],
-            "batch": 0,
-            "narrow": _narrow("yaxis" + lane_axis[1:], [*map(_short, notes), *marks]),
-        },
+        meta=_meta(view, [*axes], [*map(_short, notes), *marks]),
         **axes,
     )
+
+
+def _meta(view: TimelineView, axes: list[str], notes: list[dict[str, Any]]) -> dict[str, Any]:
+    """What modules know a figure by. axes: those of the panels, then that of the lanes; notes: of a
+    phone."""
+    *values, lanes = axes
+    return {**_clock(view), "values": values, "batch": 0, "narrow": _narrow(lanes, notes)}
 
 
 def _narrow(lanes: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
