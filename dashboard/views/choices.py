@@ -14,6 +14,9 @@ from storage.rows import DecisionEntry
 #: Knobs that such records are of, and what their costs are.
 CHOSEN: Final[Mapping[str, str]] = {
     "ordering": "visits",
+    "stop_rule": "visits",
+    "visit_costs": "cost of visits, as measured,",
+    "hybrid_compare": "visits",
     "scheduler": "waiting in queues",
     "join_order": "looking for partners",
     "caching": "cost of the join",

@@ -14,6 +14,7 @@ _SAMPLING: Final = (
 _GAPS: Final = "The algorithm in force asks only some filters: its profile has gaps."
 _NOTHING: Final = "No evaluation on record has what the rule decides on yet."
 _WINDOW: Final = "With it other tuples would be in the window, and the record keeps only these."
+_TRIED: Final = "Plans are built with it at some evaluations, in turn; none is on record yet."
 _RECORD: Final = "It changes what is recorded, not what runs."
 _PACE: Final = "It changes how tuples arrive: nothing that was decided on them tells what it does."
 _STATE: Final = "What operators keep would be another, and the record has its size alone."
@@ -52,11 +53,11 @@ WHY: Final[Mapping[str, str]] = {
     "tau_tuples": _WINDOW,
     "min_samples": _WINDOW,
     "window_observations": _WINDOW,
-    "stop_rule": "Visits were counted under the rule in force; the other ends tuples elsewhere.",
+    "stop_rule": _TRIED,
     "monitoring": "It decides which tuples the steps of an order are measured on.",
-    "hybrid_compare": "Micro-arrows are decided on whole regions, which the record does not keep.",
+    "hybrid_compare": f"{_TRIED} It says nothing where no micro-arrows are decided.",
     "min_support": "Micro-arrows are decided on whole regions, which the record does not keep.",
-    "visit_costs": "The record has costs by the prices in force, not by both.",
+    "visit_costs": f"{_TRIED} Visits have to be measured first.",
     "no_drop_visit_cost": "The record has costs at the price in force; at another they are others.",
     "native_cost_us": "This cost is assumed, not measured: the record cannot say which is right.",
     "race": "Nothing a race decides is run; it changes only what the Race shows.",

@@ -6,7 +6,7 @@ paper are those of docs/papers.md: visits as trigger, one sample for all steps, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -27,7 +27,7 @@ from backend.model.events import (
 from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.systems.asc.arrows import carried_plan, fitted_plan
-from backend.systems.asc.choices import OtherOrderings
+from backend.systems.asc.choices import OtherValues
 from backend.systems.asc.constructs import ConstructSet, ConstructStore, Progress
 from backend.systems.asc.cost import CostModel, PlanCost, PlanShape, executed_cost, sample_costs
 from backend.systems.asc.cover import EXACT_UP_TO, cover_prefix, static_order
@@ -80,7 +80,7 @@ class SelectionReOptimizer:
         self._watch = Watch(self._constructs)
         self._ledger = RegretLedger(PlanShape.of(self._plan))
         self._finder = PathFinder(self._constructs)
-        self._trials, self._others = Trials(), OtherOrderings()
+        self._trials, self._others = Trials(), OtherValues()
         self._pending: str | None = "initial order"
         self._monitoring: Monitoring | None = None
         self._follow_up: FollowUp[PlanShape, Regions] = FollowUp()
@@ -203,9 +203,11 @@ class SelectionReOptimizer:
         """An entry of the regret ledger."""
         self._ledger.settle(self._constructs, PlanShape.of(self._plan), self._cost_model())
 
+    def _weights(self) -> Mapping[str, float] | None:
+        return normalised(self._measured, self._constructs.attributes)
+
     def _cost_model(self) -> CostModel:
-        weights = normalised(self._measured, self._constructs.attributes)
-        return self.knobs.cost_model(weights, self._constructs.n_words)
+        return self.knobs.cost_model(self._weights(), self._constructs.n_words)
 
     # ------------------------------------------------------------------ the trigger
 
@@ -263,6 +265,7 @@ class SelectionReOptimizer:
             source=source,
             reading=reading,
             ratios=self._ledger.ratios,
+            weights=self._weights(),
         )
 
     def _paths(self) -> list[dict[str, object]]:

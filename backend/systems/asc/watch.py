@@ -131,6 +131,7 @@ class EvaluationMoment:
     plan, built_by: in force until now. watch: with the baseline and the clocks as they were then.
     sample: intp[T, n], what plans are compared on; source: which tuples these are. reading: None
     when no trigger called for it. ratios: ω of hybrid plans as last measured; others are unknown.
+    weights: of visits of constructs as measured, mean 1; None while they are not.
     """
 
     seq: int
@@ -146,6 +147,7 @@ class EvaluationMoment:
     source: str
     reading: Reading | None
     ratios: Mapping[PlanShape, float]
+    weights: Mapping[str, float] | None
 
     @property
     def shape(self) -> PlanShape:
