@@ -1,5 +1,5 @@
 /* Plotly figures over time: all show the range of the address, and zooming one of them changes it. The
-   value axes a figure names (layout.meta.values) follow the scale of the address: robust (none named),
+   value axes that any figure names (layout.meta.values) follow the scale of the address: robust (none named),
    full or log. */
 import { iso } from "./charts.js";
 import { byId, on, setAttr, setText } from "./core.js";
@@ -45,8 +45,8 @@ function scaleOf(data, axis, span) {
     @param {any[]} data
     @param {any} layout is changed */
 export function fitted(data, layout) {
-  if (!layout.xaxis || layout.xaxis.type !== "date") return layout;
-  const span = viewTimes();
+  if (!layout.xaxis) return layout;
+  const span = layout.xaxis.type === "date" ? viewTimes() : null;
   if (span) layout.xaxis.range = span.map(iso);
   for (const axis of (layout.meta || {}).values || []) {
     const { type, range } = scaleOf(data, axis, span);
@@ -57,15 +57,17 @@ export function fitted(data, layout) {
 
 const same = (a, b) => a.every((end, i) => Math.abs(end - b[i]) <= 1e-3 * Math.abs(b[1] - b[0]));
 
+function rangeOf(xaxis, span) {
+  if (span) return same(xaxis.range.map(asTime), span) ? {} : { "xaxis.range": span.map(iso) };
+  return xaxis.autorange === true ? {} : { "xaxis.autorange": true };
+}
+
 function changesOf(gd, span) {
   const full = gd._fullLayout;
-  const wanted = {};
-  const ends = full.xaxis.range.map(asTime);
-  if (span && !same(ends, span)) wanted["xaxis.range"] = span.map(iso);
-  if (!span && full.xaxis.autorange !== true) wanted["xaxis.autorange"] = true;
+  const wanted = isOverTime(gd) ? rangeOf(full.xaxis, span) : {};
   let cut = 0;
   for (const axis of ((gd.layout || {}).meta || {}).values || []) {
-    const scale = scaleOf(gd.data, axis, span);
+    const scale = scaleOf(gd.data, axis, isOverTime(gd) ? span : null);
     cut += scale.cut || 0;
     if (full[axis].type !== scale.type) wanted[`${axis}.type`] = scale.type;
     if (scale.autorange && full[axis].autorange !== true) wanted[`${axis}.autorange`] = true;
@@ -85,7 +87,7 @@ function fitAll() {
   const span = viewTimes();
   for (const gd of figures()) {
     markZoom(gd);
-    const wanted = isOverTime(gd) ? changesOf(gd, span) : {};
+    const wanted = changesOf(gd, span);
     if (Object.keys(wanted).length) window.Plotly.relayout(gd, wanted);
   }
 }

@@ -7,6 +7,8 @@ are kept. Figures have transparent backgrounds; colours come from the callback's
 
 from __future__ import annotations
 
+from typing import Final
+
 from dash import html
 from dash.development.base_component import Component
 
@@ -37,3 +39,28 @@ def chart(
     live = attrs(data_live_chart=limit, aria_label=label)
     drawn = PlotlyChart(id, figure, height)
     return html.Div(drawn, className="pw-chart", role="figure", **live)
+
+
+#: Scale in the address -> its words and what it does; modules/figure_range.js sets it.
+_SCALES: Final = (
+    ("", "robust", "a few batches of another size, as the first ones, do not flatten the rest"),
+    ("full", "full", "from the lowest to the highest value"),
+    ("log", "log", "logarithmic"),
+)
+
+
+def scale_choice() -> Component:
+    """The scale of the value axes that figures of the page name (layout.meta.values)."""
+    buttons = [
+        html.Button(
+            words,
+            type="button",
+            className="pw-segment",
+            title=hint,
+            **attrs(data_pw_scale=name, aria_pressed="false" if name else "true"),
+        )
+        for name, words, hint in _SCALES
+    ]
+    group = html.Span(buttons, className="pw-segments", role="group", **attrs(aria_label="Scale"))
+    note = html.Span(id="pw-scale-note", className="pw-dim")
+    return html.Div([html.Span("Scale"), group, note], className="pw-scale-choice")

@@ -41,6 +41,7 @@ def draw_compared(lines: Sequence[ComparedLine], align: str, theme: str | None =
         annotations=[_title(line, 1 - i / len(lines), colours) for i, line in enumerate(lines)],
         hovermode="x unified",
         uirevision="compare",
+        meta={"values": list(layout)},
         **layout,
     )
 

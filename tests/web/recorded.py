@@ -66,6 +66,8 @@ class Recording:
     values: dict[str, Any] = field(default_factory=lambda: {k.name: k.value for k in KNOBS})
     seq: int = 0
     matched_total: int = 0
+    warm_up_ms: float = 0.0
+    """What the first batch takes."""
 
     def begin(self) -> None:
         """Write the run with its entities and knobs."""
@@ -218,7 +220,7 @@ class Recording:
     ) -> list[Sample]:
         values = {
             "tuples_per_s": (395 + 10 * rng.random(), "tuples/s"),
-            "batch_ms": (120 + 40 * rng.random(), "ms"),
+            "batch_ms": ((0 if b else self.warm_up_ms) or 120 + 40 * rng.random(), "ms"),
             "n_tuples": (N_TUPLES, "tuples"),
             "n_matched": (n_matched, "tuples"),
             "dropping_ratio": (1 - alive, "prob"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from playwright.sync_api import expect
 from backend.engine.branching import BranchProcesses
 from tests.web.conftest import OpenPage, until
 from tests.web.engine_run import UNIT, SelectionRun
+from tests.web.recorded import Recording
 from tests.web.site import Site
 
 pytestmark = pytest.mark.web
@@ -42,6 +44,23 @@ def test_two_stretches_of_a_run_are_laid_over_each_other(open_page: OpenPage) ->
     if link.count():
         link.click()
         until(page, "location.pathname === '/decisions'")
+
+
+def test_one_huge_batch_does_not_flatten_the_charts(open_page: OpenPage, site: Site) -> None:
+    slow = Recording(site.writer, "warming", time.time() - 4000)
+    slow.begin()
+    slow.warm_up_ms = 60_000.0
+    for _ in range(60):
+        slow.write()
+    site.writer.set_state("warming", "ended", "the input ended", time.time() - 3900)
+    page = open_page("/compare?run=warming&show=warming,0,29~warming,30,59~batch")
+    top = f"{PLOT}._fullLayout.yaxis4.range[1]"
+    until(page, f"!!({PLOT} && {PLOT}._fullLayout && {PLOT}._fullLayout.yaxis4)")
+    assert page.evaluate(f"{PLOT}.layout.annotations[3].text").startswith("<b>Batch time")
+    until(page, f"{top} < 300")
+    expect(page.locator("#pw-scale-note")).to_have_text("1 point lies above the scale")
+    page.get_by_role("button", name="full").click()
+    until(page, f"{top} > 50_000")
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from dash import html
 from dash.development.base_component import Component
 
 from dashboard.components.attributes import attrs
+from dashboard.components.charts import scale_choice
 from dashboard.components.drawn import NAMESPACE, Drawn
 from dashboard.components.links import jump
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
@@ -164,6 +165,7 @@ def draw(view: ComparedView, sheet: Sheet) -> Drawing:
                 *(html.P(flag, className="pw-notice", role="note") for flag in view.flags),
                 _alignment(view, sheet.context),
                 _numbers(view),
+                *([scale_choice()] if view.lines else []),
             ]
         ),
         figure=figure,

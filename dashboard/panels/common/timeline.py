@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from dash import html
 from dash.development.base_component import Component
 
-from dashboard.components.attributes import attrs
+from dashboard.components.charts import scale_choice
 from dashboard.components.formats import clock, show
 from dashboard.components.kinds import event_kind
 from dashboard.components.rows import CellData, RowTable, TableColumn, jump_to
@@ -155,30 +155,8 @@ def _numbers(view: TimelineView, context: Context) -> Component:
     return RowTable(words, columns, rows, total=numbers.total)
 
 
-#: Scale in the address -> its words and what it does; modules/figure_range.js sets it.
-_SCALES: Final = (
-    ("", "robust", "a few batches of another size, as the first ones, do not flatten the rest"),
-    ("full", "full", "from the lowest to the highest value"),
-    ("log", "log", "logarithmic"),
-)
-
-
 def _controls(context: Context, services: Services) -> list[Component]:
-    buttons = [
-        html.Button(
-            words,
-            type="button",
-            className="pw-segment",
-            title=hint,
-            **attrs(data_pw_scale=name, aria_pressed="false" if name else "true"),
-        )
-        for name, words, hint in _SCALES
-    ]
-    group = html.Span(buttons, className="pw-segments", role="group", **attrs(aria_label="Scale"))
-    note = html.Span(id="pw-scale-note", className="pw-dim")
-    return [
-        html.Div([html.Span("Scale"), group, note], className="pw-scale-choice"),
-    ]
+    return [scale_choice()]
 
 
 PANEL: Final = Panel(
