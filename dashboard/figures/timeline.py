@@ -73,13 +73,12 @@ def draw_timeline(
         traces += _panel_traces(_parted(panel, view.gaps), axis, colours)
         axes["yaxis" + axis[1:]] = _value_axis(panel, domain)
         notes.append(_title(panel, domain, colours, place == 0))
-    marks = [
-        *loop_numbers(loops, _lanes_top(height), colours),
-        *gap_words(view.gaps, _lanes_top(height), colours),
-    ]
+    lanes_top = _lanes_top(height)
+    marks = [*loop_numbers(loops, lanes_top, colours), *gap_words(view.gaps, lanes_top, colours)]
     lane_axis = f"y{len(view.panels) + 1}" if view.panels else "y"
     traces += _lane_traces(view.markers, lane_axis, colours)
     axes["yaxis" + lane_axis[1:]] = _lane_axis(height, colours)
+    narrow = _narrow("yaxis" + lane_axis[1:], [*map(_short, notes), *marks])
     return figure(
         traces,
         template=template(theme),
@@ -95,23 +94,16 @@ def draw_timeline(
             *loop_boxes(loops, colours),
         ],
         uirevision="timeline",
-        meta={
-            **_clock(view),
-            "values": list(axes)[: len(view.panels)],
-            "batch": 0,
-            "narrow": _narrow("yaxis" + lane_axis[1:], [*map(_short, notes), *marks]),
-        },
+        meta={**_clock(view), "values": list(axes)[: len(view.panels)], "batch": 0, **narrow},
         **axes,
     )
 
 
 def _narrow(lanes: str, notes: list[dict[str, Any]]) -> dict[str, Any]:
     """What a phone has instead (modules/chart.js): all of it fits, lanes by their signs alone."""
-    return {
-        "margin": {"l": 40, "r": 10},
-        lanes: {"ticktext": [MARKS[lane][0].partition(" ")[0] for lane in LANES]},
-        "annotations": notes,
-    }
+    signs = [MARKS[lane][0].partition(" ")[0] for lane in LANES]
+    margin = {"l": 40, "r": 10}
+    return {"narrow": {"margin": margin, lanes: {"ticktext": signs}, "annotations": notes}}
 
 
 def _short(note: dict[str, Any]) -> dict[str, Any]:
