@@ -33,8 +33,9 @@ const NARROW_PX = 480;
 /* What a figure has instead where it is narrow, as it says itself (layout.meta.narrow). */
 function shaped(gd, layout) {
   const { narrow } = layout.meta || {};
-  if (!narrow || gd.clientWidth >= NARROW_PX) return layout;
-  const instead = Object.entries(narrow).map(([name, value]) => [name, Array.isArray(value) ? value : { ...layout[name], ...value }]);
+  if (!narrow || gd.closest(".pw-panel-body").clientWidth >= NARROW_PX) return layout;
+  const merged = (name, value) => (typeof value !== "object" || Array.isArray(value) ? value : { ...layout[name], ...value });
+  const instead = Object.entries(narrow).map(([name, value]) => [name, merged(name, value)]);
   return { ...layout, ...Object.fromEntries(instead) };
 }
 

@@ -15,8 +15,8 @@ function card(one, place, pitch, left) {
     `${value(one.cost, "rank")} µs, ${value(one.rank, "rank")} drops per µs`;
   return h(
     "li",
-    { key: one.name, className: "pw-ribbon-card" + (one.native ? " pw-ribbon-native" : ""), style, "data-filter": one.name, "data-place": place + 1, title: one.text || one.name, "aria-label": label },
-    h("span", { className: "pw-ribbon-name" }, h("b", null, place + 1), " ", one.name),
+    { key: one.name, className: "pw-ribbon-card" + (one.native ? " pw-ribbon-native" : ""), style, "data-filter": one.name, "data-place": place + 1, "aria-label": label },
+    h("span", { className: "pw-ribbon-name pw-term", tabIndex: 0, "data-raw": one.name, "data-meaning": one.text === one.name ? "" : one.text }, h("b", null, place + 1), " ", one.name),
     h("span", null, show(one.drop, "pct")),
     h("span", null, value(one.cost, "rank")),
     h("span", { className: "pw-ribbon-rank" }, value(one.rank, "rank"))

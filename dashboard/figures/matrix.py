@@ -22,6 +22,12 @@ MAX_LABEL: Final = 24
 HOVER_TEXT: Final = 110
 
 
+#: On a phone a finger scrolls a matrix instead of zooming it (modules/chart.js).
+_SCROLLED: Final = {
+    "narrow": {"dragmode": False, "xaxis": {"fixedrange": True}, "yaxis": {"fixedrange": True}}
+}
+
+
 def draw_regions(view: RegionsView, theme: str | None = None) -> Figure:
     """Bitmap (regions down, queries across) with the regions' hit shares as an aligned bar column.
 
@@ -54,6 +60,7 @@ def draw_regions(view: RegionsView, theme: str | None = None) -> Figure:
         xaxis2=_bar_axis(view.hit_prob, f"hit share (n = {show(view.n, 'int')})"),
         yaxis=_row_axis(view.regions),
         uirevision=f"regions:{view.attribute}",
+        meta=_SCROLLED,
         bargap=0.25,
     )
 
@@ -93,6 +100,7 @@ def draw_selectivity(
         yaxis=_row_axis(_numbered(view)),
         shapes=_outline(view, chosen, colours),
         uirevision="selectivity",
+        meta=_SCROLLED,
     )
 
 
@@ -148,7 +156,7 @@ def _legend(colours: Palette) -> dict[str, Any]:
         "orientation": "h",
         "thickness": 8,
         "lenmode": "pixels",
-        "len": 260,
+        "len": 170,
         "x": 0,
         "xanchor": "left",
         "y": 0,

@@ -132,10 +132,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 @pytest.fixture
 def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
     """open_page("/plan?run=r1", scheme="dark", width=1440, height=900, motion="no-preference",
-    status=200).
+    status=200, touch=False).
 
-    status: what the page has to be answered with. Fails the test at its end when a page logged an
-    error or asked another machine for anything.
+    status: what the page has to be answered with. touch: a finger can touch it. Fails the test at
+    its end when a page logged an error or asked another machine for anything.
     """
     troubles: list[str] = []
     contexts = []
@@ -147,11 +147,13 @@ def open_page(browser: Browser, site: Site) -> Iterator[OpenPage]:
         height: int = 900,
         motion: str = "no-preference",
         status: int = 200,
+        touch: bool = False,
     ) -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme=scheme,  # type: ignore[arg-type]  # a plain str keeps tests readable
             reduced_motion=motion,  # type: ignore[arg-type]  # likewise
+            has_touch=touch,
             permissions=["clipboard-read", "clipboard-write"],
         )
         contexts.append(context)

@@ -91,6 +91,19 @@ def test_a_violated_view_is_drawn_with_the_move_it_implies(
     assert [(one["id"], one["nodes"][0]["target"]) for one in report["violations"]] == []
 
 
+def test_a_name_that_is_cut_in_the_ribbon_is_read_on_hover_and_focus(
+    open_page: OpenPage, site: Site
+) -> None:
+    page = drawn(open_page(f"/matrix?run={RUN}&at={a_switch(site)}"))
+    tip = page.locator("#pw-term-tip code")
+    cards = page.locator(".pw-ribbon-card")
+    first, second = cards.first, cards.nth(1)
+    first.locator(".pw-ribbon-name").focus()
+    expect(tip).to_have_text(first.get_attribute("data-filter") or "")
+    second.locator(".pw-ribbon-name").hover()
+    expect(tip).to_have_text(second.get_attribute("data-filter") or "")
+
+
 def test_cells_by_keyboard_other_numbers_and_the_table(open_page: OpenPage, site: Site) -> None:
     batch = a_switch(site)
     stored = site.reader.matrix(RUN, f"view:{QUERY}", batch)

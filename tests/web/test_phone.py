@@ -78,6 +78,28 @@ def test_the_timeline_fits_a_phone_with_its_newest_end_and_whole_titles(
     assert all(body["x"] <= left and end <= right for left, end in ends)
 
 
+def test_a_finger_scrolls_a_matrix_and_its_legend_is_whole(open_page: OpenPage) -> None:
+    page = open_page("/matrix?run=r1", width=390, height=844, touch=True)
+    until(page, "Boolean(document.querySelector('#pw-page .nsewdrag'))")
+    figure = page.locator(".pw-twin-figure", has=page.locator(".nsewdrag")).first
+    frame = figure.bounding_box()
+    cells = figure.locator(".nsewdrag").first.bounding_box()
+    legend = figure.locator(".colorbar").first.bounding_box()
+    assert frame is not None
+    assert cells is not None
+    assert legend is not None
+    assert legend["x"] + legend["width"] <= frame["x"] + frame["width"]
+    x, y = cells["x"] + 150, cells["y"] + 100
+    finger = page.context.new_cdp_session(page)
+    for kind, moved in (("Start", 0), *(("Move", 10 * n) for n in range(1, 11))):
+        point = {"type": f"touch{kind}", "touchPoints": [{"x": x - moved, "y": y}]}
+        finger.send("Input.dispatchTouchEvent", point)
+        page.wait_for_timeout(20)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    figures = "[...document.querySelectorAll('.pw-twin-figure')]"
+    until(page, f"{figures}.some(one => one.scrollLeft > 40)", 4)
+
+
 def test_cards_of_the_plan_can_be_read_on_a_phone(open_page: OpenPage) -> None:
     page = open_page("/plan?run=r1&at=110", width=390, height=844)
     card = page.locator(".pw-card[data-id='asc:air_time']")
