@@ -299,7 +299,9 @@ def test_own_turns_have_their_own_row_on_the_strip(open_page: OpenPage, site: Si
         "all => all.reduce((n, mark) => n + Number(mark.querySelector('sub')?.textContent || 1), 0)"
     )
     until(page, f"({counted})([...document.querySelectorAll('.pw-mark[data-row=\"1\"]')]) === 3")
-    expect(turns.first).to_have_attribute("aria-label", re.compile("Knob change: mu = 0", re.I))
+    expect(turns.first).to_have_attribute(
+        "aria-label", re.compile("Knob change: Threshold μ = 0", re.I)
+    )
     until(
         page, "new Set([...document.querySelectorAll('.pw-mark')].map(m => m.offsetTop)).size === 2"
     )
