@@ -23,7 +23,7 @@ from dashboard.views.knobs import knob_of
 from dashboard.views.numbers import known
 from dashboard.views.rechecks import RECHECKED, CheckEffect, read_checks, recheck
 from dashboard.views.reorder import ProfileStep, read_steps
-from dashboard.views.whatif import REPLAYED, Trial, read_trials
+from dashboard.views.whatif import REPLAYED, Trial, read_trials, told
 from storage.reader import Reader
 from storage.vocabulary.rank_rule import REORDERED
 from storage.vocabulary.records import Command, Knob
@@ -101,7 +101,8 @@ def record_of(
     reader: Reader, run: str, until: int | None, unit: str | None, name: str
 ) -> TurnRecord:
     """The newest decisions of a unit up to a batch, as far as they tell of a knob."""
-    trials = trials_of(reader, run, until, unit) if name in (*REPLAYED, *REBUILDING) else ()
+    kept = name in (*REPLAYED, *REBUILDING)
+    trials = told(trials_of(reader, run, until, unit), name) if kept else ()
     if name not in (*REORDERED, *CHOSEN):
         return TurnRecord(name, 0, trials)
     last = reader.decision_counts(run, until, unit).evaluated

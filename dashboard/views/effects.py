@@ -21,6 +21,7 @@ from dashboard.views.whatif import Trial, redecide
 
 #: What is told of: mean visits of a selection, expected time of a chain of filters.
 VISITS: Final = "visits"
+AT_MEASURED: Final = "visits, branch-free ones at the measured price,"
 COST: Final = "cost"
 ANEW: Final = "planned anew at each evaluation (paired)"
 HELD: Final = "against the plan of before, kept (paired)"
@@ -113,12 +114,15 @@ def of_trials(trials: Sequence[Trial], knobs: Mapping[str, Any]) -> Evaluated:
     """Evaluations of a selection decided again with other values."""
     steps = redecide(trials, knobs)
     both, n = [], 0
+    apart = sum(a.n_sample != step.trial.n_sample for a, step in zip(trials, steps, strict=True))
     for step in steps:
         if step.real_cost is not None and step.ghost_cost is not None:
             both.append(Both(step.real_cost, step.ghost_cost, step.n_tuples))
             n += step.trial.n
     went = sum(s.real == "switched" for s in steps), sum(s.ghost == "switched" for s in steps)
-    return Evaluated(both, went, n, VISITS)
+    quantity = AT_MEASURED if "no_drop_visit_cost" in knobs else VISITS
+    against = f"{apart} of {len(steps)} times on other samples than it would read" if apart else ""
+    return Evaluated(both, went, n, quantity, against)
 
 
 def of_plan_held(trials: Sequence[Trial]) -> Evaluated:

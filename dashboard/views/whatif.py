@@ -11,6 +11,7 @@ knobs it repeats the record.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -31,6 +32,10 @@ from storage.vocabulary.records import Json
 
 #: Kind of an evaluation that the trigger called for; others happen whatever μ is.
 TRIGGERED: Final = "rearrangement"
+#: Kind of an evaluation that a turn of what visits cost called for.
+PRICED: Final = "visit cost changed"
+#: Verdict of a ghost that has no reason to evaluate where the record does.
+IDLE: Final = "not evaluated"
 
 
 class Plan(NamedTuple):
@@ -62,13 +67,23 @@ class RecordedContest(NamedTuple):
     d_init: float
 
 
+class Held(NamedTuple):
+    """Sampled tuples there were: of the last λ tuples, and in the profile window, which keeps
+    ``tau`` at most. The last λ serve where they are enough, else all."""
+
+    n_recent: int
+    n_window: int
+    tau: int
+
+
 class Trial(NamedTuple):
     """One evaluation as recorded. fresh: the ghost begins anew at what is recorded here.
 
     at: tuples seen by then. since_switch: of them since the last switch, None before the first.
     running, built_by: the plan in force and its ordering. init: its (d, visits) baselines, None
-    without. visits, d: read over the window, None = unknown. n_sample: sampled tuples there were,
-    n: those the plans are costed on. candidate: what a rebuild gives, None = not known.
+    without. visits, d: read over the window, None = unknown. n_sample: sampled tuples that served,
+    n: those the plans are costed on. candidate: what a rebuild gives, None = not known. prices: of
+    a branch-free visit, as the knob has it and as measured. held, prices: None in old records.
     """
 
     seq: int
@@ -97,6 +112,40 @@ class Trial(NamedTuple):
     d_init: float | None
     no_drop_cost: float | None
     contest: RecordedContest | None
+    held: Held | None = None
+    prices: tuple[float, float] | None = None
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether a decision takes more sampled tuples than there are."""
+        return self.n_sample < self.min_samples
+
+    def under(self, knobs: Mapping[str, Any]) -> Trial:
+        """The trial with other values of REPLAYED knobs."""
+        found = self._replace(
+            **{name: value for name, value in knobs.items() if name not in _RECOUNTED}
+        )
+        if "min_samples" in knobs and self.held is not None:
+            n_recent, n_window, tau = self.held
+            least = min(int(knobs["min_samples"]), tau)
+            n_sample = n_recent if n_recent >= least else n_window
+            found = found._replace(min_samples=least, n_sample=n_sample)
+        if "no_drop_visit_cost" in knobs and self.prices is not None:
+            found = found._priced(float(knobs["no_drop_visit_cost"]) or self.prices[1])
+        return found
+
+    def _priced(self, price: float) -> Trial:
+        """With another price of a branch-free visit; what visits weigh has mean 1."""
+        dear = price * len(self.running.order)
+        contest = self.contest
+        if contest is not None:
+            plans = {
+                plan: one._replace(cost=dear) if plan.kind == NO_DROP else one
+                for plan, one in contest.plans.items()
+            }
+            contest = contest._replace(plans=plans)
+        cost = None if self.no_drop_cost is None else dear
+        return self._replace(contest=contest, no_drop_cost=cost)
 
     def cost(self, plan: Plan) -> SampledCost | None:
         """Of a plan on the sample: as it was compared, else by how much it differs from the plan
@@ -120,20 +169,22 @@ class Trial(NamedTuple):
 
 
 class GhostState(NamedTuple):
-    """The state of the ghost run. switched_at: tuples seen at its last switch, None = never."""
+    """The state of the ghost run. switched_at: tuples seen at its last switch, None = never.
+    is_asked: a plan is to be built as soon as there are enough sampled tuples."""
 
     plan: Plan
     built_by: str
     init: tuple[float, float] | None
     switched_at: int | None
+    is_asked: bool = False
 
 
 class GhostStep(NamedTuple):
     """One evaluation of both runs.
 
-    real, ghost: verdicts ('unknown': the record does not tell); real_plan, ghost_plan: in force
-    when it was evaluated. n_tuples: since the evaluation before. real_cost, ghost_cost: visits per
-    tuple of these plans on the sample, None = unknown. after: the ghost's plan from here on.
+    real, ghost: verdicts ('unknown': the record does not tell; or IDLE); real_plan, ghost_plan: in
+    force when it was evaluated. n_tuples: since the evaluation before. real_cost, ghost_cost:
+    visits per tuple of these plans on the sample, None = unknown. after: its plan from here on.
     """
 
     trial: Trial
@@ -160,22 +211,37 @@ def read_trials(entries: Iterable[DecisionEntry]) -> list[Trial]:
     return found
 
 
-#: The knobs of that rule: what it would do with others can be told from the record. ``min_samples``
-#: is none of them: it also says how long a window fills, so that other tuples would be read.
-REPLAYED: Final = ("mu", "trigger", "cooldown_tuples", "min_gain")
+#: Of the knobs of that rule those whose value changes what stands in a trial.
+_RECOUNTED: Final = ("min_samples", "no_drop_visit_cost")
+#: The knobs of that rule: what it would do with others can be told from the record.
+REPLAYED: Final = ("mu", "trigger", "cooldown_tuples", "min_gain", *_RECOUNTED)
+
+
+def told(trials: Sequence[Trial], name: str) -> list[Trial]:
+    """The newest trials, as far back as all of them tell what the knob decides on."""
+    field = {"min_samples": "held", "no_drop_visit_cost": "prices"}.get(name, "at")
+    return list(reversed([*takewhile(lambda one: getattr(one, field) is not None, trials[::-1])]))
 
 
 def redecide(trials: Sequence[Trial], knobs: Mapping[str, Any]) -> list[GhostStep]:
-    """The ghost run with these values of REPLAYED knobs throughout, the others as recorded."""
+    """The ghost run with these values of REPLAYED knobs throughout, the others as recorded.
+
+    Under another price of branch-free visits both runs are costed at the measured one.
+    """
     steps: list[GhostStep] = []
     ghost: GhostState | None = None
-    before = 0
+    before, price = 0, None
     for recorded in trials:
-        trial = recorded._replace(**knobs)
+        trial = recorded.under(knobs)
         if ghost is None or trial.fresh:
             ghost = _recorded(trial)
-        verdict, after = _decide(ghost, trial)
-        real, mine = _cost_of(trial, trial.running), _cost_of(trial, ghost.plan)
+        is_own = "no_drop_visit_cost" in knobs and trial.prices != price
+        if is_own and trial.kind == PRICED:
+            verdict, after = IDLE, ghost
+        else:
+            verdict, after = _decide(ghost, trial)
+        valued = recorded.under({name: 0.0 for name in knobs if name == "no_drop_visit_cost"})
+        real, mine = _cost_of(valued, trial.running), _cost_of(valued, ghost.plan)
         steps.append(
             GhostStep(
                 trial,
@@ -189,23 +255,35 @@ def redecide(trials: Sequence[Trial], knobs: Mapping[str, Any]) -> list[GhostSte
                 after.plan,
             )
         )
-        ghost, before = after, trial.at
+        ghost, before, price = after, trial.at, trial.prices
     return steps
 
 
 def _recorded(trial: Trial) -> GhostState:
     since = trial.since_switch
     return GhostState(
-        trial.running, trial.built_by, trial.init, None if since is None else trial.at - since
+        trial.running,
+        trial.built_by,
+        trial.init,
+        None if since is None else trial.at - since,
+        is_asked=trial.init is None,
     )
 
 
 def _decide(ghost: GhostState, trial: Trial) -> tuple[str, GhostState]:
     """The verdict on the ghost's plan, and the ghost after it."""
+    is_asked = ghost.is_asked
     if trial.kind != TRIGGERED:
+        if trial.init is None and not is_asked:
+            return IDLE, ghost
+        is_asked = True
+    if is_asked and not trial.is_thin:
         return _rebuild(ghost, trial)
-    visits = _visits_now(ghost.plan, trial)
-    if visits is None and trial.visits is not None:
+    if trial.kind != TRIGGERED:
+        return "thin", ghost._replace(is_asked=True)
+    is_thin = ghost.plan.kind == NO_DROP and trial.is_thin
+    visits = None if is_thin else _visits_now(ghost.plan, trial)
+    if visits is None and ghost.init is not None and not is_thin:
         return "unknown", ghost
     change = _change(ghost.init, visits, trial)
     at = ghost.switched_at
@@ -295,6 +373,8 @@ def _trial(row: Mapping[str, Any], time: float) -> Trial:
         d_init=row.get("d_init"),
         no_drop_cost=row.get("no_drop_cost"),
         contest=contest,
+        held=Held(*row["held"]) if "held" in row else None,
+        prices=(row["prices"][0], row["prices"][1]) if "prices" in row else None,
     )
 
 

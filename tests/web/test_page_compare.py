@@ -102,7 +102,8 @@ def test_every_knob_of_the_unit_can_be_branched_on_within_its_range(
         ".map(group => [group.label, [...group.children].map(one => one.value)])"
     )
     assert [label for label, _ in found] == ["estimated at once", "by a replay"]
-    assert set(found[0][1]) == {"mu", "trigger", "cooldown_tuples", "min_gain"}
+    at_once = {"mu", "trigger", "cooldown_tuples", "min_gain", "min_samples", "no_drop_visit_cost"}
+    assert set(found[0][1]) == at_once
     names = {one.name for one in lively.reader.knobs("e2") if one.scope == UNIT}
     assert names == {name for _, group in found for name in group}
     knobs.select_option(label="Re-computation period λ")

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.systems.asc.cost import PlanChoice, PlanShape
+from backend.systems.asc.cost import PlanChoice, PlanShape, branch_free_price
 from backend.systems.asc.lattice import thinned
 from backend.systems.asc.macro import macro_sequence
 from backend.systems.asc.matching import Regions
@@ -71,7 +71,7 @@ class Trials:
             return
         self._earn(moment)
         row = {**self._head(moment), "verdict": verdict, "candidate": None}
-        if len(moment.sample) >= moment.knobs.least_samples:
+        if len(moment.sample):
             self._remember(moment.shape)
             table = _Table(moment)
             self._fill(table, moment.ratios)
@@ -127,6 +127,11 @@ class Trials:
             "visits": visits.now if visits else None,
             "d": dropping.now if dropping else None,
             "n_sample": len(moment.sample),
+            "held": [*moment.watch.held(knobs), knobs.tau_tuples],
+            "prices": [
+                knobs.no_drop_visit_cost,
+                round(branch_free_price(moment.constructs.n_words), _DIGITS),
+            ],
             "mu": knobs.mu,
             "trigger": knobs.trigger,
             "min_samples": knobs.least_samples,

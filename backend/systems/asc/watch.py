@@ -84,6 +84,10 @@ class Watch:
             return recent, "last λ tuples"
         return self.profile.regions(), "profile window"
 
+    def held(self, knobs: AscKnobs) -> tuple[int, int]:
+        """How many sampled tuples there are of the last λ, and in the whole profile window."""
+        return self.profile.count(self.n_seen - knobs.lambda_tuples), len(self.profile)
+
     def visits_now(self, plan: SelectionPlan, knobs: AscKnobs) -> float | None:
         """Visits per tuple over the window: exact with early drop; without it they are constant,
         so those its order would need with early drop, from the sample."""

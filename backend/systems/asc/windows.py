@@ -98,6 +98,10 @@ class SampleWindow:
         n_attributes = len(self._constructs.attributes)
         return np.concatenate(found) if found else np.zeros((0, n_attributes), dtype=np.intp)
 
+    def count(self, since: int) -> int:
+        """How many tuples ``regions`` of ``since`` has."""
+        return sum(len(c.regions) for c in self._chunks if c.end > since)
+
     def recent(self, n: int) -> tuple[list[dict[str, Any]], Regions]:
         """The last n >= 1 tuples, newest last: raw values of the p-attributes, and regions."""
         rows: list[dict[str, Any]] = []

@@ -30,7 +30,7 @@ from dashboard.views.compare import address
 from dashboard.views.decisions import MIN_SAMPLES
 from dashboard.views.ghost import GhostComparison, compare
 from dashboard.views.knobs import ranked, value_words
-from dashboard.views.whatif import REPLAYED, GhostStep, redecide
+from dashboard.views.whatif import REPLAYED, GhostStep, redecide, told
 from storage.reader import Reader
 from storage.vocabulary.branches import BranchOf
 from storage.vocabulary.records import Knob, Run
@@ -96,7 +96,8 @@ def build(reader: Reader, context: Context, scope: PanelScope) -> BranchView | N
     knob = next((one for one in knobs if one.name == name), knobs[0])
     value = _value(knob, text)
     pair = address(asked._replace(branch=""))
-    rest = [trial for trial in trials if trial.batch >= at and knob.name in estimated]
+    from_here = [trial for trial in trials if trial.batch >= at and knob.name in estimated]
+    rest = told(from_here, knob.name)
     steps = redecide(rest, {knob.name: value}) if value is not None else []
     compared = compare(steps, MIN_SAMPLES) if steps else None
     value, runs = knob.value if value is None else value, reader.runs()
@@ -121,7 +122,8 @@ def draw(view: BranchView, sheet: Sheet) -> Drawing:
     form = html.Div([BranchForm(view, sheet.context.run_id, asks), *_made(view, sheet.context)])
     if view.compared is None:
         return Drawing([form, html.P(_why_none(view), className="pw-dim")])
-    note = [badge("estimated"), " the record decided again by the engine's own rule"]
+    by = ", costs at the measured price" if view.knob.name == "no_drop_visit_cost" else ""
+    note = [badge("estimated"), f" the record decided again by the engine's own rule{by}"]
     tried = f"{words_of(view.knob.name)} = {value_words(view.value)}"
     return Drawing(
         body=[form, *ghost_numbers(view.compared, tried, view.steps)],
