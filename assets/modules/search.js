@@ -53,6 +53,7 @@ export async function openSearch() {
   let here = 0;
   const pick = (entry) => {
     box.close();
+    box.remove(); // its event comes later: the key / may come before
     go(entry.to);
   };
   const mark = (place) => {
