@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,8 +11,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
+from backend.doctor import find_chromium
 from dashboard.bundle import ASSETS
 from storage.reader import Reader
 from tests.web.site import Site, serve
@@ -28,18 +27,11 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 OpenPage = Callable[..., Page]
 Ask = Callable[..., Any]
 #: What a page may take on a machine that is busy with other things; a quiet one needs a tenth.
 PATIENCE_S = 45.0
 expect.set_options(timeout=PATIENCE_S * 1000)
-
-
-def find_chromium() -> str | None:
-    """The browser named by PLANWATCH_CHROMIUM, else one of the system, else Playwright's own."""
-    named = os.environ.get("PLANWATCH_CHROMIUM")
-    return named or next((path for path in map(shutil.which, _NAMES) if path), None)
 
 
 def visit(page: Page, address: str, status: int = 200) -> None:
@@ -66,11 +58,27 @@ def until_asked(page: Page, reader: Reader, run: str, n: int) -> None:
     pytest.fail(f"{n} requests were never recorded")
 
 
+def drafted(page: Page, name: str, value: str) -> Locator:
+    """The card of a knob with another value in it; its preview is looked for."""
+    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
+    card = page.locator(f"#pw-page [data-knob='{name}']")
+    expect(card).to_be_attached()
+    page.locator("details.pw-expert").evaluate_all("all => all.forEach(one => (one.open = true))")
+    box = card.get_by_label(name, exact=True)
+    if box.evaluate("box => box.tagName") == "SELECT":
+        box.select_option(value)
+    else:
+        box.fill(value)
+    return card
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """One Chromium for all tests. A missing browser is a failure, never a skip."""
+    chromium = find_chromium()
+    assert chromium is not None, "no Chromium here"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=find_chromium(), args=list(_FLAGS))
+        launched = playwright.chromium.launch(executable_path=chromium, args=list(_FLAGS))
         yield launched
         launched.close()
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.unit.asc.stream import a_filters, b_filters, tuples
-from tests.web.conftest import OpenPage, until_asked
+from tests.web.conftest import OpenPage, drafted, until_asked
 from tests.web.engine_run import UNIT, SelectionRun
 from tests.web.site import Site
 
@@ -57,15 +57,12 @@ def test_samples_and_the_price_of_a_visit_are_previewed_on_the_record(
     open_page: OpenPage, lively: SelectionRun
 ) -> None:
     page = open_page("/knobs?run=e2")
-    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
-    page.locator("details.pw-expert").evaluate_all("all => all.forEach(one => (one.open = true))")
     told = {
         "min_samples": r"on the record: visits .* ± .*, \d+ of \d+ times on other samples than",
         "no_drop_visit_cost": r"on the record: visits, branch-free ones at the measured price, ",
     }
     for name, value in {"min_samples": "400", "no_drop_visit_cost": "0.1"}.items():
-        card = page.locator(f"#pw-page [data-knob='{name}']")
-        card.get_by_label(name, exact=True).fill(value)
+        card = drafted(page, name, value)
         expect(card.locator(".pw-knob-preview")).to_contain_text(re.compile(told[name]))
         card.get_by_role("button", name="Discard").click()
 

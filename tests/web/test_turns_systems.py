@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from dashboard.components.names import words_of
-from tests.web.conftest import OpenPage
+from tests.web.conftest import OpenPage, drafted
 from tests.web.joins_run import JoinsRun
 from tests.web.recorded_filters import FilterRecording
 from tests.web.site import Site, serve
@@ -43,20 +43,6 @@ def joins(site: Site) -> Iterator[JoinsRun]:
     made = JoinsRun(Path(site.path), JOINS, interval_tuples=1000).ticks(24)
     yield made
     made.close()
-
-
-def drafted(page: Page, name: str, value: str) -> Locator:
-    """The card of a knob with another value in it; its preview is looked for."""
-    expect(page.locator("#pw-mode")).to_have_attribute("data-mode", "live")
-    card = page.locator(f"#pw-page [data-knob='{name}']")
-    expect(card).to_be_attached()
-    page.locator("details.pw-expert").evaluate_all("all => all.forEach(one => (one.open = true))")
-    box = card.get_by_label(name, exact=True)
-    if box.evaluate("box => box.tagName") == "SELECT":
-        box.select_option(value)
-    else:
-        box.fill(value)
-    return card
 
 
 def preview(card: Locator) -> Locator:
