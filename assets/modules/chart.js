@@ -74,6 +74,7 @@ export function Chart({ id, figure, height }) {
   useEffect(() => {
     wanted.current = figure;
     if (figure) soon(holder.current, draw);
+    else if (holder.current.data) window.Plotly.purge(holder.current); // nor saved, nor read aloud
   }, [figure]);
   useEffect(() => {
     const gd = holder.current;

@@ -157,7 +157,7 @@ async function pngOf({ svg, width, height }) {
 }
 
 async function saveDrawing(section, kind) {
-  const plot = section.querySelector(".js-plotly-plot");
+  const plot = [...section.querySelectorAll(".pw-plot")].find((one) => one.data);
   const plan = section.querySelector(".pw-graph svg");
   const drawing = plot ? await figureOf(plot) : plan ? drawingOf(plan) : drawingsOf(section.querySelector(".pw-twin-figure"));
   if (!drawing) return announce("Nothing is drawn here yet");

@@ -64,3 +64,17 @@ def test_tables_have_the_same_numbers(open_page: OpenPage) -> None:
     expect(rows).to_have_count(6)
     cells = rows.nth(1).locator("td").all_inner_texts()
     assert [int(cell) for cell in cells[2:]] == bits[1]
+
+
+def test_regions_nobody_recorded_leave_nothing_to_save(open_page: OpenPage) -> None:
+    page = drawn(open_page("/matrix?run=r1&at=120&node=asc:dep_delay"))
+    until(page, f"{REGIONS}.data.length === 2")
+    picked = page.get_by_role("navigation", name="Constructs in plan order").get_by_role("link")
+    picked.filter(has_text="visib").click()
+    panel = page.locator("#pw-regions")
+    expect(panel).to_contain_text("no bitmap of this construct")
+    until(page, "!document.querySelector('#pw-regions-graph .pw-plot').textContent")
+    panel.get_by_role("button", name="SVG").click()
+    expect(page.get_by_text("Nothing is drawn here yet")).to_be_attached()
+    picked.filter(has_text="dep_delay").click()
+    until(page, f"{REGIONS}.data && {REGIONS}.data.length === 2")

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from backend.model.ids import source_id
 from dashboard.views.monitor import FIRST
@@ -148,6 +148,13 @@ def test_numbers_that_no_delta_carries_follow_the_stream(
     expect(chart).to_have_attribute("data-points", str(n_points + 1))
 
 
+def _next_seconds(page: Page, run: StreamRun) -> None:
+    """Two batches, each in another second: SysStream's time is the engine's, in seconds."""
+    for _ in range(2):
+        page.wait_for_timeout(1010)
+        run.seconds(1)
+
+
 def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: StreamRun) -> None:
     page = open_page(f"/monitor?run={RUN}")
     page.get_by_text("Draw what a query answers").click()
@@ -161,9 +168,7 @@ def test_a_query_over_sysstream_becomes_a_graph(open_page: OpenPage, run: Stream
     expect(graph).to_contain_text("No value is recorded yet")
     assert "longest" in page.url
     run.seconds(1)  # registered
-    for _ in range(2):
-        page.wait_for_timeout(1010)  # SysStream's time is the engine's, in seconds
-        run.seconds(1)
+    _next_seconds(page, run)
     (answers,) = [e for e in run.reader.entities(RUN) if e.role == "query" and e.name == "longest"]
     value = run.reader.values(RUN)[answers.id]["answer_value"]
     assert value is not None
@@ -209,7 +214,7 @@ def test_an_alert_rule_is_written_as_cql(
     form.get_by_role("textbox", name="Name").fill("half_written")
     row = page.locator("#pw-alerts-body tbody tr")
     expect(row).to_have_count(1)
-    run.seconds(2)
+    _next_seconds(page, run)
     expect(row).to_contain_text("holds")
     expect(row).to_contain_text(name)
     expect(row).to_contain_text("webhook" if webhook else "pages")
