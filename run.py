@@ -233,7 +233,7 @@ def demo(options: argparse.Namespace, rest: list[str]) -> int:
             port = choose_port(options.host, options.port)
             page = [sys.executable, str(ROOT / "run.py"), "serve", *server_arguments(options, port)]
             engine = [sys.executable, str(ROOT / "run.py"), "backend", *pipeline_arguments(options)]
-            opens = getattr(options, "opens", "")
+            opens = getattr(options, "opens", "plan")
             supervisor = Supervisor(page, engine, STATE, options.host, port, opens=opens)
             status = supervisor.run(happenings)
         return status

@@ -63,7 +63,11 @@ class Demo:
 
     def _printed_address(self) -> str:
         found = [line for line in self.said.read_text().splitlines() if "Planwatch is at" in line]
-        return found[0].split()[3] if found else ""
+        if not found:
+            return ""
+        address, page = found[0].split()[3].rsplit("/", 1)
+        assert page == "plan"
+        return f"{address}/"
 
     def _get(self, path: str) -> Any:
         with urllib.request.urlopen(self.address + path, timeout=10) as answer:
