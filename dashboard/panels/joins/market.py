@@ -35,7 +35,7 @@ from storage.rows import SeriesData
 from storage.vocabulary.records import Knob
 
 DRAWING: Final = "pw-market-drawing"
-NOTE: Final = "bids: benefit less upkeep for each KB, as measured; the highest is served first"
+NOTE: Final = "bids: benefit less upkeep for each KB; the highest is served first"
 
 
 def build(reader: Reader, context: Context, scope: PanelScope) -> list[MarketView] | None:
