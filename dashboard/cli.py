@@ -109,8 +109,9 @@ def _collect_seldom() -> None:
 
 
 def greeting(settings: Settings, port: int) -> str:
-    """The address, and the token unless it was given from outside."""
-    lines = [f"Dashboard: {settings.address_at(port)}"]
+    """The address, unless who starts a run beside it tells that; and the token unless it was given
+    from outside."""
+    lines = [] if settings.awaits_since else [f"Dashboard: {settings.address_at(port)}"]
     if settings.why_no_control:
         lines.append(settings.why_no_control)
     if os.environ.get(VARIABLE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -62,10 +63,11 @@ class Demo:
         return {pid for pid in _processes() if _stat(pid)[3] in children}
 
     def _printed_address(self) -> str:
-        found = [line for line in self.said.read_text().splitlines() if "Planwatch is at" in line]
+        found = re.findall(r"http://\S+", self.said.read_text())
         if not found:
             return ""
-        address, page = found[0].split()[3].rsplit("/", 1)
+        (told,) = found
+        address, page = told.rsplit("/", 1)
         assert page == "plan"
         return f"{address}/"
 
