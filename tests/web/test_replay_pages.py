@@ -125,9 +125,9 @@ def _play(page: Page, speed: str, least: int) -> list[list[Any]]:
     page.get_by_role("button", name="Play (space)").click()
     texts = "new Set(painted.map(([batch, text]) => text))"
     until(page, f"{texts}.size > 1 && painted.length >= {least}", 20)
-    page.keyboard.press("Space")
-    _settled(page)
+    # before it is paused: a replay that has come to its end is begun anew by the same key
     found: list[list[Any]] = page.evaluate("window.painted")
+    page.keyboard.press("Space")
     return found
 
 
