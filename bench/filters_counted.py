@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from backend.adaptive.ordering.view import MatrixView
+from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.conditions import TRUE, ContinuousQuery, FunctionPredicate, Reference
 from backend.model.filters import BatchFiltered, CostSample
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.reoptimizer import FiltersReOptimizer
-from backend.systems.agreedy.view import MatrixView
-from backend.systems.agreedy.window import ProfileWindow
 from backend.workloads.correlated import CorrelatedSource
 from bench.counted import Counted, run_counted
 from bench.experiments.filter_changing import SELECTIVITIES, level, settling

@@ -23,8 +23,8 @@ import numpy as np
 from backend.hosts.spark.session import build_session
 from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.decide.settings import JoinSettings
+from backend.systems.joins.decide.shape import JoinShape
 from bench import stream
 from bench.experiments.join_running import Arrivals
 from bench.experiments.join_trees import is_connected, trees

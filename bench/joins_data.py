@@ -14,8 +14,8 @@ import numpy as np
 
 from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.candidates import CacheCandidate, candidates, conflicts
-from backend.systems.joins.shape import JoinShape, Orders
+from backend.systems.joins.decide.candidates import CacheCandidate, candidates, conflicts
+from backend.systems.joins.decide.shape import JoinShape, Orders
 from bench.experiments.join_caching import nested_orders
 from bench.experiments.join_data import THREE_WAY, THREE_WAY_ORDERS, on_one_attribute, rounds
 from bench.experiments.join_running import Arrivals

@@ -14,9 +14,9 @@ import numpy as np
 from backend.operators.network.join_kernel import PROBES
 from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.controller import JoinController
-from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.decide.controller import JoinController
+from backend.systems.joins.decide.settings import JoinSettings
+from backend.systems.joins.decide.shape import JoinShape
 from bench.experiments.join_running import (
     Arrivals,
     BenchJoin,

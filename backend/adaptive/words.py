@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.records import Event
 
 #: Of a run that goes on: what was sampled before is gone.
@@ -59,3 +60,14 @@ def percent(share: float, signed: bool = False) -> str:
 def too_thin(have: int, need: int, what: str) -> str:
     """``not acted on, 120 sampled tuples of the 200 needed``."""
     return f"not acted on, {count(have)} {what} of the {count(need)} needed"
+
+
+def why_kept(verdict: Verdict, held: int, least_samples: int, cooldown_tuples: int) -> str:
+    """Why the order stays as it is; empty for a switch. held: tuples in the profile window."""
+    ends: dict[Verdict, str] = {
+        "switched": "",
+        "thin": too_thin(held, least_samples, "profile tuples"),
+        "cooldown": f"not acted on within {cooldown_tuples} tuples of the last switch",
+        "pinned": "not acted on, the order is fixed",
+    }
+    return ends.get(verdict, "order kept")

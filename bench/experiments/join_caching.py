@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from backend.operators.network.join_tuning import CacheSpec, JoinTuning, PipelineProfile, Segment
-from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.decide.settings import JoinSettings
 from bench.experiments.join_data import (
     THREE_WAY,
     THREE_WAY_ORDERS,

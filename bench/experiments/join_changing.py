@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
-from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.decide.settings import JoinSettings
 from bench.experiments.join_caching import SMALL, WITH, JoinSizes, adaptive
 from bench.experiments.join_data import THREE_WAY, R, S, T, burst
 from bench.experiments.join_points import FOUR_WAY, point_arrivals, setup_of_points, tree_runs

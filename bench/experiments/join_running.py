@@ -30,7 +30,7 @@ from backend.operators.network.plan import (
 )
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
-from backend.systems.joins.statistics import SCAN
+from backend.systems.joins.decide.statistics import SCAN
 
 #: Of a cache operation, in index probes, for which results are told beside the measured one.
 WEIGHTS: Final = (0.1, 0.25, 1.0)

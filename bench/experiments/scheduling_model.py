@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from backend.operators.network.job import Policy
 from backend.operators.network.scheduling import Ready, choose
-from backend.systems.stream.chains import Step, slopes_of
+from backend.systems.stream.chains.progress import Step, slopes_of
 
 _NEXT_TO_NOTHING: Final = 1e-9
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 
 from backend.operators.network.join_tuning import Segment
-from backend.systems.joins.candidates import CacheCandidate
-from backend.systems.joins.selection import CacheSelection
+from backend.systems.joins.decide.candidates import CacheCandidate
+from backend.systems.joins.decide.selection import CacheSelection
 
 Chosen = tuple[tuple[CacheCandidate, Segment], ...]
 

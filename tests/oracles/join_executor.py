@@ -22,7 +22,7 @@ from backend.operators.network.join_tuning import (
     Segment,
     ShadowCounts,
 )
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.decide.shape import JoinShape
 
 Row = tuple[int, ...]
 #: Input -> its tuple.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import permutations, product
 
-from backend.systems.joins.candidates import prefix_candidates
-from backend.systems.joins.costs import bare_costs, maintenance_cost, reader_costs
-from backend.systems.joins.join_model import JoinModel
-from backend.systems.joins.selection import CacheSelection, PricedCache
-from backend.systems.joins.shape import Orders
+from backend.systems.joins.decide.candidates import prefix_candidates
+from backend.systems.joins.decide.costs import bare_costs, maintenance_cost, reader_costs
+from backend.systems.joins.decide.join_model import JoinModel
+from backend.systems.joins.decide.selection import CacheSelection, PricedCache
+from backend.systems.joins.decide.shape import Orders
 from tests.oracles.cache_choices import best_value
 
 

@@ -8,15 +8,16 @@ from typing import Any, Final, NamedTuple
 from backend.adaptive.core import Cooldown
 from backend.adaptive.evidence import compared_detail, finite, plan_detail
 from backend.adaptive.headroom import recorded
+from backend.adaptive.ordering.costing import tuple_costs
+from backend.adaptive.ordering.findings import Finding, Near, Situation, near_violations
+from backend.adaptive.ordering.headroom import check_headroom, pair_headroom
+from backend.adaptive.ordering.orders import optimal_order, order_cost
+from backend.adaptive.ordering.policies import Policy
+from backend.adaptive.ordering.window import ProfileWindow
 from backend.adaptive.stats import mean_of
-from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.explain import cost_sentence, finding_sentence, why_kept
-from backend.systems.agreedy.findings import Finding, Near, Situation, near_violations
-from backend.systems.agreedy.headroom import check_headroom, pair_headroom
+from backend.adaptive.words import why_kept
+from backend.systems.agreedy.explain import cost_sentence, finding_sentence
 from backend.systems.agreedy.knobs import AgreedyKnobs
-from backend.systems.agreedy.orders import optimal_order, order_cost
-from backend.systems.agreedy.policies import Policy
-from backend.systems.agreedy.window import ProfileWindow
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.rank_rule import PS_PER_US, us_per_tuple

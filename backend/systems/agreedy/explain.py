@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backend.adaptive.words import arrows, significant, too_thin
+from backend.adaptive.ordering.findings import Finding
+from backend.adaptive.ordering.rule import Rule
+from backend.adaptive.words import arrows, significant
 from backend.systems.agreedy.changes import DropProbChange
-from backend.systems.agreedy.findings import Finding
-from backend.systems.agreedy.knobs import Rule
-from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.rank_rule import PS_PER_US
 
 
@@ -36,17 +35,6 @@ def cost_sentence(old_us: float | None, new_us: float | None, order: Sequence[st
     if old_us is None or new_us is None:
         return said
     return f"{said}, predicted at {significant(new_us)} µs per tuple against {significant(old_us)}"
-
-
-def why_kept(verdict: Verdict, held: int, least_samples: int, cooldown_tuples: int) -> str:
-    """Why the order stays as it is; empty for a switch. held: tuples in the profile window."""
-    ends: dict[Verdict, str] = {
-        "switched": "",
-        "thin": too_thin(held, least_samples, "profile tuples"),
-        "cooldown": f"not acted on within {cooldown_tuples} tuples of the last switch",
-        "pinned": "not acted on, the order is fixed",
-    }
-    return ends.get(verdict, "order kept")
 
 
 def change_words(change: DropProbChange) -> str:

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final
 
 from backend.adaptive import knobs as shared
+from backend.adaptive.ordering.rule import Rule
 from backend.model.knobs import Knobs, knob
 from storage.vocabulary.rank_rule import fraction
 
 ALGORITHMS: Final = ("a-greedy", "sweep", "independent", "local swaps", "optimal", "static")
 RACES: Final = ("off", "all", *ALGORITHMS)
-
-
-class Rule(NamedTuple):
-    """When one filter outranks another enough to act: by α, or by evidence."""
-
-    by_evidence: bool
-    alpha: Fraction
-    confidence: float
-
-    @property
-    def threshold(self) -> Fraction:
-        """The α of the first look; evidence looks at every difference."""
-        return Fraction(1) if self.by_evidence else self.alpha
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.evidence import finite
-from backend.systems.agreedy.view import MatrixView
+from backend.adaptive.ordering.view import MatrixView
 from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds, rank
 from storage.vocabulary.records import Matrix
 

@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from backend.adaptive.core import Cooldown
+from backend.adaptive.ordering.costing import tuple_costs
+from backend.adaptive.ordering.findings import Situation
+from backend.adaptive.ordering.policies import Policy, policy_class
+from backend.adaptive.ordering.view import MatrixView
+from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import DROPPED, Outcomes
-from backend.systems.agreedy.costing import tuple_costs
-from backend.systems.agreedy.findings import Situation
 from backend.systems.agreedy.knobs import ALGORITHMS, AgreedyKnobs
-from backend.systems.agreedy.policies import Policy, policy_class
 from backend.systems.agreedy.profiler import Profiler
-from backend.systems.agreedy.view import MatrixView
-from backend.systems.agreedy.window import ProfileWindow
 from storage.vocabulary.rank_rule import Picoseconds
 
 #: Tuples of the stream between two readings of the costs, and what the costs are of.

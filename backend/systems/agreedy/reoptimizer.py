@@ -14,6 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.core import Cooldown, Evaluations, FollowUp
+from backend.adaptive.ordering.costing import tuple_costs
+from backend.adaptive.ordering.orders import cost_of_view, order_cost
+from backend.adaptive.ordering.policies import Policy, policy_class
+from backend.adaptive.ordering.view import MatrixView
 from backend.adaptive.words import REFILLED, arrows
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -28,18 +32,14 @@ from backend.model.filters import (
 from backend.model.knobs import KnobSettings
 from backend.systems.agreedy.changes import Boost, ChangeDetector, DropProbChange
 from backend.systems.agreedy.checks import Check, examine, order_gap
-from backend.systems.agreedy.costing import tuple_costs
 from backend.systems.agreedy.explain import change_words
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from backend.systems.agreedy.matrices import view_matrices
-from backend.systems.agreedy.orders import cost_of_view, order_cost
 from backend.systems.agreedy.overhead import Overhead, OverheadMeter
 from backend.systems.agreedy.pipeline import pipeline_of
-from backend.systems.agreedy.policies import make_policy
 from backend.systems.agreedy.profiler import Profiler, Taken
 from backend.systems.agreedy.race import Race, RaceStep, Standing
 from backend.systems.agreedy.steps import Steps
-from backend.systems.agreedy.view import MatrixView
 from storage.vocabulary.rank_rule import PS_PER_US, Picoseconds
 from storage.vocabulary.records import Decision, DecisionOutcome, Event, Matrix
 
@@ -109,7 +109,7 @@ class FiltersReOptimizer:
         self._profiler = Profiler(pipeline_of(query) if query else ())
         self._version = 1
         self._first = list(self._profiler.view.order)
-        self._policy = make_policy(self.knobs)
+        self._policy = self._new_policy()
         self._detector, self._boost, self._meter = ChangeDetector(), Boost(), OverheadMeter()
         self._follow_up: FollowUp[Sequence[int], _Profiled] = FollowUp()
         self._n_followed = 0
@@ -120,6 +120,10 @@ class FiltersReOptimizer:
         self._cooldown = Cooldown()
         self._evaluations = Evaluations()
         self._line_up()
+
+    def _new_policy(self) -> Policy:
+        """The algorithm of the knobs, at its start."""
+        return policy_class(self.knobs.filter_algorithm).of(self.knobs)
 
     # ------------------------------------------------------------------ what is in force
 
@@ -348,11 +352,11 @@ class FiltersReOptimizer:
         if before.filter_algorithm == self.knobs.filter_algorithm:
             restaged = before.stage_tuples != self.knobs.stage_tuples
             if restaged:
-                self._policy = make_policy(self.knobs)
+                self._policy = self._new_policy()
             if restaged or before.race != self.knobs.race:
                 self._line_up()
             return []
-        self._policy = make_policy(self.knobs)
+        self._policy = self._new_policy()
         gone = self._profiler.keep_complete()
         self._line_up()
         kept = len(self._profiler.window)
@@ -374,7 +378,7 @@ class FiltersReOptimizer:
         self._steps.restart()
         self._version += 1
         self._first = list(self._profiler.view.order)
-        self._policy = make_policy(self.knobs)
+        self._policy = self._new_policy()
         self._detector.reset()
         self._gap, self._cooldown = None, Cooldown()
         self._line_up()

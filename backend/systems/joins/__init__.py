@@ -1,4 +1,4 @@
 """Adaptive joins: in which order synopses are probed, and which caches stand in their way.
 
-[B05] chapter 5. Pure numbers: no tuples, no store, no host.
+[B05] chapter 5.
 """

@@ -15,7 +15,7 @@ from backend.operators.network.job import queue_id
 from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
 from backend.systems.publishing import query_entity
 from backend.systems.stream.capacities import Capacities
-from backend.systems.stream.chaining import Chaining
+from backend.systems.stream.chains.chaining import Chaining
 from backend.systems.stream.describing import DescribedOperator, described
 from backend.systems.stream.holdings import Holding, holdings
 from backend.workloads.sysstream import SYSSTREAM

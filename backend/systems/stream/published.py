@@ -11,8 +11,8 @@ from backend.model.ids import entity_id, unit_entity
 from backend.operators.network.plan import JoinOp
 from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
-from backend.systems.stream.chaining import Chaining
-from backend.systems.stream.chains import Paths, progress
+from backend.systems.stream.chains.chaining import Chaining
+from backend.systems.stream.chains.progress import Paths, progress
 from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout
 from storage.vocabulary.load import load_matrix, skew

@@ -17,17 +17,18 @@ from backend.operators.network.job import NetworkJob, Policy, Schedule
 from backend.operators.network.plan import NetworkPlan
 from backend.operators.network.reports import NetworkReport
 from backend.systems.contract import BatchRan, Observation, Recorded, Refused, UnitJob, UnitState
+from backend.systems.joins.core import AdaptiveJoins
+from backend.systems.joins.published import PublishedJoin
+from backend.systems.joins.run_pool import run_pool, run_pool_samples
 from backend.systems.publishing import PublishedUnit, query_entity
-from backend.systems.stream.adaptive_joins import AdaptiveJoins
 from backend.systems.stream.calls import called_functions
 from backend.systems.stream.capacities import CAPACITY, Capacities, queues_of
-from backend.systems.stream.chaining import BY_CHAINS, Chaining, ChainWatch
-from backend.systems.stream.chains import slopes_of, steps_of
+from backend.systems.stream.chains.chaining import BY_CHAINS, Chaining, ChainWatch
+from backend.systems.stream.chains.measured import NetworkProfile
+from backend.systems.stream.chains.progress import slopes_of, steps_of
 from backend.systems.stream.compiling import compile_queries
-from backend.systems.stream.joins_published import PublishedJoin
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.layout import NetworkLayout
-from backend.systems.stream.measured import NetworkProfile
 from backend.systems.stream.published import (
     arrived,
     curve_matrix,
@@ -39,7 +40,6 @@ from backend.systems.stream.published import (
 )
 from backend.systems.stream.registered import RegisteredQuery, tick_of
 from backend.systems.stream.rewrites import JoinTrees
-from backend.systems.stream.run_pool import run_pool, run_pool_samples
 from backend.systems.stream.state_limit import StateLimit
 from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.kinds import Verdict

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
+from backend.adaptive.ordering.view import Columns
 from backend.model.bits import pack
-from backend.systems.agreedy.view import Columns
 from tests.oracles.filters import Drops
 
 #: Fig. 4.2 and 4.3: the filters (0 = F1) that drop each value of S; 1 is dropped by none.

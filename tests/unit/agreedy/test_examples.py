@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from backend.systems.agreedy.findings import Situation
-from backend.systems.agreedy.knobs import Rule
-from backend.systems.agreedy.policies import AGreedy, Independent, LocalSwaps, Policy, Sweep
-from backend.systems.agreedy.view import MatrixView, view_of
+from backend.adaptive.ordering.findings import Situation
+from backend.adaptive.ordering.policies import AGreedy, Independent, LocalSwaps, Policy, Sweep
+from backend.adaptive.ordering.rule import Rule
+from backend.adaptive.ordering.view import MatrixView, view_of
 from storage.vocabulary.rank_rule import fraction
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import ARRIVALS, UNIT, figure_rows, order_of, packed

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.agreedy.findings import Situation, near_violations
-from backend.systems.agreedy.headroom import MOST_PAIRS, pair_headroom
-from backend.systems.agreedy.knobs import Rule
-from backend.systems.agreedy.view import MatrixView
+from backend.adaptive.ordering.findings import Situation, near_violations
+from backend.adaptive.ordering.headroom import MOST_PAIRS, pair_headroom
+from backend.adaptive.ordering.rule import Rule
+from backend.adaptive.ordering.view import MatrixView
 from storage.vocabulary.headroom import read
 from tests.unit.agreedy.cases import Case, cases, packed
 from tests.unit.agreedy.stream import Stream, query_of, settings

@@ -7,14 +7,14 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.systems.agreedy.orders import (
+from backend.adaptive.ordering.orders import (
     cost_after_move,
     cost_of_view,
     greedy_order,
     optimal_order,
     order_cost,
 )
-from backend.systems.agreedy.view import MatrixView
+from backend.adaptive.ordering.view import MatrixView
 from storage.vocabulary.rank_rule import ranked_order
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import Case, cases, packed

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from backend.adaptive.ordering.policies import Optimal
 from backend.systems.agreedy.knobs import ALGORITHMS
-from backend.systems.agreedy.policies import Optimal
 from backend.systems.agreedy.race import Standing
 from tests.unit.agreedy.stream import Drops, Stream, independent_drops, query_of, settings
 

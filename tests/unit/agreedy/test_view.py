@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.adaptive.ordering.view import MatrixView, row_of, view_of
 from backend.model.bits import pack
-from backend.systems.agreedy.view import MatrixView, row_of, view_of
 from storage.vocabulary.rank_rule import best, fraction, ranks_below
 from tests.oracles import filters as oracle
 from tests.unit.agreedy.cases import Case, cases, packed

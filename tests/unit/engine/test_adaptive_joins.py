@@ -17,7 +17,7 @@ from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.model.functions import Functions
 from backend.operators.network.job import NetworkJob
-from backend.systems.stream.adaptive_joins import AdaptiveJoin, input_names
+from backend.systems.joins.core import AdaptiveJoin, input_names
 from backend.systems.stream.unit import NetworkUnit
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backend.operators.network.join_tuning import JoinTuning
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.decide.shape import JoinShape
 from bench import joins
 from bench.experiments.join_trees import is_connected, trees
 from bench.joins_data import ChainPhase, chained, connected_orders, fixed_plans, join_cases, phased

@@ -8,9 +8,9 @@ from itertools import pairwise
 from hypothesis import strategies as st
 
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.candidates import candidates
-from backend.systems.joins.selection import CacheSelection, PricedCache
-from backend.systems.joins.shape import JoinShape, Orders
+from backend.systems.joins.decide.candidates import candidates
+from backend.systems.joins.decide.selection import CacheSelection, PricedCache
+from backend.systems.joins.decide.shape import JoinShape, Orders
 
 
 def numbered(*orders: str) -> Orders:

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Sequence
 
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.controller import JoinController, Told
-from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape, Orders
+from backend.systems.joins.decide.controller import JoinController, Told
+from backend.systems.joins.decide.settings import JoinSettings
+from backend.systems.joins.decide.shape import JoinShape, Orders
 from tests.oracles.join_executor import CountingJoin, Row
 
 #: R(A) ⋈ S(A,B) ⋈ T(B), the first query of the experiments.

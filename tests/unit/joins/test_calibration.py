@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from backend.systems.joins.calibration import FADED, FIXED, Calibration
-from backend.systems.joins.profiling import profile_share, steadied
-from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.decide.calibration import FADED, FIXED, Calibration
+from backend.systems.joins.decide.profiling import profile_share, steadied
+from backend.systems.joins.decide.settings import JoinSettings
 
 
 def test_factors_are_one_until_batches_without_caches_were_seen() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend.operators.network.join_tuning import Segment
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.candidates import (
+from backend.systems.joins.decide.candidates import (
     CacheCandidate,
     candidates,
     conflicts,
@@ -19,7 +19,7 @@ from backend.systems.joins.candidates import (
     prefix_sets,
     relaxed_candidates,
 )
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.decide.shape import JoinShape
 from tests.unit.joins.cases import (
     SIX_WAY,
     laminar_orders,

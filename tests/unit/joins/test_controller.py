@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.controller import JoinController
-from backend.systems.joins.settings import JoinOrder, JoinSettings
+from backend.systems.joins.decide.controller import JoinController
+from backend.systems.joins.decide.settings import JoinOrder, JoinSettings
 from storage.vocabulary.headroom import read
 from storage.vocabulary.records import Decision
 from tests.oracles.join_executor import CountingJoin, Row

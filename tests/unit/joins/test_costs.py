@@ -8,12 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.operators.network.join_tuning import CacheCounts, PipelineProfile, Segment
-from backend.systems.joins.candidates import CacheCandidate, prefix_candidates
-from backend.systems.joins.costs import PipelineFlow, UnitCosts, maintenance_cost, reader_costs
-from backend.systems.joins.memory import keys_behind
-from backend.systems.joins.regret import CachingRegret
-from backend.systems.joins.selection import CacheSelection, PricedCache
-from backend.systems.joins.statistics import (
+from backend.systems.joins.decide.candidates import CacheCandidate, prefix_candidates
+from backend.systems.joins.decide.costs import (
+    PipelineFlow,
+    UnitCosts,
+    maintenance_cost,
+    reader_costs,
+)
+from backend.systems.joins.decide.memory import keys_behind
+from backend.systems.joins.decide.regret import CachingRegret
+from backend.systems.joins.decide.selection import CacheSelection, PricedCache
+from backend.systems.joins.decide.statistics import (
     MEASURED_W,
     MissWindow,
     OperationCosts,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.controller import JoinController, Told
-from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.decide.controller import JoinController, Told
+from backend.systems.joins.decide.settings import JoinSettings
 from bench.experiments.join_running import between, elements
 from bench.joins_data import ChainPhase, chained, phased
 from bench.joins_lanes import AdaptiveLane

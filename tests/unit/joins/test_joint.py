@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backend.systems.joins.costs import UnitCosts
-from backend.systems.joins.join_model import ASSUMED_MISS, JoinModel, LookupPlace
-from backend.systems.joins.joint import best_tree
-from backend.systems.joins.selecting import exact
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.decide.costs import UnitCosts
+from backend.systems.joins.decide.join_model import ASSUMED_MISS, JoinModel, LookupPlace
+from backend.systems.joins.decide.joint import best_tree
+from backend.systems.joins.decide.selecting import exact
+from backend.systems.joins.decide.shape import JoinShape
 from tests.oracles.join_trees import least_cost, priced_by
 from tests.unit.joins.cases import chain as chained
 from tests.unit.joins.cases import on_one_attribute, shape_of

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from backend.systems.joins.joint import best_tree
-from backend.systems.joins.joint_orders import LEAST_GAIN, JointOrders
-from backend.systems.joins.shape import Orders
+from backend.systems.joins.decide.joint import best_tree
+from backend.systems.joins.decide.joint_orders import LEAST_GAIN, JointOrders
+from backend.systems.joins.decide.shape import Orders
 from storage.vocabulary.headroom import read
 from tests.oracles.join_trees import all_orders, priced_by
 from tests.unit.joins.cases import chain

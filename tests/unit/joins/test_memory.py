@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.joins.memory import (
+from backend.systems.joins.decide.memory import (
     JoinDemand,
     MissRatioCurve,
     Tier,

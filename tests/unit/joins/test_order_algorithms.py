@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from backend.operators.network.join_tuning import PipelineProfile
-from backend.systems.joins.ordering import OrderCheck, PipelineOrder
-from backend.systems.joins.settings import JoinOrder, JoinSettings
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.decide.ordering import OrderCheck, PipelineOrder
+from backend.systems.joins.decide.settings import JoinOrder, JoinSettings
+from backend.systems.joins.decide.shape import JoinShape
 from tests.unit.agreedy.stream import Stream, query_of
 from tests.unit.agreedy.stream import settings as filter_settings
 from tests.unit.joins.cases import shape_of

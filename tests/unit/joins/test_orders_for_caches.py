@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from backend.operators.network.join_tuning import PipelineProfile
-from backend.systems.joins.ordering import PipelineOrder
-from backend.systems.joins.settings import JoinSettings
-from backend.systems.joins.shape import JoinShape
+from backend.systems.joins.decide.ordering import PipelineOrder
+from backend.systems.joins.decide.settings import JoinSettings
+from backend.systems.joins.decide.shape import JoinShape
 from bench.joins_data import chained
 
 R, S, T = range(3)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from backend.operators.network.join_tuning import CacheSpec, JoinTuning, Segment
-from backend.systems.joins.activity import Activity, InputActivity
-from backend.systems.joins.patience import MOST, Patience
-from backend.systems.joins.settings import JoinSettings
+from backend.systems.joins.decide.activity import Activity, InputActivity
+from backend.systems.joins.decide.patience import MOST, Patience
+from backend.systems.joins.decide.settings import JoinSettings
 
 CHANGE = 0.2
 SETTINGS = JoinSettings(interval_tuples=10_000)

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from backend.operators.network.cache_rules import check_caches
 from backend.operators.network.join_tuning import PAGE_BYTES
 from backend.operators.network.plan import JoinOp
-from backend.systems.joins.candidates import prefix_candidates
-from backend.systems.joins.covering import greedy
-from backend.systems.joins.selecting import SELECTORS, by_trees, chosen, exact
-from backend.systems.joins.selection import LEAST_SHARE, CacheSelection, PricedCache, worthwhile
+from backend.systems.joins.decide.candidates import prefix_candidates
+from backend.systems.joins.decide.covering import greedy
+from backend.systems.joins.decide.selecting import SELECTORS, by_trees, chosen, exact
+from backend.systems.joins.decide.selection import (
+    LEAST_SHARE,
+    CacheSelection,
+    PricedCache,
+    worthwhile,
+)
 from tests.oracles.cache_choices import all_choices, best_value, is_allowed
 from tests.unit.joins.cases import (
     SIX_WAY,

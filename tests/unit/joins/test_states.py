@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from backend.operators.network.join_tuning import Segment
-from backend.systems.joins.candidates import CacheCandidate
-from backend.systems.joins.states import CacheState, CacheStates, Cause
+from backend.systems.joins.decide.candidates import CacheCandidate
+from backend.systems.joins.decide.states import CacheState, CacheStates, Cause
 
 #: [B05] Fig. 5.9, with the coming and going of candidates.
 DRAWN = {

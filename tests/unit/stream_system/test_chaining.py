@@ -9,10 +9,10 @@ import pytest
 from backend.operators.network.job import Policy
 from backend.operators.network.plan import NetworkPlan, PlannedAnswer
 from backend.operators.network.reports import OperatorCounts
-from backend.systems.stream.bursts import waiting
-from backend.systems.stream.chaining import IN_A_ROW, MIN_GAIN, Chaining, ChainWatch
-from backend.systems.stream.chains import Paths, slopes_of, steps_of
-from backend.systems.stream.measured import FADING, LEAST_US, NetworkProfile
+from backend.systems.stream.chains.bursts import waiting
+from backend.systems.stream.chains.chaining import IN_A_ROW, MIN_GAIN, Chaining, ChainWatch
+from backend.systems.stream.chains.measured import FADING, LEAST_US, NetworkProfile
+from backend.systems.stream.chains.progress import Paths, slopes_of, steps_of
 from storage.vocabulary.headroom import read
 from storage.vocabulary.records import Decision, DecisionOutcome
 from tests.unit.stream_system.test_chains import operator

@@ -20,8 +20,8 @@ from backend.operators.network.plan import (
     StreamInput,
 )
 from backend.operators.network.scheduling import Ready, choose
-from backend.systems.stream.bursts import N_BLOCKS, waiting
-from backend.systems.stream.chains import (
+from backend.systems.stream.chains.bursts import N_BLOCKS, waiting
+from backend.systems.stream.chains.progress import (
     Step,
     partition,
     paths_of,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.systems.stream.chains import Step, chains_of, partition, slopes_of
-from backend.systems.stream.headroom import MOST_PAIRS, chain_headroom
+from backend.systems.stream.chains.headroom import MOST_PAIRS, chain_headroom
+from backend.systems.stream.chains.progress import Step, chains_of, partition, slopes_of
 
 STEPS = st.lists(st.tuples(st.floats(0.05, 1.5), st.floats(0.1, 5.0)), min_size=1, max_size=5)
 

@@ -1,0 +1,397 @@
+"""The decision core of one join: a batch's profile in, decisions and the next tuning out.
+
+[B05] chapter 5: first the orders of the pipelines, then, given these, the caches, then, given
+these, their memory. No clock, no input or output, no random numbers: the same profiles give the
+same decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.adaptive.core import Evaluations, FollowUp
+from backend.operators.network.join_tuning import (
+    JoinProfile,
+    JoinTuning,
+    PipelineProfile,
+)
+from backend.systems.joins.decide.activity import Activity
+from backend.systems.joins.decide.caching import CacheKeeper
+from backend.systems.joins.decide.changes import CacheChange
+from backend.systems.joins.decide.costs import PipelineFlow
+from backend.systems.joins.decide.estimates import JoinStatistics
+from backend.systems.joins.decide.join_model import JoinModel
+from backend.systems.joins.decide.joint import JOINT_UP_TO_INPUTS
+from backend.systems.joins.decide.joint_orders import JointOrders
+from backend.systems.joins.decide.ordering import FilterSample, PipelineOrder
+from backend.systems.joins.decide.regret import CachingRegret, CachingTotals
+from backend.systems.joins.decide.selection import CacheSelection, Choice
+from backend.systems.joins.decide.settings import JoinSettings
+from backend.systems.joins.decide.shape import JoinShape, Orders
+from backend.systems.joins.decide.states import Transition
+from backend.systems.joins.decide.telling import (
+    JoinLook,
+    cache_decision,
+    order_decision,
+    tree_decision,
+)
+from storage.vocabulary.records import Decision, DecisionOutcome
+
+
+class Told(NamedTuple):
+    """What a batch led to. tuning: from the next batch on; None: as it was."""
+
+    decisions: tuple[Decision, ...] = ()
+    outcomes: tuple[DecisionOutcome, ...] = ()
+    tuning: JoinTuning | None = None
+
+
+class _Caches(NamedTuple):
+    """What choices of caches are priced on, for so many elements."""
+
+    problem: CacheSelection
+    n: int
+
+
+class _Since(NamedTuple):
+    """What came since some look: tuples of the batches, elements of the join."""
+
+    n_tuples: int = 0
+    n_elements: int = 0
+
+    def then(self, n_tuples: int, n_elements: int) -> _Since:
+        return _Since(self.n_tuples + n_tuples, self.n_elements + n_elements)
+
+
+class JoinController:
+    """Decides for one join.
+
+    planned: orders to begin with, where the settings have none; Cartesian products in them are
+    put last. evaluations: the count of decisions, shared with others of the unit.
+    """
+
+    def __init__(
+        self,
+        shape: JoinShape,
+        settings: JoinSettings,
+        planned: Orders = (),
+        evaluations: Evaluations | None = None,
+    ) -> None:
+        self.shape, self.settings = shape, settings
+        self._evaluations = evaluations or Evaluations()
+        self._planned = planned or tuple(
+            tuple(j for j in range(shape.n) if j != i) for i in range(shape.n)
+        )
+        self._lay_out()
+        self.known = JoinStatistics(shape, settings)
+        self.caches = CacheKeeper(shape, self.orders, settings)
+        self._regret = CachingRegret()
+        self._unpriced = _Since()
+        self.tuning = self._tuning()
+
+    def _lay_out(self) -> None:
+        """Pipelines as they begin. Raises ValueError: an order is no permutation."""
+        settings, n = self.settings, self.shape.n
+        orders = settings.orders or self._planned
+        if len(orders) != n or any(sorted((i, *o)) != [*range(n)] for i, o in enumerate(orders)):
+            raise ValueError(f"orders {orders} are not those of a join of {n} inputs")
+        literally = bool(settings.orders)
+        self.pipelines = [
+            PipelineOrder(self.shape, i, order, literally) for i, order in enumerate(orders)
+        ]
+        self._order_follow_ups = [FollowUp[tuple[int, ...], FilterSample]() for _ in range(n)]
+        self._cache_follow_up = FollowUp[Choice, _Caches]()
+        self._joint, self._since_tree = JointOrders(), _Since()
+        self._tree_decision: int | None = None
+
+    # ------------------------------------------------------------------ what is in force
+
+    @property
+    def orders(self) -> Orders:
+        """Of all pipelines."""
+        return tuple(one.operators for one in self.pipelines)
+
+    @property
+    def totals(self) -> CachingTotals:
+        """What caching came to since the beginning, up to the last time that was priced: once an
+        interval, and when other caches are used."""
+        return self._regret.totals
+
+    def allow(self, n_pages: int | None) -> None:
+        """How many pages of each shard its caches may have of those that joins share; None: they
+        share none. ``tuning`` follows at once."""
+        if n_pages != self.caches.pages.allowed:
+            before = self.caches.in_force
+            self.caches.pages.allowed = n_pages
+            if self.caches.in_force != before:
+                self._price(before)
+            self.tuning = self._tuning()
+
+    def _tuning(self) -> JoinTuning:
+        settings, caches = self.settings, self.caches
+        return JoinTuning(
+            orders=self.orders,
+            caches=caches.specs(),
+            profile_prob=caches.profile_prob(self.known),
+            shadows=caches.shadows(self.known),
+            block_probes=settings.block_probes,
+            bitmap_alpha=settings.bitmap_alpha,
+            shadow_blocks=settings.window_observations,
+            two_phase=settings.two_phase,
+            seed=settings.seed,
+        )
+
+    # ------------------------------------------------------------------ events
+
+    def turn(self, settings: JoinSettings) -> None:
+        """Other settings; ``tuning`` follows at once, what has to be chosen with the next batch."""
+        self._price(self.caches.in_force)
+        before, self.settings = self.settings, settings
+        if settings.orders != before.orders:
+            self._lay_out()
+        if _kept_differently(settings, before):
+            measured, self.known = self.known.state(), JoinStatistics(self.shape, settings)
+            self.known.restore(measured)
+        if settings.orders != before.orders:
+            self.known.reordered(range(self.shape.n))
+        if settings.cost_by != before.cost_by:  # what was added up is in another unit
+            self._order_follow_ups = [FollowUp() for _ in range(self.shape.n)]
+            self._cache_follow_up, self._regret = FollowUp(), CachingRegret()
+            self._joint, self._since_tree, self._tree_decision = JointOrders(), _Since(), None
+        self._forget(self.caches.turn(settings))
+        self._forget(self.caches.reordered(self.orders))
+        self.tuning = self._tuning()
+
+    def observe(self, batch_id: int, n_tuples: int, profile: JoinProfile) -> Told:
+        """A batch of n_tuples ran under ``tuning``, and this is what the join tells of it."""
+        known, caches = self.known, self.caches
+        n_elements = known.add(profile, caches.used(), caches.in_force)
+        caches.passed(n_tuples, n_elements, Activity.of(profile), self.tuning, known)
+        self._unpriced = self._unpriced.then(n_tuples, n_elements)
+        decisions: list[Decision] = []
+        outcomes: list[DecisionOutcome] = []
+        outcomes += self._follow(batch_id, n_elements, profile)
+        self._reorder(batch_id, profile, decisions, outcomes)
+        changes = self._look_at_caches()
+        for change in changes:
+            decision = cache_decision(self._look(batch_id), change)
+            decisions.append(decision)
+            if change.verdict == "switched":
+                outcomes += self._cache_follow_up.end(batch_id)
+                old, new = dict(change.old), dict(change.new)
+                self._cache_follow_up.begin(decision.seq, old, new, _price_caches)
+        self._since_tree = self._since_tree.then(n_tuples, n_elements)
+        if self._is_joint and self._may_look_at_trees():
+            self._look_at_trees(batch_id, decisions, outcomes)
+        before, self.tuning = self.tuning, self._tuning()
+        is_new = self.tuning != before
+        return Told(tuple(decisions), tuple(outcomes), self.tuning if is_new else None)
+
+    def _look_at_caches(self) -> list[CacheChange]:
+        is_due = self.caches.is_due(self.known)
+        if is_due or self._unpriced.n_tuples >= self.settings.interval_tuples:
+            self._price(self.caches.in_force)  # what is known now may be forgotten with a look
+        changes = self.caches.observe(self.known) if is_due else []
+        if changes:
+            self._regret.look_back()
+        return changes
+
+    def _price(self, choice: Choice) -> None:
+        """Have what came since the last time, with these caches in force, in what caching came to,
+        at the statistics of now."""
+        if self._unpriced.n_elements:
+            problem = self.caches.problem(self.known)
+            self._regret.account(problem, choice, self._unpriced.n_elements)
+        self._unpriced = _Since()
+
+    def _look(self, batch_id: int) -> JoinLook:
+        seq, n = self._evaluations.count(), sum(one.n for one in self.known.pipelines)
+        return JoinLook(seq, batch_id, n, self.shape, self.settings)
+
+    # ------------------------------------------------------------------ orders
+
+    def _reorder(
+        self,
+        batch_id: int,
+        profile: JoinProfile,
+        decisions: list[Decision],
+        outcomes: list[DecisionOutcome],
+    ) -> None:
+        """Look at the order of each pipeline that something new is known of."""
+        settings, changed, shares = self.settings, [], self.known.shares
+        for pipeline, told in zip(self.pipelines, profile.pipelines, strict=True):
+            pipeline.take(told, settings)
+            looks = pipeline.is_due(settings, self.caches.is_new) and not self._is_joint
+            if not looks and not self._order_follow_ups[pipeline.input].is_on:
+                continue
+            i = pipeline.input
+            flow = self.known.flows()[i]
+            costs = self._costs(pipeline, flow)
+            outcomes += self._follow_order(batch_id, pipeline, told, costs)
+            is_known = flow.n >= min(settings.order_samples, settings.keep_elements)
+            check = pipeline.check(costs, settings, shares) if looks and is_known else None
+            if check is None:
+                continue
+            decision = order_decision(self._look(batch_id), check, _pipeline_cost(flow))
+            if check.verdict == "switched":
+                outcomes += self._order_follow_ups[i].end(batch_id)
+                self._order_follow_ups[i].begin(
+                    decision.seq, check.before, check.filters, pipeline.price
+                )
+                if pipeline.adopt(check.filters, check.for_caches):
+                    changed.append(i)
+            decisions.append(decision)
+        outcomes += self._reordered(batch_id, changed)
+
+    def _reordered(self, batch_id: int, changed: Sequence[int]) -> list[DecisionOutcome]:
+        """These pipelines have other orders now."""
+        if not changed:
+            return []
+        self._price(self.caches.in_force)
+        found = self._cache_follow_up.end(batch_id)  # readers may be in other places
+        self.known.reordered(changed)
+        self._forget(self.caches.reordered(self.orders))
+        return found
+
+    def _costs(self, pipeline: PipelineOrder, flow: PipelineFlow) -> list[float]:
+        """By input: what joining a tuple with it costs in this pipeline; of one that no tuple came
+        to, a probe."""
+        found = [0.0] * self.shape.n
+        for step, input in enumerate(pipeline.operators):
+            found[input] = flow.step_costs[step] or self.known.probe_factor * self.known.probe_cost
+        return found
+
+    def _forget(self, steps: Iterable[Transition]) -> None:
+        """Candidates that are gone may come again elsewhere: begin to watch them anew."""
+        for one in steps:
+            if one.after is None:
+                self.known.forget(one.cache)
+                self.known.forget_shadows(one.cache)
+
+    def _follow_order(
+        self,
+        batch_id: int,
+        pipeline: PipelineOrder,
+        told: PipelineProfile,
+        costs: Sequence[float],
+    ) -> list[DecisionOutcome]:
+        """What the new order of a pipeline costs the elements that were profiled."""
+        follow, n = self._order_follow_ups[pipeline.input], len(told.dropped_by)
+        if not (follow.is_on and n):
+            return []
+        spent = self.known.probe_factor * self.known.pipelines[pipeline.input].spent(told).sum()
+        follow.follow(n, float(spent), pipeline.sample(told, costs))
+        return follow.end(batch_id) if follow.n_tuples >= self.settings.order_samples else []
+
+    # ------------------------------------------------------------------ trees
+
+    @property
+    def _is_joint(self) -> bool:
+        """Whether all orders are looked at together, with caches."""
+        settings, n = self.settings, self.shape.n
+        is_asked = settings.join_order == "joint" and settings.caching != "off"
+        return is_asked and n <= JOINT_UP_TO_INPUTS
+
+    def _may_look_at_trees(self) -> bool:
+        """Once an interval, when caches were chosen for the orders in force."""
+        caches = self.caches
+        is_settled = not (caches.is_profiling and caches.candidates)
+        is_due = self._since_tree.n_tuples >= self.settings.interval_tuples
+        return is_settled and is_due and self.known.are_full() and self.known.probe_cost > 0
+
+    def _look_at_trees(
+        self, batch_id: int, decisions: list[Decision], outcomes: list[DecisionOutcome]
+    ) -> None:
+        caches, known, n = self.caches, self.known, self._since_tree.n_elements
+        problem = caches.problem(known)
+        cost, plain = problem.cost(caches.in_force), problem.cost({})
+        if self._tree_decision is not None:
+            outcomes.append(DecisionOutcome(self._tree_decision, batch_id, cost, n, None, None, 0))
+        model = JoinModel.fitted(
+            self.shape,
+            self.orders,
+            known.flows(),
+            known.probe_factor * known.probe_cost,
+            known.units,
+            known.misses(caches.candidates.values(), self.orders),
+        )
+        check = self._joint.look(self.orders, cost, plain, model, self.settings.change_share)
+        decision = tree_decision(self._look(batch_id), check, n)
+        decisions.append(decision)
+        self._since_tree, self._tree_decision = _Since(), None
+        if check.verdict == "switched":
+            self._tree_decision = decision.seq
+            outcomes += self._run_as(batch_id, check.after)
+
+    def _run_as(self, batch_id: int, orders: Orders) -> list[DecisionOutcome]:
+        """Other orders of all pipelines."""
+        changed = [i for i, order in enumerate(orders) if order != self.pipelines[i].operators]
+        for i in changed:
+            self.pipelines[i] = PipelineOrder(self.shape, i, orders[i], literally=True)
+            self._order_follow_ups[i] = FollowUp()
+        return self._reordered(batch_id, changed)
+
+    # ------------------------------------------------------------------ caches
+
+    def _follow(
+        self, batch_id: int, n_elements: int, profile: JoinProfile
+    ) -> list[DecisionOutcome]:
+        """What the caches in force cost, with the operations they did."""
+        follow = self._cache_follow_up
+        if not follow.is_on or not n_elements:
+            return []
+        problem = self.caches.problem(self.known)
+        bare = n_elements * problem.cost({})
+        saved = self.known.measured_saving(profile, self.caches.used(), self.caches.in_force)
+        follow.follow(n_elements, bare - saved, _Caches(problem, n_elements))
+        return follow.end(batch_id) if follow.n_tuples >= self.settings.interval_tuples else []
+
+    # ------------------------------------------------------------------ going on
+
+    def state(self) -> dict[str, Any]:
+        """What a run that goes on needs beside ``totals``, as JSON-typed data."""
+        return {
+            "filters": [list(one.filters) for one in self.pipelines],
+            "literal": [one.is_literal for one in self.pipelines],
+            "caches": self.caches.state(),
+            "known": self.known.state(),
+            "decisions": self._evaluations.seq,
+        }
+
+    def restore(self, state: Mapping[str, Any], totals: CachingTotals) -> None:
+        """Go on where ``state`` was taken, as far as the join is the same. totals: as they were
+        published last."""
+        filters, literal = state["filters"], state["literal"]
+        is_same = [sorted(one) for one in filters] == [sorted(p.filters) for p in self.pipelines]
+        if is_same:
+            self.pipelines = [
+                PipelineOrder(self.shape, i, order, is_literal)
+                for i, (order, is_literal) in enumerate(zip(filters, literal, strict=True))
+            ]
+        self.caches.restore(state["caches"], self.orders)
+        if not (is_same and self.known.restore(state.get("known", {}))):
+            self.caches.weigh_anew()
+        self._regret = CachingRegret(totals)
+        self._evaluations.seq = max(self._evaluations.seq, int(state["decisions"]))
+        self.tuning = self._tuning()
+
+
+def _kept_differently(now: JoinSettings, before: JoinSettings) -> bool:
+    """Whether statistics are kept in another way."""
+    names = ("cost_by", "window_observations", "block_probes", "w", "ways", "n_shards")
+    return any(getattr(now, name) != getattr(before, name) for name in names)
+
+
+def _pipeline_cost(flow: PipelineFlow) -> float | None:
+    """Of an element of the input; None: none came."""
+    last = len(flow.step_costs) - 1
+    return flow.segment_cost(0, last) / flow.share if flow.share else None
+
+
+def _price_caches(choice: Choice, sample: _Caches) -> NDArray[np.float64]:
+    """float64[n]: the join's cost of each element."""
+    return np.full(sample.n, sample.problem.cost(choice))

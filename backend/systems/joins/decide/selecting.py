@@ -1,0 +1,202 @@
+"""Which caches to use. [B05] §5.5.3-4
+
+``exact`` looks at all sets of caches that are paid for; in each of these pipelines are independent,
+and the best readers of one are found by a pass over its steps (card 10.3). ``greedy`` covers
+operators at the least cost; ``by_trees`` is the recursion of the text for candidates nobody shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Final, NamedTuple, TypeAlias
+
+from backend.operators.network.join_tuning import Segment
+from backend.systems.joins.decide.covering import greedy
+from backend.systems.joins.decide.selection import (
+    CacheSelection,
+    Choice,
+    PricedCache,
+    PricedReader,
+    all_readers,
+    choice_of,
+    compatible_pins,
+    fits,
+    lies_in,
+    worthwhile,
+)
+
+#: More candidates than this are chosen among greedily.
+EXACT_UP_TO_CACHES: Final = 12
+#: An algorithm: the problem -> what to use.
+Selector: TypeAlias = Callable[[CacheSelection], Choice]
+
+
+class _Option(NamedTuple):
+    """A reader as the pass over a pipeline sees it. own: the bit of its cache; hidden: those of
+    caches whose upkeep it would hide."""
+
+    reader: Segment
+    id: str
+    benefit: float
+    is_pinned: bool
+    own: int
+    hidden: int
+
+
+def exact(problem: CacheSelection) -> Choice:
+    """The best choice; of equally good ones the one with fewest caches, first ones first. More than
+    ``EXACT_UP_TO_CACHES`` worthwhile candidates are chosen among greedily."""
+    paying = [one for one in problem.caches if _is_worthwhile(problem, one)]
+    if len(paying) > EXACT_UP_TO_CACHES:
+        return greedy(problem)
+    free = [one for one in paying if one.candidate.id not in problem.pinned]
+    pinned = compatible_pins(problem)
+    pipelines = _pipelines(problem, [*pinned, *free])
+    best, found = (0, float("-inf")), dict[str, tuple[Segment, ...]]()
+    for size in range(len(free) + 1):
+        for chosen in combinations(range(len(pinned), len(pinned) + len(free)), size):
+            paid = sum(1 << place for place in (*range(len(pinned)), *chosen))
+            parts = [one.best(paid) for one in pipelines]
+            n_pinned, bound = sum(part.n_pinned for part in parts), sum(p.benefit for p in parts)
+            if (n_pinned, bound) < best:
+                continue  # even if nothing had to be kept up to date
+            choice = _readers_of(parts)
+            rank = n_pinned, problem.value(choice)
+            if rank > best:
+                best, found = rank, choice
+    return found
+
+
+def by_trees(problem: CacheSelection) -> Choice:
+    """Each pipeline by itself, each reader paying for its cache alone: value(T) = the greater of
+    the root's net value and the sum over its children, at least 0 (erratum 6). Candidates with
+    witnesses are left out, as they need not nest; pinned ones come first."""
+    chosen = all_readers(compatible_pins(problem))
+    for pipeline in range(len(problem.bare)):
+        nested = [
+            (cache, place)
+            for cache in problem.caches
+            for place, reader in enumerate(cache.candidate.readers)
+            if reader.pipeline == pipeline and not cache.candidate.witnesses
+        ]
+        nested.sort(key=lambda one: -len(one[0].candidate.windows))
+        while nested:
+            _, best = _tree(problem, nested)
+            chosen += [one for one in best if fits(*one, chosen)]
+    return choice_of(chosen)
+
+
+SELECTORS: Final[Mapping[str, Selector]] = {"exact": exact, "greedy": greedy, "trees": by_trees}
+
+
+def chosen(
+    problem: CacheSelection, select: Selector, least_gain: float, tried: Collection[str]
+) -> dict[str, tuple[Segment, ...]]:
+    """What is worth its memory of what ``select`` finds. Where that saves less than ``least_gain``
+    beside what there is of caches that were ``tried``, being in use until now, or are pinned,
+    these alone."""
+    found = worthwhile(problem, select(problem))
+    if not least_gain:
+        return found
+    known = [one for one in problem.caches if one.candidate.id in problem.pinned.union(tried)]
+    kept = replace(problem, caches=tuple(known))
+    best = worthwhile(kept, select(kept))
+    return found if problem.value(found) - problem.value(best) >= least_gain else best
+
+
+def _is_worthwhile(problem: CacheSelection, cache: PricedCache) -> bool:
+    """Whether it can pay at all, or is pinned."""
+    if cache.candidate.id in problem.pinned:
+        return True
+    places = range(len(cache.procs))
+    return sum(max(0.0, problem.benefit(cache, place)) for place in places) > cache.cost
+
+
+class _Part(NamedTuple):
+    """The best readers of a pipeline. benefit: theirs, without upkeep."""
+
+    n_pinned: int
+    benefit: float
+    options: tuple[_Option, ...]
+
+
+class _OnePipeline:
+    """A pipeline whose best readers are asked for under many sets of caches that are paid for, of
+    which few are to do with it."""
+
+    def __init__(self, options: Sequence[_Option], n_steps: int) -> None:
+        self._options, self._n_steps = options, n_steps
+        self._concerns = 0
+        for one in options:
+            self._concerns |= one.own | one.hidden
+        self._known: dict[int, _Part] = {}
+
+    def best(self, paid: int) -> _Part:
+        """Without a step in common: first as many pinned ones as possible, then benefit. paid: the
+        caches that are kept up to date, a bit for each."""
+        asked = paid & self._concerns
+        if asked not in self._known:
+            usable = [one for one in self._options if one.own & asked and not one.hidden & asked]
+            self._known[asked] = self._pass(usable)
+        return self._known[asked]
+
+    def _pass(self, options: Sequence[_Option]) -> _Part:
+        best = [_Part(0, 0.0, ())]
+        for step in range(self._n_steps):
+            found = best[step]
+            for option in options:
+                if option.reader.last == step:
+                    before = best[option.reader.first]
+                    new = _Part(
+                        before.n_pinned + option.is_pinned,
+                        before.benefit + option.benefit,
+                        (*before.options, option),
+                    )
+                    if new[:2] > found[:2]:
+                        found = new
+            best.append(found)
+        return best[-1]
+
+
+def _pipelines(problem: CacheSelection, caches: Sequence[PricedCache]) -> list[_OnePipeline]:
+    """All pipelines with the readers that may pay. caches: bit 0 first."""
+    found = []
+    for pipeline, steps in enumerate(problem.bare):
+        options = []
+        for bit, one in enumerate(caches):
+            is_pinned = one.candidate.id in problem.pinned
+            for place, reader in enumerate(one.candidate.readers):
+                benefit = problem.benefit(one, place)
+                if reader.pipeline == pipeline and (benefit > 0 or is_pinned):
+                    hidden = sum(
+                        1 << other
+                        for other, cache in enumerate(caches)
+                        if one.candidate.hides(reader, cache.candidate)
+                    )
+                    id = one.candidate.id
+                    options.append(_Option(reader, id, benefit, is_pinned, 1 << bit, hidden))
+        found.append(_OnePipeline(options, len(steps)))
+    return found
+
+
+def _readers_of(parts: Sequence[_Part]) -> dict[str, tuple[Segment, ...]]:
+    found: dict[str, list[Segment]] = {}
+    for option in (one for part in parts for one in part.options):
+        found.setdefault(option.id, []).append(option.reader)
+    return {id: tuple(readers) for id, readers in found.items()}
+
+
+def _tree(problem: CacheSelection, nested: list[PricedReader]) -> tuple[float, list[PricedReader]]:
+    """Value and caches of the tree whose root stands first; its members are taken out."""
+    root, place = nested.pop(0)
+    reader = root.candidate.readers[place]
+    inside = [one for one in nested if lies_in(one[0].candidate.readers[one[1]], reader)]
+    nested[:] = [one for one in nested if one not in inside]
+    value, chosen = 0.0, list[PricedReader]()
+    while inside:
+        below = _tree(problem, inside)
+        value, chosen = value + below[0], chosen + below[1]
+    own = problem.benefit(root, place) - root.cost
+    return (own, [(root, place)]) if own > value else (value, chosen)

@@ -1,0 +1,275 @@
+"""Whether the chains in force are still those of the stream: pure numbers in, a decision out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+from backend.adaptive.core import Evaluations
+from backend.adaptive.evidence import choices_detail
+from backend.adaptive.headroom import recorded, saving, waiting_for
+from backend.adaptive.words import arrows, number, numbers, percent, too_thin
+from backend.operators.network.job import Policy
+from backend.systems.stream.chains.bursts import waiting
+from backend.systems.stream.chains.headroom import chain_headroom
+from backend.systems.stream.chains.measured import NetworkProfile
+from backend.systems.stream.chains.progress import Paths, Step, progress, slopes_of
+from storage.vocabulary.headroom import Headroom
+from storage.vocabulary.kinds import Verdict
+from storage.vocabulary.records import Decision, DecisionOutcome
+
+#: Other chains must keep less in queues by this share.
+MIN_GAIN: Final = 0.05
+#: So many batches in a row: what a few operators cost in one may be the machine's doing.
+IN_A_ROW: Final = 3
+#: Tuples of a batch that a decision takes.
+MIN_TUPLES: Final = 100
+#: Policies that schedule by chains.
+BY_CHAINS: Final = ("greedy", "chain")
+#: Policies whose queues are predicted (bursts.waiting).
+PREDICTED: Final[tuple[Policy, ...]] = ("fifo", "greedy", "chain")
+WAITING: Final = "elements in queues for each of a burst, until it is worked off"
+
+
+@dataclass(frozen=True, slots=True)
+class Chaining:
+    """The chains in force. slopes: operator -> slope (elements per us) and chain number, as in a
+    Schedule; none before the first batch is over."""
+
+    slopes: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+
+    @property
+    def chains(self) -> tuple[tuple[str, ...], ...]:
+        """The operators of each chain, the steepest chain first; inside one as they stand."""
+        ordered = sorted(self.slopes, key=lambda id: self.slopes[id][1])
+        return tuple(tuple(own) for _, own in groupby(ordered, lambda id: self.slopes[id][1]))
+
+
+class ChainCheck(NamedTuple):
+    """What a check came to: the decision (its plan version is for the caller to fill in), and the
+    chains to adopt, or None."""
+
+    decision: Decision
+    verdict: Verdict
+    adopted: Chaining | None
+
+
+class ChainWatch:
+    """Compares the chains in force with those of the profile, batch by batch."""
+
+    def __init__(self) -> None:
+        self.evaluations = Evaluations()
+        self._followed: tuple[int, Chaining, Chaining] | None = None
+        self._in_a_row = 0  # batches in which other chains kept less
+
+    def forget(self) -> None:
+        """The operators or the policy are others: what became of the last switch cannot be told."""
+        self._followed, self._in_a_row = None, 0
+
+    def check(
+        self,
+        batch_id: int,
+        n_tuples: int,
+        steps: Paths,
+        profile: NetworkProfile,
+        policy: Policy,
+        running: Chaining,
+        names: Mapping[str, str],
+        knob_version: int,
+    ) -> ChainCheck:
+        """Whether to go over to other chains. n_tuples: that came in; steps: of the plan with the
+        profile; names: of operators."""
+        seq, first = self.evaluations.count(), not running.slopes
+        found = _Comparison.of(steps, profile, policy, running)
+        verdict = self._lasting(found.verdict(policy, n_tuples), running)
+        adopted = found.fresh if verdict == "switched" else None
+        if adopted is not None:
+            self._followed = seq, running, adopted
+        decision = Decision(
+            seq=seq,
+            batch=batch_id,
+            algorithm="greedy" if policy == "greedy" else "chain",
+            kind="chains",
+            verdict=verdict,
+            metric="n_chains" if first else "memory_gain",
+            lhs=float(len(found.fresh.chains)) if first else found.gain,
+            relation=">" if first else ">=",
+            rhs=0.0 if first else MIN_GAIN,
+            n=n_tuples,
+            n_sample=round(sum(profile.n_in.values())),
+            knob_version=knob_version,
+            explanation=found.explained(verdict, policy, n_tuples, self._in_a_row),
+            old=found.listed(running, names),
+            new=found.listed(found.fresh, names),
+            predicted_old=found.before,
+            predicted_new=found.after,
+            detail=found.detail(running, names, policy)
+            | _other_policies(found, profile, policy)
+            | recorded(self._headroom(verdict, found, policy, n_tuples, names)),
+        )
+        return ChainCheck(decision, verdict, adopted)
+
+    def _lasting(self, verdict: Verdict, running: Chaining) -> Verdict:
+        """The verdict on a batch, with those before it: a gain has to last."""
+        if verdict != "thin":
+            self._in_a_row = self._in_a_row + 1 if verdict == "switched" else 0
+        if verdict == "switched" and running.slopes and self._in_a_row < IN_A_ROW:
+            return "kept"
+        if verdict == "switched":
+            self._in_a_row = 0
+        return verdict
+
+    def _headroom(
+        self,
+        verdict: Verdict,
+        found: _Comparison,
+        policy: Policy,
+        n_tuples: int,
+        names: Mapping[str, str],
+    ) -> list[Headroom]:
+        """What chains that were kept are waiting for."""
+        if verdict == "thin":
+            return [waiting_for(n_tuples, MIN_TUPLES, "tuples of a batch")]
+        if verdict == "below_threshold":
+            return chain_headroom(policy, found.steps, names)
+        if verdict != "kept":
+            return []
+        if found.gain >= MIN_GAIN:
+            n = self._in_a_row
+            words = f"that gain has to last for {IN_A_ROW} batches in a row, so far {n}"
+            lasting = waiting_for(n, IN_A_ROW, "batches")
+            return [lasting._replace(words=words, unit="")]
+        least, held = percent(MIN_GAIN), numbers(found.after, found.before)
+        words = f"other chains would have to keep {least} less in queues than those in force"
+        cost = saving("", found.before, found.after, MIN_GAIN, "tuples")
+        return [cost._replace(words=f"{words} ({held[0]} against {held[1]})")]
+
+    def outcomes(
+        self,
+        batch_id: int,
+        n_tuples: int,
+        steps: Paths,
+        profile: NetworkProfile,
+        policy: Policy,
+        waited: float,
+    ) -> tuple[DecisionOutcome, ...]:
+        """What became of the last switch: both chains on what was measured under the new one.
+        waited: elements that were in queues, for each that came in."""
+        followed, self._followed = self._followed, None
+        if followed is None or not n_tuples:
+            return ()
+        seq, old, new = followed
+        before, after = (_waiting(steps, profile, policy, one) for one in (old, new))
+        n = round(sum(profile.n_in.values()))
+        return (DecisionOutcome(seq, batch_id, waited, n_tuples, after, before, n),)
+
+
+class _Comparison(NamedTuple):
+    """before, after: elements that wait in a burst (WAITING) under the chains in force and under
+    the fresh ones."""
+
+    steps: Paths
+    running: Chaining
+    fresh: Chaining
+    before: float
+    after: float
+
+    @classmethod
+    def of(
+        cls, steps: Paths, profile: NetworkProfile, policy: Policy, running: Chaining
+    ) -> _Comparison:
+        by_chains: Policy = policy if policy in BY_CHAINS else "chain"
+        fresh = Chaining(slopes_of(by_chains, steps))
+        after = before = _waiting(steps, profile, by_chains, fresh)
+        if running.chains != fresh.chains:
+            before = _waiting(steps, profile, by_chains, running)
+        return cls(steps, running, fresh, before, after)
+
+    @property
+    def gain(self) -> float:
+        return 1 - self.after / self.before if self.before > 0 else 0.0
+
+    def verdict(self, policy: Policy, n_tuples: int) -> Verdict:
+        if policy not in BY_CHAINS:
+            return "pinned"
+        if n_tuples < MIN_TUPLES:
+            return "thin"
+        if self.running.chains == self.fresh.chains:
+            return "below_threshold"
+        if not self.running.slopes:
+            return "switched"
+        return "switched" if self.gain >= MIN_GAIN else "kept"
+
+    def explained(self, verdict: Verdict, policy: Policy, n_tuples: int, in_a_row: int) -> str:
+        n, before, after = len(self.fresh.chains), *numbers(self.before, self.after)
+        chains = f"{n} chain{'' if n == 1 else 's'}"
+        if verdict == "thin":
+            return too_thin(n_tuples, MIN_TUPLES, "tuples of the batch")
+        if verdict == "pinned":
+            return f"the scheduler is {policy}; by chains {after} of a burst would wait"
+        if verdict == "below_threshold":
+            return f"the same {chains}, {number(self.after)} of a burst waits"
+        if not self.running.slopes:
+            return f"the operators were measured: {chains}, {number(self.after)} of a burst waits"
+        told = f"other chains: {after} of a burst waits, {before} under those in force"
+        gain, needed = percent(self.gain, signed=True), percent(MIN_GAIN)
+        if verdict == "kept" and in_a_row:
+            return f"{told}; {gain}, in {in_a_row} of the {IN_A_ROW} batches in a row it takes"
+        return f"{told}; {gain}, {needed} are needed"
+
+    @staticmethod
+    def listed(chaining: Chaining, names: Mapping[str, str]) -> list[str]:
+        return [arrows([names.get(id, id) for id in own]) for own in chaining.chains]
+
+    def detail(self, running: Chaining, names: Mapping[str, str], policy: Policy) -> dict[str, Any]:
+        return {
+            "cost_unit": WAITING,
+            "policy": policy,
+            "chains": _told(self.fresh, names),
+            "chains_before": _told(running, names),
+            "charts": [_chart(path, names) for path in self.steps],
+            "gain": self.gain,
+            "min_gain": MIN_GAIN,
+        }
+
+
+def _other_policies(found: _Comparison, profile: NetworkProfile, policy: Policy) -> dict[str, Any]:
+    """What would wait under each scheduler; nothing where what waits now is not predicted, or where
+    elements go on in other paths, which a prediction leaves out."""
+    is_whole = not any(step.beside for path in found.steps for step in path)
+    if policy not in PREDICTED or not found.running.slopes or not is_whole:
+        return {}
+    costs: dict[str, float] = {
+        str(one): _of_burst(one, found.steps, profile, _fresh(one, found)) for one in PREDICTED
+    }
+    now = found.before if policy in BY_CHAINS else costs[policy]
+    return choices_detail("scheduler", now, costs)
+
+
+def _fresh(policy: Policy, found: _Comparison) -> Chaining:
+    return Chaining(slopes_of(policy if policy in BY_CHAINS else "chain", found.steps))
+
+
+def _waiting(steps: Paths, profile: NetworkProfile, policy: Policy, chaining: Chaining) -> float:
+    return _of_burst(policy if policy in BY_CHAINS else "chain", steps, profile, chaining)
+
+
+def _of_burst(policy: Policy, steps: Paths, profile: NetworkProfile, chaining: Chaining) -> float:
+    taken = profile.n_in
+    n = sum(taken.get(path[0].id, 0.0) for path in steps)
+    arrivals = {path[0].id: taken.get(path[0].id, 0.0) / n for path in steps} if n else {}
+    return waiting(policy, steps, arrivals, chaining.slopes)
+
+
+def _told(chaining: Chaining, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"operators": [names.get(id, id) for id in own], "slope": chaining.slopes[own[0]][0]}
+        for own in chaining.chains
+    ]
+
+
+def _chart(path: Sequence[Step], names: Mapping[str, str]) -> dict[str, Any]:
+    points = [[point.time, point.size] for point in progress(path)]
+    return {"operators": [names.get(step.id, step.id) for step in path], "points": points}

@@ -1,0 +1,93 @@
+"""What would make other chains of a network, by the slopes they are cut and scheduled by.
+
+Thesis, section 2.3.3. Chains are others once a slope has passed another one: that of a chain that
+runs later, or of the first operators of a chain that of the others in it. They are adopted where
+less waits in queues then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from backend.adaptive.words import arrows, significant
+from backend.systems.stream.chains.progress import EQUAL, Chain, Paths, Step, chains_of, progress
+from storage.vocabulary.headroom import Headroom
+
+#: Pairs that are told.
+MOST_PAIRS: Final = 3
+#: Operators of a chain that are named; of more the first and the last.
+_NAMED: Final = 2
+_UNIT: Final = "elements/us"
+_ALIKE: Final = Headroom(
+    "no slope is behind another one: all chains keep as much in queues", None, "", 0.0
+)
+
+
+class _Rivals(NamedTuple):
+    """own: the operators whose slope is less than that of ``over``. does: what they do once it is
+    more."""
+
+    own: Chain
+    over: Chain
+    does: str
+
+
+def chain_headroom(policy: str, steps: Paths, names: Mapping[str, str]) -> list[Headroom]:
+    """The slopes nearest to passing another one, nearest first. policy: 'chain', or 'greedy', whose
+    chains are single operators; names: of operators."""
+    cut = [chains_of(policy, path) for path in steps]
+    found = list(_scheduled(cut))
+    if policy == "chain":
+        found += [one for path in steps for one in _divided(path)]
+    told = [_told(one, names) for one in found if one.over.slope - one.own.slope > EQUAL]
+    return sorted(told, key=lambda one: -one.near)[:MOST_PAIRS] or [_ALIKE]
+
+
+def _scheduled(cut: Sequence[Sequence[Chain]]) -> Iterator[_Rivals]:
+    """Each chain and the one that runs next. On a path the one behind would be cut with it."""
+    next_on_path = {pair for path in cut for pair in pairwise(path)}
+    chains = sorted((one for path in cut for one in path), key=lambda one: -one.slope)
+    for over, own in pairwise(chains):
+        yield _Rivals(own, over, "joins" if (over, own) in next_on_path else "runs before")
+
+
+def _divided(path: Sequence[Step]) -> Iterator[_Rivals]:
+    """The first operators of each chain and the others in it."""
+    start = 0
+    for chain in chains_of("chain", path):
+        end = start + len(chain.operators)
+        for middle in range(start + 1, end):
+            yield _Rivals(_run(path[start:middle]), _run(path[middle:end]), "is cut from")
+        start = end
+
+
+def _run(steps: Sequence[Step]) -> Chain:
+    """Operators one behind the other, as if they were a chain."""
+    last = progress(steps)[-1]
+    return Chain(tuple(step.id for step in steps), (1.0 - last.size) / last.time)
+
+
+def _told(pair: _Rivals, names: Mapping[str, str]) -> Headroom:
+    own, over = pair.own, pair.over
+    missing = over.slope - own.slope
+    more = f"{significant(missing)} more elements/µs and less waits in queues then"
+    words = f"{_said(own, names)} {pair.does} {_said(over, names)} if it releases {more}"
+    return Headroom(words, missing, _UNIT, _near(own.slope, over.slope), *_firsts(pair, names))
+
+
+def _near(own: float, over: float) -> float:
+    """own < over: the share of the way; slopes of operators that release nothing are below 0."""
+    return max(0.0, own / over) if over > 0 else over / own
+
+
+def _firsts(pair: _Rivals, names: Mapping[str, str]) -> tuple[str, str]:
+    own, over = (one.operators[0] for one in (pair.own, pair.over))
+    return names.get(own, own), names.get(over, over)
+
+
+def _said(chain: Chain, names: Mapping[str, str]) -> str:
+    """'a → b', 'a → … → d'."""
+    named = [names.get(id, id) for id in chain.operators]
+    return arrows(named if len(named) <= _NAMED else [named[0], "…", named[-1]])
