@@ -146,7 +146,7 @@ def adaptive_lanes(
 ) -> dict[str, JoinLane]:
     """One by time, two by count. begin: settings besides those of the bench."""
     settings = replace(begin or JoinSettings(), interval_tuples=size.interval_tuples, w=W)
-    counted = replace(settings, cost_by="counted")
+    counted = replace(settings, join_costs="counted")
     return {
         TIMED: AdaptiveLane(work, widths, settings),
         COUNTED: AdaptiveLane(work, widths, counted),
@@ -170,7 +170,7 @@ def watching(size: BenchSize) -> None:
     beside one without."""
     arrivals = phased(PHASES[:1], size.case_tuples, (WINDOW,) * 3, np.random.default_rng(2))
     settings = JoinSettings(
-        cost_by="counted", w=PROHIBITIVE_W, interval_tuples=size.interval_tuples
+        join_costs="counted", w=PROHIBITIVE_W, interval_tuples=size.interval_tuples
     )
     watched = AdaptiveLane(CHANGING, arrivals.widths, settings)
     orders = watched.controller.orders

@@ -30,15 +30,28 @@ class Place:
 
 
 def place(query: ContinuousQuery, systems: Sequence[System]) -> Place:
-    """The first system that claims the query. Raises Refused with the reason of each that does
-    not."""
+    """The system that a query names, or else the first that claims it. Raises Refused with the
+    reason of each that does not."""
     reasons = []
-    for system in systems:
+    for system in _asked(query, systems):
         claim = system.claim(query)
         if not isinstance(claim, Refusal):
             return Place(system, claim.group, query.reads)
         reasons.append(f"{system.title}: {claim.reason}")
     raise Refused("; ".join([f"no system can run query {query.name!r}", *reasons]))
+
+
+def _asked(query: ContinuousQuery, systems: Sequence[System]) -> list[System]:
+    """Who is asked. Raises Refused: no system has the name that the query asks for."""
+    if not query.system:
+        return [one for one in systems if one.is_default]
+    named = [one for one in systems if one.name == query.system]
+    if not named:
+        names = ", ".join(one.name for one in systems)
+        raise Refused(
+            f"query {query.name!r} names the system {query.system!r}; the systems are {names}"
+        )
+    return named
 
 
 def placed(

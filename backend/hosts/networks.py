@@ -232,4 +232,4 @@ def rooms(networks: Mapping[str, MergedShards]) -> dict[str, int]:
 
 def _lasting(job: NetworkJob) -> NetworkJob:
     """What decides what comes out, and is kept to bring back state."""
-    return replace(job, schedule=Schedule(), joins={})
+    return replace(job, schedule=Schedule(), tunings={})

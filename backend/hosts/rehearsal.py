@@ -26,10 +26,9 @@ from backend.operators.digest import package_digest
 from backend.operators.network.homes import MemoryShard
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
-from backend.operators.network.plan import JoinOp
 from backend.operators.network.shard import NetworkTask, run_shard
 from backend.processes import LIFELINE, hold_lifeline
+from backend.systems.registry import CORES
 from backend.systems.stream.compiling import compile_queries
 
 log = logging.getLogger(__name__)
@@ -75,23 +74,14 @@ def rehearse() -> None:
 
 
 def _jobs() -> list[NetworkJob]:
-    """The queries as planned, then with a join that is tuned, then tuned otherwise."""
+    """The queries as planned, then as each core tunes them."""
     schemas = dict.fromkeys(_STREAMS, _SCHEMA)
     queries = [parse_query(name, text, schemas) for name, text in _QUERIES.items()]
     plan = compile_queries(queries, since=dict.fromkeys(_QUERIES, 0), tick_us=_TICK_US)
     times = dict.fromkeys(_STREAMS, StreamTime("t"))
     job = NetworkJob(plan, schemas, times)
-    wide = [one for one in plan.operators if isinstance(one.work, JoinOp) and len(one.inputs) == 3]
-    return [
-        job,
-        *(replace(job, joins={one.id: _tuned(n) for one in wide}) for n in (PAGE_BYTES, 65_536)),
-    ]
-
-
-def _tuned(n_bytes: int) -> JoinTuning:
-    cache = CacheSpec("1,2|0", (1, 2), (0,), (Segment(0, 0, 1),), n_bytes)
-    orders = ((1, 2), (2, 0), (1, 0))
-    return JoinTuning(orders=orders, profile_prob=(1.0, 1.0, 1.0), caches=(cache,))
+    tunings = [one for core in CORES for one in core.rehearsals(plan)]
+    return [job, *(replace(job, tunings=one) for one in tunings)]
 
 
 def _tuples(first: int) -> pa.Table:

@@ -131,6 +131,7 @@ class ContinuousQuery:
     of functions and memberships in windows, all of which must hold, too; in the order written.
     plan: the logical plan (backend.cql.logical) of a query of any other form, whose condition is
     TRUE then, and its stream the first it reads; None for selections. streams: all it reads.
+    system: the name of the one that is to run it, '' for the first that can.
     """
 
     name: str
@@ -140,6 +141,7 @@ class ContinuousQuery:
     filters: tuple[Expensive, ...] = ()
     plan: Any = None
     streams: tuple[str, ...] = ()
+    system: str = ""
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from backend.adaptive.core import Evaluations
 from backend.model.conditions import ContinuousQuery, WindowMember
 from backend.model.events import KnobsChanged, QueriesChanged
 from backend.model.functions import Functions
@@ -18,8 +19,12 @@ from backend.model.knobs import KnobSettings, KnobSpec
 from backend.model.schema import Schema
 from backend.operators.contract import Operator, UnitResult
 from backend.operators.network.job import NetworkJob, StreamTime
+from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.reports import NetworkReport
+from backend.operators.network.tuning import Tuning
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.stored import StoredRelation
+from storage.vocabulary.graph import PlanGraph
 from storage.vocabulary.properties import Vocabulary
 from storage.vocabulary.records import (
     Decision,
@@ -169,6 +174,93 @@ class SystemUnit(Protocol):
         """Samples of the last batch and matrices of the last decision, unless they were given."""
 
 
+class Network(Protocol):
+    """An operator network as its cores see it: the plan, and what its parts are called."""
+
+    @property
+    def unit_id(self) -> str:
+        """Of the unit that runs it."""
+
+    @property
+    def plan(self) -> NetworkPlan:
+        """Its operators."""
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """What people call each operator, by id."""
+
+    def node(self, id: str) -> str:
+        """The entity of an operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreNews:
+    """What a batch led to in a core. is_new: the network is executed otherwise from the next batch
+    on, with or without a decision."""
+
+    records: tuple[Decision | DecisionOutcome, ...] = ()
+    is_new: bool = False
+
+
+class OperatorCore(Protocol):
+    """What adapts some operators of a network; results are the same whatever it does. Pure: no
+    clock, no input or output, no global random numbers."""
+
+    def lay_out(self, network: Network, settings: KnobSettings) -> str:
+        """Another plan, or other knobs, are in force: keep what is known of operators that stay.
+        Why the plan is another now, as far as it is up to this core; '' where it is not."""
+
+    def tuned(self, job: NetworkJob) -> NetworkJob:
+        """The job, to be executed as this core has decided."""
+
+    def observe(self, batch_id: int, n_tuples: int, report: NetworkReport) -> CoreNews:
+        """A batch is over. n_tuples: that came into the network."""
+
+    def drawn(self, graph: PlanGraph) -> PlanGraph:
+        """The plan with what this core adds to it."""
+
+    def entities(self) -> Sequence[Entity]:
+        """Its own, of the plan in force."""
+
+    def samples(self, report: NetworkReport) -> Sequence[Sample]:
+        """Of a batch."""
+
+    def matrices(self) -> Sequence[Matrix]:
+        """As of the last decision."""
+
+    def state(self) -> Mapping[str, Json]:
+        """What a run that is resumed needs, by names that no other core uses."""
+
+    def restore(self, state: UnitState) -> None:
+        """Take up ``state``; evidence of its plan has what ``state()`` gave."""
+
+
+class CoreKind(Protocol):
+    """A kind of core, of which every network of some systems has one."""
+
+    @property
+    def name(self) -> str:
+        """Short: 'joins'."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words of its own in what it publishes."""
+
+    @property
+    def knobs(self) -> tuple[KnobSpec, ...]:
+        """What may be turned, of a unit that has such a core."""
+
+    def claims(self, plan: NetworkPlan) -> frozenset[str] | Refusal:
+        """The operators it adapts, by id; or why it adapts none."""
+
+    def core(self, evaluations: Evaluations) -> OperatorCore:
+        """A core, laid out by its first ``lay_out``. evaluations: the count of decisions, shared by
+        all cores of a unit."""
+
+    def rehearsals(self, plan: NetworkPlan) -> Sequence[Mapping[str, Tuning]]:
+        """Tunings of the plan's operators that together call every kernel of this core's."""
+
+
 @runtime_checkable
 class HasParts(Protocol):
     """A unit some of whose entities have knobs of their own."""
@@ -216,6 +308,10 @@ class System(Protocol):
     @property
     def exact(self) -> bool:
         """Whether results are the same under every plan; not where tuples are sampled or shed."""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is offered queries that name no system."""
 
     @property
     def vocabulary(self) -> Vocabulary:

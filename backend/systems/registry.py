@@ -4,10 +4,18 @@ from typing import Final
 
 from backend.systems.agreedy.system import SYSTEM as AGREEDY
 from backend.systems.asc.system import SYSTEM as ASC
-from backend.systems.contract import System
-from backend.systems.stream.system import SYSTEM as STREAM
+from backend.systems.contract import CoreKind, System
+from backend.systems.joins.core import JOINS as JOIN_CORE
+from backend.systems.stream.chains.core import CHAINS
+from backend.systems.stream.system import NetworkSystem
 
-#: Asked in this order who can run a query.
-SYSTEMS: Final[tuple[System, ...]] = (ASC, AGREEDY, STREAM)
+#: What may adapt operators of a network.
+CORES: Final[tuple[CoreKind, ...]] = (CHAINS, JOIN_CORE)
 
-__all__ = ["AGREEDY", "ASC", "STREAM", "SYSTEMS"]
+STREAM: Final = NetworkSystem("stream", "STREAM", (CHAINS, JOIN_CORE))
+JOINS: Final = NetworkSystem("joins", "Adaptive joins", (CHAINS, JOIN_CORE), needs=JOIN_CORE)
+
+#: Asked in this order who can run a query; one that is no default runs those that name it.
+SYSTEMS: Final[tuple[System, ...]] = (ASC, AGREEDY, STREAM, JOINS)
+
+__all__ = ["AGREEDY", "ASC", "CORES", "JOINS", "STREAM", "SYSTEMS"]

@@ -52,7 +52,7 @@ def figure_22(sizes: JoinSizes) -> FigureResult:
         SMALL,
         BEFORE.orders,
         interval_tuples=max(4000, n // 12),
-        profile_prob=0.005,
+        join_profile_prob=0.005,
         change_share=0.2,
     )
     tuned = TunedBench(THREE_WAY, arrivals, settings, "RST").stretches(stretch)

@@ -20,7 +20,6 @@ from backend.operators.network.cache_rules import update_step, update_windows
 from backend.operators.network.contract import Clock, Surroundings
 from backend.operators.network.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.joins import WindowJoin
-from backend.operators.network.pipelines import with_orders
 from backend.operators.network.plan import (
     JoinOp,
     NetworkPlan,
@@ -30,6 +29,7 @@ from backend.operators.network.plan import (
 )
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
+from backend.operators.network.tuning import as_tuned
 from backend.systems.joins.decide.statistics import SCAN
 
 #: Of a cache operation, in index probes, for which results are told beside the measured one.
@@ -126,9 +126,9 @@ class BenchJoin:
     def tune(self, tuning: JoinTuning) -> None:
         """Executed in another way from now on; counts begin anew."""
         self.tuning, joins = tuning, {_JOIN: tuning}
-        plan = with_orders(self.plan, joins)
+        plan = as_tuned(self.plan, joins)
         strings = Strings(self._regions.scope("strings"))
-        around = Surroundings(plan, self._regions, strings, Clock(), joins=joins)
+        around = Surroundings(plan, self._regions, strings, Clock(), tunings=joins)
         self.join = WindowJoin(plan.operator(_JOIN), around)
         self.n_results = 0
 

@@ -7,10 +7,11 @@ from typing import Final
 from storage.vocabulary.agreedy import AGREEDY
 from storage.vocabulary.asc import ASC
 from storage.vocabulary.core import CORE
+from storage.vocabulary.joins import JOINS
 from storage.vocabulary.properties import Vocabulary, joined
 from storage.vocabulary.stream import STREAM
 
-VOCABULARIES: Final[tuple[Vocabulary, ...]] = (CORE, ASC, AGREEDY, STREAM)
+VOCABULARIES: Final[tuple[Vocabulary, ...]] = (CORE, ASC, AGREEDY, STREAM, JOINS)
 
 #: All of them together. It is read through this module.
 KNOWN: Vocabulary = joined(VOCABULARIES)

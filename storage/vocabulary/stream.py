@@ -1,14 +1,12 @@
-"""What STREAM's operator network publishes: operators, queues, synopses, stores, time, chains; and
-its joins."""
+"""What STREAM's operator network publishes: operators, queues, synopses, stores, time, chains."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from storage.vocabulary.joins import JOINS
-from storage.vocabulary.properties import Property, Vocabulary, joined
+from storage.vocabulary.properties import Property, Vocabulary
 
-_NETWORK: Final = Vocabulary(
+STREAM: Final = Vocabulary(
     roles=("input", "select", "antijoin", "stub"),
     matrices=("queue curve", "progress chart"),
     properties={
@@ -97,5 +95,3 @@ _NETWORK: Final = Vocabulary(
         ),
     },
 )
-
-STREAM: Final = joined((_NETWORK, JOINS))

@@ -50,7 +50,13 @@ TEXTS = {
     "window": "Select a, count(*) As n From S [Rows 50] Where b < 20 Group By a",
     "scarce": "Select Istream(b, c) From S [Now] Where a < 30 and b * 2 < 100",
     "again_scarce": "Select Istream(b, c) From S [Now] Where a < 30 and b * 2 < 100",
+    "wide": "Select One.a From S [Rows 20] As One, S [Rows 30] As Two, S [Rows 40] As Three "
+    "Where One.a = Two.a and Two.b = Three.b",
+    "wide_too": "Select One.a From S [Rows 10] As One, S [Rows 30] As Two, S [Rows 50] As Three "
+    "Where One.a = Two.a and Two.a = Three.a",
 }
+#: The system that a query asks for.
+ASKED = {"wide": "joins", "wide_too": "joins"}
 #: All systems and the toy, in the order they are asked who can run a query.
 BATTERY: tuple[System, ...] = (TOY, *SYSTEMS)
 Tuples = Sequence[Mapping[str, Any]]
@@ -58,7 +64,8 @@ Tuples = Sequence[Mapping[str, Any]]
 
 def query(name: str) -> ContinuousQuery:
     """One of the queries."""
-    return read_query(name, TEXTS[name], {"S": SCHEMA}, FUNCTIONS, {}, {})
+    read = read_query(name, TEXTS[name], {"S": SCHEMA}, FUNCTIONS, {}, {})
+    return replace(read, system=ASKED.get(name, ""))
 
 
 def claimed(system: System) -> tuple[str, tuple[ContinuousQuery, ...]]:

@@ -14,10 +14,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from backend.model.functions import Functions
 from backend.operators.network.blocks import Block, Ints
-from backend.operators.network.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.plan import NetworkPlan, PlannedOperator
 from backend.operators.network.regions import Regions
 from backend.operators.network.strings import Strings
+from backend.operators.network.tuning import Profile, Tuning
 
 #: Told of each scheduling decision: the operator that ran, and what each queue holds then.
 Watch: TypeAlias = Callable[[str, Mapping[str, int]], None]
@@ -38,8 +38,8 @@ class Clock:
 class Surroundings:
     """What operators of a shard share. regions: of the shard, with a scope for each operator, named
     by its id. relations: id of a RelationInput -> its tuples in this shard, with its columns.
-    functions: those that expressions call. joins: operator id -> how a join is executed, its
-    probe orders being those of the plan."""
+    functions: those that expressions call. tunings: operator id -> how it is executed; the plan is
+    as these have it."""
 
     plan: NetworkPlan
     regions: Regions
@@ -47,7 +47,7 @@ class Surroundings:
     clock: Clock
     relations: Mapping[str, Block] = field(default_factory=dict)
     functions: Functions = field(default_factory=Functions)
-    joins: Mapping[str, JoinTuning] = field(default_factory=dict)
+    tunings: Mapping[str, Tuning] = field(default_factory=dict)
 
 
 class AnswerTaker(Protocol):
@@ -90,5 +90,5 @@ class NetworkOperator(Protocol):
 class ProfiledOperator(Protocol):
     """An operator that tells more than counters."""
 
-    def profile(self) -> JoinProfile | None:
+    def profile(self) -> Profile | None:
         """What it saw since it was made; None: it was not asked to look."""

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from backend.model.functions import Functions
 from backend.model.schema import Schema
-from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.plan import NetworkPlan
+from backend.operators.network.tuning import Tuning
 
 Policy: TypeAlias = Literal["fifo", "round_robin", "greedy", "chain"]
 
@@ -51,8 +51,8 @@ class Schedule:
 class NetworkJob:
     """A unit's network for one batch; can be pickled. streams: how each input's tuples are put in
     time; schemas: of inputs. relations: stored relations by name, all their columns. functions:
-    those that queries may call. joins: operator id -> how a join is executed; absent: as planned.
-    Neither ``schedule`` nor ``joins`` touches what comes out."""
+    those that queries may call. tunings: operator id -> how it is executed; absent: as planned.
+    Neither ``schedule`` nor ``tunings`` touches what comes out."""
 
     plan: NetworkPlan
     schemas: Mapping[str, Schema]
@@ -61,7 +61,7 @@ class NetworkJob:
     functions: Functions = field(default_factory=Functions)
     schedule: Schedule = Schedule()
     n_shards: int = 1
-    joins: Mapping[str, JoinTuning] = field(default_factory=dict)
+    tunings: Mapping[str, Tuning] = field(default_factory=dict)
 
     @property
     def inputs(self) -> tuple[str, ...]:

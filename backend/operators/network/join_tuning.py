@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.operators.network.blocks import Ints
+from backend.operators.network.plan import JoinOp, OperatorWork
 
 #: Budgets of caches are whole pages.
 PAGE_BYTES: Final = 4096
@@ -83,6 +84,12 @@ class JoinTuning:
     shadow_blocks: int = 0
     two_phase: bool = False
     seed: int = 0
+
+    def planned(self, work: OperatorWork) -> JoinOp:
+        """The join with its probe orders. Raises TypeError: the operator is none."""
+        if not isinstance(work, JoinOp):
+            raise TypeError(f"{type(work).__name__} is no join")
+        return replace(work, orders=self.orders) if self.orders else work
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +162,10 @@ class JoinProfile:
     caches: Mapping[str, CacheCounts] = field(default_factory=dict)
     shadows: Mapping[str, Mapping[Segment, ShadowCounts]] = field(default_factory=dict)
     processor_ns: int = 0
+
+    def merged(self, others: Sequence[JoinProfile]) -> JoinProfile:
+        """With those of other shards."""
+        return added_profiles([self, *others])
 
 
 #: What is told of each profiled element.

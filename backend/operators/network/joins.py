@@ -17,7 +17,7 @@ from backend.operators.network.blocks import Block, Ints, Signs, concat, empty
 from backend.operators.network.contract import Surroundings
 from backend.operators.network.expressions import compile_expression
 from backend.operators.network.join_tables import Addresses, JoinTables
-from backend.operators.network.join_tuning import JoinProfile
+from backend.operators.network.join_tuning import JoinProfile, JoinTuning
 from backend.operators.network.layouts import OWN_INDEX
 from backend.operators.network.merging import Came, merged_inputs
 from backend.operators.network.plan import JoinOp, PlannedOperator
@@ -44,7 +44,8 @@ class WindowJoin:
         self._counts = np.zeros((n, n - 1, join_kernel.N_COUNT), np.int64)
         self._came = np.zeros((n, 2), np.int64)
         self._processor_ns = 0
-        self._tuning = surroundings.joins.get(planned.id)
+        tuning = surroundings.tunings.get(planned.id)
+        self._tuning = tuning if isinstance(tuning, JoinTuning) else None
         self._tuned = self._taken_up(planned.work, surroundings)
         self._residual = None
         if planned.work.residual is not None:

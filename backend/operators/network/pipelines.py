@@ -7,12 +7,11 @@ is a Cartesian product.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from backend.operators.network.join_tuning import JoinTuning
-from backend.operators.network.plan import JoinOp, NetworkPlan, PlannedOperator
+from backend.operators.network.plan import JoinOp
 
 ProbeOrders: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -84,20 +83,6 @@ def index_names(work: JoinOp, port: int, n_inputs: int, keys: Sequence[KeyColumn
     """The indexes on an input that pipelines of the others probe."""
     steps = (step for i in range(n_inputs) if i != port for step in pipeline(work, i, n_inputs))
     return {index_name(keys, step.known) for step in steps if step.target == port} - {""}
-
-
-def with_orders(plan: NetworkPlan, joins: Mapping[str, JoinTuning]) -> NetworkPlan:
-    """The plan with the probe orders that joins are to be executed with."""
-    orders = {id: tuning.orders for id, tuning in joins.items() if tuning.orders}
-    if not orders:
-        return plan
-    return replace(plan, operators=tuple(_ordered(one, orders) for one in plan.operators))
-
-
-def _ordered(one: PlannedOperator, orders: Mapping[str, ProbeOrders]) -> PlannedOperator:
-    if one.id not in orders or not isinstance(one.work, JoinOp):
-        return one
-    return replace(one, work=replace(one.work, orders=orders[one.id]))
 
 
 def classes_of(work: JoinOp, port: int) -> int:

@@ -215,3 +215,13 @@ class NetworkPlan:
             for port, input in enumerate(one.inputs):
                 found[input].append((one.id, port))
         return {id: tuple(to) for id, to in found.items()}
+
+    def readers(self) -> dict[str, list[str]]:
+        """Id -> the queries whose answers its elements go into, sorted."""
+        queries: dict[str, set[str]] = {one.id: set() for one in self.operators}
+        for query, answer in self.answers.items():
+            queries[answer.operator].add(query)
+        for one in reversed(self.operators):
+            for input in one.inputs:
+                queries[input] |= queries[one.id]
+        return {id: sorted(names) for id, names in queries.items()}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from backend.operators.contract import KeptAside
 from backend.operators.network.blocks import Ints
-from backend.operators.network.join_tuning import JoinProfile
+from backend.operators.network.tuning import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class OperatorCounts:
     n_tuples: int = 0
     n_bytes: int = 0
     counters: Mapping[str, float] = field(default_factory=dict)
-    join: JoinProfile | None = None
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, slots=True)

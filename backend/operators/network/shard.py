@@ -33,7 +33,6 @@ from backend.operators.network.input_manager import Advance, Arrived, Released, 
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.keyed import shards_of
 from backend.operators.network.network import Network
-from backend.operators.network.pipelines import with_orders
 from backend.operators.network.plan import (
     NetworkPlan,
     PlannedOperator,
@@ -45,6 +44,7 @@ from backend.operators.network.regions import Regions
 from backend.operators.network.reports import NetworkReport
 from backend.operators.network.shard_reports import ShardReport
 from backend.operators.network.strings import Strings
+from backend.operators.network.tuning import as_tuned
 from backend.operators.parts import Parts
 from backend.operators.reports import MISFITS_SHOWN
 from backend.operators.task import stream_folder
@@ -162,7 +162,7 @@ class _Player:
     ) -> None:
         from backend.operators.network import making, netting, synopses
 
-        self._job = replace(job, plan=with_orders(job.plan, job.joins))
+        self._job = replace(job, plan=as_tuned(job.plan, job.tunings))
         self._shard, self._make = shard, make or making.make
         self._net, self._synopses = netting.net, synopses.synopses
         self._regions = regions.scope(_OPERATORS)
@@ -202,7 +202,7 @@ class _Player:
             Clock(released.begin, arrived),
             _Relations(job, self._shard, self.strings, self._key_of),
             job.functions,
-            job.joins,
+            job.tunings,
         )
         self._synopses(surroundings, "")  # stores follow the plan, also where none is left
         members = _members(job.plan, self._shard)

@@ -12,7 +12,7 @@ import numpy as np
 
 from backend.operators.contract import UnitResult
 from backend.operators.network.blocks import Ints
-from backend.operators.network.join_tuning import added_fields, added_profiles
+from backend.operators.network.join_tuning import added_fields
 from backend.operators.network.reports import (
     AnswerElement,
     NetworkReport,
@@ -121,11 +121,11 @@ def _together(
 
 def _added(counts: Sequence[OperatorCounts]) -> OperatorCounts:
     names = dict.fromkeys(name for one in counts for name in one.counters)
-    profiles = [one.join for one in counts if one.join is not None]
+    profiles = [one.profile for one in counts if one.profile is not None]
     return replace(
-        added_fields(counts, ("counters", "join")),
+        added_fields(counts, ("counters", "profile")),
         counters={name: sum(one.counters.get(name, 0.0) for one in counts) for name in names},
-        join=added_profiles(profiles) if profiles else None,
+        profile=profiles[0].merged(profiles[1:]) if profiles else None,
     )
 
 

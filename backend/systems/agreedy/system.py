@@ -20,6 +20,7 @@ class Agreedy:
     title = "Pipelined filters"
     leaves_when_empty = True
     exact = True
+    is_default = True
     vocabulary: Vocabulary = AGREEDY
     knobs: tuple[KnobSpec, ...] = AgreedyKnobs.specs()
 

@@ -20,6 +20,7 @@ class Asc:
     title = "Attribute selection constructs"
     leaves_when_empty = False
     exact = True
+    is_default = True
     vocabulary: Vocabulary = ASC
     knobs: tuple[KnobSpec, ...] = AscKnobs.specs()
 

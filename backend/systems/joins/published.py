@@ -10,14 +10,13 @@ from typing import Final, NamedTuple
 from backend.model.ids import entity_id
 from backend.operators.network.join_tuning import PAGE_BYTES, CacheCounts, JoinProfile
 from backend.operators.network.reports import NetworkReport
-from backend.systems.contract import UnitState
-from backend.systems.joins.core import AdaptiveJoin
+from backend.systems.contract import Network, UnitState
 from backend.systems.joins.decide.candidates import CacheCandidate, conflicts
 from backend.systems.joins.decide.estimates import CacheEstimate
 from backend.systems.joins.decide.memory import Tier
 from backend.systems.joins.decide.regret import CachingTotals
+from backend.systems.joins.join import AdaptiveJoin
 from backend.systems.publishing import Values, samples_of
-from backend.systems.stream.layout import NetworkLayout
 from storage.vocabulary.graph import PlanEdge, PlanGraph, PlanNode
 from storage.vocabulary.joins import CACHE_STATES
 from storage.vocabulary.records import Entity, Json, Matrix, Sample
@@ -66,19 +65,19 @@ class PublishedJoin:
     """A tuned join of a network with the ids of what belongs to it, at one moment. share: its
     elements per element of all joins."""
 
-    def __init__(self, layout: NetworkLayout, join: AdaptiveJoin, share: float) -> None:
-        self._unit, self._join, self.share = layout.unit_id, join, share
+    def __init__(self, network: Network, join: AdaptiveJoin, share: float) -> None:
+        self.unit_id, self._join, self.share = network.unit_id, join, share
         self.id = join.id
-        self.node = layout.node(join.id)
-        self.pool = entity_id(self._unit, "pool", join.id)
+        self.node = network.node(join.id)
+        self.pool = entity_id(self.unit_id, "pool", join.id)
 
     def pipeline(self, input: int) -> str:
         """The pipeline of an input."""
-        return entity_id(self._unit, "pipeline", f"{self._join.id}.{input}")
+        return entity_id(self.unit_id, "pipeline", f"{self._join.id}.{input}")
 
     def cache(self, candidate: str) -> str:
         """A cache, by the id of its candidate."""
-        return entity_id(self._unit, "cache", f"{self._join.id} {candidate}")
+        return entity_id(self.unit_id, "cache", f"{self._join.id} {candidate}")
 
     def _order(self, input: int) -> list[str]:
         names = self._join.shape.names
@@ -102,7 +101,7 @@ class PublishedJoin:
 
     def _entity(self, id: str, role: str, name: str, facts: Mapping[str, Json]) -> Entity:
         kind = "operator" if role == "pipeline" else role
-        return Entity(id, kind, name, dict(facts), unit_id=self._unit, role=role)  # type: ignore[arg-type]  # pool, cache or operator
+        return Entity(id, kind, name, dict(facts), unit_id=self.unit_id, role=role)  # type: ignore[arg-type]  # pool, cache or operator
 
     def _facts(self, one: CacheCandidate) -> dict[str, Json]:
         names = self._join.shape.names
@@ -144,7 +143,7 @@ class PublishedJoin:
 
     def _cost(self, cost: float) -> float:
         """A cost of the core as it is told: microseconds, or index probes."""
-        return cost if self._join.core.settings.cost_by == "counted" else cost / 1e3
+        return cost if self._join.core.settings.join_costs == "counted" else cost / 1e3
 
     @cached_property
     def numbers(self) -> list[CacheNumbers]:
@@ -184,10 +183,13 @@ class PublishedJoin:
             return tuple(one.readers.index(reader) for reader in used)
         return tuple(p for p, reader in enumerate(estimate.readers) if reader.benefit > 0)
 
+    def profile(self, report: NetworkReport) -> JoinProfile | None:
+        """What the join tells of a batch; None: it was not tuned then."""
+        return self._join.profile(report)
+
     def samples(self, report: NetworkReport) -> list[Sample]:
         """Of a batch."""
-        counts = report.operators.get(self._join.id)
-        profile = JoinProfile() if counts is None or counts.join is None else counts.join
+        profile = self.profile(report) or JoinProfile()
         found = samples_of(self.pool, {**self._pool(profile), **self._totals()})
         for one in self.numbers:
             own = profile.caches.get(one.candidate.id)

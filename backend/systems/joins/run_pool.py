@@ -15,27 +15,29 @@ from storage.vocabulary.records import Entity, Sample
 ROLE: Final = "run pool"
 
 
-def run_pool(unit_id: str, joins: Sequence[PublishedJoin]) -> list[Entity]:
+def run_pool(joins: Sequence[PublishedJoin]) -> list[Entity]:
     """Its entity; none where no join is tuned."""
+    if not joins:
+        return []
+    unit_id = joins[0].unit_id
     facts = {"page_bytes": PAGE_BYTES, "pools": [one.pool for one in joins]}
-    made = Entity(_id(unit_id), "pool", "Pool of all joins", facts, unit_id=unit_id, role=ROLE)
-    return [made] if joins else []
+    return [Entity(_id(unit_id), "pool", "Pool of all joins", facts, unit_id=unit_id, role=ROLE)]
 
 
 def run_pool_samples(
-    unit_id: str, joins: Sequence[PublishedJoin], report: NetworkReport, limit_bytes: int
+    joins: Sequence[PublishedJoin], report: NetworkReport, limit_bytes: int
 ) -> list[Sample]:
     """Of a batch. limit_bytes: 0 for none."""
     if not joins:
         return []
     numbers = [(one, join.share) for join in joins for one in join.numbers]
-    told = [counts.join for join in joins if (counts := report.operators.get(join.id))]
+    profiles = [profile for join in joins if (profile := join.profile(report))]
     return samples_of(
-        _id(unit_id),
+        _id(joins[0].unit_id),
         {
             "pool_bytes": (limit_bytes or None, "bytes"),
             "granted_bytes": (sum(one.granted for one, _ in numbers), "bytes"),
-            "used_bytes": (sum(used_bytes(one) for one in told if one), "bytes"),
+            "used_bytes": (sum(map(used_bytes, profiles)), "bytes"),
             "pool_price": (price_of(numbers) if limit_bytes else None, BID),
         },
     )

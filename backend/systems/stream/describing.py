@@ -57,7 +57,7 @@ class DescribedOperator:
 def described(plan: NetworkPlan) -> dict[str, DescribedOperator]:
     """All operators of a plan that are no inputs, by id."""
     by_id = {one.id: one for one in plan.operators}
-    readers, sharded = readers_of(plan), _sharded(plan)
+    readers, sharded = plan.readers(), _sharded(plan)
     found: dict[str, DescribedOperator] = {}
     taken: dict[str, int] = {}
     for one in plan.operators:
@@ -69,17 +69,6 @@ def described(plan: NetworkPlan) -> dict[str, DescribedOperator]:
         name = _unique(_short(told), taken)
         found[one.id] = DescribedOperator(one.id, ROLES[type(one.work)], name, _keeps(one), facts)
     return found
-
-
-def readers_of(plan: NetworkPlan) -> dict[str, list[str]]:
-    """Operator -> the queries whose answers its elements go into, sorted."""
-    found: dict[str, set[str]] = {one.id: set() for one in plan.operators}
-    for query, answer in plan.answers.items():
-        found[answer.operator].add(query)
-    for one in reversed(plan.operators):
-        for input in one.inputs:
-            found[input] |= found[one.id]
-    return {id: sorted(queries) for id, queries in found.items()}
 
 
 def _sharded(plan: NetworkPlan) -> dict[str, dict[str, Json]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput, name_read
 from backend.systems.stream.compiling import kind_of
-from backend.systems.stream.describing import described, readers_of
+from backend.systems.stream.describing import described
 
 
 def explain(plan: NetworkPlan) -> str:
@@ -14,7 +14,7 @@ def explain(plan: NetworkPlan) -> str:
     are. What several queries share stands below each, with the others' names."""
     lines: list[str] = []
     why = {id: group.why for group in plan.groups for id in group.operators}
-    words, readers = _words(plan), readers_of(plan)
+    words, readers = _words(plan), plan.readers()
 
     def below(id: str, query: str, depth: int) -> Iterator[str]:
         others = [name for name in readers[id] if name != query]

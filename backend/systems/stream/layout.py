@@ -15,7 +15,6 @@ from backend.operators.network.job import queue_id
 from backend.operators.network.plan import NetworkPlan, RelationInput, StreamInput
 from backend.systems.publishing import query_entity
 from backend.systems.stream.capacities import Capacities
-from backend.systems.stream.chains.chaining import Chaining
 from backend.systems.stream.describing import DescribedOperator, described
 from backend.systems.stream.holdings import Holding, holdings
 from backend.workloads.sysstream import SYSSTREAM
@@ -94,18 +93,14 @@ class NetworkLayout:
         """What people call each operator, inputs by what they read."""
         return _names(self.words, self.streams, self.relations)
 
-    def graph(self, chaining: Chaining) -> PlanGraph:
+    def graph(self) -> PlanGraph:
         """Sources, operators with what they keep, and the answers of queries."""
         nodes = [PlanNode(source_id(name), "source", name) for name in self.streams]
         nodes += [PlanNode(self.input(name), "input", name) for name in self.streams]
         stored = {"note": "a stored relation"}
         nodes += [PlanNode(self.relation(n), "source", n, stored) for n in self.relations]
         for id, one in self.words.items():
-            facts = dict(one.facts)
-            if id in chaining.slopes:
-                slope, number = chaining.slopes[id]
-                facts |= {"chain": number, "chain_slope": float(f"{slope:.4g}")}
-            nodes.append(PlanNode(self.node(id), one.role, one.name, facts))
+            nodes.append(PlanNode(self.node(id), one.role, one.name, dict(one.facts)))
         nodes += [PlanNode(one.id, one.role, one.name) for one in self.holdings]
         nodes += [
             PlanNode(self.answer(query), "output", query, {"note": _kind(answer.is_stream)})

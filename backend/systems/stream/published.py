@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import numpy as np
-
 from backend.model.ids import entity_id, unit_entity
 from backend.operators.network.plan import JoinOp
 from backend.operators.network.reports import NetworkReport, OperatorCounts, QueueCurve
 from backend.systems.publishing import Values, samples_of
-from backend.systems.stream.chains.chaining import Chaining
-from backend.systems.stream.chains.progress import Paths, progress
 from backend.systems.stream.holdings import Holding
 from backend.systems.stream.layout import NetworkLayout
 from storage.vocabulary.load import load_matrix, skew
@@ -25,7 +21,6 @@ MOST_CURVES: Final = 40
 def samples(
     layout: NetworkLayout,
     report: NetworkReport,
-    chaining: Chaining,
     n_shards: int,
     seconds: float | None,
     sizes: Mapping[str, int | None],
@@ -41,7 +36,7 @@ def samples(
     for id in layout.words:
         counts = report.operators.get(id, OperatorCounts())
         found += samples_of(layout.node(id), _operator(counts, busy, seconds))
-        found += samples_of(layout.node(id), _special(layout, id, counts, chaining))
+        found += samples_of(layout.node(id), _special(layout, id, counts))
     for id, curve in report.queues.items():
         found += samples_of(layout.queue(id), _queue(curve, seconds))
     for query, size in sizes.items():
@@ -94,13 +89,10 @@ def _input(stream: str, n: int, report: NetworkReport, seconds: float | None) ->
     return found
 
 
-def _special(layout: NetworkLayout, id: str, counts: OperatorCounts, chaining: Chaining) -> Values:
+def _special(layout: NetworkLayout, id: str, counts: OperatorCounts) -> Values:
     """What not all operators have."""
     work = layout.plan.operator(id).work
     found: dict[str, tuple[float | None, str]] = {}
-    if id in chaining.slopes:
-        slope, number = chaining.slopes[id]
-        found |= {"chain_number": (number, ""), "chain_slope": (slope, "tuples/us")}
     if isinstance(work, JoinOp):
         counted = counts.counters
         pairs = counted.get("pairs")
@@ -209,26 +201,6 @@ def curve_matrix(layout: NetworkLayout, report: NetworkReport) -> Matrix:
     )
 
 
-def progress_matrix(layout: NetworkLayout, steps: Paths, chaining: Chaining) -> Matrix:
-    """The progress chart of each path: time spent and what is left behind each operator."""
-    rows, values = [], []
-    for number, path in enumerate(steps):
-        for step, point in zip(path, progress(path)[1:], strict=True):
-            slope, chain = chaining.slopes.get(step.id, (None, None))
-            rows.append(layout.node(step.id))
-            values.append([number, point.time, point.size, chain, slope])
-    columns = ("path", "time_us", "size", "chain", "chain_slope")
-    names = [layout.names[step.id] for path in steps for step in path]
-    return Matrix(
-        name="progress chart",
-        kind="progress chart",
-        rows=tuple(rows),
-        columns=columns,
-        values=values,
-        row_stats={"name": names},
-    )
-
-
 def arrived(layout: NetworkLayout, report: NetworkReport) -> dict[str, int]:
     """Stream -> its tuples that came into the network in a batch."""
     counts = report.operators
@@ -236,11 +208,6 @@ def arrived(layout: NetworkLayout, report: NetworkReport) -> dict[str, int]:
         stream: max((counts[id].n_in for id in ids if id in counts), default=0)
         for stream, ids in layout.streams.items()
     }
-
-
-def mean_waiting(report: NetworkReport) -> float:
-    """Elements in all queues, on average over the instants of a batch."""
-    return float(sum(np.mean(c.tuples) for c in report.queues.values() if len(c.tuples)))
 
 
 def decision_words(

@@ -1,28 +1,45 @@
-"""The system of operator networks."""
+"""Systems of operator networks: the frame of STREAM with one or more cores."""
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
 
 from backend.model.conditions import ContinuousQuery
 from backend.model.knobs import KnobSettings, KnobSpec
-from backend.systems.contract import Claim, Refusal, System, SystemUnit, UnitJob
+from backend.systems.contract import Claim, CoreKind, Refusal, SystemUnit, UnitJob
+from backend.systems.stream.compiling import compile_queries
 from backend.systems.stream.knobs import StreamKnobs
 from backend.systems.stream.unit import NetworkUnit
 from backend.workloads.sysstream import SYSSTREAM
-from storage.vocabulary.properties import Vocabulary
+from backend.workloads.ticks import DEFAULT_TICK_US
+from storage.vocabulary.properties import Vocabulary, joined
 from storage.vocabulary.stream import STREAM
 
 
-class StreamSystem:
-    """Runs all queries that do more than select tuples of one stream, as one network."""
+@dataclass(frozen=True)
+class NetworkSystem:
+    """Runs queries that do more than select tuples of one stream, as one network. cores: in the
+    order in which they decide. needs: the core that must have something to adapt, None: none."""
 
-    name = "stream"
-    title = "STREAM"
+    name: str
+    title: str
+    cores: tuple[CoreKind, ...]
+    needs: CoreKind | None = None
+
     leaves_when_empty = True
     exact = True
-    vocabulary: Vocabulary = STREAM
-    knobs: tuple[KnobSpec, ...] = StreamKnobs.specs()
+
+    @property
+    def is_default(self) -> bool:
+        return self.needs is None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return joined((STREAM, *(core.vocabulary for core in self.cores)))
+
+    @property
+    def knobs(self) -> tuple[KnobSpec, ...]:
+        return (*StreamKnobs.specs(), *(knob for core in self.cores for knob in core.knobs))
 
     def claim(self, query: ContinuousQuery) -> Claim | Refusal:
         if query.plan is None:
@@ -30,17 +47,21 @@ class StreamSystem:
                 f"query {query.name!r} selects tuples of one stream, "
                 "and networks are for queries that do more"
             )
-        if SYSSTREAM not in query.reads:
-            return Claim("network")
-        if len(query.reads) > 1:
+        if SYSSTREAM in query.reads and len(query.reads) > 1:
             return Refusal(
                 f"query {query.name!r} reads {SYSSTREAM} beside other streams; it is told after "
                 "their tuples were processed, so it is read alone"
             )
-        return Claim("sysstream")
+        refusal = self._lacks(query)
+        return refusal or Claim("sysstream" if SYSSTREAM in query.reads else "network")
+
+    def _lacks(self, query: ContinuousQuery) -> Refusal | None:
+        """Why the core that a query is meant for has nothing to adapt in it."""
+        if self.needs is None:
+            return None
+        plan = compile_queries([query], since={query.name: 0}, tick_us=DEFAULT_TICK_US)
+        claimed = self.needs.claims(plan)
+        return claimed if isinstance(claimed, Refusal) else None
 
     def unit(self, job: UnitJob, settings: KnobSettings) -> SystemUnit:
-        return NetworkUnit(job, settings)
-
-
-SYSTEM: Final[System] = StreamSystem()
+        return NetworkUnit(job, settings, self.cores)

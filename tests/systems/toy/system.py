@@ -29,6 +29,7 @@ class Sampling:
     title = "Sampling"
     leaves_when_empty = False
     exact = False
+    is_default = True
     vocabulary: Vocabulary = SAMPLING
     knobs: tuple[KnobSpec, ...] = SamplingKnobs.specs()
 

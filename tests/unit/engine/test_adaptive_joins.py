@@ -17,7 +17,8 @@ from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.model.functions import Functions
 from backend.operators.network.job import NetworkJob
-from backend.systems.joins.core import AdaptiveJoin, input_names
+from backend.systems.joins.core import AdaptiveJoins
+from backend.systems.joins.join import AdaptiveJoin, input_names
 from backend.systems.stream.unit import NetworkUnit
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
@@ -115,8 +116,12 @@ def unit_of(run: JoinsRun) -> NetworkUnit:
     return found
 
 
+def joins_of(unit: NetworkUnit) -> AdaptiveJoins:
+    return next(core for core in unit.cores if isinstance(core, AdaptiveJoins))
+
+
 def join_of(run: JoinsRun, query: str = "four") -> AdaptiveJoin:
-    return next(one for one in unit_of(run).joins.values() if one.query == query)
+    return next(one for one in joins_of(unit_of(run)).values() if one.query == query)
 
 
 def used(run: JoinsRun) -> set[str]:
@@ -186,7 +191,7 @@ def test_a_forbidden_cache_goes_at_once_and_stays_in_sight(run: JoinsRun) -> Non
     turn(run, forbidden_caches="R ⋈ S")
     job = unit_of(run).operator(9)
     assert isinstance(job, NetworkJob)
-    (tuning,) = job.joins.values()
+    (tuning,) = job.tunings.values()
     assert "0,1|1" not in {one.id for one in (*tuning.caches, *tuning.shadows)}
     run.ticks(3)
     assert "R ⋈ S" not in used(run)
@@ -203,7 +208,7 @@ def test_a_pinned_cache_is_used_whatever_it_brings(run: JoinsRun) -> None:
 
 def test_grants_stay_within_a_pool_that_shrinks(run: JoinsRun) -> None:
     turn(run, pool_bytes=4096)
-    (tuning,) = unit_of(run).operator(9).joins.values()
+    (tuning,) = unit_of(run).operator(9).tunings.values()
     assert sum(one.n_bytes for one in tuning.caches) <= 4096
     turn(run, caching="off")
     assert not used(run)
@@ -223,8 +228,8 @@ def granted(run: JoinsRun) -> int:
     job = unit.operator(99)
     assert isinstance(job, NetworkJob)
     return sum(
-        unit.joins[id].n_shards * sum(one.n_bytes for one in tuning.caches)
-        for id, tuning in job.joins.items()
+        joins_of(unit)[id].n_shards * sum(one.n_bytes for one in tuning.caches)
+        for id, tuning in job.tunings.items()
     )
 
 
@@ -233,7 +238,7 @@ def test_joins_share_the_pool_of_the_run(tmp_path: Path, shards: int) -> None:
     run = JoinsRun(tmp_path / "store.db", "r", shards=shards, pool_bytes=1 << 20)
     run.ask("query_add", {"name": "other", "text": OTHER})
     run.ticks(6)
-    assert [one.n_shards for one in unit_of(run).joins.values()] == [1, shards]
+    assert [one.n_shards for one in joins_of(unit_of(run)).values()] == [1, shards]
     free, pool = granted(run), 8_192
     assert free > pool
     turn(run, run_pool_bytes=pool)
@@ -283,7 +288,7 @@ def test_a_join_goes_on_as_it_is_when_queries_come_and_go(run: JoinsRun) -> None
     assert join_of(run) is before  # joins of two inputs have nothing to tune
     run.ask("query_remove", {"name": "four"})
     run.ticks(1)
-    assert not unit_of(run).joins
+    assert not joins_of(unit_of(run))
 
 
 def test_inputs_of_one_stream_are_numbered(run: JoinsRun) -> None:
@@ -291,7 +296,7 @@ def test_inputs_of_one_stream_are_numbered(run: JoinsRun) -> None:
     Where A.a = B.a and B.a = C.a"""
     run.ask("query_add", {"name": "own", "text": text})
     run.ticks(1)
-    layout, joins = unit_of(run).layout, unit_of(run).joins
+    layout, joins = unit_of(run).layout, joins_of(unit_of(run))
     assert {input_names(layout.plan, id) for id in joins} == {
         ("R", "S", "T", "U"),
         ("R 1", "R 2", "S"),

@@ -112,7 +112,7 @@ def test_calibration_goes_on_as_it_was() -> None:
 
 
 def test_so_many_are_profiled_that_two_intervals_give_enough() -> None:
-    settings = JoinSettings(interval_tuples=100_000, profile_prob=0.01)
+    settings = JoinSettings(interval_tuples=100_000, join_profile_prob=0.01)
     assert settings.keep_elements == 100
     assert profile_share(settings, share=0.5, waits=False) == 1 / 512 <= 100 / 50_000
     assert profile_share(settings, share=0.5, waits=True) == 1 / 128

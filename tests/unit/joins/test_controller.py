@@ -10,7 +10,7 @@ import pytest
 
 from backend.operators.network.plan import JoinOp
 from backend.systems.joins.decide.controller import JoinController
-from backend.systems.joins.decide.settings import JoinOrder, JoinSettings
+from backend.systems.joins.decide.settings import JoinSettings
 from storage.vocabulary.headroom import read
 from storage.vocabulary.records import Decision
 from tests.oracles.join_executor import CountingJoin, Row
@@ -23,9 +23,9 @@ SETTINGS = JoinSettings(
     interval_tuples=400,
     window_observations=3,
     block_probes=80,
-    cost_by="counted",
+    join_costs="counted",
     w=0.1,
-    profile_prob=1.0,
+    join_profile_prob=1.0,
 )
 
 
@@ -246,7 +246,7 @@ def test_a_run_goes_on_with_its_orders_caches_and_states() -> None:
 @pytest.mark.parametrize(
     "algorithm", ["a-greedy", "sweep", "independent", "local swaps", "optimal"]
 )
-def test_orders_follow_the_filters_that_drop_most(algorithm: JoinOrder) -> None:
+def test_orders_follow_the_filters_that_drop_most(algorithm: str) -> None:
     """R's tuples find no S hardly ever, no T often along S; T's tuples the other way round."""
     settings = replace(SETTINGS, join_order=algorithm, orders=(), caching="off", order_samples=30)
     rng = np.random.default_rng(8)

@@ -56,7 +56,7 @@ class TimedJoin(TunedJoin):
         self.join.tune(again.tuning)
 
 
-TIMED = replace(SETTINGS, cost_by="measured")
+TIMED = replace(SETTINGS, join_costs="measured")
 
 
 def timed(settings: JoinSettings = TIMED) -> tuple[TimedJoin, np.random.Generator]:
@@ -98,7 +98,7 @@ def test_a_cache_that_saves_little_stays_after_a_kill() -> None:
 def test_what_was_written_in_another_unit_is_weighed_anew() -> None:
     """As is what nobody knows the time of: caches are out until that of batches without any was
     seen."""
-    join, rng = timed(replace(TIMED, cost_by="counted"))
+    join, rng = timed(replace(TIMED, join_costs="counted"))
     state = json.loads(json.dumps(join.controller.state()))
     again = JoinController(three_way(), TIMED)
     again.restore(state, join.controller.totals)
@@ -139,12 +139,12 @@ def steady(settings: JoinSettings, length: int, n_batches: int) -> Iterator[Adap
 
 #: With caches that pay, decided on soon.
 STEADY = JoinSettings(
-    cost_by="counted",
+    join_costs="counted",
     w=0.1,
     interval_tuples=4_000,
     window_observations=10,
     block_probes=100,
-    profile_prob=0.2,
+    join_profile_prob=0.2,
 )
 
 

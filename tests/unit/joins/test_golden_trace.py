@@ -50,7 +50,7 @@ def test_the_trace() -> None:
     """Rates change twice; orders adapt; the greedy selection takes over; pins and a small pool."""
     rng = np.random.default_rng(11)
     knobs = replace(
-        SETTINGS, join_order="a-greedy", orders=(), order_samples=20, profile_prob=0.1, w=0.25
+        SETTINGS, join_order="a-greedy", orders=(), order_samples=20, join_profile_prob=0.1, w=0.25
     )
     join = TunedJoin(knobs, (16, 16, 16))
     phases: tuple[tuple[int, tuple[int, int, int], dict[str, Any]], ...] = (

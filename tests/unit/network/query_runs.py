@@ -18,10 +18,10 @@ from backend.operators.network.join_tuning import JoinTuning
 from backend.operators.network.keyed import shards_of
 from backend.operators.network.making import make
 from backend.operators.network.netting import net
-from backend.operators.network.pipelines import with_orders
 from backend.operators.network.plan import At, NetworkPlan, RelationInput, StreamInput
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.strings import Strings
+from backend.operators.network.tuning import as_tuned
 from backend.workloads.text_values import ARROW_TYPES
 from tests.oracles.cql_semantics import Elements, Row
 from tests.unit.network.collecting import CollectingNetwork
@@ -97,7 +97,7 @@ class ShardRun:
     def _batch(
         self, begin: int, heartbeat: int, tuned: Mapping[str, JoinTuning]
     ) -> dict[str, Answer]:
-        plan = with_orders(self._plan, tuned)
+        plan = as_tuned(self._plan, tuned)
         strings = Strings(self._regions.scope("strings"))
         arrived = {}
         for name in self._job.streams:

@@ -288,12 +288,12 @@ def _profile(tau: Sequence[int], n: int) -> JoinProfile:
 
 def test_profiles_of_shards_add_up_by_time() -> None:
     parts = [
-        NetworkReport(operators={"j": OperatorCounts(join=_profile(tau, n))})
+        NetworkReport(operators={"j": OperatorCounts(profile=_profile(tau, n))})
         for tau, n in (((1, 5), 7), ((2, 9), 8))
     ]
     merged = merged_network([*parts, NetworkReport(operators={"j": OperatorCounts()})])
-    found = merged.operators["j"].join
-    assert found is not None
+    found = merged.operators["j"].profile
+    assert isinstance(found, JoinProfile)
     (one,) = found.pipelines
     assert (one.n_plus, one.n_minus, one.n_scanned) == (15, 2, 8)
     assert one.tau.tolist() == [1, 2, 5, 9]

@@ -62,7 +62,7 @@ def answers(
     """The reports of both shards by batch; incarnations: of their arenas."""
     job, found = three_windows(), []
     for batch, (tuning, incarnation) in enumerate(zip(tunings, incarnations, strict=True)):
-        now = job if tuning is PLAIN else replace(job, joins={"j": tuning})
+        now = job if tuning is PLAIN else replace(job, tunings={"j": tuning})
         places = Places(str(folder / "state"), str(folder / f"a{incarnation}"))
         version = places.log_of("u").keep_job(_lasting(now))
         task = NetworkTask("u", batch, now, version, frozenset(), "", "parquet")
@@ -93,7 +93,7 @@ def test_shards_answer_the_same_under_tunings_and_after_kills(
 
 def test_a_batch_tells_of_its_tuned_joins(tmp_path: Path) -> None:
     reports = answers(tmp_path, [TUNINGS[0], TUNINGS[0], PLAIN, TUNINGS[4]], [0] * 4)
-    joins = [[one.network.operators["j"].join for one in batch] for batch in reports]
+    joins = [[one.network.operators["j"].profile for one in batch] for batch in reports]
     assert joins[2] == [None, None]
     for one in joins[1]:
         assert one is not None
@@ -106,7 +106,7 @@ def test_a_batch_tells_of_its_tuned_joins(tmp_path: Path) -> None:
 
 def test_what_is_kept_of_a_job_does_not_change_with_its_tunings() -> None:
     job = three_windows()
-    assert _lasting(replace(job, joins={"j": TUNINGS[0]})) == _lasting(job)
+    assert _lasting(replace(job, tunings={"j": TUNINGS[0]})) == _lasting(job)
 
 
 def test_caches_that_do_not_fit_the_orders_fail_the_batch(tmp_path: Path) -> None:

@@ -21,12 +21,13 @@ from backend.operators.network.join_tuning import (
     Segment,
 )
 from backend.operators.network.joins import WindowJoin
-from backend.operators.network.pipelines import classes_of, with_orders
+from backend.operators.network.pipelines import classes_of
 from backend.operators.network.plan import JoinOp, NetworkPlan
 from backend.operators.network.regions import MemoryRegions
 from backend.operators.network.stores import Store
 from backend.operators.network.strings import Strings
 from backend.operators.network.synopses import synopses
+from backend.operators.network.tuning import as_tuned
 from tests.oracles.join_caches import Tuple, check_entries
 from tests.oracles.network_windows import Signed
 from tests.unit.network.elements import block_of, elements_of
@@ -54,9 +55,9 @@ class TunedRun:
     def retune(self, tuning: JoinTuning) -> None:
         """Make it anew around its regions."""
         self.tuning, id = tuning, self.plan.operators[-1].id
-        plan = with_orders(self.plan, {id: tuning})
+        plan = as_tuned(self.plan, {id: tuning})
         strings = Strings(self.regions.scope("strings"))
-        self._around = Surroundings(plan, self.regions, strings, Clock(), joins={id: tuning})
+        self._around = Surroundings(plan, self.regions, strings, Clock(), tunings={id: tuning})
         self.operator = WindowJoin(plan.operators[-1], self._around)
 
     def run(self, inputs: Sequence[Sequence[Signed]], heartbeat: int) -> list[Signed]:

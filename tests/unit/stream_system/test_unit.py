@@ -13,9 +13,8 @@ from backend.model.knobs import KnobSettings
 from backend.model.schema import Schema
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.systems.contract import Refused, UnitJob, UnitState
-from backend.systems.stream.knobs import StreamKnobs
+from backend.systems.registry import STREAM as SYSTEM
 from backend.systems.stream.layout import NetworkLayout
-from backend.systems.stream.system import SYSTEM
 from backend.systems.stream.unit import NetworkUnit
 from backend.workloads.queries import read_query
 from storage.vocabulary.graph import PlanGraph
@@ -59,7 +58,7 @@ def made(*names: str, batch: int = 0, **knobs: object) -> NetworkUnit:
 
 
 def settings(**knobs: object) -> KnobSettings:
-    return KnobSettings.defaults(StreamKnobs.specs(), knobs)
+    return KnobSettings.defaults(SYSTEM.knobs, knobs)
 
 
 def test_a_job_has_the_streams_and_functions_its_queries_need_and_no_others() -> None:
@@ -137,7 +136,7 @@ def test_a_query_keeps_the_batch_it_was_registered_at_while_it_means_the_same() 
 
 def test_a_query_is_another_when_one_it_reads_is() -> None:
     texts = {"base": "Select a From S [Rows 3]", "reads": "Select Distinct a From base"}
-    unit = NetworkUnit(UnitJob("u", ("S",), SCHEMAS, read(texts)), settings())
+    unit = NetworkUnit(UnitJob("u", ("S",), SCHEMAS, read(texts)), settings(), SYSTEM.cores)
     unit.start(None)
 
     def registered(plan: PlanVersion) -> dict[str, int]:

@@ -111,4 +111,4 @@ class CacheSizes:
         """How much more than its entries a cache wants, so that keys rarely collide: the number of
         sets is a power of two, perhaps half of what there is room for, and of four ways as many
         sets as keys are to be there."""
-        return 2 * (1 + 1 / self._settings.ways)
+        return 2 * (1 + 1 / self._settings.cache_ways)

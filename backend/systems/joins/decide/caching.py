@@ -58,7 +58,7 @@ class CacheKeeper:
 
     def specs(self) -> tuple[CacheSpec, ...]:
         """Caches in use that have pages."""
-        held, ways = self.pages.held, self._settings.ways
+        held, ways = self.pages.held, self._settings.cache_ways
         return tuple(
             self.candidates[id].spec(readers, held[id] * PAGE_BYTES, ways)
             for id, readers in self.in_force.items()
@@ -79,7 +79,7 @@ class CacheKeeper:
             one = self.candidates[id]
             open = [reader for reader in one.readers if not known.is_shadowed(one, reader)]
             if open:
-                found.append(one.spec(open, PAGE_BYTES, self._settings.ways))
+                found.append(one.spec(open, PAGE_BYTES, self._settings.cache_ways))
         return tuple(found)
 
     def used(self) -> dict[str, CacheCandidate]:
@@ -88,8 +88,8 @@ class CacheKeeper:
 
     def profile_prob(self, known: JoinStatistics) -> tuple[float, ...]:
         """By pipeline; candidates wait for observations, and so does all when something changed."""
-        if not self._settings.profile_prob or self._settings.caching == "off":
-            return (self._settings.profile_prob,) * self._shape.n
+        if not self._settings.join_profile_prob or self._settings.caching == "off":
+            return (self._settings.join_profile_prob,) * self._shape.n
         is_pressed = self.is_profiling or self.is_new
         waits = [is_pressed and not is_done for is_done in known.profiled()]
         pairs = zip(known.shares, waits, strict=True)
@@ -108,7 +108,7 @@ class CacheKeeper:
 
     def turn(self, settings: JoinSettings) -> list[Transition]:
         """Other settings. What is pinned is looked at with the next batch."""
-        is_other_unit = settings.cost_by != self._settings.cost_by
+        is_other_unit = settings.join_costs != self._settings.join_costs
         self._settings, self._shares = settings, ()
         self.pages.turn(settings)
         found = self._offer()

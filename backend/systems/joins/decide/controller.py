@@ -158,7 +158,7 @@ class JoinController:
             self.known.restore(measured)
         if settings.orders != before.orders:
             self.known.reordered(range(self.shape.n))
-        if settings.cost_by != before.cost_by:  # what was added up is in another unit
+        if settings.join_costs != before.join_costs:  # what was added up is in another unit
             self._order_follow_ups = [FollowUp() for _ in range(self.shape.n)]
             self._cache_follow_up, self._regret = FollowUp(), CachingRegret()
             self._joint, self._since_tree, self._tree_decision = JointOrders(), _Since(), None
@@ -382,7 +382,7 @@ class JoinController:
 
 def _kept_differently(now: JoinSettings, before: JoinSettings) -> bool:
     """Whether statistics are kept in another way."""
-    names = ("cost_by", "window_observations", "block_probes", "w", "ways", "n_shards")
+    names = ("join_costs", "window_observations", "block_probes", "w", "cache_ways", "n_shards")
     return any(getattr(now, name) != getattr(before, name) for name in names)
 
 

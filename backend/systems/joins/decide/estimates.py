@@ -63,7 +63,7 @@ class JoinStatistics:
 
     def __init__(self, shape: JoinShape, settings: JoinSettings) -> None:
         self._shape, self._settings = shape, settings
-        counted, keep = settings.cost_by == "counted", settings.window_observations
+        counted, keep = settings.join_costs == "counted", settings.window_observations
         self.pipelines = [
             PipelineStatistics(shape.n, settings.keep_elements, counted) for _ in range(shape.n)
         ]
@@ -94,7 +94,7 @@ class JoinStatistics:
             self._misses.add_used(id, counts)
             self._sizes.add_used(id, counts)
             self._operations.add(counts, lookup_cost(flows, choice.get(id, ()), prior))
-        if n_elements and profile.processor_ns and self._settings.cost_by == "measured":
+        if n_elements and profile.processor_ns and self._settings.join_costs == "measured":
             self._tells_time = True
             if not profile.shadows:  # which take time, too
                 self._calibrate(profile, used, choice, profile.processor_ns / n_elements)
@@ -145,7 +145,7 @@ class JoinStatistics:
     @property
     def probe_cost(self) -> float:
         """Of an index probe."""
-        return probe_cost(self.pipelines, self._settings.cost_by == "counted")
+        return probe_cost(self.pipelines, self._settings.join_costs == "counted")
 
     @property
     def probe_factor(self) -> float:
@@ -296,7 +296,7 @@ class JoinStatistics:
     def state(self) -> dict[str, Any]:
         """What was measured, as JSON-typed data."""
         return {
-            "cost_by": self._settings.cost_by,
+            "cost_by": self._settings.join_costs,
             "tells_time": self._tells_time,
             "calibration": self._calibration.state(),
             "operations": self._operations.state(),
@@ -307,7 +307,7 @@ class JoinStatistics:
     def restore(self, state: Mapping[str, Any]) -> bool:
         """Go on with what was measured under these orders. False: costs are in another unit, and
         nothing of it is of use."""
-        if state.get("cost_by") != self._settings.cost_by:
+        if state.get("cost_by") != self._settings.join_costs:
             return False
         self._tells_time = bool(state["tells_time"])
         self._calibration.restore(state["calibration"])

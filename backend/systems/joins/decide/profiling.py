@@ -22,7 +22,7 @@ def profile_share(settings: JoinSettings, share: float, waits: bool) -> float:
     wanted = settings.keep_elements / (settings.interval_tuples * (share or 1.0))
     if waits:
         return _rounded(wanted / _PROFILING_SHARE)
-    return min(settings.profile_prob, _rounded(wanted / 2))
+    return min(settings.join_profile_prob, _rounded(wanted / 2))
 
 
 def steadied(before: Sequence[float], now: Sequence[float]) -> tuple[float, ...]:

@@ -59,8 +59,8 @@ class ChainCheck(NamedTuple):
 class ChainWatch:
     """Compares the chains in force with those of the profile, batch by batch."""
 
-    def __init__(self) -> None:
-        self.evaluations = Evaluations()
+    def __init__(self, evaluations: Evaluations | None = None) -> None:
+        self.evaluations = evaluations or Evaluations()
         self._followed: tuple[int, Chaining, Chaining] | None = None
         self._in_a_row = 0  # batches in which other chains kept less
 

@@ -1,0 +1,183 @@
+"""One join of a network that is tuned while it runs, in words of the run. [B05] chapter 5"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from backend.adaptive.core import Evaluations
+from backend.operators.network.join_tuning import JoinProfile
+from backend.operators.network.pipelines import probe_orders
+from backend.operators.network.plan import JoinOp, NetworkPlan, RelationInput, StreamInput
+from backend.operators.network.reports import NetworkReport
+from backend.systems.joins.decide.candidates import CacheCandidate, candidates
+from backend.systems.joins.decide.controller import JoinController
+from backend.systems.joins.decide.settings import JoinSettings
+from backend.systems.joins.decide.shape import JoinShape
+from storage.vocabulary.records import Decision, DecisionOutcome
+
+#: Batches that say how many elements come to a join.
+RECENT_BATCHES: Final = 10
+
+
+class AdaptiveJoin:
+    """One join with its decision core. id: of the operator; name: what people call it; query: the
+    first that reads it; attributes: names of those of each equality class; is_one_of_many: others
+    have caches, too; n_shards: that it runs in."""
+
+    def __init__(self, plan: NetworkPlan, id: str, evaluations: Evaluations) -> None:
+        self.id, self.work = id, join_in(plan, id)
+        self.name, self.query, self.n_shards, self.is_one_of_many = id, "", 1, False
+        self._elements: deque[int] = deque(maxlen=RECENT_BATCHES)
+        inputs = input_names(plan, id)
+        shape = JoinShape.of(self.work, len(inputs), inputs)
+        self.attributes = attribute_names(plan, id)
+        planned = probe_orders(self.work, shape.n)
+        self._settings = JoinSettings()
+        self.core = JoinController(shape, self._settings, planned, evaluations)
+
+    @property
+    def shape(self) -> JoinShape:
+        """What the join is to those who decide on it."""
+        return self.core.shape
+
+    @property
+    def candidates(self) -> tuple[CacheCandidate, ...]:
+        """All that could be cached under the orders in force, forbidden ones among them."""
+        if self._settings.caching == "off":
+            return ()
+        return candidates(self.shape, self.core.orders, self._settings.candidates)
+
+    def cache_name(self, candidate: CacheCandidate) -> str:
+        """What people call a cache: the same whatever the orders. Where several joins have some it
+        ends with the query."""
+        said = self.short_name(candidate)
+        return f"{said} of {self.query}" if self.is_one_of_many else said
+
+    def short_name(self, candidate: CacheCandidate) -> str:
+        """Its inputs; its key, too, where they may be cached by several."""
+        said = candidate.said(self.shape)
+        if not self._is_ambiguous(candidate):
+            return said
+        return f"{said} by {', '.join(self.key_of(candidate))}"
+
+    def key_of(self, candidate: CacheCandidate) -> tuple[str, ...]:
+        """The attributes of its key."""
+        return tuple(self.attributes[place] for place in candidate.key)
+
+    def _is_ambiguous(self, candidate: CacheCandidate) -> bool:
+        """Whether other keys of the same inputs may be cached, under whatever orders."""
+        inside = set(candidate.windows)
+        touching = [one for one in self.shape.classes if one & inside and one - inside]
+        return len(touching) > 1
+
+    def turn(self, settings: JoinSettings) -> None:
+        """Other values of the knobs."""
+        self._settings = replace(settings, n_shards=self.n_shards)
+        self._adopt_settings()
+
+    def _adopt_settings(self) -> None:
+        """The settings as they are under the orders in force: names mean other caches under other
+        ones."""
+        settings = self._settings
+        named = replace(
+            settings,
+            pinned=self._named(settings.pinned_caches),
+            forbidden=self._named(settings.forbidden_caches),
+        )
+        if named != self.core.settings:
+            self.core.turn(named)
+
+    def _named(self, names: str) -> frozenset[str]:
+        """Ids of the candidates that a knob names, with their query or without; other names wait
+        for theirs."""
+        wanted = named_caches(names)
+        return frozenset(
+            one.id
+            for one in (self.candidates if wanted else ())
+            if {self.short_name(one), f"{self.short_name(one)} of {self.query}"} & wanted
+        )
+
+    def observe(
+        self, batch_id: int, n_tuples: int, report: NetworkReport
+    ) -> tuple[Decision | DecisionOutcome, ...]:
+        """A batch is over; what it led to."""
+        profile = self.profile(report)
+        if profile is None:
+            return ()
+        self._elements.append(sum(one.n_plus + one.n_minus for one in profile.pipelines))
+        news = self.core.observe(batch_id, n_tuples, profile)
+        self._adopt_settings()
+        return (*news.outcomes, *(self._named_after(one) for one in news.decisions))
+
+    def profile(self, report: NetworkReport) -> JoinProfile | None:
+        """What the join tells of a batch; None: it was not tuned then."""
+        counts = report.operators.get(self.id)
+        told = None if counts is None else counts.profile
+        return told if isinstance(told, JoinProfile) else None
+
+    @property
+    def n_elements(self) -> float:
+        """That come in a batch, lately."""
+        return sum(self._elements) / len(self._elements) if self._elements else 0.0
+
+    def _named_after(self, decision: Decision) -> Decision:
+        """A decision in words of the run: caches by name, and which join it is about."""
+        detail = {**decision.detail, "join": self.name}
+        names = {one["cache"]: one["name"] for one in detail.get("caches", ())}
+        old, new = (
+            {**plan, "order": [names.get(one, one) for one in plan["order"]]}
+            for plan in (decision.old, decision.new)
+        )
+        about = f"{self.query}: " if self.is_one_of_many else ""
+        explanation = about + decision.explanation
+        return replace(decision, old=old, new=new, detail=detail, explanation=explanation)
+
+
+def named_caches(names: str) -> frozenset[str]:
+    """The names in the value of a knob, parted by semicolons."""
+    return frozenset(name.strip() for name in names.split(";") if name.strip())
+
+
+def keys_of(plan: NetworkPlan, id: str) -> Mapping[str, int]:
+    """The columns that part the shards of an operator; none: it runs in one."""
+    return next((group.keys for group in plan.groups if id in group.operators), {})
+
+
+def join_in(plan: NetworkPlan, id: str) -> JoinOp:
+    """The work of a join. Raises ValueError: the operator is none."""
+    work = plan.operator(id).work
+    if not isinstance(work, JoinOp):
+        raise ValueError(f"{id} is no join")
+    return work
+
+
+def attribute_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
+    """Of each equality class the names of its attributes, those of one name once."""
+    columns = [[f.name for f in plan.operator(input).fields] for input in plan.operator(id).inputs]
+    return tuple(
+        " = ".join(dict.fromkeys(columns[input][place] for input, place in one))
+        for one in join_in(plan, id).equal
+    )
+
+
+def input_names(plan: NetworkPlan, id: str) -> tuple[str, ...]:
+    """What people call the inputs of a join: the streams or relations they come from; those that
+    come from several, or from the same one, are numbered."""
+    by_id = {one.id: one for one in plan.operators}
+
+    def read(id: str) -> list[str]:
+        one = by_id[id]
+        if isinstance(one.work, StreamInput):
+            return [one.work.stream]
+        if isinstance(one.work, RelationInput):
+            return [one.work.relation]
+        return list(dict.fromkeys(name for input in one.inputs for name in read(input)))
+
+    told = ["+".join(read(input)) for input in by_id[id].inputs]
+    return tuple(
+        name if told.count(name) == 1 else f"{name} {told[: place + 1].count(name)}"
+        for place, name in enumerate(told)
+    )
