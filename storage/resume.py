@@ -39,12 +39,14 @@ class LastUnit:
 
 @dataclass(frozen=True, slots=True)
 class LastQuery:
-    """A query that was registered at the end: its text, and the unit it belonged to."""
+    """A query that was registered at the end: its text, the unit it belonged to, and the system it
+    asked for ('' = none)."""
 
     name: str
     text: str
     paused: bool
     unit_id: str
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ def _units(connection: Connection, run_id: str) -> tuple[LastUnit, ...]:
 def _query(entity: Entity) -> LastQuery:
     facts = entity.properties
     paused = facts.get("state") == "paused"
-    return LastQuery(entity.name, str(facts.get("text", "")), paused, entity.unit_id)
+    text, system = str(facts.get("text", "")), str(facts.get("system", ""))
+    return LastQuery(entity.name, text, paused, entity.unit_id, system)
 
 
 def _totals(connection: Connection, run_id: str) -> dict[str, dict[str, float]]:

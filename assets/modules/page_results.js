@@ -41,16 +41,17 @@ const sayer = (line) => (text) => {
   announce(text);
 };
 
-/* Register the query of a form whose fields are called name and text. */
+/* Register the query of a form whose fields are called name and text, and perhaps system. */
 function register(form, { asked, applied }) {
   const name = form.elements.namedItem("name").value.trim();
   const text = form.elements.namedItem("text").value.trim();
+  const system = form.elements.namedItem("system")?.value || "";
   const webhook = Boolean(form.elements.namedItem("webhook")?.checked);
   const line = form.querySelector("[role=status]") || byId("pw-query-said");
   const say = sayer(line);
   if (!NAME.test(name)) say(`The name '${name}' is refused: allowed are a letter or _, then up to 63 letters, digits, _ . and -.`);
   else if (!text) say("Write the query first: Select * From … Where …");
-  else request("POST", "", { name, text }, `Register ${name}`, { done: () => asked(form, name), applied: () => applied && applied(name, webhook), line });
+  else request("POST", "", { name, text, system }, `Register ${name}`, { done: () => asked(form, name), applied: () => applied && applied(name, webhook), line });
 }
 
 /* What follows a request of a form, by its id, and the engine's yes. */

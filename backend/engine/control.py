@@ -147,9 +147,8 @@ def _add_query(command: Command, now: Controlled, job: RunJob) -> Carried:
     if name in registry.queries:
         raise Refused(f"a query named {name!r} is registered already")
     try:
-        query = read_query(
-            name, text, job.schemas, job.functions, job.stored_schemas, registry.queries
-        )
+        known = (job.schemas, job.functions, job.stored_schemas, registry.queries)
+        query = read_query(name, text, *known, str(command.payload.get("system") or ""))
     except CqlError as error:
         raise Refused(str(error)) from error
     check_intake(now.settings, [query])

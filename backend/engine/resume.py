@@ -112,7 +112,8 @@ def _parsed(
     one: LastQuery, found: Mapping[str, ContinuousQuery], job: RunJob
 ) -> ContinuousQuery | str:
     try:
-        return read_query(one.name, one.text, job.schemas, job.functions, job.stored_schemas, found)
+        known = (job.schemas, job.functions, job.stored_schemas, found)
+        return read_query(one.name, one.text, *known, one.system)
     except CqlError as error:
         return f"query {one.name} cannot be read any more: {error.sentence}"
 

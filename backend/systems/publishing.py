@@ -138,7 +138,8 @@ def operator_entities(
 
 def query_entity(unit_id: str, query: ContinuousQuery, state: str, **facts: Json) -> Entity:
     """A registered query. state: active, paused or contradictory."""
-    properties = {"text": query.text, "stream": query.stream, "state": state, **facts}
+    asked = {"system": query.system} if query.system else {}
+    properties = {"text": query.text, "stream": query.stream, "state": state, **asked, **facts}
     id = entity_id(unit_id, "query", query.name)
     return Entity(id, "query", query.name, properties, query.name, unit_id=unit_id, role="query")
 

@@ -21,14 +21,17 @@ def read_query(
     functions: Functions,
     relations: Mapping[str, Schema],
     queries: Mapping[str, ContinuousQuery],
+    system: str = "",
 ) -> ContinuousQuery:
     """The query ``name`` over the streams of a run, SysStream among them.
 
-    relations: stored ones; queries: those registered before, whose answers it may read. What reads
-    SysStream always has a plan: it is no input whose tuples could be selected. Raises CqlError.
+    relations: stored ones; queries: those registered before, whose answers it may read. system:
+    that is to run it, '' for the first that can. What reads SysStream always has a plan: it is no
+    input whose tuples could be selected. Raises CqlError.
     """
     known = {**streams, SYSSTREAM: SYS_SCHEMA}
     query = parse_query(name, text, known, functions, relations=relations, queries=queries)
+    query = replace(query, system=system)
     if query.stream != SYSSTREAM or query.plan is not None:
         return query
     plan = plan_of(text, Catalog({SYSSTREAM: SYS_SCHEMA}, functions=functions))

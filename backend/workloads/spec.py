@@ -315,12 +315,11 @@ def _queries(
     schemas = {stream.name: stream.schema for stream in streams}
     stored = {relation.name: relation.schema for relation in relations}
     queries: dict[str, ContinuousQuery] = {}
-    for n, (name, text) in enumerate(table.values.items(), start=1):
+    for n, name in enumerate(table.values, start=1):
         _check_name(table, "query", name)
-        if not isinstance(text, str):
-            raise table.refuse(f"query {name!r} must be CQL text in a string, not {kind_of(text)}")
+        text, system = _asked(table, name)
         try:
-            query = read_query(name, text, schemas, functions, stored, queries)
+            query = read_query(name, text, schemas, functions, stored, queries, system)
         except CqlError as error:
             message = f"query {name!r}, {error.sentence}"
             raise WorkloadError(table.path, message) from error
@@ -329,6 +328,24 @@ def _queries(
         if progress is not None:
             progress(n, len(table.values))
     return tuple(queries.values())
+
+
+def _asked(table: TomlTable, name: str) -> tuple[str, str]:
+    """The CQL of a query and the system it names, '' = none: ``"..."`` or ``{ text, system }``.
+    Raises WorkloadError."""
+    value = table.values[name]
+    if isinstance(value, str):
+        return value, ""
+    keys = {"text", "system"}
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise table.refuse(
+            f"query {name!r} must be CQL text in a string, or {{ text, system }}, "
+            f"not {kind_of(value)}"
+        )
+    if "text" not in value or value.keys() - keys:
+        wrong = ", ".join(sorted(value.keys() - keys)) or "no text"
+        raise table.refuse(f"query {name!r} has {wrong}; its keys are text and system")
+    return value["text"], value.get("system", "")
 
 
 def _check_windows(

@@ -48,11 +48,13 @@ class KnobRequest:
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """Register a continuous query: a name and its CQL text; the engine parses it."""
+    """Register a continuous query: a name and its CQL text; the engine parses it. system: the name
+    of the one that runs it; empty: the first that can."""
 
     name: str
     text: str
     reason: str = ""
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,10 @@ def add_query(call: ApiCall) -> Reply:
     if asked.name in _names(call, run):
         message = f"There is a query {asked.name} already; remove it first or pick another name."
         raise ApiError(409, "duplicate", message)
-    return _request(call, run, "query_add", {"name": asked.name, "text": text}, asked.reason)
+    payload = {"name": asked.name, "text": text}
+    if asked.system:
+        payload["system"] = asked.system
+    return _request(call, run, "query_add", payload, asked.reason)
 
 
 def remove_query(call: ApiCall) -> Reply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmd
 import json
+import re
 import shlex
 import sys
 import time
@@ -13,6 +14,9 @@ from typing import Any, Final, TextIO
 from dashboard.console.client import ApiClient, Unanswered
 from storage.liveness import LIVE_STATES
 from storage.vocabulary.records import INTAKE, SIGN, TAU
+
+#: ``under SYSTEM CQL``
+_UNDER: Final = re.compile(r"under\s+(\w+)\s+(.*)", re.DOTALL | re.IGNORECASE)
 
 #: A change is answered at a batch boundary; how long to wait for it.
 ANSWER_S: Final = 15.0
@@ -130,9 +134,11 @@ class CommandShell(cmd.Cmd):
     # ------------------------------------------------------------------ changing
 
     def do_register(self, rest: str) -> None:
-        """register NAME CQL: add a continuous query"""
-        name, text = self._two(rest, "register NAME CQL")
-        self._change("POST", "queries", body={"name": name, "text": text})
+        """register NAME [under SYSTEM] CQL: add a continuous query"""
+        name, text = self._two(rest, "register NAME [under SYSTEM] CQL")
+        asked = _UNDER.match(text)
+        system, text = asked.groups() if asked else ("", text)
+        self._change("POST", "queries", body={"name": name, "text": text, "system": system})
 
     def do_pause(self, rest: str) -> None:
         """pause QUERY or STREAM"""

@@ -30,6 +30,7 @@ from backend.hosts.spark.sources import read_at_once
 from backend.hosts.spark.warming import warm_workers
 from backend.model.conditions import WindowMember
 from backend.systems.contract import Refused
+from backend.systems.registry import SYSTEMS
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.sources import (
     LaterSource,
@@ -314,6 +315,7 @@ class Launch:
                 FILE: str(self.workload.path.absolute()),
                 QUERIES: queries,
                 RELATIONS: self._relation_digests,
+                "systems": {one.name: one.title for one in SYSTEMS},
             },
             pid=os.getpid(),
             host=socket.gethostname(),

@@ -122,10 +122,20 @@ def draw_register(context: Context) -> Component:
                 spellCheck="false",
                 rows=3,
             ),
+            html.Label("System", htmlFor="pw-query-system"),
+            _systems(context),
         ],
         id=FORM,
         className="pw-query-form",
     )
+
+
+def _systems(context: Context) -> Component:
+    """Which system runs it: those the engine of the run has, by name."""
+    known = context.run.settings.get("systems", {}) if context.run else {}
+    options = [html.Option("The first that can", value="")]
+    options += [html.Option(title, value=name) for name, title in known.items()]
+    return html.Select(options, id="pw-query-system", name="system", className="pw-input pw-select")
 
 
 def draw_requests(view: ResultsView, reason: str) -> Component:

@@ -146,7 +146,7 @@ def test_a_query_is_another_when_one_it_reads_is() -> None:
     (same,) = unit.changed(QueriesChanged(spelled, 4, "spelled otherwise")).plans
     assert registered(same) == {"base": 0, "reads": 0}
     wider = read(texts | {"base": "Select a From S [Rows 4]"})
-    again = NetworkUnit(UnitJob("u", ("S",), SCHEMAS, wider, batch=6), settings())
+    again = NetworkUnit(UnitJob("u", ("S",), SCHEMAS, wider, batch=6), settings(), SYSTEM.cores)
     assert registered(again.start(UnitState(same, 0)).plans[0]) == {"base": 6, "reads": 6}
     (changed,) = unit.changed(QueriesChanged(wider, 8, "base is wider")).plans
     assert registered(changed) == {"base": 8, "reads": 8}

@@ -214,7 +214,16 @@ def test_the_stream_tables(tmp_path: Path, old: str, new: str, message: str) -> 
         ("rate = -1", "rate = -1 is not allowed; 0 (as fast as possible) or more"),
         ("rate = inf", "rate = inf is not allowed"),
         ("rate = 2013-01-01", "not a date or time"),
-        ("[queries]\nq = 5", "[queries] query 'q' must be CQL text in a string, not an integer"),
+        (
+            "[queries]\nq = 5",
+            "[queries] query 'q' must be CQL text in a string, or { text, system }",
+        ),
+        ("[queries]\nq = { text = 5 }", "query 'q' must be CQL text in a string, or"),
+        (
+            "[queries]\nq = { system = 'asc' }",
+            "query 'q' has no text; its keys are text and system",
+        ),
+        ("[queries]\nq = { text = 'x', at = '' }", "query 'q' has at; its keys are text and"),
         ("[queries]\n'' = 'x'", "[queries] query '' is empty"),
         ("[knobs]\nmuu = 1", "muu = 1 refused: allowed knobs are mu, trigger; did you mean 'mu'?"),
         ("[knobs]\nmu = 11", "[knobs] mu = 11 refused: allowed 0..10"),
