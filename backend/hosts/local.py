@@ -6,6 +6,7 @@ One thread does all; another gives signs of life while it is in a batch.
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 import time
 import uuid
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
-from backend.hosts.networks import Gathered, HostJob
+from backend.hosts.networks import Gathered, HostJob, rooms
 from backend.operators.network.contract import Watch
 from backend.operators.network.homes import MemoryShard, ShardHome
 from backend.operators.network.shard import NetworkTask, Places
@@ -67,6 +68,7 @@ class LocalHost:
         self._batch_tuples, self._next, self._cuts = batch_tuples, first_batch, cuts
         self._shards: dict[tuple[str, int], MemoryShard] = {}
         self._read: frozenset[str] = frozenset()
+        self._rooms: Mapping[str, int] = {}
 
     def run(self) -> str:
         """Run to the end of the inputs or a stop; why it ended. Raises InputsFailed."""
@@ -154,6 +156,7 @@ class LocalHost:
             timings.lap("plan_ms")
             told = self._run(job)
             found = self._batches.merge(job, told)
+            self._rooms = rooms(found.networks)
             timings.lap("job_ms")
             self._batches.publish(job, found)
             timings.lap("publish_ms")
@@ -178,7 +181,7 @@ class LocalHost:
         for name, cursor in self._cursors.items():
             had_failed = bool(cursor.failure)
             if cuts is None:
-                cursor.feed(take, self._batch_tuples)
+                cursor.feed(take, min(self._batch_tuples, self._rooms.get(name, sys.maxsize)))
             else:
                 cursor.feed_exactly(take, cuts.get(name, 0))
             if cursor.failure and not had_failed:

@@ -243,6 +243,10 @@ class CoreKind(Protocol):
         """Short: 'joins'."""
 
     @property
+    def title(self) -> str:
+        """For people."""
+
+    @property
     def vocabulary(self) -> Vocabulary:
         """The words of its own in what it publishes."""
 

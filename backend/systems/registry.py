@@ -13,7 +13,7 @@ from backend.systems.stream.system import NetworkSystem
 CORES: Final[tuple[CoreKind, ...]] = (CHAINS, JOIN_CORE)
 
 STREAM: Final = NetworkSystem("stream", "STREAM", (CHAINS, JOIN_CORE))
-JOINS: Final = NetworkSystem("joins", "Adaptive joins", (CHAINS, JOIN_CORE), needs=JOIN_CORE)
+JOINS: Final = NetworkSystem("joins", JOIN_CORE.title, (CHAINS, JOIN_CORE), needs=JOIN_CORE)
 
 #: Asked in this order who can run a query; one that is no default runs those that name it.
 SYSTEMS: Final[tuple[System, ...]] = (ASC, AGREEDY, STREAM, JOINS)

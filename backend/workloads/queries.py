@@ -12,6 +12,7 @@ from backend.model.conditions import TRUE, ContinuousQuery
 from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.workloads.sysstream import SYS_SCHEMA, SYSSTREAM
+from backend.workloads.tables import TomlTable, kind_of
 
 
 def read_query(
@@ -36,3 +37,21 @@ def read_query(
         return query
     plan = plan_of(text, Catalog({SYSSTREAM: SYS_SCHEMA}, functions=functions))
     return replace(query, condition=TRUE, filters=(), plan=plan, streams=(SYSSTREAM,))
+
+
+def query_asked(table: TomlTable, name: str) -> tuple[str, str]:
+    """The CQL of a query and the system it names, '' = none: ``"..."`` or ``{ text, system }``.
+    Raises WorkloadError."""
+    value = table.values[name]
+    if isinstance(value, str):
+        return value, ""
+    keys = {"text", "system"}
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        raise table.refuse(
+            f"query {name!r} must be CQL text in a string, or {{ text, system }}, "
+            f"not {kind_of(value)}"
+        )
+    if "text" not in value or value.keys() - keys:
+        wrong = ", ".join(sorted(value.keys() - keys)) or "no text"
+        raise table.refuse(f"query {name!r} has {wrong}; its keys are text and system")
+    return value["text"], value.get("system", "")

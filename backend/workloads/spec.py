@@ -17,7 +17,7 @@ from backend.model.schema import Schema, SchemaError
 from backend.workloads.built_in import BUILT_IN, built_in_schema, check_options
 from backend.workloads.files import FILE_FORMATS, beside, check_first_file, existing_path
 from backend.workloads.functions import FunctionError, load_functions
-from backend.workloads.queries import read_query
+from backend.workloads.queries import query_asked, read_query
 from backend.workloads.shipped import shipped_workloads
 from backend.workloads.sysstream import SYSSTREAM
 from backend.workloads.tables import (
@@ -317,7 +317,7 @@ def _queries(
     queries: dict[str, ContinuousQuery] = {}
     for n, name in enumerate(table.values, start=1):
         _check_name(table, "query", name)
-        text, system = _asked(table, name)
+        text, system = query_asked(table, name)
         try:
             query = read_query(name, text, schemas, functions, stored, queries, system)
         except CqlError as error:
@@ -328,24 +328,6 @@ def _queries(
         if progress is not None:
             progress(n, len(table.values))
     return tuple(queries.values())
-
-
-def _asked(table: TomlTable, name: str) -> tuple[str, str]:
-    """The CQL of a query and the system it names, '' = none: ``"..."`` or ``{ text, system }``.
-    Raises WorkloadError."""
-    value = table.values[name]
-    if isinstance(value, str):
-        return value, ""
-    keys = {"text", "system"}
-    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise table.refuse(
-            f"query {name!r} must be CQL text in a string, or {{ text, system }}, "
-            f"not {kind_of(value)}"
-        )
-    if "text" not in value or value.keys() - keys:
-        wrong = ", ".join(sorted(value.keys() - keys)) or "no text"
-        raise table.refuse(f"query {name!r} has {wrong}; its keys are text and system")
-    return value["text"], value.get("system", "")
 
 
 def _check_windows(

@@ -8,8 +8,10 @@ import pytest
 
 from backend.engine.knobs import ENGINE_KNOBS, INPUT_KNOBS
 from backend.model.knobs import KnobSpec
-from backend.systems.registry import SYSTEMS
+from backend.systems.registry import CORES, SYSTEMS
 from backend.systems.stream.capacities import CAPACITY
+from backend.systems.stream.knobs import StreamKnobs
+from backend.systems.stream.system import NetworkSystem
 from tests.docs.tree import ROOT, texts
 
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
@@ -24,7 +26,9 @@ def row(knob: KnobSpec) -> str:
 
 #: Heading -> the knobs below it.
 GROUPS = {
-    **{system.title: system.knobs for system in SYSTEMS},
+    **{s.title: s.knobs for s in SYSTEMS if not isinstance(s, NetworkSystem)},
+    "STREAM": StreamKnobs.specs(),
+    **{core.title: core.knobs for core in CORES},
     "Queues": (CAPACITY,),
     "Sources": INPUT_KNOBS,
     "Engine": ENGINE_KNOBS,

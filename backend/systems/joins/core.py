@@ -159,6 +159,7 @@ class JoinCores:
     """Orders and caches of joins of three inputs or more."""
 
     name = "joins"
+    title = "Adaptive joins"
     vocabulary = VOCABULARY
     knobs: tuple[KnobSpec, ...] = JoinKnobs.specs()
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+from backend.engine.job import InputJob, RunJob
+from backend.engine.loop import Loop
+from backend.hosts import networks
 from backend.hosts.contract import InputSource
 from backend.hosts.local import BEAT_S, LocalHost
+from backend.model.functions import Functions
+from backend.model.ids import entity_id
 from backend.model.schema import Schema
 from backend.workloads.sources import MemorySource
 from backend.workloads.spec import SinkSpec, SourceSpec, StreamSpec
+from storage.store import open_engine_writer, open_reader
+from storage.vocabulary.records import Input, Run
+from tests.engine_runs import read_all
 from tests.loops import FixedLoop
 
 S = Schema.parse("a int")
@@ -34,3 +46,42 @@ def test_signs_of_life_go_on_while_a_batch_runs() -> None:
     assert loop.n_within >= 2
     steps = ["the batch is planned", "its job runs", "results are written"]
     assert [name for name, _ in loop.phases] == [*steps, "waits for input"]
+
+
+def test_a_stream_that_is_ahead_in_time_waits_for_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(networks, "AHEAD_OF_OTHERS", 300)
+    schemas = dict.fromkeys(("Dense", "Sparse"), Schema.parse("t bigint, a int"))
+    # as many of both, but those of Sparse are further apart: it is ahead after each batch
+    sources = {
+        name: MemorySource([[step * n, n % 7] for n in range(4000)], schemas[name])
+        for name, step in {"Dense": 1, "Sparse": 20}.items()
+    }
+    inputs = [
+        InputSource(StreamSpec(name, schema, SourceSpec("memory"), "t"), sources[name])
+        for name, schema in schemas.items()
+    ]
+    text = "Select D.a From Dense [Range 5] As D, Sparse [Range 5] As S Where D.a = S.a"
+    job = RunJob(
+        {name: InputJob(name, schema, "t", rate=0.0) for name, schema in schemas.items()},
+        read_all({"both": text}, schemas, Functions(), {}),
+    )
+    told = tuple(Input(n, [[a.name, a.type] for a in s.attributes]) for n, s in schemas.items())
+    run = Run("r", "w", "starting", time.time(), {}, 1, "here", "0", inputs=told)
+    with open_engine_writer(str(tmp_path / "store.db")) as writer:
+        loop = Loop(run, job, writer)
+        loop.start()
+        host = LocalHost(loop, inputs, SinkSpec(None), 200, once=True)
+        pending = []
+        while host.step():
+            values = stored_values(str(tmp_path / "store.db"))
+            pending.append(values[entity_id("stream.network", "input", "Sparse")]["pending_tuples"])
+        host.close()
+    assert len(pending) > 20
+    assert max(filter(None, pending)) <= 300 + 200
+
+
+def stored_values(store: str) -> Any:
+    with open_reader(store) as reader:
+        return reader.values("r")

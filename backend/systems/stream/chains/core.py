@@ -139,6 +139,7 @@ class SchedulingCores:
     """Which operator of a network runs next; all operators of all networks."""
 
     name = "chains"
+    title = "Scheduling"
     vocabulary = Vocabulary((), (), {})
     knobs: tuple[KnobSpec, ...] = ChainKnobs.specs()
 
