@@ -14,6 +14,8 @@ from backend.engine.control import Registry
 from backend.engine.dependencies import queries_read
 from backend.engine.job import RunJob
 from backend.model.conditions import ContinuousQuery
+from backend.model.ids import unit_entity
+from backend.systems.contract import UnitState
 from backend.workloads.queries import read_query
 from storage.resume import LastQuery, LastState
 from storage.vocabulary.records import Input, Json, Run
@@ -142,3 +144,14 @@ def _difference(before: Json, now: Json) -> str:
         if name in new and old[name] != new[name]
     ]
     return ", ".join(said) or "its attributes have another order"
+
+
+def state_of(last: LastState | None, id: str) -> UnitState | None:
+    """What a unit of a killed run goes on with; None for a new one."""
+    known = None if last is None else last.unit(id)
+    if known is None or known.plan is None:
+        return None
+    totals = last.totals if last else {}
+    counted = totals.get(unit_entity(id), {}).get("decisions_total", 0)
+    n_decisions = max(known.last_seq, int(counted))
+    return UnitState(known.plan, n_decisions, first=known.first, totals=totals)

@@ -10,6 +10,7 @@ from backend.engine.entity_ledger import EntityLedger
 from backend.engine.job import RunJob
 from backend.engine.parts import UnitParts
 from backend.engine.planner import Place, place, placed
+from backend.engine.resume import state_of
 from backend.engine.settings import ScopedSettings, knobs_of, of_unit, taken_up
 from backend.model.conditions import ContinuousQuery
 from backend.model.events import KnobsChanged, QueriesChanged
@@ -25,12 +26,12 @@ from backend.systems.contract import (
     Recorded,
     Refused,
     UnitJob,
-    UnitState,
 )
 from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME
 from backend.workloads.sysstream import SYSSTREAM
 from storage.resume import LastState
-from storage.vocabulary.records import Entity, Event, Unit
+from storage.vocabulary.kinds import Severity
+from storage.vocabulary.records import Entity, Event, Sample, Unit
 
 
 class BrokeOff(Exception):
@@ -47,6 +48,7 @@ class RunningUnit:
 
     resting: its knobs, while it has left the run with its last query. keeps_state: it runs as a
     network. ended: query -> why it is over, of queries that read a stream that has failed.
+    inexact: why its answers were approximate in the last batch; '' = they were not.
     """
 
     place: Place
@@ -58,6 +60,7 @@ class RunningUnit:
     resting: KnobSettings | None = None
     keeps_state: bool = False
     ended: dict[str, str] = field(default_factory=dict)
+    inexact: str = ""
 
     @property
     def id(self) -> str:
@@ -79,6 +82,15 @@ class RunningUnit:
             return entity
         facts = {**entity.properties, "state": "ended", "why": self.ended[entity.name]}
         return replace(entity, properties=facts)
+
+    def exactness_events(self) -> list[Event]:
+        """Its answers became approximate in the last batch, for another reason, or exact again."""
+        before, self.inexact = self.inexact, self.unit.inexact
+        if self.inexact == before:
+            return []
+        title = "answers are approximate" if self.inexact else "answers are exact again"
+        severity: Severity = "warning" if self.inexact else "info"
+        return [Event("exactness", title, self.inexact, severity, unit_id=self.id)]
 
     def told(
         self, event: KnobsChanged | QueriesChanged, undo: KnobsChanged | QueriesChanged
@@ -218,7 +230,8 @@ class UnitSet:
             if id in self._units:
                 ran = BatchRan(result.batch_id, part, ms)
                 found = found.then(stamped(self._units[id].unit.executed(ran), id))
-        return found
+        events = tuple(e for one in self._units.values() for e in one.exactness_events())
+        return found.then(Recorded(events=events))
 
     def turned(
         self, scope: str, settings: ScopedSettings, before: ScopedSettings, batch: int
@@ -335,7 +348,9 @@ class UnitSet:
         for id, one in self._units.items():
             seen = one.unit.observe()
             matrices = tuple(replace(matrix, unit_id=id) for matrix in seen.matrices)
-            found = Observation((*found.samples, *seen.samples), (*found.matrices, *matrices))
+            marks = [Sample(unit_entity(id), "inexact", 1.0, "")] if one.inexact else []
+            samples = (*found.samples, *seen.samples, *marks)
+            found = Observation(samples, (*found.matrices, *matrices))
         return found
 
     def query_entity(self, name: str) -> str | None:
@@ -372,14 +387,3 @@ def stamped(recorded: Recorded, id: str) -> Recorded:
         tuple(replace(one, unit_id=id) for one in recorded.outcomes),
         tuple(replace(one, unit_id=id) for one in recorded.events),
     )
-
-
-def state_of(last: LastState | None, id: str) -> UnitState | None:
-    """What a unit of a killed run goes on with; None for a new one."""
-    known = None if last is None else last.unit(id)
-    if known is None or known.plan is None:
-        return None
-    totals = last.totals if last else {}
-    counted = totals.get(unit_entity(id), {}).get("decisions_total", 0)
-    n_decisions = max(known.last_seq, int(counted))
-    return UnitState(known.plan, n_decisions, first=known.first, totals=totals)

@@ -153,6 +153,11 @@ class SystemUnit(Protocol):
     def plan_version(self) -> int:
         """The plan in force, or adopted for the next batch."""
 
+    @property
+    def inexact(self) -> str:
+        """Why answers of the last batch may differ from those of the queries' text, in a phrase; ''
+        while they are exact, whatever plan is in force."""
+
     def start(self, state: UnitState | None) -> Recorded:
         """The first plan, or the one it goes on with."""
 
@@ -203,8 +208,12 @@ class CoreNews:
 
 
 class OperatorCore(Protocol):
-    """What adapts some operators of a network; results are the same whatever it does. Pure: no
-    clock, no input or output, no global random numbers."""
+    """What adapts some operators of a network. Pure: no clock, no input or output, no global random
+    numbers."""
+
+    @property
+    def inexact(self) -> str:
+        """As of a unit; '' of a core that never touches results."""
 
     def lay_out(self, network: Network, settings: KnobSettings) -> str:
         """Another plan, or other knobs, are in force: keep what is known of operators that stay.
@@ -308,10 +317,6 @@ class System(Protocol):
     @property
     def leaves_when_empty(self) -> bool:
         """Whether a unit goes with its last query."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether results are the same under every plan; not where tuples are sampled or shed."""
 
     @property
     def is_default(self) -> bool:

@@ -52,6 +52,10 @@ class PublishedUnit(ABC, Generic[AdoptedT]):
         samples = self._samples(result) if result is not None else ()
         return Observation(tuple(samples), self._matrices() if decided else ())
 
+    @property
+    def inexact(self) -> str:
+        return ""
+
     @abstractmethod
     def _plan_record(self, adopted: AdoptedT) -> PlanVersion:
         """The record of a plan that is adopted."""

@@ -51,6 +51,7 @@ EVENTS: Final[Mapping[str, EventKind]] = {
     "query": EventKind("⚑", "Query change", "query", 3),
     "change": EventKind("≈", "Stream changed", "query", 3),
     "loop": EventKind("↻", "Stream begins anew", "query", 3),
+    "exactness": EventKind("≃", "Exact or approximate", "warning", 4),
     "misfit": EventKind("✖", "Misfits", "warning", 4),
     "held back": EventKind("○", "Held back", "quiet", 5),
     "run": EventKind("●", "Run", "quiet", 6),

@@ -29,6 +29,7 @@ _PATHS: Final[Mapping[str, str]] = {
     "held back": "/decisions",
     "knob": "/knobs",
     "algorithm": "/knobs",
+    "exactness": "/results",
     "query": "/results",
     "input": "/results",
     "misfit": "/results",

@@ -149,6 +149,7 @@ _LANE_OF: Final = {
     "query": "query",
     "change": "query",
     "loop": "query",
+    "exactness": "error",
     "misfit": "error",
     "input": "error",
 }
@@ -160,6 +161,7 @@ _LINKS: Final = {
     "query": "/results",
     "change": "/matrix",
     "input": "/results",
+    "exactness": "/results",
     "misfit": "/results",
 }
 

@@ -55,6 +55,13 @@ CORE: Final = Vocabulary(
             "only networks answer",
         ),
         "visits_per_tuple": Property("visits/tuple", ("system",), "operators visited per tuple"),
+        "inexact": Property(
+            "",
+            ("system",),
+            "1 where answers of the unit may differ from those of the queries' text; the event of "
+            "kind 'exactness' before says why",
+            absent_is_zero=True,
+        ),
         "profile_share": Property("prob", ("system",), "share of the batch's tuples profiled"),
         "misfits_total": Property("tuples", ("system",), "tuples kept aside since the run began"),
         "tuples_total": Property("tuples", ("system",), "tuples filtered since the run began"),

@@ -19,8 +19,8 @@ EntityKind: TypeAlias = Literal[
 #: One meaning each: a plan was adopted; a better one was found and not taken (kept, cool-down); a
 #: knob was turned; the set of queries changed; the run began, went on, was held, stepped or asked
 #: to stop; tuples were kept aside; an input failed or ended; a replayed
-#: input began anew at its end; the statistics changed; another
-#: algorithm took over.
+#: input began anew at its end; the statistics changed; another algorithm took over; answers became
+#: approximate, or exact again.
 EventKind: TypeAlias = Literal[
     "rearrangement",
     "held back",
@@ -32,6 +32,7 @@ EventKind: TypeAlias = Literal[
     "loop",
     "change",
     "algorithm",
+    "exactness",
 ]
 #: One meaning each: the candidate was adopted; the incumbent was found to be best; the inequality
 #: did not hold; held back by the cool-down; too little evidence; adapting is off.

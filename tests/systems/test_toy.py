@@ -135,6 +135,19 @@ def test_a_turn_of_its_knob_acts_and_a_wrong_one_is_refused(run: EngineRun) -> N
     assert values[step]["passed_prob"] == pytest.approx(0.1, abs=0.06)
 
 
+def test_what_it_leaves_out_is_on_record_while_it_does(run: EngineRun) -> None:
+    def events() -> list[tuple[str, str]]:
+        kept = [e.event for e in run.reader.events(RUN_ID) if e.event.kind == "exactness"]
+        return [(e.title, e.detail) for e in kept if e.unit_id == UNIT]
+
+    assert events() == [("answers are approximate", "0.5 of the tuples pass")]
+    assert run.reader.values(RUN_ID)[f"{UNIT}/system:unit"]["inexact"] == 1
+    run.ask("knob", {"knob": "share", "value": 1.0, "scope": UNIT})
+    feed(run, 1)
+    assert {title for title, _ in events()} == {"answers are approximate", "answers are exact again"}
+    assert not run.reader.values(RUN_ID)[f"{UNIT}/system:unit"].get("inexact")
+
+
 def test_it_goes_on_after_a_kill(tmp_path: Path) -> None:
     run = run_on(tmp_path / "store.db", 3)
     run.kill()

@@ -19,7 +19,6 @@ class Agreedy:
     name = "agreedy"
     title = "Pipelined filters"
     leaves_when_empty = True
-    exact = True
     is_default = True
     vocabulary: Vocabulary = AGREEDY
     knobs: tuple[KnobSpec, ...] = AgreedyKnobs.specs()

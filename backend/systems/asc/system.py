@@ -19,7 +19,6 @@ class Asc:
     name = "asc"
     title = "Attribute selection constructs"
     leaves_when_empty = False
-    exact = True
     is_default = True
     vocabulary: Vocabulary = ASC
     knobs: tuple[KnobSpec, ...] = AscKnobs.specs()

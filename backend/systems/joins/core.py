@@ -53,6 +53,10 @@ class AdaptiveJoins(Mapping[str, AdaptiveJoin]):
     def __len__(self) -> int:
         return len(self._by_id)
 
+    @property
+    def inexact(self) -> str:
+        return ""
+
     def lay_out(self, network: Network, settings: KnobSettings) -> str:
         """Another plan or other knobs: joins that are in it still keep what they know."""
         knobs, shown = JoinSettings.of(settings), self._shown()

@@ -27,7 +27,6 @@ class NetworkSystem:
     needs: CoreKind | None = None
 
     leaves_when_empty = True
-    exact = True
 
     @property
     def is_default(self) -> bool:

@@ -83,6 +83,10 @@ class NetworkUnit(PublishedUnit[AdoptNetwork]):
     def plan_version(self) -> int:
         return self._version
 
+    @property
+    def inexact(self) -> str:
+        return "; ".join(core.inexact for core in self.cores if core.inexact)
+
     def start(self, state: UnitState | None) -> Recorded:
         batch = self._job.batch
         if state is None:

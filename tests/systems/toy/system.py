@@ -28,7 +28,6 @@ class Sampling:
     name = "sampling"
     title = "Sampling"
     leaves_when_empty = False
-    exact = False
     is_default = True
     vocabulary: Vocabulary = SAMPLING
     knobs: tuple[KnobSpec, ...] = SamplingKnobs.specs()

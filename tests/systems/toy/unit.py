@@ -44,6 +44,11 @@ class SamplingUnit(PublishedUnit[Adopt]):
     def _names(self) -> tuple[str, ...]:
         return tuple(sorted(query.name for query in self._queries))
 
+    @property
+    def inexact(self) -> str:
+        share = self._passed[-1][1] if self._passed else 1
+        return "" if share == 1 else f"{share:g} of the tuples pass"
+
     def start(self, state: UnitState | None) -> Recorded:
         core, batch = self._core, self._job.batch
         if state is None:

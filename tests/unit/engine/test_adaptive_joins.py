@@ -16,7 +16,7 @@ from backend.engine.loop import Loop
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.model.functions import Functions
-from backend.operators.network.job import NetworkJob
+from backend.operators.network.join_tuning import JoinTuning
 from backend.systems.joins.core import AdaptiveJoins
 from backend.systems.joins.join import AdaptiveJoin, input_names
 from backend.systems.stream.unit import NetworkUnit
@@ -120,6 +120,15 @@ def joins_of(unit: NetworkUnit) -> AdaptiveJoins:
     return next(core for core in unit.cores if isinstance(core, AdaptiveJoins))
 
 
+def tunings(run: JoinsRun) -> dict[str, JoinTuning]:
+    """Of all joins, from the next batch on."""
+    return {
+        id: tuning
+        for id, tuning in unit_of(run).operator(99).tunings.items()
+        if isinstance(tuning, JoinTuning)
+    }
+
+
 def join_of(run: JoinsRun, query: str = "four") -> AdaptiveJoin:
     return next(one for one in joins_of(unit_of(run)).values() if one.query == query)
 
@@ -189,9 +198,7 @@ def test_a_switch_is_a_decision_with_its_plan_and_later_its_outcome(run: JoinsRu
 def test_a_forbidden_cache_goes_at_once_and_stays_in_sight(run: JoinsRun) -> None:
     assert "R ⋈ S" in used(run)
     turn(run, forbidden_caches="R ⋈ S")
-    job = unit_of(run).operator(9)
-    assert isinstance(job, NetworkJob)
-    (tuning,) = job.tunings.values()
+    (tuning,) = tunings(run).values()
     assert "0,1|1" not in {one.id for one in (*tuning.caches, *tuning.shadows)}
     run.ticks(3)
     assert "R ⋈ S" not in used(run)
@@ -208,7 +215,7 @@ def test_a_pinned_cache_is_used_whatever_it_brings(run: JoinsRun) -> None:
 
 def test_grants_stay_within_a_pool_that_shrinks(run: JoinsRun) -> None:
     turn(run, pool_bytes=4096)
-    (tuning,) = unit_of(run).operator(9).tunings.values()
+    (tuning,) = tunings(run).values()
     assert sum(one.n_bytes for one in tuning.caches) <= 4096
     turn(run, caching="off")
     assert not used(run)
@@ -224,12 +231,10 @@ Where R.a = S.a and S.a = Q.a"""
 
 def granted(run: JoinsRun) -> int:
     """Bytes of all caches of all joins in all shards, from the next batch on."""
-    unit = unit_of(run)
-    job = unit.operator(99)
-    assert isinstance(job, NetworkJob)
+    joins = joins_of(unit_of(run))
     return sum(
-        joins_of(unit)[id].n_shards * sum(one.n_bytes for one in tuning.caches)
-        for id, tuning in job.tunings.items()
+        joins[id].n_shards * sum(one.n_bytes for one in tuning.caches)
+        for id, tuning in tunings(run).items()
     )
 
 

@@ -15,7 +15,13 @@ from backend.model.schema import Attribute, Schema
 from backend.operators.network import homes
 from backend.operators.network.input_manager import Arrived
 from backend.operators.network.job import NetworkJob, StreamTime
-from backend.operators.network.join_tuning import PAGE_BYTES, CacheSpec, JoinTuning, Segment
+from backend.operators.network.join_tuning import (
+    PAGE_BYTES,
+    CacheSpec,
+    JoinProfile,
+    JoinTuning,
+    Segment,
+)
 from backend.operators.network.plan import (
     JoinOp,
     NetworkPlan,
@@ -96,11 +102,11 @@ def test_a_batch_tells_of_its_tuned_joins(tmp_path: Path) -> None:
     joins = [[one.network.operators["j"].profile for one in batch] for batch in reports]
     assert joins[2] == [None, None]
     for one in joins[1]:
-        assert one is not None
+        assert isinstance(one, JoinProfile)
         assert sum(pipeline.n_plus for pipeline in one.pipelines) > 0
         assert one.caches["c"].hits > 0
     last = joins[3][0]
-    assert last is not None
+    assert isinstance(last, JoinProfile)
     assert last.caches["c"].creates > 0
 
 

@@ -56,6 +56,10 @@ class Scheduling:
         profile = self._profile
         return steps_of(self._laid_out.plan, profile.selectivities, profile.costs)
 
+    @property
+    def inexact(self) -> str:
+        return ""
+
     def lay_out(self, network: Network, settings: KnobSettings) -> str:
         before, self._knobs = self._knobs, ChainKnobs.of(settings)
         is_new = self._network is None or network.plan != self._network.plan
