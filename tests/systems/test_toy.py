@@ -144,7 +144,10 @@ def test_what_it_leaves_out_is_on_record_while_it_does(run: EngineRun) -> None:
     assert run.reader.values(RUN_ID)[f"{UNIT}/system:unit"]["inexact"] == 1
     run.ask("knob", {"knob": "share", "value": 1.0, "scope": UNIT})
     feed(run, 1)
-    assert {title for title, _ in events()} == {"answers are approximate", "answers are exact again"}
+    assert {title for title, _ in events()} == {
+        "answers are approximate",
+        "answers are exact again",
+    }
     assert not run.reader.values(RUN_ID)[f"{UNIT}/system:unit"].get("inexact")
 
 

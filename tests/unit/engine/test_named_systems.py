@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
+from backend.systems.registry import SYSTEMS
 from tests.engine_runs import RUN_ID, EngineRun
 from tests.web.joins_run import KNOBS, SCHEMAS, TEXTS, TICKS, keyed
 
@@ -18,6 +19,8 @@ JOINED = TEXTS["four"]
 
 class NamedRun(EngineRun):
     """The four streams of keys; commands name systems."""
+
+    systems = SYSTEMS
 
     def __init__(self, folder: Path, continues: bool = False, **texts: str) -> None:
         super().__init__(
@@ -29,6 +32,7 @@ class NamedRun(EngineRun):
             continues=continues,
             timestamps=dict.fromkeys(SCHEMAS, "t"),
             state=folder / "state",
+            systems=self.systems,
         )
 
     def ticks(self, n_batches: int = 1) -> None:
