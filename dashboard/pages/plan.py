@@ -93,7 +93,11 @@ def layout(context: Context, services: Services) -> Component:
                 [html.Div(_choices(context, facts), id=CHOICES), graph], className="pw-plan-graph"
             ),
             html.Div([panels, _recent(context, facts)], className="pw-plan-rest"),
-            html.Aside(inspector, className="pw-plan-side", **attrs(aria_label="Inspector")),
+            html.Aside(
+                inspector,
+                className="pw-plan-side",
+                **attrs(aria_label="Inspector", data_section=_SECTION),
+            ),
         ],
         className="pw-plan",
     )
