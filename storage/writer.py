@@ -123,8 +123,10 @@ class EngineWriter:
         entities: Sequence[Entity] = (),
         knobs: Sequence[Knob] = (),
         units: Sequence[Unit] = (),
+        alone: bool = False,
     ) -> None:
-        """Record a new run with its first units, entities and knob values. Raises RunExists.
+        """Record a new run with its first units, entities and knob values. alone: no other run of
+        its workload may be at work, branches apart. Raises RunExists, RunLives.
 
         What waited for an interrupted run of the workload to go on is refused, unless this is a
         branch of another run.
@@ -138,6 +140,8 @@ class EngineWriter:
         with self._transaction() as connection:
             if connection.execute(select(RunRow.id).where(RunRow.id == run.id)).first():
                 raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
+            if alone:
+                _check_alone(connection, run)
             connection.execute(insert(RunRow), encode.run_row(run))
             write_rows.put_inputs(connection, run.id, run.inputs, cache)
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
@@ -290,6 +294,18 @@ class EngineWriter:
         """Copy one run to a new SQLite file that opens like any store."""
         with self.reading() as connection:
             export.copy_run(connection, run_id, Path(path))
+
+
+def _check_alone(connection: Connection, run: Run) -> None:
+    """Raises RunLives where another run of the workload may be at work."""
+    mine = select(RunRow.__table__).where(RunRow.workload == run.workload)
+    for row in connection.execute(mine.where(RunRow.state.in_(LIVE_STATES))):
+        other = decode.run(row)
+        if BRANCH not in other.settings and may_live(other, run.started_at):
+            raise RunLives(
+                f"run {other.id} of this workload is at work in process {other.pid} on "
+                f"{other.host}; stop it, or begin another one with --fresh"
+            )
 
 
 def _gap(run: Run | None) -> dict[str, float]:

@@ -42,6 +42,8 @@ FAR: Final = 1 << 62
 #: How names of files with tuples end. They hold columns as memory does: nothing is decoded, and
 #: what nobody looks at is not even read. By name they come after an END with their number.
 TUPLES: Final = ".ipc"
+#: Up to where inputs were taken is told there.
+TAKEN: Final = "_taken.json"
 #: Digits of the arrival number that names a spool file.
 NUMBER_DIGITS: Final = 12
 #: What follows the number where there are no more tuples; Spark does not tell of empty files.
