@@ -10,8 +10,9 @@ means that a folder was removed, or put back from a copy: to go on would replace
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,9 @@ from backend.operators.network.redo_log import StateLost
 from backend.operators.network.shard import Places
 from backend.systems.contract import Refused
 
-_NOTHING_DONE: Final = "nothing was changed; put the folder back as it was, or begin another run"
+WHAT_TO_DO: Final = (
+    "nothing was changed; put back what was removed or replaced, or begin another run with --fresh"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +80,34 @@ def _newest(folder: Path) -> int:
 
 
 def check_agreement(
-    run_id: str, upcoming: Upcoming, known: Collection[tuple[str, int]], sink: str | None
+    run_id: str, by: str, upcoming: Upcoming, newest: Mapping[str, int], sink: str | None
 ) -> None:
-    """Whether places (what they are, their newest batch) agree on what comes next, and the sink
-    has no later one. known: the first is who says what comes next. Raises Refused."""
-    (first, _), *others = known
-    done = upcoming.batch - 1
-    for name, newest in others:
-        if not upcoming.may_be_newest(newest):
-            raise Refused(_behind(run_id, (first, done), (name, newest)))
+    """Whether other places agree with the one that says what comes next (by), and the sink has no
+    later batch. newest: place -> its newest batch, -1 before the first. Raises Refused."""
+    done = (by, upcoming.batch - 1)
+    for place in newest.items():
+        if not upcoming.may_be_newest(place[1]):
+            raise Refused(_behind(run_id, done, place))
     published = -1 if sink is None else newest_batch(sink)
-    if published > done + upcoming.is_planned:
-        raise Refused(_behind(run_id, (first, done), (f"the sink {sink}", published)))
+    if published >= upcoming.batch + upcoming.is_planned:
+        raise Refused(_behind(run_id, done, (f"the sink {sink}", published)))
+
+
+def check_order(run_id: str, newest: Mapping[str, int]) -> None:
+    """Whether places that are told of a batch one after another know of it so. newest: as in
+    check_agreement, in that order. Raises Refused."""
+    for before, after in pairwise(newest.items()):
+        if after[1] > before[1]:
+            raise Refused(_behind(run_id, before, after))
 
 
 def _behind(run_id: str, one: tuple[str, int], other: tuple[str, int]) -> str:
     (late, last), (early, newest) = sorted((one, other), key=lambda place: place[1])
     n = newest - last
-    ends = f"ends with batch {last}" if last >= 0 else "has no batch"
+    has = f"ends with batch {last}" if last >= 0 else "has no batch"
     return (
-        f"run {run_id} cannot go on: {late} {ends}, {early} with batch {newest}: {late} is {n} "
-        f"{'batch' if n == 1 else 'batches'} behind; {_NOTHING_DONE} with --fresh"
+        f"run {run_id} cannot go on: {late} {has}, {n} {'batch' if n == 1 else 'batches'} behind "
+        f"{early}, which ends with batch {newest}; {WHAT_TO_DO}"
     )
 
 
@@ -116,5 +126,5 @@ def check_state(run_id: str, places: Places, mark: Mark | None, upcoming: Upcomi
         if why:
             raise Refused(
                 f"run {run_id} cannot go on: the state of unit {unit} in {places.log} {why}, and "
-                f"the last batch is {upcoming.batch - 1}; {_NOTHING_DONE} with --fresh"
+                f"the last batch is {upcoming.batch - 1}; {WHAT_TO_DO}"
             )

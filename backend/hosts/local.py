@@ -65,8 +65,8 @@ class LocalHost:
             places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
             self._mark = folder / "mark.json"
             upcoming, mark = Upcoming(first_batch, True), Mark.read(self._mark) or Mark()
-            known = [("the store", first_batch - 1), (f"the mark {self._mark}", mark.batch)]
-            check_agreement(folder.name, upcoming, known, sink.path)
+            newest = {f"the folder {folder}": mark.batch}
+            check_agreement(folder.name, "the store", upcoming, newest, sink.path)
             check_state(folder.name, places, mark, upcoming)
             shutil.rmtree(folder / "arenas", ignore_errors=True)  # of a process that was killed
         self._loop, self._batches = loop, Batches(inputs, sink, places)

@@ -7,7 +7,14 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from backend.hosts.agreement import Mark, check_agreement, check_state, spark_upcoming
+from backend.hosts.agreement import (
+    WHAT_TO_DO,
+    Mark,
+    check_agreement,
+    check_order,
+    check_state,
+    spark_upcoming,
+)
 from backend.hosts.spark.remote import NO_MASTER, is_remote
 from backend.operators.network.shard import Places
 from backend.systems.contract import Refused
@@ -67,16 +74,15 @@ def check_whole(
     run_id, checkpoint, spool = last.run.id, folder / "checkpoint", folder / "spool"
     upcoming, mark = spark_upcoming(checkpoint), Mark.read(spool / TAKEN)
     stored = -1 if last.last_batch is None else last.last_batch
-    known = [(f"the checkpoint {checkpoint}", upcoming.batch - 1), ("the store", stored)]
-    known += [] if mark is None else [(f"the spool {spool}", mark.batch)]
-    check_agreement(run_id, upcoming, known, sink)
+    newest = {"the store": stored} | ({} if mark is None else {f"the spool {spool}": mark.batch})
+    check_agreement(run_id, f"the checkpoint {checkpoint}", upcoming, newest, sink)
+    check_order(run_id, newest)
     if upcoming.batch:
         lost = [path for path in _counted_on(folder, streams) if not path.exists()]
         if lost:
             raise Refused(
                 f"run {run_id} cannot go on: it is at batch {upcoming.batch}, and where it was in "
-                f"its streams is not known without {lost[0]}; put it back as it was, or begin "
-                "another run with --fresh"
+                f"its streams is not known without {lost[0]}; {WHAT_TO_DO}"
             )
     check_state(run_id, Places(str(folder / "state"), ""), mark, upcoming)
 
