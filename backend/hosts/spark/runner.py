@@ -260,8 +260,7 @@ class RunHost:
             self._loop.abandon_batch()
             if not self._is_stopped:
                 self._error = error
-                raise
-            log.debug("batch %d was cut off by the stop", batch_id)
+            raise  # also when it was cut off by a stop: Spark would commit what was not done
 
     def _note_time(self, found: BatchFound) -> None:
         """Which streams are ahead of others that a network reads, and which have ended."""
