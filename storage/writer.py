@@ -59,15 +59,15 @@ FINAL_STATES: Final = ("ended", "interrupted", "failed")
 COMMITS_LOCK: Final = 1
 
 
-def open_engine_writer(url: str) -> EngineWriter:
+def open_engine_writer(url: str, durable: bool = False) -> EngineWriter:
     """Open the store for the engine; make it, or upgrade it, where needed.
 
-    url: a file path or SQLAlchemy URL. Raises StoreError (NotAStore, StoreTooNew, StoreFull...).
+    url: a file path or SQLAlchemy URL. durable: a batch survives a power cut once it was written. Raises StoreError (NotAStore, StoreTooNew, StoreFull...).
     """
     address = parse_url(url)
     where = describe(address)
     with translated(where):
-        engine = open_for_writing(address, create=True)
+        engine = open_for_writing(address, create=True, durable=durable)
         with disposed_on_error(engine):
             prepare(engine, where)
     return EngineWriter(engine, where)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from backend.hosts.publish import newest_batch
+from backend.operators.flushing import flush
 from backend.operators.network.redo_log import StateLost
 from backend.operators.network.shard import Places
 from backend.systems.contract import Refused
@@ -52,16 +53,20 @@ class Mark:
         told = json.loads(path.read_text()) if path.exists() else {}
         return cls(told["batch"], tuple(told["networks"])) if "batch" in told else None
 
-    def write(self, path: Path) -> None:
-        """In one step."""
-        write_whole(path, {"batch": self.batch, "networks": self.networks})
+    def write(self, path: Path, durable: bool) -> None:
+        """See write_whole."""
+        write_whole(path, {"batch": self.batch, "networks": self.networks}, durable)
 
 
-def write_whole(path: Path, told: object) -> None:
-    """Write JSON that appears in one step."""
+def write_whole(path: Path, told: object, durable: bool) -> None:
+    """Write JSON that appears in one step. durable: it is on the disk then."""
     hidden = path.with_name(f".{path.name}")
     hidden.write_text(json.dumps(told))
+    if durable:
+        flush(hidden)
     hidden.replace(path)
+    if durable:
+        flush(path.parent)
 
 
 def spark_upcoming(checkpoint: Path) -> Upcoming:

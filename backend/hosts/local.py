@@ -61,8 +61,11 @@ class LocalHost:
     ) -> None:
         self.stopping = threading.Event()
         places = self._mark = None
+        self._is_durable = sink.durable
         if folder is not None:
-            places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
+            places = Places(
+                str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex), sink.durable
+            )
             self._mark = folder / "mark.json"
             upcoming, mark = Upcoming(first_batch, True), Mark.read(self._mark) or Mark()
             newest = {f"the folder {folder}": mark.batch}
@@ -168,7 +171,7 @@ class LocalHost:
             self._batches.publish(job, found)
             timings.lap("publish_ms")
             if self._mark is not None:
-                Mark(batch_id, tuple(plan.networks)).write(self._mark)
+                Mark(batch_id, tuple(plan.networks)).write(self._mark, self._is_durable)
             facts = {name: cursor.facts() for name, cursor in self._cursors.items()}
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
         except BaseException:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from backend.hosts.compact import Compactor, sink_file
+from backend.operators.flushing import flush
 from backend.operators.parts import (
     ASIDE,
     MISFITS,
@@ -36,16 +37,25 @@ class SinkAhead(Exception):
 
 class FolderSink:
     """What one stream, or one query, of a run has in the sink. folder: its own; format: of its
-    files; schema: of their columns. compact: merge small files."""
+    files; schema: of their columns. compact: merge small files. durable: what was published is on the
+    disk, where that is of this machine."""
 
-    def __init__(self, folder: str, format: str, schema: pa.Schema, compact: bool = True) -> None:
+    def __init__(
+        self,
+        folder: str,
+        format: str,
+        schema: pa.Schema,
+        compact: bool = True,
+        durable: bool = False,
+    ) -> None:
         self.schema = schema
         self._format = format
         self._files, self._path = file_system(folder)
         self._last: int | None = None
         is_here = isinstance(self._files, fs.LocalFileSystem)
         #: Of its files; None where they are left.
-        self.compactor = Compactor(Path(self._path)) if compact and is_here else None
+        self._is_durable = durable and is_here
+        self.compactor = Compactor(Path(self._path), durable) if compact and is_here else None
 
     def publish(self, batch_id: int, parts: Sequence[str]) -> None:
         """Move the files that tasks told of into place, and drop what else was staged.
@@ -82,10 +92,19 @@ class FolderSink:
     def _move(self, staging: str, parts: Sequence[str], name: str) -> None:
         if not parts:
             return
-        self._files.create_dir(name.rpartition("/")[0], recursive=True)
+        folder = name.rpartition("/")[0]
+        self._files.create_dir(folder, recursive=True)
         for number, part in enumerate(parts):
             suffix = part.rpartition(".")[2]
-            self._files.move(f"{staging}/{part}", f"{name}-{number:05d}.{suffix}")
+            self._place(f"{staging}/{part}", f"{name}-{number:05d}.{suffix}")
+        if self._is_durable:
+            flush(folder)
+            flush(Path(folder).parent)
+
+    def _place(self, staged: str, path: str) -> None:
+        if self._is_durable:
+            flush(staged)
+        self._files.move(staged, path)
 
     def _check_newest(self, batch_id: int) -> None:
         newest = _newest(self._files, self._path)
@@ -114,7 +133,7 @@ class FolderSink:
         writer = writer_for(self._format, self._files.open_output_stream(hidden), self.schema)
         writer.write(pa.Table.from_batches([], self.schema))
         writer.close()
-        self._files.move(hidden, path)
+        self._place(hidden, path)
 
 
 def newest_batch(folder: str) -> int:

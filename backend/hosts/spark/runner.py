@@ -31,6 +31,7 @@ from backend.hosts.spark.jobs import BatchJobs
 from backend.hosts.spark.remote import is_remote, unseen_by_workers
 from backend.hosts.spark.session import hush
 from backend.hosts.spark.tasks import tag_of
+from backend.operators.flushing import flush, flush_newest
 from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
 from backend.workloads.replay import TAKEN, Feeder, mark_end
@@ -95,15 +96,15 @@ class RunHost:
     ) -> None:
         self.stopping = threading.Event()
         _check_workers(session, folder)
-        self._keeps_rate = keeps_rate
+        self._keeps_rate, self._is_durable = keeps_rate, sink.durable
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
         self._spool = folder / "spool"
         self._arenas = _arenas(session, folder.name)
-        places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex))
+        places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex), sink.durable)
         self._jobs = BatchJobs(session, inputs, sink, places)
         loop.listens(self._jobs.listener)
-        self._taken = _Taken(self._spool / TAKEN)
+        self._taken = _Taken(self._spool / TAKEN, sink.durable)
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}
         self._read = self._taken.read
@@ -193,6 +194,7 @@ class RunHost:
             limit=lambda: self._limit(name),
             marks_end=lambda: name in self._read or self._takes_what_is_there,
             rests=lambda: loop.input_knob(name, "intake") != "on",
+            durable=self._is_durable,
         )
 
     def _limit(self, name: str) -> int | None:
@@ -248,6 +250,8 @@ class RunHost:
         try:
             found = self._jobs.run(frame, self._inputs.rows, plan, timings)
             self._note_time(found)
+            if self._is_durable:
+                _flush_plan(self._folder)
             facts = {one.name: self._facts(one, found.inputs[one.name]) for one in self._sources}
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
             consumed = {n: f.n_consumed for n, f in self._feeders.items()}
@@ -351,6 +355,17 @@ def _check_workers(session: SparkSession, folder: Path) -> None:
         raise RunFailed("; ".join(unseen))
 
 
+def _flush_plan(folder: Path) -> None:
+    """Have on the disk what a batch that comes again needs: which tuples it has, and that the one
+    before was committed."""
+    for path in folder.glob("files-*.jsonl"):
+        flush(path)
+    for place in (folder, *(folder / "checkpoint").glob("sources/*")):
+        flush_newest(place)
+    for name in ("offsets", "commits"):
+        flush_newest(folder / "checkpoint" / name)
+
+
 def _arenas(session: SparkSession, run_id: str) -> Path:
     """Where the arenas of a run are, on each machine that works: what an earlier incarnation of the
     run left here goes. On other machines relative to a folder that Spark removes with its
@@ -375,8 +390,8 @@ class _Taken:
     batch, so never behind it. What a batch that is run again finds here it finds again in its own
     tuples."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, durable: bool) -> None:
+        self._path, self._is_durable = path, durable
         told: dict[str, Any] = {"through": {}, "ended": [], "read": []}
         if path.exists():
             told = json.loads(path.read_text())
@@ -389,4 +404,4 @@ class _Taken:
     ) -> None:
         """Arrival numbers, by input: all tuples before them were taken."""
         told = {"through": dict(through), "ended": sorted(ended), "read": sorted(read)}
-        write_whole(self._path, {**asdict(mark), **told})
+        write_whole(self._path, {**asdict(mark), **told}, self._is_durable)

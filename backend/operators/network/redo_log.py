@@ -28,6 +28,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import fs
 
+from backend.operators.flushing import flush
 from backend.operators.network.input_manager import InputState, Released, StreamState, Timed
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.regions import Regions
@@ -69,10 +70,12 @@ class RedoSegment:
 
 
 class RedoLog:
-    """The log of one unit. url: its folder, local or of any file system pyarrow knows."""
+    """The log of one unit. url: its folder, local or of any file system pyarrow knows. durable:
+    what is written is on the disk, where that is of this machine."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, durable: bool = False) -> None:
         self._files, self._folder = file_system(url)
+        self._is_durable = durable and isinstance(self._files, fs.LocalFileSystem)
         self._jobs: dict[str, NetworkJob] = {}
         self._digests: dict[int, tuple[pa.Table, str]] = {}  # by identity: tables do not change
         self._made: set[str] = set()
@@ -309,7 +312,11 @@ class RedoLog:
         hidden = f"{folder}/.{own}-{uuid.uuid4().hex}"
         with self._files.open_output_stream(hidden) as out:
             write(out)
+        if self._is_durable:
+            flush(hidden)
         self._files.move(hidden, f"{folder}/{own}")
+        if self._is_durable:
+            flush(folder)
 
     def _read(self, name: str) -> bytes:
         with self._files.open_input_stream(f"{self._folder}/{name}") as source:
