@@ -62,7 +62,8 @@ COMMITS_LOCK: Final = 1
 def open_engine_writer(url: str, durable: bool = False) -> EngineWriter:
     """Open the store for the engine; make it, or upgrade it, where needed.
 
-    url: a file path or SQLAlchemy URL. durable: a batch survives a power cut once it was written. Raises StoreError (NotAStore, StoreTooNew, StoreFull...).
+    url: a file path or SQLAlchemy URL. durable: a batch survives a power cut once it was
+    written. Raises StoreError (NotAStore, StoreTooNew, StoreFull...).
     """
     address = parse_url(url)
     where = describe(address)

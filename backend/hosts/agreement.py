@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from backend.hosts.publish import newest_batch
-from backend.operators.flushing import flush
 from backend.operators.network.redo_log import StateLost
 from backend.operators.network.shard import Places
 from backend.systems.contract import Refused
+from backend.workloads.flushing import flush
 
 WHAT_TO_DO: Final = (
     "nothing was changed; put back what was removed or replaced, or begin another run with --fresh"

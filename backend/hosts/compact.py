@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.hosts.swap import swap
-from backend.operators.flushing import flush
 from backend.operators.parts import MISFITS, ROWS_TOGETHER, writer_for
+from backend.workloads.flushing import flush
 
 log = logging.getLogger(__name__)
 #: Files of single batches that are merged together.

@@ -63,15 +63,14 @@ class LocalHost:
         places = self._mark = None
         self._is_durable = sink.durable
         if folder is not None:
-            places = Places(
-                str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex), sink.durable
-            )
+            arenas = folder / "arenas"
+            places = Places(str(folder / "state"), str(arenas / uuid.uuid4().hex), sink.durable)
             self._mark = folder / "mark.json"
             upcoming, mark = Upcoming(first_batch, True), Mark.read(self._mark) or Mark()
             newest = {f"the folder {folder}": mark.batch}
             check_agreement(folder.name, "the store", upcoming, newest, sink.path)
             check_state(folder.name, places, mark, upcoming)
-            shutil.rmtree(folder / "arenas", ignore_errors=True)  # of a process that was killed
+            shutil.rmtree(arenas, ignore_errors=True)  # of a process that was killed
         self._loop, self._batches = loop, Batches(inputs, sink, places)
         loop.listens(self._batches.listener)
         self._cursors = {one.name: _Cursor(one, loop, once) for one in inputs}

@@ -17,7 +17,6 @@ import pyarrow as pa
 from pyarrow import fs
 
 from backend.hosts.compact import Compactor, sink_file
-from backend.operators.flushing import flush
 from backend.operators.parts import (
     ASIDE,
     MISFITS,
@@ -25,6 +24,7 @@ from backend.operators.parts import (
     file_system,
     writer_for,
 )
+from backend.workloads.flushing import flush
 from backend.workloads.spec import WorkloadError
 
 _FILE: Final = fs.FileType.File
@@ -37,8 +37,8 @@ class SinkAhead(Exception):
 
 class FolderSink:
     """What one stream, or one query, of a run has in the sink. folder: its own; format: of its
-    files; schema: of their columns. compact: merge small files. durable: what was published is on the
-    disk, where that is of this machine."""
+    files; schema: of their columns. compact: merge small files. durable: what was published is on
+    the disk, where that is of this machine."""
 
     def __init__(
         self,

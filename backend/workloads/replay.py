@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from backend.operators.flushing import flush
+from backend.workloads.flushing import flush
 from backend.workloads.sources import (
     ArrowTableSource,
     DriftSource,
@@ -63,8 +63,8 @@ class Feeder:
 
     rate: tuples per second, read at every tick; 0: as fast as possible, in slices, but never more
     than ``ahead_tuples`` beyond what was consumed. at_end: 'stop' or 'loop', read at the end, again
-    and again while the feeder waits there. start: arrival number to go on from. durable: files are on
-    the disk when they appear.
+    and again while the feeder waits there. start: arrival number to go on from. durable: files
+    are on the disk when they appear.
     """
 
     def __init__(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import shutil
@@ -10,11 +9,10 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -22,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from backend.hosts.agreement import Mark, write_whole
+from backend.hosts.agreement import Mark
 from backend.hosts.batches import BatchFound, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import rooms
@@ -30,8 +28,8 @@ from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.jobs import BatchJobs
 from backend.hosts.spark.remote import is_remote, unseen_by_workers
 from backend.hosts.spark.session import hush
+from backend.hosts.spark.taken import Taken, flush_plan
 from backend.hosts.spark.tasks import tag_of
-from backend.operators.flushing import flush, flush_newest
 from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
 from backend.workloads.replay import TAKEN, Feeder, mark_end
@@ -104,7 +102,7 @@ class RunHost:
         places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex), sink.durable)
         self._jobs = BatchJobs(session, inputs, sink, places)
         loop.listens(self._jobs.listener)
-        self._taken = _Taken(self._spool / TAKEN, sink.durable)
+        self._taken = Taken(self._spool / TAKEN, sink.durable)
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}
         self._read = self._taken.read
@@ -251,7 +249,7 @@ class RunHost:
             found = self._jobs.run(frame, self._inputs.rows, plan, timings)
             self._note_time(found)
             if self._is_durable:
-                _flush_plan(self._folder)
+                flush_plan(self._folder)
             facts = {one.name: self._facts(one, found.inputs[one.name]) for one in self._sources}
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
             consumed = {n: f.n_consumed for n, f in self._feeders.items()}
@@ -355,17 +353,6 @@ def _check_workers(session: SparkSession, folder: Path) -> None:
         raise RunFailed("; ".join(unseen))
 
 
-def _flush_plan(folder: Path) -> None:
-    """Have on the disk what a batch that comes again needs: which tuples it has, and that the one
-    before was committed."""
-    for path in folder.glob("files-*.jsonl"):
-        flush(path)
-    for place in (folder, *(folder / "checkpoint").glob("sources/*")):
-        flush_newest(place)
-    for name in ("offsets", "commits"):
-        flush_newest(folder / "checkpoint" / name)
-
-
 def _arenas(session: SparkSession, run_id: str) -> Path:
     """Where the arenas of a run are, on each machine that works: what an earlier incarnation of the
     run left here goes. On other machines relative to a folder that Spark removes with its
@@ -382,26 +369,3 @@ def worker_cause(error: BaseException) -> str:
     """What went wrong, in one line: of an error in a worker the last line of its traceback."""
     found = _RAISED.findall(str(error))
     return _OURS.sub("", str(found[-1] if found else cause(error)))[:500]
-
-
-class _Taken:
-    """Up to where each replayed input was processed, which inputs had ended, what networks read and
-    which ran (a Mark), for a run that goes on after a crash: written before Spark commits the
-    batch, so never behind it. What a batch that is run again finds here it finds again in its own
-    tuples."""
-
-    def __init__(self, path: Path, durable: bool) -> None:
-        self._path, self._is_durable = path, durable
-        told: dict[str, Any] = {"through": {}, "ended": [], "read": []}
-        if path.exists():
-            told = json.loads(path.read_text())
-        self.through: Mapping[str, int] = told["through"]
-        self.ended: frozenset[str] = frozenset(told["ended"])
-        self.read: frozenset[str] = frozenset(told["read"])
-
-    def write(
-        self, mark: Mark, through: Mapping[str, int], ended: Collection[str], read: Collection[str]
-    ) -> None:
-        """Arrival numbers, by input: all tuples before them were taken."""
-        told = {"through": dict(through), "ended": sorted(ended), "read": sorted(read)}
-        write_whole(self._path, {**asdict(mark), **told}, self._is_durable)

@@ -28,11 +28,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import fs
 
-from backend.operators.flushing import flush
 from backend.operators.network.input_manager import InputState, Released, StreamState, Timed
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.regions import Regions
 from backend.operators.parts import file_system
+from backend.workloads.flushing import flush
 
 _NUMBER_DIGITS: Final = 8
 #: Columns beside a stream's own; no attribute begins with an underscore.
