@@ -82,8 +82,9 @@ def test_what_kills_leave_goes_on_and_nothing_else(tmp_path: Path) -> None:
     legitimate = set(left_by_kills())
     assert len(legitimate) > 15
     wrong = []
-    for traces in product(range(-1, N), repeat=5):
-        planned, committed, *others = traces
+    for planned, committed, *others in product(range(-1, N), repeat=5):
+        sink, stored, marked = others
+        traces = (planned, committed, sink, stored, marked)
         if committed > planned:
             continue  # commits without a plan are of no use to Spark
         # Spark looks at the newest plan alone, and whether it was committed
