@@ -128,7 +128,7 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
         check_sink(workload.sink.path)
     folder, conf = _folder_of(options.store), _conf(options.conf, options.packages)
     runs = (shared or folder) / "runs"
-    with open_engine_writer(options.store) as writer:
+    with open_engine_writer(options.store, workload.sink.durable) as writer:
         for run_id in writer.mark_interrupted():
             logging.info("run %s was killed; it is marked interrupted", run_id)
         registered = Counting("registering queries")

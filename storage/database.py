@@ -7,6 +7,7 @@ import sqlite3
 import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,8 +66,9 @@ def describe(url: URL) -> str:
     return url.render_as_string(hide_password=True)
 
 
-def open_for_writing(url: URL, *, create: bool) -> Engine:
-    """An engine whose transactions take the write lock at once.
+def open_for_writing(url: URL, *, create: bool, durable: bool = False) -> Engine:
+    """An engine whose transactions take the write lock at once. durable: what was committed to a
+    file is on the disk.
 
     Raises StoreMissing when the file (or its directory) is missing and create is False.
     """
@@ -81,7 +83,8 @@ def open_for_writing(url: URL, *, create: bool) -> Engine:
             raise StoreReadOnly(f"the folder {path.parent} cannot be made: {why}") from error
     elif not path.exists():
         raise StoreMissing(_missing(path))
-    engine = _sqlite_engine(path, f"mode={'rwc' if create else 'rw'}", _prepare_writer)
+    prepare = partial(_prepare_writer, durable=durable)
+    engine = _sqlite_engine(path, f"mode={'rwc' if create else 'rw'}", prepare)
     event.listen(engine, "begin", _begin_immediate)
     return engine
 
@@ -205,12 +208,12 @@ def _reading_mode(path: Path) -> str:
     return "mode=ro"
 
 
-def _prepare_writer(connection: sqlite3.Connection) -> None:
+def _prepare_writer(connection: sqlite3.Connection, durable: bool) -> None:
     if connection.execute("PRAGMA page_count").fetchone()[0] == 0:  # later it is not heard
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cache_size = -16000")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from glob import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, Select, Table, Text, insert, select, type_coe
 from storage.columns import JsonText
 from storage.database import describe, open_for_writing, parse_url
 from storage.errors import StoreError, StoreMissing, StoreReadOnly, UnknownRun, translated
+from storage.liveness import process_exists
 from storage.migrations import prepare
 from storage.recordings import PACKED, pack
 from storage.schema import (
@@ -41,6 +43,7 @@ def copy_run(source: Connection, run_id: str, path: Path) -> None:
     if path.exists():
         raise StoreError(f"{path} exists; name a file that does not")
     path = path.absolute()
+    _clear_left(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with translated(str(path)):
@@ -53,6 +56,15 @@ def copy_run(source: Connection, run_id: str, path: Path) -> None:
     finally:
         for suffix in ("", "-wal", "-shm", "-journal", PACKED):
             partial.with_name(partial.name + suffix).unlink(missing_ok=True)
+
+
+def _clear_left(path: Path) -> None:
+    """Remove what copies to this path left that were killed; also one under this process's id."""
+    begin = f".{path.name}."
+    for left in path.parent.glob(f"{escape(begin)}*.partial*"):
+        pid = left.name.removeprefix(begin).partition(".")[0]
+        if pid.isdecimal() and (int(pid) == os.getpid() or not process_exists(int(pid))):
+            left.unlink(missing_ok=True)
 
 
 def _pack_in_place(path: Path) -> None:

@@ -59,15 +59,16 @@ FINAL_STATES: Final = ("ended", "interrupted", "failed")
 COMMITS_LOCK: Final = 1
 
 
-def open_engine_writer(url: str) -> EngineWriter:
+def open_engine_writer(url: str, durable: bool = False) -> EngineWriter:
     """Open the store for the engine; make it, or upgrade it, where needed.
 
-    url: a file path or SQLAlchemy URL. Raises StoreError (NotAStore, StoreTooNew, StoreFull...).
+    url: a file path or SQLAlchemy URL. durable: a batch survives a power cut once it was
+    written. Raises StoreError (NotAStore, StoreTooNew, StoreFull...).
     """
     address = parse_url(url)
     where = describe(address)
     with translated(where):
-        engine = open_for_writing(address, create=True)
+        engine = open_for_writing(address, create=True, durable=durable)
         with disposed_on_error(engine):
             prepare(engine, where)
     return EngineWriter(engine, where)
@@ -123,8 +124,10 @@ class EngineWriter:
         entities: Sequence[Entity] = (),
         knobs: Sequence[Knob] = (),
         units: Sequence[Unit] = (),
+        alone: bool = False,
     ) -> None:
-        """Record a new run with its first units, entities and knob values. Raises RunExists.
+        """Record a new run with its first units, entities and knob values. alone: no other run of
+        its workload may be at work, branches apart. Raises RunExists, RunLives.
 
         What waited for an interrupted run of the workload to go on is refused, unless this is a
         branch of another run.
@@ -138,6 +141,8 @@ class EngineWriter:
         with self._transaction() as connection:
             if connection.execute(select(RunRow.id).where(RunRow.id == run.id)).first():
                 raise RunExists(f"run {run.id!r} is already in {self.where}; pick another id")
+            if alone:
+                _check_alone(connection, run)
             connection.execute(insert(RunRow), encode.run_row(run))
             write_rows.put_inputs(connection, run.id, run.inputs, cache)
             changed = {"runs", *write_rows.write(connection, record, write_rows.BEFORE, cache)}
@@ -290,6 +295,18 @@ class EngineWriter:
         """Copy one run to a new SQLite file that opens like any store."""
         with self.reading() as connection:
             export.copy_run(connection, run_id, Path(path))
+
+
+def _check_alone(connection: Connection, run: Run) -> None:
+    """Raises RunLives where another run of the workload may be at work."""
+    mine = select(RunRow.__table__).where(RunRow.workload == run.workload)
+    for row in connection.execute(mine.where(RunRow.state.in_(LIVE_STATES))):
+        other = decode.run(row)
+        if BRANCH not in other.settings and may_live(other, run.started_at):
+            raise RunLives(
+                f"run {other.id} of this workload is at work in process {other.pid} on "
+                f"{other.host}; stop it, or begin another one with --fresh"
+            )
 
 
 def _gap(run: Run | None) -> dict[str, float]:

@@ -29,6 +29,7 @@ from backend.engine.pace import PACING
 from backend.engine.provisional import ProvisionalTurns
 from backend.engine.query_totals import QueryTotals
 from backend.engine.refusals import refusal_of
+from backend.engine.resume import check_step
 from backend.engine.settings import ENGINE, ScopedSettings, check_scopes, frame_taken_up, of_frame
 from backend.engine.totals import Totals
 from backend.engine.units import BrokeOff, UnitSet
@@ -86,16 +87,15 @@ class Loop:
         self._commit_ms: float | None = None
         self._upkeep = Upkeep(writer, run.id)
 
-    def start(self, kept: str | None = None) -> None:
-        """Record the run with plans, entities and knobs; or that it goes on. kept: of a run that
-        goes on, what it keeps, in words. Raises StoreError."""
+    def start(self, kept: str | None = None, alone: bool = False) -> None:
+        """Record the run; or that it goes on. kept: of a run that goes on, what it keeps, in words.
+        alone: no other of its workload may be at work. Raises StoreError."""
         run = self.run
         if kept is None:
-            self.writer.begin_run(run)
+            self.writer.begin_run(run, alone=alone)
         else:
-            self.writer.resume_run(
-                run.id, run.started_at, run.version, run.settings, run.inputs, kept
-            )
+            told = (run.started_at, run.version, run.settings, run.inputs, kept)
+            self.writer.resume_run(run.id, *told)
             self._provisional = ProvisionalTurns(self.writer.unkept_turns(run.id))
         self._boundary.turned += recorder.all_knobs(self._now.settings)
         self._flush(self._next_batch)
@@ -174,8 +174,9 @@ class Loop:
     def begin_batch(self, batch_id: int) -> BatchPlan:
         """Take in commands, then fix what the batch runs.
 
-        A batch that was recorded before the run was killed runs again for its results alone.
+        One that was recorded before a kill runs again for its results alone. Raises OutOfStep.
         """
+        check_step(batch_id, self._recorded_batch)
         with self._lock:
             self._in_batch = True
             if batch_id > self._recorded_batch:
@@ -378,9 +379,8 @@ class Loop:
         )
 
     def _samples(self, result: BatchResult, of_units: Sequence[Sample]) -> list[Sample]:
-        matched = {
-            name: n for part in result.units.values() for name, n in part.matched_by_query.items()
-        }
+        units = result.units.values()
+        matched = {name: n for one in units for name, n in one.matched_by_query.items()}
         visits = sum(s.value or 0 for s in of_units if s.property == "reached_tuples")
         selects, n_bytes = self._units.selects, self.writer.n_bytes
         values = self._totals.values(result, visits, selects, self._commit_ms, n_bytes)

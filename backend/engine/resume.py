@@ -34,6 +34,20 @@ class GoesOn:
     kept: str
 
 
+class OutOfStep(Exception):
+    """A host asks for a batch that cannot follow those on record."""
+
+
+def check_step(batch: int, recorded: int) -> None:
+    """Whether a batch is the last one in the store, which may come again, or the next. Raises
+    OutOfStep: what is done twice is in the sink twice, or replaces what is there."""
+    if not recorded <= batch <= recorded + 1:
+        raise OutOfStep(
+            f"batch {batch} cannot follow batch {recorded}, the last one in the store; put the "
+            "folder of the run back as it was, or begin another run with --fresh"
+        )
+
+
 def obstacle(
     run: Run, inputs: Sequence[Input], relations: Mapping[str, str] | None = None
 ) -> str | None:
@@ -64,7 +78,8 @@ def _other_relation(before: Mapping[str, str], now: Mapping[str, str]) -> str | 
 def goes_on(last: LastState, job: RunJob) -> GoesOn:
     """The queries of a run that goes on: those of the file as they are now, and those registered
     while it ran; what was removed or paused while it ran stays so."""
-    of_file_then = set(last.run.settings.get(QUERIES, ()))
+    # a run that was killed before its first record knows of no query, and none was removed
+    of_file_then = set(last.run.settings.get(QUERIES, ())) if last.entities else set()
     known = {query.name: query for query in last.queries}
     in_file = {query.name for query in job.queries}
     found: dict[str, ContinuousQuery] = {}

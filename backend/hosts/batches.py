@@ -60,6 +60,7 @@ class Batches:
                 sink.format,
                 sink_schema(one.stream.schema),
                 sink.compact,
+                sink.durable,
             )
             for one in inputs
             if sink.path

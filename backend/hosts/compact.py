@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from backend.hosts.swap import swap
 from backend.operators.parts import MISFITS, ROWS_TOGETHER, writer_for
+from backend.workloads.flushing import flush
 
 log = logging.getLogger(__name__)
 #: Files of single batches that are merged together.
@@ -61,10 +62,11 @@ def sink_file(path: Path) -> SinkFile | None:
 
 
 class Compactor:
-    """Merges the files of one stream's folder, which must be on this machine."""
+    """Merges the files of one stream's folder, which must be on this machine. durable: merged ones
+    are on the disk before those they are made of go."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, durable: bool = False) -> None:
+        self._folder, self._is_durable = folder, durable
         self._shadow = folder.parent / SHADOW / folder.name
         self._n_single: int | None = None
         self._is_able = True
@@ -104,8 +106,11 @@ class Compactor:
         }
         if any(found.values()):
             for folder, beside in pairs.items():
-                build(folder, beside, found[folder])
+                build(folder, beside, found[folder], self._is_durable)
             swap(self._shadow, self._folder)
+            if self._is_durable:
+                flush(self._folder.parent)
+                flush(self._shadow.parent)
 
     def _pairs(self) -> dict[Path, Path]:
         """The folders with files, and where they are built anew."""
@@ -121,16 +126,20 @@ def compact_one(compactors: Iterable[Compactor], batch_id: int) -> None:
         most.compact(batch_id)
 
 
-def build(folder: Path, beside: Path, merged: Sequence[SinkFile]) -> None:
+def build(folder: Path, beside: Path, merged: Sequence[SinkFile], durable: bool = False) -> None:
     """Make a folder with the same tuples, in which some files are one."""
     beside.mkdir(parents=True)
     taken = {file.path for file in merged}
     if merged:
         name = f"batches-{merged[0].first:08d}-{merged[-1].last:08d}{merged[0].path.suffix}"
         merge([file.path for file in merged], beside / name)
+        if durable:
+            flush(beside / name)
     for path in folder.iterdir():
         if path.is_file() and path not in taken:
             os.link(path, beside / path.name)
+    if durable:
+        flush(beside)
 
 
 def _files(folder: Path) -> list[SinkFile]:

@@ -25,6 +25,8 @@ class Listener:
 
     def __init__(self, networks: Networks) -> None:
         self._networks = networks
+        #: Units that ran in the last batch.
+        self.ran: tuple[str, ...] = ()
         self._shards: dict[tuple[str, int], MemoryShard] = {}
 
     @property
@@ -36,6 +38,7 @@ class Listener:
         self, batch_id: int, jobs: Mapping[str, NetworkJob], told: Mapping[str, pa.Table]
     ) -> dict[str, UnitResult]:
         """A batch: what each unit did. told: unit -> the tuples that are new to it."""
+        self.ran = tuple(jobs)
         self._shards = {key: one for key, one in self._shards.items() if key[0] in jobs}
         tasks = self._networks.tasks(batch_id, jobs)
         reports = []

@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from backend.hosts.agreement import Mark, Upcoming, check_agreement, check_state
 from backend.hosts.batches import Batches, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import Gathered, HostJob, rooms
@@ -43,7 +44,8 @@ class LocalHost:
     sink: its path is the run's own folder; None: nothing is written. once: inputs that would begin
     anew at their end do not. first_batch: the id to go on with. folder: where networks keep their
     state, for a run that goes on; None: in memory. cuts: how many tuples of which inputs a batch
-    takes, whatever knobs of the inputs say; None: batch_tuples of each.
+    takes, whatever knobs of the inputs say; None: batch_tuples of each. Raises Refused where folder
+    and sink do not belong to the first batch.
     """
 
     def __init__(
@@ -58,10 +60,17 @@ class LocalHost:
         cuts: Callable[[int], Mapping[str, int]] | None = None,
     ) -> None:
         self.stopping = threading.Event()
-        places = None
+        places = self._mark = None
+        self._is_durable = sink.durable
         if folder is not None:
-            shutil.rmtree(folder / "arenas", ignore_errors=True)  # of a process that was killed
-            places = Places(str(folder / "state"), str(folder / "arenas" / uuid.uuid4().hex))
+            arenas = folder / "arenas"
+            places = Places(str(folder / "state"), str(arenas / uuid.uuid4().hex), sink.durable)
+            self._mark = folder / "mark.json"
+            upcoming, mark = Upcoming(first_batch, True), Mark.read(self._mark) or Mark()
+            newest = {f"the folder {folder}": mark.batch}
+            check_agreement(folder.name, "the store", upcoming, newest, sink.path)
+            check_state(folder.name, places, mark, upcoming)
+            shutil.rmtree(arenas, ignore_errors=True)  # of a process that was killed
         self._loop, self._batches = loop, Batches(inputs, sink, places)
         loop.listens(self._batches.listener)
         self._cursors = {one.name: _Cursor(one, loop, once) for one in inputs}
@@ -160,6 +169,8 @@ class LocalHost:
             timings.lap("job_ms")
             self._batches.publish(job, found)
             timings.lap("publish_ms")
+            if self._mark is not None:
+                Mark(batch_id, tuple(plan.networks)).write(self._mark, self._is_durable)
             facts = {name: cursor.facts() for name, cursor in self._cursors.items()}
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
         except BaseException:

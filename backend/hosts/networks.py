@@ -183,7 +183,8 @@ class Networks:
         known = self._sinks.get(query)
         if known is None or known[0] != fields:
             folder, format = query_folder(self._sink.path or "", query), self._sink.format
-            sink = FolderSink(folder, format, answer_schema(fields), self._sink.compact)
+            spec, schema = self._sink, answer_schema(fields)
+            sink = FolderSink(folder, format, schema, spec.compact, spec.durable)
             self._sinks[query] = known = fields, sink
         return known[1]
 

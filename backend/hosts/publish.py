@@ -24,33 +24,50 @@ from backend.operators.parts import (
     file_system,
     writer_for,
 )
+from backend.workloads.flushing import flush
 from backend.workloads.spec import WorkloadError
 
 _FILE: Final = fs.FileType.File
+_FOLDER: Final = fs.FileType.Directory
+
+
+class SinkAhead(Exception):
+    """The sink has later batches than the one to be published; the message says what to do."""
 
 
 class FolderSink:
     """What one stream, or one query, of a run has in the sink. folder: its own; format: of its
-    files; schema: of their columns. compact: merge small files."""
+    files; schema: of their columns. compact: merge small files. durable: what was published is on
+    the disk, where that is of this machine."""
 
-    def __init__(self, folder: str, format: str, schema: pa.Schema, compact: bool = True) -> None:
+    def __init__(
+        self,
+        folder: str,
+        format: str,
+        schema: pa.Schema,
+        compact: bool = True,
+        durable: bool = False,
+    ) -> None:
         self.schema = schema
         self._format = format
         self._files, self._path = file_system(folder)
         self._last: int | None = None
         is_here = isinstance(self._files, fs.LocalFileSystem)
         #: Of its files; None where they are left.
-        self.compactor = Compactor(Path(self._path)) if compact and is_here else None
+        self._is_durable = durable and is_here
+        self.compactor = Compactor(Path(self._path), durable) if compact and is_here else None
 
     def publish(self, batch_id: int, parts: Sequence[str]) -> None:
         """Move the files that tasks told of into place, and drop what else was staged.
 
         The first batch has a file even when there is nothing to write, so that readers find a
-        schema.
+        schema. Raises SinkAhead where an earlier process published later batches.
         """
         is_first = self._last is None
-        if is_first and self.compactor is not None:
-            self.compactor.recover()
+        if is_first:
+            self._check_newest(batch_id)
+            if self.compactor is not None:
+                self.compactor.recover()
         if self._last is None or batch_id <= self._last:
             self._forget(batch_id)
         self._last = batch_id if self._last is None else max(batch_id, self._last)
@@ -75,10 +92,27 @@ class FolderSink:
     def _move(self, staging: str, parts: Sequence[str], name: str) -> None:
         if not parts:
             return
-        self._files.create_dir(name.rpartition("/")[0], recursive=True)
+        folder = name.rpartition("/")[0]
+        self._files.create_dir(folder, recursive=True)
         for number, part in enumerate(parts):
             suffix = part.rpartition(".")[2]
-            self._files.move(f"{staging}/{part}", f"{name}-{number:05d}.{suffix}")
+            self._place(f"{staging}/{part}", f"{name}-{number:05d}.{suffix}")
+        if self._is_durable:
+            flush(folder)
+            flush(Path(folder).parent)
+
+    def _place(self, staged: str, path: str) -> None:
+        if self._is_durable:
+            flush(staged)
+        self._files.move(staged, path)
+
+    def _check_newest(self, batch_id: int) -> None:
+        newest = _newest(self._files, self._path)
+        if newest > batch_id:
+            raise SinkAhead(
+                f"{self._path} has batch {newest}, so batch {batch_id} cannot be published there; "
+                "nothing was changed; begin another run with --fresh"
+            )
 
     def _forget(self, batch_id: int) -> None:
         """Remove what an earlier attempt at the batch published."""
@@ -91,8 +125,7 @@ class FolderSink:
         return any(sink_file(Path(name)) for name in self._names(self._path))
 
     def _names(self, folder: str) -> list[str]:
-        found = self._files.get_file_info(fs.FileSelector(folder, allow_not_found=True))
-        return [info.base_name for info in found if info.type is _FILE]
+        return [info.base_name for info in _infos(self._files, folder) if info.type is _FILE]
 
     def _write_empty(self, path: str) -> None:
         self._files.create_dir(self._path, recursive=True)
@@ -100,7 +133,25 @@ class FolderSink:
         writer = writer_for(self._format, self._files.open_output_stream(hidden), self.schema)
         writer.write(pa.Table.from_batches([], self.schema))
         writer.close()
-        self._files.move(hidden, path)
+        self._place(hidden, path)
+
+
+def newest_batch(folder: str) -> int:
+    """The newest batch that a run has published in its part of the sink, -1 before the first."""
+    files, inside = file_system(folder)
+    streams = [one.path for one in _infos(files, inside) if one.type is _FOLDER]
+    return max((_newest(files, path) for path in streams), default=-1)
+
+
+def _newest(files: fs.FileSystem, folder: str) -> int:
+    """Of the folder of a stream or query."""
+    names = (one.path for path in (folder, f"{folder}/{MISFITS}") for one in _infos(files, path))
+    return max((file.last for name in names if (file := sink_file(Path(name)))), default=-1)
+
+
+def _infos(files: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+    """What is in a folder."""
+    return list(files.get_file_info(fs.FileSelector(folder, allow_not_found=True)))
 
 
 def check_sink(path: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 from dataclasses import asdict, dataclass
 from glob import glob, has_magic
@@ -71,8 +72,18 @@ class FileList:
         if self._record is not None:
             self._record.parent.mkdir(parents=True, exist_ok=True)
             line = json.dumps({**asdict(file), "path": str(file.path)})
+            torn = "\n" if _is_torn(self._record) else ""
             with self._record.open("a", encoding="utf-8") as lines:
-                lines.write(f"{line}\n")
+                lines.write(f"{torn}{line}\n")
+
+
+def _is_torn(record: Path) -> bool:
+    """Whether the last line was cut off: the next one must not be a part of it."""
+    if not record.exists() or not record.stat().st_size:
+        return False
+    with record.open("rb") as lines:
+        lines.seek(-1, os.SEEK_END)
+        return lines.read(1) != b"\n"
 
 
 def recorded_files(record: Path | None) -> list[ListedFile]:

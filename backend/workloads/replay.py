@@ -13,6 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from backend.workloads.flushing import flush
 from backend.workloads.sources import (
     ArrowTableSource,
     DriftSource,
@@ -42,6 +43,8 @@ FAR: Final = 1 << 62
 #: How names of files with tuples end. They hold columns as memory does: nothing is decoded, and
 #: what nobody looks at is not even read. By name they come after an END with their number.
 TUPLES: Final = ".ipc"
+#: Up to where inputs were taken is told there.
+TAKEN: Final = "_taken.json"
 #: Digits of the arrival number that names a spool file.
 NUMBER_DIGITS: Final = 12
 #: What follows the number where there are no more tuples; Spark does not tell of empty files.
@@ -60,7 +63,8 @@ class Feeder:
 
     rate: tuples per second, read at every tick; 0: as fast as possible, in slices, but never more
     than ``ahead_tuples`` beyond what was consumed. at_end: 'stop' or 'loop', read at the end, again
-    and again while the feeder waits there. start: arrival number to go on from.
+    and again while the feeder waits there. start: arrival number to go on from. durable: files
+    are on the disk when they appear.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class Feeder:
         limit: Callable[[], int | None] = lambda: None,
         marks_end: Callable[[], bool] = lambda: False,
         rests: Callable[[], bool] = lambda: False,
+        durable: bool = False,
     ) -> None:
         self.source, self.directory = source, directory
         self.published = start  # arrival number of the next tuple
@@ -86,7 +91,7 @@ class Feeder:
         self._rate, self._at_end = rate, at_end
         self.ahead_tuples: int | None = ahead_tuples  # None: without limit
         self._slice, self._tick_s = slice_tuples, tick_s
-        self._prefix = prefix
+        self._prefix, self._is_durable = prefix, durable
         self._limit, self._marks_end, self._rests = limit, marks_end, rests
         self._told = start  # arrival number after the last tuple in a file
         self._marked_at = -1  # where the end was told last
@@ -263,7 +268,11 @@ class Feeder:
         write(hidden)
         self._last_ms = max(self._last_ms + 1, time.time_ns() // 1_000_000)
         os.utime(hidden, ns=(self._last_ms * 1_000_000,) * 2)
+        if self._is_durable:
+            flush(hidden)
         hidden.rename(path)
+        if self._is_durable:
+            flush(self.directory)
         return path
 
 

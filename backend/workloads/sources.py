@@ -243,8 +243,18 @@ def open_source(
         stream.schema,
         read,
         is_watched=not once and stream.rate is None,
-        record=None if folder is None else folder / f"files-{quote(stream.name, safe='')}.jsonl",
+        record=None if folder is None else file_record(stream, folder),
     )
+
+
+def file_record(stream: StreamSpec, folder: Path) -> Path:
+    """Where a run with this folder keeps the list of the files of a stream."""
+    return folder / f"files-{quote(stream.name, safe='')}.jsonl"
+
+
+def reads_files(stream: StreamSpec) -> bool:
+    """Whether the stream is replayed from files that are read here."""
+    return reader_of(stream.source.format, stream.source.options) is not None
 
 
 def in_memory(source: ReplaySource) -> ReplaySource:

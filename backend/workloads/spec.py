@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -99,11 +99,12 @@ class RelationSpec:
 @dataclass(frozen=True, slots=True)
 class SinkSpec:
     """Where matched tuples go; path None: the engine chooses. format: parquet, json or csv.
-    compact: small files are merged."""
+    compact: small files are merged. durable: what is published survives a power cut."""
 
     path: str | None = None
     format: str = "parquet"
     compact: bool = True
+    durable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def load_workload(
     """
     path = Path(path)
     document = TomlTable(path, "", read_toml(path))
-    allowed = ("name", "functions", "streams", "relations", "queries", "knobs", "sink")
+    allowed = ("name", "durable", "functions", "streams", "relations", "queries", "knobs", "sink")
     document.only(allowed, "table or key")
     name = document.text("name") or path.stem
     _check_name(document, "name", name)
@@ -153,7 +154,7 @@ def load_workload(
         streams=streams,
         queries=_queries(document.table("queries"), streams, relations, functions, progress),
         knobs=_knobs(document.table("knobs"), overrides or {}, tuple(knob_specs)),
-        sink=_sink(document.table("sink")),
+        sink=replace(_sink(document.table("sink")), durable=_flag(document, "durable", False)),
         functions=functions,
         relations=relations,
     )
@@ -373,11 +374,16 @@ def _checked(table: TomlTable, key: str, value: object, known: Mapping[str, Knob
         raise table.refuse(f"{error}{hint}") from error
 
 
+def _flag(table: TomlTable, key: str, default: bool) -> bool:
+    value = table.values.get(key, default)
+    if not isinstance(value, bool):
+        raise table.refuse(f"{key} must be true or false, not {kind_of(value)}")
+    return value
+
+
 def _sink(table: TomlTable) -> SinkSpec:
     table.only(("path", "format", "compact"))
-    compact = table.values.get("compact", True)
-    if not isinstance(compact, bool):
-        raise table.refuse(f"compact must be true or false, not {kind_of(compact)}")
+    compact = _flag(table, "compact", True)
     format_name = (table.text("format") or "parquet").lower()
     if format_name not in SINK_FORMATS:
         hint = (

@@ -70,6 +70,20 @@ def killed(store_url: str) -> str:
     return store_url
 
 
+def test_a_run_that_is_to_be_alone_is_not_begun_beside_another(store_url: str) -> None:
+    at_work = replace(new_run("r1"), pid=os.getppid(), host=socket.gethostname())
+    beside = replace(new_run("r2"), started_at=at_work.started_at + 1)
+    with open_engine_writer(store_url) as first, open_engine_writer(store_url) as second:
+        first.begin_run(at_work, alone=True)
+        with pytest.raises(RunLives, match=r"r1 of this workload is at work .* with --fresh"):
+            second.begin_run(beside, alone=True)
+        second.begin_run(replace(beside, id="r3", workload="other"), alone=True)
+        second.begin_run(beside)
+        first.set_state("r1", "ended", "", at_work.started_at + 2)
+        second.set_state("r2", "ended", "", at_work.started_at + 2)
+        first.begin_run(replace(at_work, id="r4"), alone=True)
+
+
 @pytest.fixture
 def writer(killed: str) -> Iterator[EngineWriter]:
     with open_engine_writer(killed) as opened:

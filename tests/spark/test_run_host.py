@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from backend.hosts.agreement import Upcoming, spark_upcoming
 from backend.hosts.contract import InputsFailed, InputSource
 from backend.hosts.networks import HostJob
 from backend.hosts.spark.parcel import Parcel, Shipping
@@ -164,6 +165,23 @@ def run_until_told(host: RunHost, loop: FixedLoop, phase: Phase) -> None:
         time.sleep(0.05)
     host.stopping.set()
     thread.join(timeout=60)
+
+
+class Endless(Raising):
+    """An operator that is not done before a stop."""
+
+    def take(self, chunk: Chunk) -> Emitted:
+        time.sleep(600)
+        return super().take(chunk)
+
+
+def test_a_batch_that_a_stop_cuts_off_comes_again(spark: SparkSession, tmp_path: Path) -> None:
+    loop, inputs = FixedLoop({"Cars": {"c": Endless()}}), [source(CARS, cars(), "Cars", None)]
+    host = RunHost(spark, loop, inputs, SinkSpec(None), tmp_path / "run", False)
+    run_until_told(host, loop, "its job runs")
+    assert (loop.n_abandoned, loop.results) == (1, [])
+    checkpoint = tmp_path / "run" / "checkpoint"
+    assert spark_upcoming(checkpoint) == Upcoming(0, True)
 
 
 def test_what_lasts_is_told_apart(spark: SparkSession, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import why_failed
 from backend.hosts.spark.launch import Launch
+from storage.resume import LastState
 from storage.vocabulary.kinds import RunState
 
 log = logging.getLogger(__name__)
@@ -18,11 +19,11 @@ log = logging.getLogger(__name__)
 
 class InProcessLaunch(Launch):
     """Replayed streams alone, as fast as they can or as they are stepped. Such a run begins anew
-    each time, and keeps its state in memory."""
+    each time, unless none of its batches was done, and keeps its state in memory."""
 
     def execute(self) -> bool:
         """Run everything to its end; False when the run, or one of its inputs, failed."""
-        self._loop = loop = self._fresh()
+        self._loop = loop = self._begin()
         for stream in self._read:
             self._hold(stream, self._folder(loop.run.id))
         self._host = host = self._made_host(loop)
@@ -39,6 +40,9 @@ class InProcessLaunch(Launch):
         loop.finish(host.failures)
         self._end(loop, state, note)
         return state == "ended" and not loop.failed_inputs
+
+    def _why_lost(self, last: LastState) -> str | None:
+        return None if last.last_batch is None else "without Spark its state ended with it"
 
     def _made_host(self, loop: Loop) -> LocalHost:
         sink, once = self._sink(loop.run.id), self.settings.once

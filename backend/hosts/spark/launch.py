@@ -23,7 +23,7 @@ from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import java_of, why_failed
 from backend.hosts.spark.facts import source_facts
 from backend.hosts.spark.once import nothing_decided, taken_once
-from backend.hosts.spark.places import why_lost
+from backend.hosts.spark.places import check_whole, why_lost
 from backend.hosts.spark.runner import RunHost
 from backend.hosts.spark.session import build_session, close_session
 from backend.hosts.spark.sources import read_at_once
@@ -239,11 +239,20 @@ class Launch:
             message = f"run {run.id} of this workload is at work in {where}"
             raise Refused(f"{message}; stop it, or begin another one with --fresh")
         why = obstacle(last.run, self._input_records(), self._relation_digests)
-        why = why or why_lost(run, self._folder(run.id))
+        why = why or self._why_lost(last)
         if why is not None:
             log.info("run %s cannot go on, a new one begins: %s", run.id, why)
             return self._fresh()
         return self._continued(last)
+
+    def _why_lost(self, last: LastState) -> str | None:
+        """Why a run cannot go on with what it left; None when it can. Raises Refused."""
+        folder = self._folder(last.run.id)
+        why = None if last.last_batch is None else why_lost(last.run, folder)
+        if why is None:
+            streams = [self._streams[name] for name in self._inputs]
+            check_whole(last, folder, self._sink(last.run.id).path, streams)
+        return why
 
     def _continued(self, last: LastState) -> Loop:
         job = self._job(last.run.id)
@@ -260,7 +269,7 @@ class Launch:
             run_id = f"{self._prefix}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
             loop = Loop(self._record(run_id), self._job(run_id), self.writer)
             try:
-                loop.start()
+                loop.start(alone=self.settings.begin == "go on")
             except RunExists:
                 time.sleep(0.2)
             else:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 
+from backend.hosts.agreement import (
+    WHAT_TO_DO,
+    Mark,
+    check_agreement,
+    check_order,
+    check_state,
+    spark_upcoming,
+)
 from backend.hosts.spark.remote import NO_MASTER, is_remote
+from backend.operators.network.shard import Places
 from backend.systems.contract import Refused
 from backend.workloads.files import FILE_FORMATS
-from backend.workloads.sources import is_replayed
+from backend.workloads.replay import TAKEN
+from backend.workloads.sources import file_record, is_replayed, reads_files
 from backend.workloads.spec import StreamSpec, Workload, WorkloadError
+from storage.resume import LastState
 from storage.vocabulary.records import Run
 
 
@@ -51,6 +64,36 @@ def why_lost(run: Run, folder: Path) -> str | None:
         message = f"run {run.id} of this workload is kept in {known}"
         raise Refused(f"{message}; start as before, or begin another one with --fresh")
     return f"its folder {folder} is gone"
+
+
+def check_whole(
+    last: LastState, folder: Path, sink: str | None, streams: Collection[StreamSpec]
+) -> None:
+    """Whether what a run left in its folder, in its part of the sink and in the store belongs
+    together. streams: those it reads. Raises Refused, and nothing was changed."""
+    run_id, checkpoint, spool = last.run.id, folder / "checkpoint", folder / "spool"
+    upcoming, mark = spark_upcoming(checkpoint), Mark.read(spool / TAKEN)
+    stored = -1 if last.last_batch is None else last.last_batch
+    newest = {"the store": stored} | ({} if mark is None else {f"the spool {spool}": mark.batch})
+    check_agreement(run_id, f"the checkpoint {checkpoint}", upcoming, newest, sink)
+    check_order(run_id, newest)
+    if upcoming.batch:
+        lost = [path for path in _counted_on(folder, streams) if not path.exists()]
+        if lost:
+            raise Refused(
+                f"run {run_id} cannot go on: it is at batch {upcoming.batch}, and where it was in "
+                f"its streams is not known without {lost[0]}; {WHAT_TO_DO}"
+            )
+    check_state(run_id, Places(str(folder / "state"), ""), mark, upcoming)
+
+
+def _counted_on(folder: Path, streams: Collection[StreamSpec]) -> list[Path]:
+    """Files that say up to where replayed streams were taken."""
+    taken = folder / "spool" / TAKEN
+    told = json.loads(taken.read_text()) if taken.exists() else {"through": {}}
+    found = [taken] if any(map(is_replayed, streams)) else []
+    read = [one for one in streams if reads_files(one) and told["through"].get(one.name)]
+    return [*found, *(file_record(one, folder) for one in read)]
 
 
 def _read_by_workers(stream: StreamSpec) -> str | None:

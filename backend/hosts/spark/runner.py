@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import shutil
@@ -10,11 +9,10 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -22,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from backend.hosts.agreement import Mark
 from backend.hosts.batches import BatchFound, Timings, batch_result
 from backend.hosts.contract import BatchLoop, InputsFailed, InputSource, cause
 from backend.hosts.networks import rooms
@@ -29,10 +28,11 @@ from backend.hosts.spark.inputs import Inputs
 from backend.hosts.spark.jobs import BatchJobs
 from backend.hosts.spark.remote import is_remote, unseen_by_workers
 from backend.hosts.spark.session import hush
+from backend.hosts.spark.taken import Taken, flush_plan
 from backend.hosts.spark.tasks import tag_of
 from backend.operators.network.shard import Places
 from backend.operators.reports import Merged
-from backend.workloads.replay import Feeder, mark_end
+from backend.workloads.replay import TAKEN, Feeder, mark_end
 from backend.workloads.spec import SinkSpec
 from storage.vocabulary.kinds import Phase
 
@@ -45,7 +45,11 @@ POLL_S = 0.1
 #: What takes so long between batches, Spark is asked about.
 STATUS_S = 1.0
 #: The last line of a Python traceback in the message of a Java exception.
-_RAISED = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): .*$", re.MULTILINE)
+_RAISED = re.compile(
+    r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt|Lost|Damaged|Refused): .*$", re.MULTILINE
+)
+#: Of what is said in a sentence of ours the name says nothing.
+_OURS = re.compile(r"^(?:\w+\.)*(?:StateLost|StateDamaged|ReshardingRefused): ")
 #: A batch in flight may finish for so long when the run is stopped.
 STOP_GRACE_S = 4.0
 _CHECKPOINTS = "spark.sql.streaming.checkpoint"
@@ -90,15 +94,15 @@ class RunHost:
     ) -> None:
         self.stopping = threading.Event()
         _check_workers(session, folder)
-        self._keeps_rate = keeps_rate
+        self._keeps_rate, self._is_durable = keeps_rate, sink.durable
         self._session, self._loop, self._once = session, loop, once
         self._sources, self._folder = tuple(inputs), folder
         self._spool = folder / "spool"
         self._arenas = _arenas(session, folder.name)
-        places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex))
+        places = Places(str(folder / "state"), str(self._arenas / uuid.uuid4().hex), sink.durable)
         self._jobs = BatchJobs(session, inputs, sink, places)
         loop.listens(self._jobs.listener)
-        self._taken = _Taken(self._spool / "_taken.json")
+        self._taken = Taken(self._spool / TAKEN, sink.durable)
         self._jobs.networks.ended = self._taken.ended
         self._rooms: Mapping[str, int] = {}
         self._read = self._taken.read
@@ -188,6 +192,7 @@ class RunHost:
             limit=lambda: self._limit(name),
             marks_end=lambda: name in self._read or self._takes_what_is_there,
             rests=lambda: loop.input_knob(name, "intake") != "on",
+            durable=self._is_durable,
         )
 
     def _limit(self, name: str) -> int | None:
@@ -243,18 +248,21 @@ class RunHost:
         try:
             found = self._jobs.run(frame, self._inputs.rows, plan, timings)
             self._note_time(found)
+            if self._is_durable:
+                flush_plan(self._folder)
             facts = {one.name: self._facts(one, found.inputs[one.name]) for one in self._sources}
             self._loop.end_batch(batch_result(batch_id, found, facts, timings))
             consumed = {n: f.n_consumed for n, f in self._feeders.items()}
-            self._taken.write(consumed, self._jobs.networks.ended, self._read)
+            ran = (*plan.networks, *self._jobs.listener.ran)
+            mark = Mark(batch_id, ran)
+            self._taken.write(mark, consumed, self._jobs.networks.ended, self._read)
             self._last_batch = batch_id
             self._begins("Spark commits the batch")
         except BaseException as error:
             self._loop.abandon_batch()
             if not self._is_stopped:
                 self._error = error
-                raise
-            log.debug("batch %d was cut off by the stop", batch_id)
+            raise  # also when it was cut off by a stop: Spark would commit what was not done
 
     def _note_time(self, found: BatchFound) -> None:
         """Which streams are ahead of others that a network reads, and which have ended."""
@@ -360,30 +368,4 @@ def _arenas(session: SparkSession, run_id: str) -> Path:
 def worker_cause(error: BaseException) -> str:
     """What went wrong, in one line: of an error in a worker the last line of its traceback."""
     found = _RAISED.findall(str(error))
-    return str(found[-1])[:500] if found else cause(error)
-
-
-class _Taken:
-    """Up to where each replayed input was processed, which inputs had ended, and which networks
-    read, for a run that goes on after a crash: written before Spark commits the batch, so never
-    behind it. What a batch that is run again finds here it finds again in its own tuples."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._told: dict[str, Any] = {"through": {}, "ended": [], "read": []}
-        if path.exists():
-            self._told = json.loads(path.read_text())
-        self.through: Mapping[str, int] = self._told["through"]
-        self.ended: frozenset[str] = frozenset(self._told["ended"])
-        self.read: frozenset[str] = frozenset(self._told["read"])
-
-    def write(
-        self, through: Mapping[str, int], ended: Collection[str], read: Collection[str]
-    ) -> None:
-        """Arrival numbers, by input: all tuples before them were taken."""
-        told = {"through": dict(through), "ended": sorted(ended), "read": sorted(read)}
-        if told != self._told:
-            hidden = self._path.with_name(f".{self._path.name}")
-            hidden.write_text(json.dumps(told))
-            hidden.replace(self._path)
-            self._told = told
+    return _OURS.sub("", str(found[-1] if found else cause(error)))[:500]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -11,9 +12,10 @@ from typing import Any, Final, Protocol, TypeAlias
 from backend.operators.network.arena import Arena
 from backend.operators.network.input_manager import InputState
 from backend.operators.network.job import NetworkJob
-from backend.operators.network.redo_log import RedoLog, RedoSegment
+from backend.operators.network.redo_log import RedoLog, RedoSegment, StateDamaged, StateLost
 from backend.operators.network.regions import MemoryRegions, Regions
 
+log = logging.getLogger(__name__)
 #: Batches after which a shard's state is written out whole; as many again for every IMAGE_TUPLES
 #: that it holds.
 IMAGE_EVERY: Final = 32
@@ -28,10 +30,6 @@ MADE_PER_TUPLE: Final = 10
 #: Has what went into a network in a batch go through it again: state, version it is of, segment.
 #: How many elements operators made of it.
 Replay: TypeAlias = Callable[[Regions, str, RedoSegment], int]
-
-
-class StateLost(Exception):
-    """The redo log lacks what the state has to be rebuilt from; the message says what."""
 
 
 @dataclass
@@ -169,22 +167,40 @@ class DurableShard:
             version: str = arena.facts["version"]
             how = "arena" if at == last else "caught up"
             return how, self._replayed(arena, version, at + 1, last, replay)
-        arena.clear()
+        return "rebuilt", self._rebuilt(arena, last, replay)
+
+    def _rebuilt(self, arena: Arena, last: int, replay: Replay) -> str:
+        """The state after a batch from the newest image before it that is whole, and the segments
+        behind that; the version it is of."""
+        damaged: list[int] = []
         for image in reversed(self._log.images(self._shard)):
-            if image <= last and self._has_all(image + 1, last):
-                self._since(image)
+            if image > last or not self._has_all(image + 1, last):
+                continue
+            arena.clear()
+            try:
                 version = self._log.load_image(self._shard, image, arena.regions)
-                return "rebuilt", self._replayed(arena, version, image + 1, last, replay)
-        return "rebuilt", self._from_the_beginning(arena, last, replay)
+            except StateDamaged as error:
+                log.warning("an older image takes its place: %s", error)
+                damaged.append(image)
+                continue
+            self._since(image)
+            version = self._replayed(arena, version, image + 1, last, replay)
+            break
+        else:
+            arena.clear()
+            version = self._from_the_beginning(arena, last, replay)
+        for image in damaged:
+            self._log.drop_image(self._shard, image)
+        return version
 
     def _from_the_beginning(self, arena: Arena, last: int, replay: Replay) -> str:
         first = last
         while first > 0 and self._log.has_segment(first - 1):
             first -= 1
-        if not self._log.segment(first).is_first:
+        if not self._log.has_segment(first) or not self._log.segment(first).is_first:
             raise StateLost(
-                f"the redo log has no image of shard {self._shard} to go with its segments "
-                f"{first} to {last}, and its first segment is gone: the state cannot be rebuilt"
+                f"the redo log has no image of shard {self._shard} that is whole to go with its "
+                f"segments {first} to {last}, and its first segment is gone"
             )
         self._since(first - 1)
         return self._replayed(arena, "", first, last, replay)

@@ -18,7 +18,8 @@ import io
 import json
 import pickle
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -31,6 +32,7 @@ from backend.operators.network.input_manager import InputState, Released, Stream
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.regions import Regions
 from backend.operators.parts import file_system
+from backend.workloads.flushing import flush
 
 _NUMBER_DIGITS: Final = 8
 #: Columns beside a stream's own; no attribute begins with an underscore.
@@ -39,8 +41,22 @@ _ARRIVAL: Final = "_arrival"
 #: Files of a batch that has been left behind by so many are of no use: one batch may come again.
 _INPUTS_KEPT: Final = 2
 
+#: What whoever started the run can do about a state that is not whole.
+WAY_OUT: Final = "put the folder back as it was, or begin another run with --fresh"
+
 #: Pickles a job.
 Pack: TypeAlias = Callable[[NetworkJob], bytes]
+
+
+class StateLost(Exception):
+    """What the state has to be rebuilt from is not there; the message says what, and what to do."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}: {WAY_OUT}")
+
+
+class StateDamaged(StateLost):
+    """A file of the log is not what was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +70,12 @@ class RedoSegment:
 
 
 class RedoLog:
-    """The log of one unit. url: its folder, local or of any file system pyarrow knows."""
+    """The log of one unit. url: its folder, local or of any file system pyarrow knows. durable:
+    what is written is on the disk, where that is of this machine."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, durable: bool = False) -> None:
         self._files, self._folder = file_system(url)
+        self._is_durable = durable and isinstance(self._files, fs.LocalFileSystem)
         self._jobs: dict[str, NetworkJob] = {}
         self._digests: dict[int, tuple[pa.Table, str]] = {}  # by identity: tables do not change
         self._made: set[str] = set()
@@ -83,16 +101,24 @@ class RedoLog:
         return self._digests[id(table)][1]
 
     def job(self, version: str) -> NetworkJob:
-        """A job that was kept."""
+        """A job that was kept. Raises StateDamaged."""
         if version not in self._jobs:
-            source = io.BytesIO(self._read(f"jobs/{version}"))
+            source = io.BytesIO(self._read_kept("jobs", version))
             told: dict[str, str] = _facts(source)["relations"]
             relations = {
-                name: pa.ipc.open_stream(self._read(f"relations/{digest}")).read_all()
+                name: pa.ipc.open_stream(self._read_kept("relations", digest)).read_all()
                 for name, digest in told.items()
             }
             self._jobs[version] = replace(pickle.load(source), relations=relations)
         return self._jobs[version]
+
+    def _read_kept(self, folder: str, digest: str) -> bytes:
+        """A file that is named by what is in it."""
+        with self._whole(f"{folder}/{digest}"):
+            data = self._read(f"{folder}/{digest}")
+            if hashlib.sha256(data).hexdigest()[: len(digest)] != digest:
+                raise EOFError("it holds something else")
+        return data
 
     def write_segment(self, batch: int, segment: RedoSegment) -> int:
         """Bytes written."""
@@ -112,7 +138,7 @@ class RedoLog:
         return self._exists(f"segments/{_number(batch)}")
 
     def segment(self, batch: int) -> RedoSegment:
-        """Raises FileNotFoundError."""
+        """Raises StateDamaged."""
         facts, rows = self._read_rows(f"segments/{_number(batch)}")
         version, is_first = facts.pop("version"), facts.pop("is_first")
         return RedoSegment(version, Released(rows=rows, **facts), is_first)
@@ -134,8 +160,32 @@ class RedoLog:
         """Whether the unit ran in a batch, one of the last two."""
         return self._exists(f"inputs/{_number(batch)}")
 
+    @property
+    def newest(self) -> int:
+        """The last batch the unit ran in, -1 where none is known."""
+        return max(self._batches("inputs"), default=-1)
+
+    def began_in(self, batch: int) -> bool:
+        """Whether the network was new in a batch. Raises StateDamaged."""
+        return self.has_segment(batch) and self.segment(batch).is_first
+
+    def lacks(self, last: int) -> str:
+        """What is not there of the state after a batch that the unit ran in, in words; '' when it
+        can be had. Nothing is read but names. Raises StateDamaged."""
+        if not self.has_run(last):
+            return f"ends with batch {self.newest}" if self.newest >= 0 else "is missing"
+        first, segments = last + 1, set(self._batches("segments"))
+        while first - 1 in segments:
+            first -= 1
+        shards = sorted(int(one.base_name) for one in self._infos("images")) or [0]
+        for shard in shards:
+            has_image = any(first - 1 <= image <= last for image in self.images(shard))
+            if not has_image and not (first <= last and self.segment(first).is_first):
+                return f"has no image of shard {shard} to go with its segments from {first} on"
+        return ""
+
     def inputs(self, batch: int) -> InputState:
-        """Raises FileNotFoundError."""
+        """Raises StateDamaged."""
         facts, pending = self._read_rows(f"inputs/{_number(batch)}")
         streams = {name: StreamState(**found) for name, found in facts.pop("streams").items()}
         return InputState(streams=streams, pending=pending, **facts)
@@ -161,23 +211,28 @@ class RedoLog:
         return self._batches(f"images/{shard}")
 
     def load_image(self, shard: int, batch: int, regions: Regions) -> str:
-        """Fill regions, which hold nothing, with an image; the version of its job."""
-        path = f"{self._folder}/images/{shard}/{_number(batch)}"
-        with self._files.open_input_stream(path) as source:
+        """Fill regions, which hold nothing, with an image; the version of its job. Raises
+        StateDamaged, with some regions filled."""
+        name = f"images/{shard}/{_number(batch)}"
+        with (
+            self._whole(name),
+            self._files.open_input_stream(f"{self._folder}/{name}") as source,
+        ):
             facts = _facts(source)
-            for name, dtype, size in facts["regions"]:
-                array = regions.array(name, dtype, size)
-                data = source.read(array.nbytes)
-                if len(data) != array.nbytes:
-                    raise EOFError(f"{path} ends early")
-                array[:] = np.frombuffer(data, dtype)
+            for region, dtype, size in facts["regions"]:
+                array = regions.array(region, dtype, size)
+                array[:] = np.frombuffer(_exactly(source, array.nbytes), dtype)
         version: str = facts["version"]
         return version
+
+    def drop_image(self, shard: int, batch: int) -> None:
+        """Forget an image that is of no use."""
+        self._delete(f"images/{shard}/{_number(batch)}")
 
     def prune_images(self, shard: int) -> None:
         """Keep the two newest: the newest may be of a batch that comes again."""
         for batch in self.images(shard)[:-2]:
-            self._delete(f"images/{shard}/{_number(batch)}")
+            self.drop_image(shard, batch)
 
     def prune_segments(self, n_shards: int) -> None:
         """Keep those that follow an image which every shard has beside a newer one, and the jobs
@@ -204,11 +259,15 @@ class RedoLog:
                     self._delete(f"jobs/{info.base_name}")
 
     def _version_of(self, name: str) -> str:
-        """Of the job that a segment or an image names; '' when its shard has newer images."""
+        """Of the job that a segment or an image names; '' when its shard has newer images, or it is
+        damaged."""
         try:
-            with self._files.open_input_stream(f"{self._folder}/{name}") as source:
+            with (
+                self._whole(name),
+                self._files.open_input_stream(f"{self._folder}/{name}") as source,
+            ):
                 told = _facts(source)
-        except FileNotFoundError:
+        except StateDamaged:
             return ""
         version: str = told.get("facts", told)["version"]
         return version
@@ -227,10 +286,23 @@ class RedoLog:
         return len(head) + sum(sizes.values())
 
     def _read_rows(self, name: str) -> tuple[dict[str, Any], dict[str, Timed]]:
-        source = io.BytesIO(self._read(name))
-        told = _facts(source)
-        tables = {stream: _timed(source.read(n)) for stream, n in told["tables"].items()}
+        with self._whole(name):
+            source = io.BytesIO(self._read(name))
+            told = _facts(source)
+            tables = {stream: _timed(_exactly(source, n)) for stream, n in told["tables"].items()}
         return told["facts"], tables
+
+    @contextmanager
+    def _whole(self, name: str) -> Iterator[None]:
+        """Within the block a file is read. Raises StateDamaged where that cannot be done."""
+        try:
+            yield
+        except (OSError, EOFError, LookupError, ValueError, OverflowError) as error:
+            path = f"{self._folder}/{name}"
+            if isinstance(error, FileNotFoundError):
+                raise StateDamaged(f"the state file {path} is missing") from error
+            why = (str(error).splitlines() or [""])[0]
+            raise StateDamaged(f"the state file {path} is damaged ({why})") from error
 
     def _write(self, name: str, write: Callable[[Any], object]) -> None:
         folder, _, own = f"{self._folder}/{name}".rpartition("/")
@@ -240,7 +312,11 @@ class RedoLog:
         hidden = f"{folder}/.{own}-{uuid.uuid4().hex}"
         with self._files.open_output_stream(hidden) as out:
             write(out)
+        if self._is_durable:
+            flush(hidden)
         self._files.move(hidden, f"{folder}/{own}")
+        if self._is_durable:
+            flush(folder)
 
     def _read(self, name: str) -> bytes:
         with self._files.open_input_stream(f"{self._folder}/{name}") as source:
@@ -277,8 +353,16 @@ def _head(facts: Mapping[str, Any]) -> bytes:
 
 def _facts(source: Any) -> dict[str, Any]:
     length = int.from_bytes(source.read(8), "little")
-    found: dict[str, Any] = json.loads(source.read(length))
+    found: dict[str, Any] = json.loads(_exactly(source, length))
     return found
+
+
+def _exactly(source: Any, n_bytes: int) -> bytes:
+    """So many bytes. Raises EOFError where there are fewer."""
+    data: bytes = source.read(n_bytes)
+    if len(data) != n_bytes:
+        raise EOFError(f"it ends {n_bytes - len(data)} bytes early")
+    return data
 
 
 def _with_times(timed: Timed) -> pa.Table:

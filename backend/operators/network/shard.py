@@ -64,14 +64,15 @@ class ReshardingRefused(Exception):
 class Places:
     """Where the state of a run's units is kept. log: URL of the folder of all redo logs; arenas:
     folder on each machine that works, of this incarnation of the run; a relative one is below a
-    folder that each worker has for itself."""
+    folder that each worker has for itself. durable: as in RedoLog."""
 
     log: str
     arenas: str
+    durable: bool = False
 
     def log_of(self, unit: str) -> RedoLog:
         """A unit's redo log."""
-        return RedoLog(f"{self.log}/{quote(unit, safe='')}")
+        return RedoLog(f"{self.log}/{quote(unit, safe='')}", self.durable)
 
     def shard(self, unit: str, shard: int, n_shards: int) -> DurableShard:
         """Where a shard of a unit is at home."""

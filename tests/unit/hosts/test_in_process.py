@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.dataset as ds
 
-from storage.store import open_reader
+from storage.errors import StoreError
+from storage.store import open_command_writer, open_reader
 from tests.docs.tree import ROOT
 
 CODE = "import sys; from backend.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -107,3 +109,88 @@ def test_a_sink_that_goes_away_ends_the_run_with_a_sentence(tmp_path: Path) -> N
     assert found.state == "failed"
     assert str(out) in found.note
     assert f"run {found.id} failed: {found.note}" in said
+
+
+WATCHING = """
+[streams.S]
+schema = "a int"
+source = { format = "csv", path = "in", header = true }
+[queries]
+some = "Select * From S Where a > 1"
+[sink]
+path = "out"
+"""
+
+
+def begun(folder: Path, *more: str) -> subprocess.Popen[str]:
+    store = str(folder / "store.db")
+    command = [sys.executable, "-c", CODE, str(folder / "w.toml"), "--store", store, *more]
+    return subprocess.Popen(
+        [*command, "--master", "none"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for_knobs(store: Path, process: subprocess.Popen[str]) -> str:
+    """Wait until the run of a process is on record as a whole; its id."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(StoreError), open_reader(str(store)) as reader:
+            mine = [run.id for run in reader.runs() if run.pid == process.pid]
+            if mine and reader.knobs(mine[0]):
+                return mine[0]
+        time.sleep(0.05)
+    raise AssertionError(process.communicate()[1] if process.poll() is not None else "no run")
+
+
+def test_starts_that_were_killed_before_a_batch_are_one_run_and_no_wish_is_lost(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "w.toml").write_text(WATCHING)
+    (tmp_path / "in").mkdir()
+    store = tmp_path / "store.db"
+    for n in range(3):
+        with begun(tmp_path) as process:
+            run_id = wait_for_knobs(store, process)
+            process.kill()
+        if not n:
+            with open_command_writer(str(store)) as commands:
+                wish = {"name": "more", "text": "Select * From S Where a = 1"}
+                commands.append_command(run_id, "query_add", wish, "me", "", time.time())
+    (tmp_path / "in" / "s.csv").write_text("a\n1\n2\n3\n")
+    with begun(tmp_path, "--once") as process:
+        said = process.communicate(timeout=120)[1]
+        assert process.returncode == 0, said
+    assert "cannot go on" not in said
+    with open_reader(str(store)) as reader:
+        (run,) = reader.runs()
+        answers = [(one.kind, one.state) for one in reader.commands(run.id)]
+    assert answers == [("query_add", "applied")]
+    matched = ds.dataset(tmp_path / "out" / f"run={run.id}" / "stream=S").to_table()
+    found = {row["a"]: row["query_ids"] for row in matched.to_pylist()}
+    assert found == {1: ["more"], 2: ["some"], 3: ["some"]}
+
+
+def test_of_two_that_start_at_once_one_runs_and_the_other_says_so(tmp_path: Path) -> None:
+    (tmp_path / "w.toml").write_text(LASTING)
+    both = [begun(tmp_path) for _ in range(2)]
+    try:
+        deadline = time.monotonic() + 120
+        while all(one.poll() is None for one in both) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        (lost,) = [one for one in both if one.poll() is not None]
+        (runs,) = [one for one in both if one is not lost]
+        run_id = wait_for_knobs(tmp_path / "store.db", runs)
+        said = lost.communicate(timeout=120)[1]
+        where = f"run {run_id} of this workload is at work in process {runs.pid} on "
+        assert lost.returncode == 2
+        assert where in said
+        assert said.strip().endswith("; stop it, or begin another one with --fresh")
+        assert "Traceback" not in said
+        with open_reader(str(tmp_path / "store.db")) as reader:
+            assert [run.id for run in reader.runs()] == [run_id]
+        runs.terminate()
+        assert runs.wait(timeout=120) == 0
+    finally:
+        for one in both:
+            one.kill()
+            one.communicate()

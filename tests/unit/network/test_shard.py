@@ -16,7 +16,7 @@ from backend.model.functions import Function, Functions, Parameter
 from backend.model.schema import Attribute, Schema
 from backend.operators.contract import UnitResult
 from backend.operators.network import homes
-from backend.operators.network.homes import Done, MemoryShard, StateLost
+from backend.operators.network.homes import Done, MemoryShard
 from backend.operators.network.input_manager import Arrived, Released
 from backend.operators.network.job import NetworkJob
 from backend.operators.network.plan import (
@@ -33,7 +33,7 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
-from backend.operators.network.redo_log import RedoSegment
+from backend.operators.network.redo_log import RedoSegment, StateDamaged, StateLost
 from backend.operators.network.reports import (
     AnswerElement,
     NetworkReport,
@@ -157,8 +157,48 @@ def test_a_state_that_cannot_be_rebuilt_is_said_to_be_lost(tmp_path: Path) -> No
         run.step(batch)
     (run.log / "segments" / "00000001").unlink()
     run.incarnation = 1
-    with pytest.raises(StateLost, match="no image of shard 0 to go with its segments 2 to 3"):
+    with pytest.raises(
+        StateLost, match=r"no image of shard 0 .* to go with its segments 2 to 3, .* --fresh"
+    ):
         run.step(4)
+
+
+def test_an_older_image_takes_the_place_of_a_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(homes, "IMAGE_EVERY", 4)
+    run = Run(tmp_path, sums_job(("S", True)))
+    told = [run.step(batch).network.recent["S"][-1] for batch in range(14)]
+    images = sorted((run.log / "images" / "0").iterdir())
+    assert len(images) == 2
+    for keep in (20, 0):  # cut off in the midst, and nothing left of it
+        with images[-1].open("r+b") as file:
+            file.truncate(keep)
+        run.incarnation += 1
+        again = run.step(13)
+        assert (how(again), again.network.recent["S"][-1]) == ("rebuilt", told[13])
+        assert not images[-1].exists()
+        images[-1].touch()
+
+
+@pytest.mark.parametrize("folder", ["segments", "inputs", "jobs"])
+def test_a_damaged_file_is_named_with_what_can_be_done(tmp_path: Path, folder: str) -> None:
+    run = Run(tmp_path, sums_job(("S", True)))
+    for batch in range(3):
+        run.step(batch)
+    run.incarnation = 1
+    # a job that is at work is not read again
+    job, run.job = run.job, sums_job(("S", True), ("T", True))
+    path = max((run.log / folder).iterdir())
+    whole = path.read_bytes()
+    for damaged in (whole[:-9], whole[:30], b"", whole[:8] + b"?" + whole[9:]):
+        path.write_bytes(damaged)
+        said = rf"the state file {path} is damaged \(.+\): put the folder back .* --fresh"
+        with pytest.raises(StateDamaged, match=said):
+            run.step(3)
+    path.write_bytes(whole)
+    run.job = job
+    assert how(run.step(3)) == "rebuilt"
 
 
 def test_another_number_of_shards_is_refused(tmp_path: Path) -> None:

@@ -93,6 +93,11 @@ def test_a_run_that_goes_on_keeps_the_order_whatever_comes_between(tmp_path: Pat
     with (record / "files-S.jsonl").open("a") as file:
         file.write('{"path": "/half')  # killed while writing
     assert opened(one, record).n_tuples == 14
+    write(folder, "e.csv", 24, 2)  # its line is no part of the one that was cut off
+    write(folder, "f.csv", 26, 2)
+    assert ids(opened(one, record).slice(14, 99)) == [24, 25, 26, 27]
+    write(folder, "b0.csv", 28, 2)
+    assert ids(opened(one, record).slice(14, 99)) == [24, 25, 26, 27, 28, 29]
 
 
 def test_what_became_of_files_since_they_were_read_is_told(tmp_path: Path) -> None:
