@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from backend.cql.errors import did_you_mean
 from backend.model.schema import Schema
+from backend.workloads.contract import shortened
 from backend.workloads.csv_files import OPTIONS, CsvLayout, header_of
 from backend.workloads.file_list import found_files, told_by
 from backend.workloads.file_source import reader_of
@@ -90,7 +91,7 @@ def _header_problem(
     problem = "has the schema's columns in another order"
     if len(found) > len(wanted):
         problem = f"has {len(found)} columns and the schema {len(wanted)}"
-    return f"{problem}; its header reads {', '.join(found)}"
+    return f"{problem}; its header reads {shortened(', '.join(found))}"
 
 
 def _lacking(found: Sequence[str], wanted: Sequence[str], reads: str) -> str | None:
@@ -98,4 +99,5 @@ def _lacking(found: Sequence[str], wanted: Sequence[str], reads: str) -> str | N
     missing = next((name for name in wanted if name.lower() not in known), None)
     if missing is None:
         return None
-    return f"has no column {missing!r}; {reads} {', '.join(found)}{did_you_mean(missing, found)}"
+    names = shortened(", ".join(found))
+    return f"has no column {missing!r}; {reads} {names}{did_you_mean(missing, found[:1000])}"

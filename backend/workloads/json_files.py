@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from backend.model.schema import FLOAT_TYPES, Schema
+from backend.workloads.blocks import Blocks
 from backend.workloads.contract import MisfitError, fit_tuple, interleaved, no_value, told_schema
 from backend.workloads.text_values import read_text
 
@@ -29,15 +30,18 @@ def read_json(path: Path, schema: Schema, told: Mapping[str, str | None]) -> Ite
     """The tuples of a file, as tables of ``told_schema``. told: attributes whose values the path
     says. Raises MisfitError when the path says none; OSError, ArrowInvalid."""
     reader = _Reader(schema, told)
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with Blocks(path) as stream:
         rest, chunk = b"", stream.read(BLOCK_BYTES).removeprefix(_BOM)
+        n_lines = 0
         while chunk:
             *lines, rest = (rest + chunk).splitlines(keepends=True)
             if rest.endswith(b"\n"):
                 lines, rest = [*lines, rest], b""
-            if len(rest) > LONGEST_LINE_BYTES:
-                raise MisfitError(f"a line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
             yield reader.table(lines)
+            n_lines += len(lines)
+            if len(rest) > LONGEST_LINE_BYTES:
+                limit = f"{LONGEST_LINE_BYTES >> 20} MiB"
+                raise MisfitError(f"line {n_lines + 1} is longer than {limit}")
             chunk = stream.read(BLOCK_BYTES)
         yield reader.table([rest])
 
