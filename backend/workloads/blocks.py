@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -15,15 +14,9 @@ PIECE_BYTES: Final = 16 << 10
 
 
 class Blocks:
-    """The bytes of a file, unpacked. encoding: they are turned into UTF-8 from it.
-
-    Raises OSError, when it is made, for what is no regular file: a pipe or a device may have no end
-    and give nothing for ever.
-    """
+    """The bytes of a file, unpacked. encoding: they are turned into UTF-8 from it."""
 
     def __init__(self, path: Path, encoding: str = "utf-8") -> None:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError("it is no regular file; pipes, sockets and devices are not read")
         self._open: Callable[[], Any] = lambda: _opened(path, encoding)
         self._stream = self._open()
         self._n_read = 0

@@ -22,6 +22,7 @@ from backend.workloads.parquet_files import read_parquet
 Reading: TypeAlias = Callable[[Path, Schema, Mapping[str, str | None]], Iterator[pa.Table]]
 #: A watched folder is looked into this often.
 LOOK_S: Final = 1.0
+NO_FILE: Final = "it is no regular file; pipes, sockets and devices are not read"
 #: Tuples of a file that is shorter than it was that are told of together.
 GONE_TOGETHER: Final = 65_536
 #: Options of Spark's reader that change nothing here.
@@ -153,6 +154,8 @@ class FileSource:
     def _whole(self, path: Path) -> Iterator[pa.Table]:
         is_begun = False
         try:
+            if path.exists() and not path.is_file():  # it may have no end, or give nothing for ever
+                raise OSError(NO_FILE)
             for table in self._read(path, self.schema, told_by(path, self._path, self.schema)):
                 is_begun = is_begun or len(table) > 0
                 yield table

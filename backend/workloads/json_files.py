@@ -21,7 +21,7 @@ NOT_UTF8: Final = "the line is not UTF-8"
 NO_OBJECT: Final = "the line is no JSON object"
 KEY_TWICE: Final = "a key is there twice"
 NO_KEY: Final = "none of the attributes is there"
-#: JSON has no numbers for these; they come as strings, as our own sink writes them.
+#: JSON has no numbers for these; they come as strings, where they come.
 _NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -93,7 +93,10 @@ class _Reader:
 
 def _object_of(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line.decode(), parse_float=_float, object_pairs_hook=_object)
+        text = line.decode()
+        found = json.loads(
+            text, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object
+        )
     except UnicodeDecodeError:
         raise MisfitError(NOT_UTF8) from None
     except MisfitError:
@@ -103,6 +106,10 @@ def _object_of(line: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise MisfitError(NO_OBJECT)
     return found
+
+
+def _constant(text: str) -> Any:
+    raise MisfitError(f"{text} is no JSON; a number that is none is written as a string")
 
 
 def _float(text: str) -> Any:

@@ -364,13 +364,13 @@ def _checked(table: TomlTable, key: str, value: object, known: Mapping[str, Knob
     name = key.rpartition("/")[2]
     if not known:
         return value
+    if name not in known:
+        hint = did_you_mean(name, known) or f"; knobs are {listed(sorted(known), 'and')}"
+        raise table.refuse(f"has an unknown knob {key!r}{hint}")
     try:
-        if name not in known:
-            raise KnobRefused(name, value, "knobs are " + ", ".join(sorted(known)))
         return known[name].check(value)
     except KnobRefused as error:
-        hint = "" if name in known else did_you_mean(name, known)
-        raise table.refuse(f"{error}{hint}") from error
+        raise table.refuse(str(error)) from error
 
 
 def _sink(table: TomlTable) -> SinkSpec:

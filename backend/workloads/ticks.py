@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Final
 
 from backend.cql.errors import did_you_mean, listed
@@ -77,6 +77,6 @@ def replay_rate(table: TomlTable) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise table.refuse(f"rate must be a number of tuples per second, not {kind_of(value)}")
-    if not math.isfinite(value) or value < 0:
+    if not 0 <= value <= sys.float_info.max:
         raise table.refuse(f"rate = {value} is not allowed; 0 (as fast as possible) or more")
     return float(value)

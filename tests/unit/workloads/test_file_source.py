@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import socket
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from backend.model.schema import Schema
 from backend.workloads import file_source
 from backend.workloads.contract import CORRUPT, REASON
 from backend.workloads.file_list import is_written_since, lost_since, recorded_files
-from backend.workloads.file_source import FileSource, reader_of
+from backend.workloads.file_source import NO_FILE, FileSource, reader_of
 from backend.workloads.sources import ReplaySource, in_memory, is_replayed, open_source
 from backend.workloads.spec import SourceSpec, StreamSpec
 
@@ -173,6 +174,20 @@ def test_a_file_that_is_no_good_is_one_misfit(tmp_path: Path) -> None:
     said = "this file cannot be read: its header has no column 'id'; it reads s, v"
     assert reasons[2] == said
     assert all(r.startswith("this file cannot be read: ") for r in reasons[3:5])
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+def test_what_is_no_regular_file_is_one_misfit_and_never_opened(
+    tmp_path: Path, format: str
+) -> None:
+    os.mkfifo(tmp_path / "a")
+    (tmp_path / "b").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "c"))
+        source = opened(stream(tmp_path, format))
+        read = source.slice(0, 9)
+    assert read.column(CORRUPT).to_pylist() == [str(tmp_path / name) for name in "abc"]
+    assert set(read.column(REASON).to_pylist()) == {f"this file cannot be read: {NO_FILE}"}
 
 
 def test_what_is_left_of_a_damaged_file_is_one_misfit(tmp_path: Path) -> None:
