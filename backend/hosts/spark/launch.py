@@ -289,6 +289,7 @@ class Launch:
                 rate,
                 stream.tick_us,
                 stream.disorder,
+                stream.max_leap,
             )
         return RunJob(
             inputs,
