@@ -16,7 +16,7 @@ from backend.model.schema import Schema
 from backend.workloads.contract import shortened
 from backend.workloads.csv_files import OPTIONS, CsvLayout, header_of
 from backend.workloads.file_list import found_files, told_by
-from backend.workloads.file_source import reader_of
+from backend.workloads.file_source import RETAKE, reader_of
 from backend.workloads.tables import TomlTable, kind_of
 
 FILE_FORMATS: Final = frozenset({"csv", "json", "orc", "parquet", "text", "avro", "xml"})
@@ -42,6 +42,16 @@ def existing_path(table: TomlTable) -> str:
     return path
 
 
+def _check_retake(table: TomlTable, format: str, options: Mapping[str, str]) -> None:
+    """Raises WorkloadError for a key ``retake`` that is none, or is not acted upon."""
+    if RETAKE not in options:
+        return
+    if not isinstance(table.values[RETAKE], bool):
+        raise table.refuse(f"{RETAKE} must be true or false, not {kind_of(table.values[RETAKE])}")
+    if reader_of(format, options) is None:
+        raise table.refuse(f"{RETAKE} needs files that are not read by Spark; leave it out")
+
+
 def _matches(path: str) -> bool:
     return bool(glob(path, recursive=True)) if has_magic(path) else Path(path).exists()
 
@@ -49,11 +59,13 @@ def _matches(path: str) -> bool:
 def check_first_file(
     table: TomlTable, format: str, options: Mapping[str, str], schema: Schema
 ) -> None:
-    """Compare the columns of the first file with the schema; raises WorkloadError.
+    """Compare the columns of the first file with the schema, and look whether ``retake`` can be
+    acted upon; raises WorkloadError.
 
     Files that cannot be read here (remote, other formats) are let pass, and so are later ones:
     they are looked at when it is their turn.
     """
+    _check_retake(table, format, options)
     path = options.get("path", "")
     if format not in ("csv", "parquet") or "://" in path:
         return

@@ -385,3 +385,13 @@ def test_a_number_that_is_too_long_is_refused_by_its_place(tmp_path: Path, numbe
     message = refused(tmp_path, text + CARS)
     said = f", line 4: the whole number at column 3 has {len(number)} digits"
     assert message == f"{said}; whole numbers have at most 19"
+
+
+def test_files_are_taken_again_where_we_read_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    text = "[streams.S]\nschema = 'id int'\nsource = {{ format = 'csv', path = 'a.csv', {} }}\n"
+    (one,) = load_workload(write(tmp_path, text.format("header = true, retake = true"))).streams
+    assert one.source.options["retake"] == "true"
+    assert "retake must be true or false" in refused(tmp_path, text.format("retake = 'yes'"))
+    by_spark = refused(tmp_path, text.format("retake = true, comment = '#'"))
+    assert "retake needs files that are not read by Spark; leave it out" in by_spark
