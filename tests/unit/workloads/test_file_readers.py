@@ -244,10 +244,10 @@ def test_what_is_before_a_line_that_is_too_long_is_read(file: Path) -> None:
         for read, line in ((_read_titled, b"1,a,2,\n"), (read_json_file, b'{"n": 1}\n')):
             file.write_bytes(b"n,s,x,t\n" * (read is _read_titled) + line * 9 + b"x" * (3 << 20))
             tables = read(file, SCHEMA, {})
-            read: list[pa.Table] = []
+            before: list[pa.Table] = []
             with pytest.raises(MisfitError, match=r"line (10|11) is longer than 0 MiB"):
-                read.extend(tables)
-            assert sum(map(len, read)) == 9
+                before.extend(tables)
+            assert sum(map(len, before)) == 9
 
 
 def _read_titled(path: Path, schema: Schema, told: dict[str, str | None]) -> Iterator[pa.Table]:
@@ -325,7 +325,7 @@ def test_files_that_break_off(file: Path) -> None:
     with pytest.raises(OSError, match="Truncated"):
         read.extend(read_csv_file(file, SCHEMA, CsvLayout(), {}))
     expected = [f"{line.split(b',')[1].decode()}" for line in lines[:n_whole]]
-    assert [row["s"] for row in rows(iter(read))] == expected
+    assert [row["s"] for row in rows(iter(read)) if isinstance(row, dict)] == expected
     pq.write_table(pa.table({"n": [1]}), file)
     whole = file.read_bytes()
     for broken in (b"", whole[:10], whole[:-8] + struct.pack("<I", 1 << 30) + b"PAR1"):
