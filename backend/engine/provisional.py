@@ -20,8 +20,8 @@ ENGINE = "engine"
 
 
 class ProvisionalTurns:
-    """The turns that wait for a keep, each with the value before it; one a knob. For how long goes by
-    a clock that nobody sets, but for what a killed run left."""
+    """The turns that wait for a keep, each with the value before it; one a knob. How long they wait
+    goes by a clock that nobody sets, but for what a killed run left."""
 
     def __init__(self, left: Iterable[Command] = ()) -> None:
         """left: applied turns with UNLESS_KEPT that a killed run left, oldest first."""
