@@ -21,6 +21,7 @@ from backend.hosts.spark.remote import NO_MASTER
 from backend.model.knobs import KnobRefused
 from backend.options import ONCE, OURS, SHARED
 from backend.systems.contract import Refused
+from backend.watchdog import STOPPING, Watchdog
 from backend.workloads.spec import Workload, WorkloadError, load_workload, shipped_workloads
 from storage.commands import open_command_writer
 from storage.errors import StoreError
@@ -150,14 +151,17 @@ def _execute(workload: Workload, options: argparse.Namespace) -> int:
 
 @contextmanager
 def _stopped_by_signals(*stops: Callable[[], None]) -> Iterator[None]:
-    """Within the block a signal that asks this process to end calls them."""
+    """Within the block a signal that asks this process to end calls them; once one came, the
+    process has ended soon, whatever it is in."""
+    came: list[int] = []
 
     def stop(number: int, frame: object) -> None:
+        came.append(number)
         for one in stops:
             one()
 
-    wanted = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    before = {number: signal.getsignal(number) for number in wanted}
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    watchdog = Watchdog()
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # as nohup leaves it
             signal.signal(number, stop)
@@ -166,6 +170,8 @@ def _stopped_by_signals(*stops: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        if not came:
+            watchdog.close()
 
 
 def branch(options: argparse.Namespace) -> int:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from backend.watchdog import GRACE_S, STOPPING
+
 #: Set for a child: its standard input is a lifeline, open as long as the parent lives.
 LIFELINE: Final = "PLANWATCH_LIFELINE"
-#: What a child may take to end by itself once it was asked to, or lost its parent.
-GRACE_S: Final = 9.0
 _TAIL_BYTES: Final = 16 * 1024
 
 
@@ -154,9 +154,8 @@ def _wait_unless_signalled(child: Child, happenings: Happenings, deadline: float
 @contextmanager
 def signals_into(happenings: Happenings) -> Iterator[None]:
     """Within the block SIGINT, SIGTERM and SIGHUP are put into the queue instead of acting."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    for number in STOPPING:
         signal.signal(number, lambda received, frame: happenings.put(Signalled(received)))
     try:
         yield

@@ -16,7 +16,8 @@ from typing import Final
 
 from backend.environment import SetupFailed
 from backend.ports import bound_port
-from backend.processes import GRACE_S, Child, Ended, Happening, Happenings, stop_all
+from backend.processes import Child, Ended, Happening, Happenings, stop_all
+from backend.watchdog import GRACE_S
 
 #: How long the page may take to answer.
 PAGE_WITHIN_S: Final = 60.0

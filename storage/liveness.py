@@ -37,18 +37,34 @@ def may_live(run: Run, now: float) -> bool:
     return now - _last_sign(run) <= STALE_AFTER_S
 
 
-def as_seen(run: Run, now: float) -> Run:
+class Signs:
+    """How long runs have been silent for who looks at them again and again: the first look goes by
+    the time of day, later ones by a clock that nobody sets."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[float, float]] = {}  # the sign, and since when it is the last
+
+    def silent_s(self, run: Run, now: float, at: float) -> float:
+        """now: Unix seconds; at: monotonic seconds."""
+        sign = _last_sign(run)
+        before = self._seen.get(run.id)
+        if before is None or before[0] != sign:
+            age_s = max(0.0, now - sign) if before is None else 0.0
+            before = self._seen[run.id] = (sign, at - age_s)
+        return at - before[1]
+
+
+def as_seen(run: Run, silent_s: float) -> Run:
     """The run as others are to see it: one that is recorded as at work, and whose process is gone
     or silent for long, is interrupted, whether or not it was marked so. Of a run that names no host
     nothing is known.
 
-    now: Unix seconds. Unlike for those who mark runs, this process may be the run's own.
+    silent_s: as Signs has it. Unlike for those who mark runs, this process may be the run's own.
     """
     is_here = run.host == socket.gethostname()
     is_own = is_here and run.pid == os.getpid()
     if run.state not in LIVE_STATES or is_own or not run.host:
         return run
-    silent_s = now - _last_sign(run)
     if is_here and not process_exists(run.pid):
         note = gone_note(run)
     elif silent_s > STALE_AFTER_S:

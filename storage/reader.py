@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, func, select
 from storage import commands, export, history, series, sql, unit_history, values
 from storage.database import describe, disposed_on_error, open_for_reading, parse_url
 from storage.errors import translated
-from storage.liveness import as_seen
+from storage.liveness import Signs, as_seen
 from storage.migrations import check
 from storage.rows import (
     Change,
@@ -65,6 +65,7 @@ class Reader:
         self._engine = engine
         self.where = where
         self._series_ids: dict[str, dict[Key, SeriesId]] = {}
+        self._signs = Signs()
 
     @property
     def base(self) -> Reader:
@@ -102,13 +103,17 @@ class Reader:
         """All runs, newest first; one whose process is gone is interrupted, marked or not."""
         with self.reading() as connection:
             found = history.runs(connection)
-        return tuple(as_seen(run, time.time()) for run in found)
+        return tuple(map(self._as_seen, found))
 
     def run(self, run_id: str) -> Run | None:
         """The run, or None when the store has no such run; interrupted when its process is gone."""
         with self.reading() as connection:
             found = history.run(connection, run_id)
-        return None if found is None else as_seen(found, time.time())
+        return None if found is None else self._as_seen(found)
+
+    def _as_seen(self, run: Run) -> Run:
+        base = self.base
+        return as_seen(run, base._signs.silent_s(run, time.time(), time.monotonic()))
 
     def inputs(self, run_id: str) -> tuple[StoredInput, ...]:
         """The streams the run reads, with their latest state, in the workload's order."""

@@ -15,7 +15,7 @@ from backend.systems.contract import System
 from backend.systems.registry import SYSTEMS
 from backend.workloads.relations import SlidingRelation
 from backend.workloads.stored import StoredRelation
-from backend.workloads.ticks import DEFAULT_TICK_US
+from backend.workloads.ticks import ANY_LEAP, DEFAULT_TICK_US
 from storage.vocabulary.records import Event, Json
 
 
@@ -32,8 +32,8 @@ class Branches(Protocol):
 @dataclass(frozen=True, slots=True)
 class InputJob:
     """A stream the run reads. timestamp: the attribute that carries its time, or ''. source: facts
-    to show. rate: tuples per second it starts with; None: it is not replayed. tick_us, disorder: as
-    in StreamTime."""
+    to show. rate: tuples per second it starts with; None: it is not replayed. tick_us, disorder,
+    max_leap: as in StreamTime."""
 
     name: str
     schema: Schema
@@ -42,11 +42,14 @@ class InputJob:
     rate: float | None = None
     tick_us: int = DEFAULT_TICK_US
     disorder: int = 0
+    max_leap: int = ANY_LEAP
 
     @property
     def time(self) -> StreamTime:
         """How its tuples are put in time."""
-        return StreamTime(self.timestamp or None, self.tick_us, self.disorder)
+        return StreamTime(
+            self.timestamp or None, self.tick_us, self.disorder, max_leap=self.max_leap
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Listening:
         self.networks: dict[str, NetworkJob] = {}
         self.listener: RunsListening | None = None
         self._waiting: dict[str, pa.Table] = {}
-        self._last = 0
+        self._last = self._ahead = 0.0  # the time of day, and what SysStream is ahead of it
 
     def joined(self, result: BatchResult) -> BatchResult:
         """The result of a batch, with what the networks made of the samples of the one before."""
@@ -48,10 +48,12 @@ class Listening:
     def recorded(
         self, samples: Iterable[Sample], entities: Callable[[], Mapping[str, Entity]], time: float
     ) -> None:
-        """Samples of a batch; time: Unix seconds. Nothing is done when nobody listens."""
+        """Samples of a batch; time: Unix seconds. Nothing is done when nobody listens. Where the
+        clock is put back, the time of SysStream goes on from where it was."""
+        self._ahead, self._last = self._ahead + max(0.0, self._last - time), time
         if not self.networks:
             self._waiting = {}
             return
-        self._last, known, told = max(self._last, int(time)), entities(), list(samples)
+        known, told = entities(), list(samples)
         for unit in self.networks:
-            self._waiting[unit] = sys_tuples(told, known, unit, self._last)
+            self._waiting[unit] = sys_tuples(told, known, unit, int(time + self._ahead))

@@ -251,7 +251,7 @@ class Loop:
                 self._boundary.answers.append(answer_refused(command, reason, time.time()))
         if kinds is None:
             self._boundary.events += self.job.branches.news() if self.job.branches else ()
-            for turn in self._provisional.due(self._now.settings, time.time()):
+            for turn in self._provisional.due(self._now.settings):
                 self._take_back(turn, batch_id)
 
     def _take_back(self, turn: Command, batch_id: int) -> None:
@@ -279,7 +279,7 @@ class Loop:
         if carried.keeps is not None:
             self._provisional.keep(carried.keeps)
         if carried.turned is not None:
-            self._provisional.turned(command, carried.turned, carried.old_value, now)
+            self._provisional.turned(command, carried.turned, carried.old_value)
         boundary.answers.append(answer_applied(command, carried, batch_id, now))
         boundary.events.append(carried.event)
         if carried.stop:

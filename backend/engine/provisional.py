@@ -5,6 +5,7 @@ The engine takes them back by itself, so that a closed browser leaves nothing tu
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -19,20 +20,27 @@ ENGINE = "engine"
 
 
 class ProvisionalTurns:
-    """The turns that wait for a keep, each with the value before it; one a knob."""
+    """The turns that wait for a keep, each with the value before it; one a knob. How long they wait
+    goes by a clock that nobody sets, but for what a killed run left."""
 
     def __init__(self, left: Iterable[Command] = ()) -> None:
         """left: applied turns with UNLESS_KEPT that a killed run left, oldest first."""
         self._waiting: dict[tuple[str, str], Command] = {}
+        self._until: dict[tuple[str, str], float] = {}
         for command in left:
             key = (str(command.payload.get("scope")), str(command.payload.get("knob")))
-            self._waiting[key] = command
+            self._wait(key, command, time.time() - (command.answered_at or 0.0))
 
-    def turned(self, command: Command, key: tuple[str, str], old: object, time: float) -> None:
-        """A knob (scope, name) was turned at ``time``: a turn of it before stands from now on."""
+    def _wait(self, key: tuple[str, str], command: Command, waited_s: float) -> None:
+        seconds = float(command.payload[UNLESS_KEPT])
+        self._waiting[key] = command
+        self._until[key] = time.monotonic() + seconds - max(0.0, waited_s)
+
+    def turned(self, command: Command, key: tuple[str, str], old: object) -> None:
+        """A knob (scope, name) was turned: a turn of it before stands from now on."""
         self._waiting.pop(key, None)
         if command.payload.get(UNLESS_KEPT) is not None:
-            self._waiting[key] = replace(command, old_value=old, answered_at=time)
+            self._wait(key, replace(command, old_value=old), 0.0)
 
     def keep(self, number: int) -> None:
         """Let the turn of this command stand. Raises Refused."""
@@ -42,12 +50,12 @@ class ProvisionalTurns:
                 return
         raise Refused(f"turn #{number} waits for no keep: it stands, or was taken back")
 
-    def due(self, settings: ScopedSettings, time: float) -> list[Command]:
+    def due(self, settings: ScopedSettings) -> list[Command]:
         """What takes back the turns whose time is over; a knob that is gone has nothing to."""
         found = []
         for key, command in list(self._waiting.items()):
             seconds = float(command.payload[UNLESS_KEPT])
-            if time < (command.answered_at or 0.0) + seconds:
+            if time.monotonic() < self._until[key]:
                 continue
             del self._waiting[key]
             scope, name = key

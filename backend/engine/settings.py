@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from backend.cql.errors import did_you_mean, listed
 from backend.engine.job import RunJob
 from backend.engine.knobs import ENGINE_KNOBS, INPUT_KNOBS, RATE
 from backend.model.ids import source_id
@@ -31,17 +32,19 @@ class ScopedSettings:
         having = [s for s, settings in self.scopes.items() if name in settings.specs]
         if scope is not None:
             if scope not in self.scopes:
-                raise Refused(f"nothing with knobs is called {scope!r}; {_listed(self.scopes)}")
+                one = having[0] if len(having) == 1 else None
+                hint = f"; write {one}{SEPARATOR}{name}" if one else _hint(scope, self.scopes)
+                raise Refused(f"nothing with knobs is called {scope!r}{hint}")
             if scope not in having:
-                names = ", ".join(sorted(self.scopes[scope].specs))
-                raise Refused(f"{scope} has no knob {name!r}; its knobs are {names}")
+                hint = _hint(name, self.scopes[scope].specs, "its knobs are")
+                raise Refused(f"{scope} has no knob {name!r}{hint}")
             return scope
         if len(having) == 1:
             return having[0]
         if having:
             raise Refused(f"say which {name!r} is meant: that of {_listed(having)}")
-        known = sorted({n for settings in self.scopes.values() for n in settings.specs})
-        raise Refused(f"there is no knob {name!r}; knobs are {', '.join(known)}")
+        known = {n for settings in self.scopes.values() for n in settings.specs}
+        raise Refused(f"there is no knob {name!r}{_hint(name, known, 'knobs are')}")
 
     def changed(self, scope: str, name: str, value: object) -> ScopedSettings:
         """With one knob changed. Raises KnobRefused."""
@@ -55,6 +58,12 @@ class ScopedSettings:
     def without(self, scope: str) -> ScopedSettings:
         """With one scope less."""
         return ScopedSettings({s: found for s, found in self.scopes.items() if s != scope})
+
+
+def _hint(wrong: str, known: Iterable[str], what: str = "known are") -> str:
+    """What was meant, else some of what there is."""
+    known = sorted(filter(None, known))
+    return did_you_mean(wrong, known) or f"; {what} {listed(known, 'and')}"
 
 
 def _listed(scopes: Iterable[str]) -> str:

@@ -10,11 +10,17 @@ KnobKind: TypeAlias = Literal["float", "int", "choice", "bool", "text"]
 KnobValue: TypeAlias = float | int | str | bool
 
 
+#: Characters of a refused value that are shown.
+LONGEST_SHOWN: Final = 60
+
+
 class KnobRefused(ValueError):
     """A knob value that is not allowed; the message says what is."""
 
     def __init__(self, knob: str, value: object, allowed: str) -> None:
-        super().__init__(f"{knob} = {value} refused: allowed {allowed}")
+        text = str(value)
+        shown = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+        super().__init__(f"{knob} = {shown} refused: allowed {allowed}")
         self.knob, self.value, self.allowed = knob, value, allowed
 
 
@@ -77,7 +83,7 @@ class KnobSpec:
             raise KnobRefused(self.name, value, self.allowed())
         try:
             number = float(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise KnobRefused(self.name, value, self.allowed()) from None
         whole = self.kind != "int" or number.is_integer() if number == number else False
         low = float("-inf") if self.low is None else self.low

@@ -30,8 +30,7 @@ _NEAREST: Final = {
     "float64": "double",
 }
 _ATTRIBUTE = re.compile(r"^\s*([^\W\d]\w*)\s*(?::\s*|\s)([A-Za-z]\w*)\s*([(<\[].*)?$", re.DOTALL)
-#: Commas between attributes; those in brackets belong to a type.
-_BETWEEN = re.compile(r",(?![^(]*\))(?![^<]*>)")
+_MARKS = re.compile(r"[,()<>]")
 
 
 class SchemaError(ValueError):
@@ -61,7 +60,7 @@ class Schema:
         """Read ``"a int, b string"``. Raises SchemaError on unknown types, repeats, no text."""
         attributes: list[Attribute] = []
         seen: set[str] = set()
-        for position, part in enumerate(_BETWEEN.split(text), start=1):
+        for position, part in enumerate(_pieces(text), start=1):
             attribute = _parse_attribute(part, position)
             if attribute.name.lower() in seen:
                 raise SchemaError(f"attribute {attribute.name!r} appears twice in schema {text!r}")
@@ -81,6 +80,20 @@ class Schema:
     def ddl(self) -> str:
         """The schema as Spark DDL, names quoted."""
         return ", ".join(f"`{a.name}` {a.type}" for a in self.attributes)
+
+
+def _pieces(text: str) -> list[str]:
+    """What stands between commas; those in brackets belong to a type."""
+    ends, after_round, after_angle = [len(text)], "", ""
+    for mark in reversed(list(_MARKS.finditer(text))):
+        if mark[0] in "()":
+            after_round = mark[0]
+        elif mark[0] in "<>":
+            after_angle = mark[0]
+        elif after_round != ")" and after_angle != ">":
+            ends.append(mark.start())
+    ends.reverse()
+    return [text[start:end] for start, end in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
 
 
 def _parse_attribute(part: str, position: int) -> Attribute:

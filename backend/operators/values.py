@@ -65,7 +65,8 @@ def texts(column: ArrowColumn) -> ArrowColumn:
 
 
 def json_lines(table: pa.Table | pa.RecordBatch) -> list[str]:
-    """Each row as a JSON object, what is NULL left out; NaN and infinities as strings."""
+    """Each row as a JSON object, what is NULL left out, and NaN and infinities, for which JSON
+    has no numbers."""
     columns = [[_plain(v) for v in texts(c).to_pylist()] for c in table.columns]
     names = table.schema.names
     rows = zip(*columns, strict=True) if columns else ((),) * len(table)
@@ -78,9 +79,7 @@ def json_lines(table: pa.Table | pa.RecordBatch) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not np.isfinite(value):
-        return {np.inf: "Infinity", -np.inf: "-Infinity"}.get(value, "NaN")
-    return value
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def shown_number(column: ArrowColumn) -> int | None:

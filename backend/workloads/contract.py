@@ -32,6 +32,8 @@ from backend.workloads.text_values import (
 CORRUPT: Final = "_corrupt_record"
 REASON: Final = "_misfit"
 NOT_READ: Final = "does not fit the schema"
+#: Characters of a file that a message quotes.
+LONGEST_QUOTE: Final = 500
 #: The raw texts of the rows of these places.
 RawTexts: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
 #: Which values of a column do not fit, bool[rows], and the reason to tell.
@@ -94,6 +96,11 @@ def settled(
 def no_value(attribute: str, type_name: str) -> str:
     """The reason for a misfit whose value does not fit."""
     return f"{attribute} is no {type_name}"
+
+
+def shortened(text: str) -> str:
+    """A text from a file as messages quote it."""
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
 
 
 def fit_rows(rows: Iterable[Any], schema: Schema) -> pa.Table:

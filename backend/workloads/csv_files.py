@@ -2,12 +2,14 @@
 
 Records whose quotes and number of fields are right are found by one regular expression, block by
 block, and split by Arrow; every other record is a misfit by itself. A quote that is never closed
-costs its own line, not the rest of the file.
+costs its own line, not the rest of the file. Time grows with the size of the file, whatever it
+holds: a pattern is tried at places where a line or a field begins, and nowhere twice.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +21,21 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from backend.model.schema import Schema
-from backend.workloads.contract import MisfitError, Missed, interleaved, no_value, settled
+from backend.workloads.blocks import Blocks
+from backend.workloads.contract import (
+    MisfitError,
+    Missed,
+    interleaved,
+    no_value,
+    settled,
+    shortened,
+)
 from backend.workloads.text_values import read_texts, valid_texts
 
 #: Read at once.
 BLOCK_BYTES: Final = 4 << 20
-#: A record ends within so many bytes; else its first line is a misfit.
+#: A line ends within so many bytes, or what follows is not read; and so does a record of several
+#: lines, or its first line is a misfit.
 LONGEST_RECORD_BYTES: Final = 16 << 20
 #: Options that mean here what they mean to Spark's reader.
 OPTIONS: Final = frozenset(
@@ -34,6 +45,7 @@ NOT_UTF8: Final = "is not UTF-8"
 BAD_QUOTES: Final = "a quote is not closed, or stands where none may"
 _EOL: Final = rb"(?:\r\n|\n|\r)"
 _LINE: Final = re.compile(rb"([^\r\n]*+)" + _EOL)
+_BREAK: Final = re.compile(rb"[\r\n]")
 _BLANK: Final = re.compile(_EOL + rb"*+")
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -74,51 +86,48 @@ def read_csv(
 ) -> Iterator[pa.Table]:
     """The tuples of a file, as tables of ``told_schema``. told: attributes whose values the path
     says. Raises MisfitError for a header that lacks an attribute; OSError and ArrowInvalid."""
-    with _opened(path, layout) as stream:
+    with Blocks(path, layout.encoding) as stream:
         data = _first_block(stream)
         names = [a.name for a in schema.attributes if a.name not in told]
         columns = {name: place for place, name in enumerate(names)}
-        n_fields = len(names)
+        n_fields, n_lines = len(names), 0
         if layout.has_header:
             header, size = _header(data, layout)
             if header is None:
                 return
-            columns, n_fields, data = _columns(header, names), len(header), data[size:]
+            columns, n_fields = _columns(header, names), len(header)
+            n_lines, data = _n_lines(data[:size]), data[size:]
         records = _Records(schema, layout, columns, n_fields, told)
         is_over = False
-        while not is_over:
-            chunk = stream.read(BLOCK_BYTES)
+        while True:
+            split = records.split(data, is_over)
+            yield records.table(split)
+            n_lines, data = n_lines + _n_lines(data[: split.size]), data[split.size :]
+            if split.is_too_long:
+                raise MisfitError(_too_long(n_lines + 1))
+            if is_over:
+                return
+            chunk = stream.read(BLOCK_BYTES)  # what came before was told: the file may break off
             is_over = not chunk
             data += chunk
             if is_over and data and not data.endswith((b"\n", b"\r")):
                 data += b"\n"
-            split = records.split(data, is_over)
-            data = data[split.size :]
-            yield records.table(split)
 
 
 def header_of(path: Path, layout: CsvLayout) -> list[str] | None:
     """The fields of a file's first record; None when it has none. Raises MisfitError, OSError,
     ArrowInvalid."""
-    with _opened(path, layout) as stream:
+    with Blocks(path, layout.encoding) as stream:
         return _header(_first_block(stream), layout)[0]
 
 
-def _opened(path: Path, layout: CsvLayout) -> Any:
-    stream = pa.input_stream(str(path), compression="detect")
-    if layout.encoding != "utf-8":
-        stream = pa.transcoding_input_stream(stream, layout.encoding, "utf-8")
-    return stream
-
-
-def _first_block(stream: Any) -> bytes:
+def _first_block(stream: Blocks) -> bytes:
     """At least the first line, without a mark of the byte order."""
     data: bytes = stream.read(BLOCK_BYTES)
-    while len(data) < LONGEST_RECORD_BYTES and not _LINE.search(data):
+    chunk = data
+    while chunk and len(data) < LONGEST_RECORD_BYTES and not _BREAK.search(chunk):
         chunk = stream.read(BLOCK_BYTES)
         data += chunk
-        if not chunk:
-            break
     return data.removeprefix(_BOM)
 
 
@@ -127,6 +136,8 @@ def _header(data: bytes, layout: CsvLayout) -> tuple[list[str] | None, int]:
     start = _end(_BLANK.match(data))
     if start == len(data):
         return None, start
+    if len(data) >= LONGEST_RECORD_BYTES and not _BREAK.search(data, start):
+        raise MisfitError(_too_long(_n_lines(data) + 1))
     found = re.compile(_record(layout, b"*+")).match(data + b"\n", start)
     if found is None:
         raise MisfitError(f"its header is no record: {BAD_QUOTES}")
@@ -152,12 +163,22 @@ def _columns(header: Sequence[str], names: Sequence[str]) -> dict[str, int]:
         n = len(places.get(name.lower(), ()))
         if n != 1:
             problem = "has no column" if n == 0 else "has more than one column"
-            raise MisfitError(f"its header {problem} {name!r}; it reads {', '.join(header)}")
+            reads = shortened(", ".join(header))
+            raise MisfitError(f"its header {problem} {name!r}; it reads {reads}")
     return {name: places[name.lower()][0] for name in names}
 
 
 def _end(found: re.Match[bytes] | None) -> int:
     return 0 if found is None else found.end()
+
+
+def _n_lines(data: bytes) -> int:
+    """How many line ends there are."""
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
+def _too_long(line: int) -> str:
+    return f"line {line} is longer than {LONGEST_RECORD_BYTES >> 20} MiB"
 
 
 def _text(data: bytes) -> str:
@@ -181,12 +202,14 @@ def _record(layout: CsvLayout, repeats: bytes) -> bytes:
 @dataclass(slots=True)
 class _Split:
     """A block in records. good: spans of those that can be read; bad: after how many spans, text
-    and reason. size: bytes up to the first that is not known to be whole."""
+    and reason. size: bytes up to the first that is not known to be whole. is_too_long: there a line
+    begins that is too long to be read."""
 
     data: bytes
     good: list[tuple[int, int]] = field(default_factory=list)
     bad: list[tuple[int, str, str]] = field(default_factory=list)
     size: int = 0
+    is_too_long: bool = False
 
 
 class _Records:
@@ -205,33 +228,54 @@ class _Records:
         one = _record(layout, b"{%d}" % (n_fields - 1))
         self._one = re.compile(one)
         self._many = re.compile(rb"(?:%b|%b)*+" % (_EOL, one))
-        self._any = re.compile(_record(layout, b"*+"))
+        self._separator = layout.separator.encode()
+        separator = re.escape(self._separator)
+        self._piece = re.compile(rb"%b(%b|%b)" % (_field(layout), separator, _EOL))
 
     def split(self, data: bytes, is_over: bool) -> _Split:
-        """The records of a block. is_over: nothing follows it. Raises MisfitError for a line
-        without an end."""
-        found, place = _Split(data), 0
+        """The records of a block. is_over: nothing follows it."""
+        found, place, failed = _Split(data), 0, array("q")
         while place < len(data):
             end = _end(self._many.match(data, place))
             if end > place:
                 found.good.append((place, end))
                 place = end
                 continue
-            ragged = self._any.match(data, place)
+            ragged = self._ragged(data, place, failed)
             if ragged is None and not is_over and len(data) - place < LONGEST_RECORD_BYTES:
                 break
-            record = ragged or _LINE.match(data, place)
-            if record is None:
-                raise MisfitError(f"a line is longer than {LONGEST_RECORD_BYTES >> 20} MiB")
-            reason = BAD_QUOTES if ragged is None else self._ragged(record[0])
-            found.bad.append((len(found.good), _text(record[0]), reason))
-            place = record.end()
+            end, reason = ragged or (_end(_LINE.match(data, place)), BAD_QUOTES)
+            if not end:
+                found.is_too_long = True
+                break
+            found.bad.append((len(found.good), _text(data[place:end]), reason))
+            place = end
         found.size = place
         return found
 
-    def _ragged(self, record: bytes) -> str:
-        n = len(_fields(record, self._layout))
-        return f"{n} field{'s' * (n != 1)} where {self._n_fields} are due"
+    def _ragged(self, data: bytes, place: int, failed: array[int]) -> tuple[int, str] | None:
+        """Where the record at a place ends, and what is wrong with its number of fields; None where
+        its quotes are wrong.
+
+        failed: places of fields from which no record ends, the next one last; they are added to.
+        Who comes to one of them fails as well: lines share the field they fail in, and it is looked
+        at once.
+        """
+        places = array("q")
+        while True:
+            while failed and failed[-1] < place:
+                failed.pop()
+            piece = None
+            if not failed or failed[-1] != place:
+                places.append(place)
+                piece = self._piece.match(data, place)
+            if piece is None:
+                failed.extend(reversed(places))
+                return None
+            place = piece.end()
+            if piece[1] != self._separator:
+                n = len(places)
+                return place, f"{n} field{'s' * (n != 1)} where {self._n_fields} are due"
 
     def table(self, split: _Split) -> pa.Table:
         """What a block holds, in its order."""

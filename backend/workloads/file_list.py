@@ -1,7 +1,8 @@
 """The files of a stream in the order they are taken, and a list of them that outlives a crash.
 
-Files found at one look are taken by name, later ones behind them; a file is taken once. Positions
-in the stream count on that order, so it is written down before a file is read.
+Files found at one look are taken by name, later ones behind them; a file is taken once, and what
+comes again under its name is told of, or taken as another file. Positions in the stream count on
+that order, so it is written down before a file is read.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import time
 from dataclasses import asdict, dataclass
 from glob import glob, has_magic
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -21,6 +23,8 @@ from backend.model.schema import Schema
 log = logging.getLogger(__name__)
 #: A watched file is taken when nothing was written to it for so long.
 SETTLED_S: Final = 1.0
+#: Read at the beginning and at the end of a file to tell it from another.
+FINGERPRINT_BYTES: Final = 1 << 16
 #: What stands for NULL in names of folders.
 NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
@@ -28,12 +32,17 @@ NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 @dataclass(slots=True)
 class ListedFile:
     """A file of a stream. n_tuples: None until it was read to its end. n_bytes, written_ns: what it
-    was like when it was taken or read to its end, the later of both; None where that is unknown."""
+    was like when it was taken or read to its end, the later of both; None where that is unknown,
+    and so fingerprint, of when it was read to its end. turn: how often one of that name came
+    before. is_notice: it is not read, a tuple tells that it came again."""
 
     path: Path
     n_tuples: int | None = None
     n_bytes: int | None = None
     written_ns: int | None = None
+    fingerprint: str | None = None
+    turn: int = 0
+    is_notice: bool = False
 
     def note_state(self) -> None:
         """What it is like now."""
@@ -43,28 +52,44 @@ class ListedFile:
             return
         self.n_bytes, self.written_ns = now.st_size, now.st_mtime_ns
 
+    def comes_again(self) -> bool:
+        """Whether another content is there since it was read to its end."""
+        if self.is_notice or self.n_tuples is None or not is_written_since(self):
+            return False
+        if self.fingerprint is None or fingerprint_of(self.path) != self.fingerprint:
+            return self.path.is_file()
+        self.note_state()  # it was touched, or copied again
+        return False
+
 
 class FileList:
     """The files at ``path``: a file, a folder or a pattern. record: where the list is kept, None
-    where it need not outlive this process."""
+    where it need not outlive this process. retakes: a file that comes again with another content is
+    taken again."""
 
-    def __init__(self, path: str, record: Path | None = None) -> None:
-        self._path, self._record = path, record
+    def __init__(self, path: str, record: Path | None = None, retakes: bool = False) -> None:
+        self._path, self._record, self._retakes = path, record, retakes
         self.files = recorded_files(record)
         self._known = {str(file.path): file for file in self.files}
 
     def look(self, settled_s: float | None = None) -> None:
         """Take in files that are new. settled_s: only those not written to for so long."""
         for path in found_files(self._path):
-            if str(path) not in self._known and _is_settled(path, settled_s):
-                file = self._known[str(path)] = ListedFile(path)
+            known = self._known.get(str(path))
+            if known is not None and not known.comes_again():
+                continue
+            if _is_settled(path, settled_s):
+                file = ListedFile(path)
+                if known is not None:
+                    file.turn, file.is_notice = known.turn + 1, not self._retakes
+                self._known[str(path)] = file
                 self.files.append(file)
                 self._write(file)
 
     def counted(self, file: ListedFile, n_tuples: int) -> None:
         """The file was read to its end."""
         if file.n_tuples is None:
-            file.n_tuples = n_tuples
+            file.n_tuples, file.fingerprint = n_tuples, fingerprint_of(file.path)
             self._write(file)
 
     def _write(self, file: ListedFile) -> None:
@@ -90,14 +115,15 @@ def recorded_files(record: Path | None) -> list[ListedFile]:
     """The files of a list that was kept, in the order they were taken, each as it was told last."""
     if record is None or not record.exists():
         return []
-    found: dict[str, ListedFile] = {}
+    found: dict[tuple[str, int], ListedFile] = {}
     for line in record.read_text(encoding="utf-8").splitlines():
         try:
             told = json.loads(line)
         except json.JSONDecodeError:
             log.warning("%s: a line was cut off and is passed over", record)
         else:
-            found[told["path"]] = ListedFile(**{**told, "path": Path(told["path"])})
+            file = ListedFile(**{**told, "path": Path(told["path"])})
+            found[told["path"], file.turn] = file
     return list(found.values())
 
 
@@ -109,6 +135,22 @@ def lost_since(file: ListedFile) -> str:
     if file.n_bytes is None or now >= file.n_bytes:
         return ""
     return f"{file.path} had {file.n_bytes} bytes when it was read, and has {now} now"
+
+
+def fingerprint_of(path: Path) -> str | None:
+    """16 hex digits of the beginning, the end and the size of a regular file; None of others."""
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            digest = sha256(str(size).encode())
+            for place in (0, max(0, size - FINGERPRINT_BYTES)):
+                file.seek(place)
+                digest.update(file.read(FINGERPRINT_BYTES))
+    except OSError:
+        return None
+    return digest.hexdigest()[:16]
 
 
 def is_written_since(file: ListedFile) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -14,19 +15,37 @@ from backend.model.schema import Schema
 from backend.workloads.contract import MisfitError, misfits, told_schema
 from backend.workloads.csv_files import OPTIONS as CSV_OPTIONS
 from backend.workloads.csv_files import CsvLayout, read_csv
-from backend.workloads.file_list import SETTLED_S, FileList, ListedFile, told_by
+from backend.workloads.file_list import (
+    SETTLED_S,
+    FileList,
+    ListedFile,
+    is_written_since,
+    told_by,
+)
 from backend.workloads.json_files import read_json
 from backend.workloads.parquet_files import read_parquet
 
+log = logging.getLogger(__name__)
 #: The tuples of a file, as tables of ``told_schema``; told: what the path says of them.
 Reading: TypeAlias = Callable[[Path, Schema, Mapping[str, str | None]], Iterator[pa.Table]]
 #: A watched folder is looked into this often.
 LOOK_S: Final = 1.0
+NO_FILE: Final = "it is no regular file; pipes, sockets and devices are not read"
+CAME_AGAIN: Final = (
+    "the file was written again after it was read, and is not read again; write each file under a "
+    "name of its own, or set retake = true in the source"
+)
+WRITTEN_MEANWHILE: Final = (
+    "the file was written to while it was read, so tuples of it may be missing; write it under "
+    "another name, then rename it"
+)
 #: Tuples of a file that is shorter than it was that are told of together.
 GONE_TOGETHER: Final = 65_536
-#: Options of Spark's reader that change nothing here.
+#: Option of a source of files: one that comes again with another content is taken again.
+RETAKE: Final = "retake"
+#: Options that change nothing about how a file is read.
 _WITHOUT_EFFECT: Final = frozenset(
-    {"path", "mode", "inferschema", "enforceschema", "maxfilespertrigger"}
+    {"path", "mode", "inferschema", "enforceschema", "maxfilespertrigger", RETAKE}
 )
 
 
@@ -57,7 +76,8 @@ class FileSource:
     were read.
 
     A file that cannot be read, or lacks a column, is one misfit; so is what is left of a file that
-    cannot be read on. Is used by one thread at a time.
+    cannot be read on, one that was written to while it was read, and one that comes again with
+    another content. retakes: that one is read as another file. Is used by one thread at a time.
     """
 
     def __init__(
@@ -68,10 +88,11 @@ class FileSource:
         *,
         is_watched: bool = False,
         record: Path | None = None,
+        retakes: bool = False,
     ) -> None:
         self.schema, self._path, self._read = schema, path, read
         self._is_watched, self._looked_at = is_watched, float("-inf")
-        self._list = FileList(path, record)
+        self._list = FileList(path, record, retakes)
         if not is_watched:
             self._list.look()
         self._place = 0  # of the file that is being read
@@ -140,7 +161,10 @@ class FileSource:
     def _tuples(self, file: ListedFile) -> Iterator[pa.Table]:
         """The tuples of a file: as many as it had when it was read first."""
         left = file.n_tuples
-        for table in self._whole(file.path):
+        if file.is_notice:
+            yield misfits(self.schema, [str(file.path)], [CAME_AGAIN])
+            return
+        for table in self._whole(file.path) if left is not None else self._first_reading(file):
             found = table if left is None else table.slice(0, left)
             left = None if left is None else left - len(found)
             yield found
@@ -150,9 +174,20 @@ class FileSource:
             yield misfits(self.schema, [str(file.path)] * n_gone, [why] * n_gone)
             left -= n_gone
 
+    def _first_reading(self, file: ListedFile) -> Iterator[pa.Table]:
+        """The tuples of a file that was not read before, and what became of it meanwhile."""
+        file.note_state()
+        yield from self._whole(file.path)
+        if not file.path.exists():
+            log.warning("%s was moved or deleted while it was read", file.path)
+        elif is_written_since(file) and file.path.is_file():
+            yield misfits(self.schema, [str(file.path)], [WRITTEN_MEANWHILE])
+
     def _whole(self, path: Path) -> Iterator[pa.Table]:
         is_begun = False
         try:
+            if path.exists() and not path.is_file():  # it may have no end, or give nothing for ever
+                raise OSError(NO_FILE)
             for table in self._read(path, self.schema, told_by(path, self._path, self.schema)):
                 is_begun = is_begun or len(table) > 0
                 yield table

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 
 from backend.cql.errors import did_you_mean
 from backend.model.schema import Schema
+from backend.workloads.contract import shortened
 from backend.workloads.csv_files import OPTIONS, CsvLayout, header_of
 from backend.workloads.file_list import found_files, told_by
-from backend.workloads.file_source import reader_of
+from backend.workloads.file_source import RETAKE, reader_of
 from backend.workloads.tables import TomlTable, kind_of
 
 FILE_FORMATS: Final = frozenset({"csv", "json", "orc", "parquet", "text", "avro", "xml"})
@@ -41,6 +42,16 @@ def existing_path(table: TomlTable) -> str:
     return path
 
 
+def _check_retake(table: TomlTable, format: str, options: Mapping[str, str]) -> None:
+    """Raises WorkloadError for a key ``retake`` that is none, or is not acted upon."""
+    if RETAKE not in options:
+        return
+    if not isinstance(table.values[RETAKE], bool):
+        raise table.refuse(f"{RETAKE} must be true or false, not {kind_of(table.values[RETAKE])}")
+    if reader_of(format, options) is None:
+        raise table.refuse(f"{RETAKE} needs files that are not read by Spark; leave it out")
+
+
 def _matches(path: str) -> bool:
     return bool(glob(path, recursive=True)) if has_magic(path) else Path(path).exists()
 
@@ -48,11 +59,13 @@ def _matches(path: str) -> bool:
 def check_first_file(
     table: TomlTable, format: str, options: Mapping[str, str], schema: Schema
 ) -> None:
-    """Compare the columns of the first file with the schema; raises WorkloadError.
+    """Compare the columns of the first file with the schema, and look whether ``retake`` can be
+    acted upon; raises WorkloadError.
 
     Files that cannot be read here (remote, other formats) are let pass, and so are later ones:
     they are looked at when it is their turn.
     """
+    _check_retake(table, format, options)
     path = options.get("path", "")
     if format not in ("csv", "parquet") or "://" in path:
         return
@@ -90,7 +103,7 @@ def _header_problem(
     problem = "has the schema's columns in another order"
     if len(found) > len(wanted):
         problem = f"has {len(found)} columns and the schema {len(wanted)}"
-    return f"{problem}; its header reads {', '.join(found)}"
+    return f"{problem}; its header reads {shortened(', '.join(found))}"
 
 
 def _lacking(found: Sequence[str], wanted: Sequence[str], reads: str) -> str | None:
@@ -98,4 +111,5 @@ def _lacking(found: Sequence[str], wanted: Sequence[str], reads: str) -> str | N
     missing = next((name for name in wanted if name.lower() not in known), None)
     if missing is None:
         return None
-    return f"has no column {missing!r}; {reads} {', '.join(found)}{did_you_mean(missing, found)}"
+    names = shortened(", ".join(found))
+    return f"has no column {missing!r}; {reads} {names}{did_you_mean(missing, found[:1000])}"

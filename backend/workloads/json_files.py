@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from backend.model.schema import FLOAT_TYPES, Schema
+from backend.workloads.blocks import Blocks
 from backend.workloads.contract import MisfitError, fit_tuple, interleaved, no_value, told_schema
 from backend.workloads.text_values import read_text
 
@@ -20,7 +21,7 @@ NOT_UTF8: Final = "the line is not UTF-8"
 NO_OBJECT: Final = "the line is no JSON object"
 KEY_TWICE: Final = "a key is there twice"
 NO_KEY: Final = "none of the attributes is there"
-#: JSON has no numbers for these; they come as strings, as our own sink writes them.
+#: JSON has no numbers for these; they come as strings, where they come.
 _NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -29,15 +30,18 @@ def read_json(path: Path, schema: Schema, told: Mapping[str, str | None]) -> Ite
     """The tuples of a file, as tables of ``told_schema``. told: attributes whose values the path
     says. Raises MisfitError when the path says none; OSError, ArrowInvalid."""
     reader = _Reader(schema, told)
-    with pa.input_stream(str(path), compression="detect") as stream:
+    with Blocks(path) as stream:
         rest, chunk = b"", stream.read(BLOCK_BYTES).removeprefix(_BOM)
+        n_lines = 0
         while chunk:
             *lines, rest = (rest + chunk).splitlines(keepends=True)
             if rest.endswith(b"\n"):
                 lines, rest = [*lines, rest], b""
-            if len(rest) > LONGEST_LINE_BYTES:
-                raise MisfitError(f"a line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
             yield reader.table(lines)
+            n_lines += len(lines)
+            if len(rest) > LONGEST_LINE_BYTES:
+                limit = f"{LONGEST_LINE_BYTES >> 20} MiB"
+                raise MisfitError(f"line {n_lines + 1} is longer than {limit}")
             chunk = stream.read(BLOCK_BYTES)
         yield reader.table([rest])
 
@@ -89,7 +93,10 @@ class _Reader:
 
 def _object_of(line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line.decode(), parse_float=_float, object_pairs_hook=_object)
+        text = line.decode()
+        found = json.loads(
+            text, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object
+        )
     except UnicodeDecodeError:
         raise MisfitError(NOT_UTF8) from None
     except MisfitError:
@@ -99,6 +106,10 @@ def _object_of(line: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise MisfitError(NO_OBJECT)
     return found
+
+
+def _constant(text: str) -> Any:
+    raise MisfitError(f"{text} is no JSON; a number that is none is written as a string")
 
 
 def _float(text: str) -> Any:

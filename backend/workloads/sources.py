@@ -21,7 +21,7 @@ from backend.workloads.correlated import (
     selectivities_from_json,
 )
 from backend.workloads.drift import DRIFT_SCHEMA, Phase, drift_table, phases_from_json
-from backend.workloads.file_source import FileSource, reader_of
+from backend.workloads.file_source import RETAKE, FileSource, reader_of
 from backend.workloads.flights import FLIGHTS_SCHEMA, flights_table
 from backend.workloads.keyed import KeyedSource
 from backend.workloads.linear_road import (
@@ -244,6 +244,7 @@ def open_source(
         read,
         is_watched=not once and stream.rate is None,
         record=None if folder is None else file_record(stream, folder),
+        retakes=source.options.get(RETAKE) == "true",
     )
 
 

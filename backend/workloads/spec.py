@@ -29,11 +29,14 @@ from backend.workloads.tables import (
     read_toml,
 )
 from backend.workloads.ticks import (
+    ANY_LEAP,
     DEFAULT_TICK_US,
     disorder_ticks,
+    leap_ticks,
     replay_rate,
     tick_us,
     timestamp_attribute,
+    usual_leap,
 )
 
 __all__ = [
@@ -50,6 +53,8 @@ __all__ = [
 #: Told how many of how many queries are done.
 Progress = Callable[[int, int], None]
 RESERVED: Final = frozenset({"query_ids"})
+#: Keys of a stream that has a timestamp.
+OF_TIME: Final = ("tick", "disorder", "max_leap")
 SINK_FORMATS: Final = ("parquet", "json", "csv")
 #: Files a relation can be read from; and any built-in source that ends.
 STORED_FORMATS: Final = ("csv", "json", "parquet")
@@ -75,7 +80,7 @@ class StreamSpec:
     timestamp: the attribute that carries event time, or None for the arrival number. rate: tuples
     per second, 0 as fast as possible, None when the file does not say. tick_us: microseconds of a
     tick, where the timestamp is a time; disorder: ticks by which a tuple may be older than one
-    before.
+    before; max_leap: ticks by which it may be ahead of all before.
     """
 
     name: str
@@ -85,6 +90,7 @@ class StreamSpec:
     rate: float | None = None
     tick_us: int = DEFAULT_TICK_US
     disorder: int = 0
+    max_leap: int = ANY_LEAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +200,15 @@ def _streams(table: TomlTable) -> tuple[StreamSpec, ...]:
 
 
 def _stream(name: str, table: TomlTable) -> StreamSpec:
-    table.only(("schema", "source", "timestamp", "rate", "tick", "disorder"))
+    table.only(("schema", "source", "timestamp", "rate", *OF_TIME))
     schema, source = _sourced(table)
     timestamp = timestamp_attribute(table, schema)
-    if timestamp is None and not {"tick", "disorder"}.isdisjoint(table.values):
-        raise table.refuse("has no timestamp, so tuples are in order: leave out tick and disorder")
+    if timestamp is None and not set(OF_TIME).isdisjoint(table.values):
+        keys = listed(OF_TIME, "and")
+        raise table.refuse(f"has no timestamp, so tuples are in order: leave out {keys}")
     ticks, disorder = tick_us(table), disorder_ticks(table)
-    return StreamSpec(name, schema, source, timestamp, replay_rate(table), ticks, disorder)
+    leap = leap_ticks(table, usual_leap(schema, timestamp, ticks), disorder)
+    return StreamSpec(name, schema, source, timestamp, replay_rate(table), ticks, disorder, leap)
 
 
 def _sourced(table: TomlTable) -> tuple[Schema, SourceSpec]:
@@ -365,13 +373,13 @@ def _checked(table: TomlTable, key: str, value: object, known: Mapping[str, Knob
     name = key.rpartition("/")[2]
     if not known:
         return value
+    if name not in known:
+        hint = did_you_mean(name, known) or f"; knobs are {listed(sorted(known), 'and')}"
+        raise table.refuse(f"has an unknown knob {key!r}{hint}")
     try:
-        if name not in known:
-            raise KnobRefused(name, value, "knobs are " + ", ".join(sorted(known)))
         return known[name].check(value)
     except KnobRefused as error:
-        hint = "" if name in known else did_you_mean(name, known)
-        raise table.refuse(f"{error}{hint}") from error
+        raise table.refuse(str(error)) from error
 
 
 def _flag(table: TomlTable, key: str, default: bool) -> bool:

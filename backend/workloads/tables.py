@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from backend.cql.errors import did_you_mean, listed
 
 _POSITION: Final = re.compile(r"^(?P<what>.*?) \(at (?:line (?P<line>\d+), column \d+|.*)\)$", re.S)
+#: What may be a number that is too long, and how many of them are looked at.
+_LONG_NUMBER: Final = re.compile(r"\b[0-9][0-9_]{2000,}+")
+_LOOKED_AT: Final = 20
 LONGEST_NAME: Final = 100
 _TWICE: Final = re.compile(r"^Cannot declare \((?P<path>.*?),?\) twice$")
 
@@ -38,8 +42,29 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise WorkloadError(path, f"this workload file cannot be read: {reason}") from error
     except tomllib.TOMLDecodeError as error:
         raise _toml_error(path, error) from error
+    except ValueError as error:  # what Python refuses to read as a number
+        raise _number_error(path, error) from error
     except RecursionError:
         raise WorkloadError(path, "its lists and tables are nested too deeply") from None
+
+
+def _number_error(path: Path, error: ValueError) -> WorkloadError:
+    """A whole number of thousands of digits: where it stands, Python does not say."""
+    text, message = path.read_text(encoding="utf-8"), f"a whole number is too long: {error}"
+    for number in islice(_LONG_NUMBER.finditer(text), _LOOKED_AT):
+        try:
+            tomllib.loads(text[: number.end()])
+        except tomllib.TOMLDecodeError:
+            continue  # it stands in a text
+        except ValueError:
+            line, column = _line_and_column(text, number.start())
+            what = f"the whole number at column {column} has {len(number[0])} digits"
+            return WorkloadError(path, f"{what}; whole numbers have at most 19", line)
+    return WorkloadError(path, message)
+
+
+def _line_and_column(text: str, place: int) -> tuple[int, int]:
+    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
 
 
 def _toml_error(path: Path, error: tomllib.TOMLDecodeError) -> WorkloadError:

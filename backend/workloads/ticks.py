@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Final
 
 from backend.cql.errors import did_you_mean, listed
@@ -24,6 +24,10 @@ UNITS_US: Final = {
     "hour": 3_600_000_000,
     "day": 86_400_000_000,
 }
+#: Ten years.
+USUAL_LEAP_DAYS: Final = 3653
+#: More than from any tick to any other.
+ANY_LEAP: Final = 1 << 61
 _DAYS_US: Final = 366 * UNITS_US["day"]
 
 
@@ -52,6 +56,26 @@ def disorder_ticks(table: TomlTable) -> int:
     return value
 
 
+def leap_ticks(table: TomlTable, usual: int, disorder: int) -> int:
+    """The key ``max_leap``: ticks by which a tuple may be ahead of all before it, more than
+    disorder. usual: where it is left out. Raises WorkloadError."""
+    value = table.values.get("max_leap", max(usual, disorder + 1))
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise table.refuse(f"max_leap must be a whole number of ticks, not {kind_of(value)}")
+    if not disorder < value <= ANY_LEAP:
+        allowed = f"{disorder + 1} to {ANY_LEAP} ticks"
+        raise table.refuse(f"max_leap = {value} is not allowed; {allowed}")
+    return value
+
+
+def usual_leap(schema: Schema, timestamp: str | None, tick_us: int) -> int:
+    """``max_leap`` of a stream that does not say: ten years of a calendar; numbers have no such
+    bound, for what they count is not known."""
+    attribute = schema.find(timestamp) if timestamp else None
+    is_time = attribute is not None and attribute.type in ("date", "timestamp")
+    return USUAL_LEAP_DAYS * UNITS_US["day"] // tick_us if is_time else ANY_LEAP
+
+
 def timestamp_attribute(table: TomlTable, schema: Schema) -> str | None:
     """The key ``timestamp``: the attribute with the time of a tuple, spelled as in the schema.
     Raises WorkloadError."""
@@ -77,6 +101,6 @@ def replay_rate(table: TomlTable) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise table.refuse(f"rate must be a number of tuples per second, not {kind_of(value)}")
-    if not math.isfinite(value) or value < 0:
+    if not 0 <= value <= sys.float_info.max:
         raise table.refuse(f"rate = {value} is not allowed; 0 (as fast as possible) or more")
     return float(value)

@@ -2,7 +2,8 @@
 
 A stream is a list of (row, timestamp); a relation is the bag of rows at one instant, a list. Every
 instant is computed anew from all that came before; nothing is kept but what was found already
-(Babu's thesis, section 2.1). The order of a stream that is read is its own; others are sorted.
+(Babu's thesis, section 2.1). The order of a stream that is read is its own; others are sorted,
+those of queries as plain as Select * as well.
 """
 
 from __future__ import annotations
@@ -121,7 +122,10 @@ class Meaning:
             rows = sorted(self._inputs[plan.name], key=lambda element: element[1])
             return [(row, time) for row, time in rows if time <= now]
         if isinstance(plan, logical.Scan | logical.Derived):
-            return self.stream(plan.plan if isinstance(plan, logical.Scan) else plan.input, now)  # type: ignore[arg-type]  # a query has one
+            query = plan.plan if isinstance(plan, logical.Scan) else plan.input
+            assert query is not None
+            if not (isinstance(query, logical.Scan) and query.plan is None):
+                return self.stream(query, now)
         bags = plan.input if isinstance(plan, logical.ToStream) else plan
         word = plan.word if isinstance(plan, logical.ToStream) else "Istream"
         found: Elements = []

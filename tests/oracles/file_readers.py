@@ -240,6 +240,10 @@ def read_json(data: bytes, schema: Schema) -> list[Read]:
     return found
 
 
+def _no_number(text: str) -> Any:
+    raise NoValue(text)
+
+
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise NoValue("a key twice")
@@ -247,7 +251,12 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _of_object(line: bytes, schema: Schema) -> dict[str, Any]:
-    told = json.loads(line.decode("utf-8"), object_pairs_hook=_pairs, parse_float=Fraction)
+    told = json.loads(
+        line.decode("utf-8"),
+        object_pairs_hook=_pairs,
+        parse_float=Fraction,
+        parse_constant=_no_number,
+    )
     if not isinstance(told, dict):
         raise NoValue("no object")
     lower = {key.lower(): value for key, value in told.items()}

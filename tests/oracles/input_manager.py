@@ -13,7 +13,7 @@ END = 2**61
 def in_time(
     raw: Sequence[int], time: StreamTime
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """A stream's tuples as (τ, arrival): those taken in, in order, and the late ones.
+    """A stream's tuples as (τ, arrival): those taken in, in order, and those kept aside.
 
     raw: the timestamp attribute of each tuple, in ticks.
     """
@@ -31,7 +31,7 @@ def in_time(
             offset = 0 if turn < 0 else high + 1 - (tick - time.disorder)
             turn = own
         tau = tick + offset
-        if tau >= END:
+        if tau >= END or (high >= 0 and tau > high + time.max_leap):
             late.append((tau, arrival))
             continue
         (late if tau < max(0, high - time.disorder) else taken).append((tau, arrival))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from backend.workloads.sources import is_replayed
 from backend.workloads.spec import StreamSpec
-from backend.workloads.ticks import DEFAULT_TICK_US
+from backend.workloads.ticks import DEFAULT_TICK_US, usual_leap
 from storage.vocabulary.records import Json
 
 
@@ -21,9 +21,12 @@ def source_facts(stream: StreamSpec) -> dict[str, Json]:
         "digest": _digest(stream),
         "timestamp": stream.timestamp or "arrival number",
     }
+    told = dict(facts)
     if (stream.tick_us, stream.disorder) != (DEFAULT_TICK_US, 0):
-        return {**facts, "tick_us": stream.tick_us, "disorder": stream.disorder}
-    return dict(facts)
+        told |= {"tick_us": stream.tick_us, "disorder": stream.disorder}
+    if stream.max_leap != usual_leap(stream.schema, stream.timestamp, stream.tick_us):
+        told["max_leap"] = stream.max_leap
+    return told
 
 
 def _digest(stream: StreamSpec) -> str:

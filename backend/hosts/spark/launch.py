@@ -53,6 +53,7 @@ from storage.writer import EngineWriter
 log = logging.getLogger(__name__)
 VERSION: Final = "0.1.0"
 #: So long the end of a run waits for workers that are still being warmed.
+STOPPED_EARLY: Final = "stopped before Spark had started"
 WARMED_WITHIN_S: Final = 3.0
 
 #: Whether the newest run of the workload goes on where it can, or a new one begins in any case.
@@ -181,6 +182,8 @@ class Launch:
             while not starting.done():
                 wait([starting], timeout=1.0)
                 loop.between_batches()
+                if self._stopping.is_set():  # it may take longer than is left
+                    self.writer.set_state(loop.run.id, "ended", STOPPED_EARLY, time.time())
             return starting.result()
 
     def _start(self) -> tuple[SparkSession, threading.Thread]:
@@ -295,6 +298,7 @@ class Launch:
                 rate,
                 stream.tick_us,
                 stream.disorder,
+                stream.max_leap,
             )
         return RunJob(
             inputs,

@@ -3,8 +3,8 @@
 Thesis, section 2.2.5, and card A7. A stream's watermark is its largest timestamp less its bound on
 disorder; the heartbeat is the smallest watermark of the streams that have not ended, and the tick
 after the last one of all when every stream has ended. Tuples from it on wait. Which tuples are
-late, and what time each tuple has, depends on the streams alone, not on how they are cut into
-batches; that decides only when the heartbeat goes on.
+late or too far ahead, and what time each tuple has, depends on the streams alone, not on how they
+are cut into batches; that decides only when the heartbeat goes on.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Released:
 @dataclass(frozen=True, slots=True)
 class Late:
     """Tuples that came too late, or have a time out of range. tau: int64[n]; awaited: int64[n], the
-    tick that their stream, or time itself, was at."""
+    tick that their stream, or time itself, was at, or the last that could be ahead of it."""
 
     tuples: pa.Table
     tau: Ints
@@ -119,6 +119,8 @@ def _what_is_wrong(tau: int, awaited: int) -> str:
         return f"late: its time is tick {tau}, before the first"
     if tau >= TICKS_END:
         return f"its time is tick {tau}, and ticks end before {TICKS_END}"
+    if tau > awaited:
+        return f"its time is tick {tau}, and tick {awaited} at most by max_leap of its stream"
     return f"late: its time is tick {tau}, and tick {awaited} was awaited"
 
 
@@ -251,25 +253,46 @@ def _stamped(
         tau, after = _turned(raw, arrivals, time, before, state)
         least = before.high - time.disorder
     timed = Timed(fresh.tuples, tau, arrivals)
-    high = max(before.high, int(_in_range(tau).max()))
-    after = replace(after, n_arrived=int(arrivals[-1]) + 1, high=high)
-    is_ordered = bool((tau[1:] >= tau[:-1]).all())
-    if is_ordered and tau[0] >= max(least, state.heartbeat, 0) and tau[-1] < TICKS_END:
+    counted = _counted(tau, before.high, time)
+    after = replace(
+        after, n_arrived=int(arrivals[-1]) + 1, high=max(before.high, int(counted.max()))
+    )
+    is_ordered = bool((tau[1:] >= tau[:-1]).all()) and bool((counted == tau).all())
+    if is_ordered and tau[0] >= max(least, state.heartbeat, 0):
         return _Stamped(timed, Late(fresh.tuples.slice(0, 0), tau[:0], tau[:0]), after)
     awaited = np.full(len(tau), max(state.heartbeat, 0))
+    aside: Bools = counted != tau
     if time.timestamp is not None:
-        reached = np.concatenate([[before.high], _in_range(tau[:-1])])
-        awaited = np.maximum(awaited, np.maximum.accumulate(reached) - time.disorder)
-    aside: Bools = (tau < awaited) | (tau >= TICKS_END)
+        reached = _reached(counted, before.high)
+        awaited = np.maximum(awaited, reached - time.disorder)
+        awaited[aside] = (reached + time.max_leap)[aside]
+    aside |= tau < awaited
     places = np.flatnonzero(aside)
     late = Late(fresh.tuples.take(pa.array(places)), tau[places], awaited[places])
     order = np.lexsort((arrivals, tau))
     return _Stamped(timed.take(order[~aside[order]]), late, after)
 
 
-def _in_range(tau: Ints) -> Ints:
-    """Times, NEVER in place of those that are not to be."""
-    return np.where(tau < TICKS_END, tau, NEVER)
+def _reached(counted: Ints, high: int) -> Ints:
+    """How far a stream was before each tuple. high: before the first."""
+    return np.maximum.accumulate(np.concatenate([[high], counted[:-1]]))
+
+
+def _counted(tau: Ints, high: int, time: StreamTime) -> Ints:
+    """Times, NEVER in place of those that are not to be: out of range, or too far ahead of all
+    before them. high: how far the stream was, NEVER before its first tuple."""
+    counted = np.where(tau < TICKS_END, tau, NEVER)
+    if time.timestamp is None or time.max_leap >= TICKS_END:
+        return counted
+    before = _reached(counted, high)
+    if not ((counted > before + time.max_leap) & (before != NEVER)).any():
+        return counted
+    for place, tick in enumerate(counted.tolist()):
+        if high != NEVER and tick > high + time.max_leap:
+            counted[place] = NEVER
+        else:
+            high = max(high, tick)
+    return counted
 
 
 def _ticks(column: Any, schema: Schema, time: StreamTime) -> Ints:
@@ -311,7 +334,7 @@ def _turned(
             offset = _offset(first, turn, replace(after, high=high), state)
             after = replace(after, turn=turn, offset=offset)
         tau[own] = raw[own] + after.offset
-        high = max(high, int(_in_range(tau[own]).max()))
+        high = max(high, int(_counted(tau[own], high, time).max()))
     return tau, after
 
 

@@ -12,6 +12,7 @@ from backend.model.functions import Functions
 from backend.model.schema import Schema
 from backend.operators.network.plan import NetworkPlan
 from backend.operators.network.tuning import Tuning
+from backend.workloads.ticks import ANY_LEAP
 
 Policy: TypeAlias = Literal["fifo", "round_robin", "greedy", "chain"]
 
@@ -21,12 +22,14 @@ class StreamTime:
     """How the tuples of a stream are put in time. timestamp: the attribute with their time, None:
     τ is their number. tick_us: microseconds of a tick where that is a time (an integer counts
     ticks). disorder: no tuple is more than so many ticks older than one before; older ones are late
-    and kept aside. n_tuples: of a stream that may begin anew at its end, whose time goes on."""
+    and kept aside. n_tuples: of a stream that may begin anew at its end, whose time goes on.
+    max_leap: no tuple is more than so many ticks ahead of all before it; others are kept aside."""
 
     timestamp: str | None
     tick_us: int = 1_000_000
     disorder: int = 0
     n_tuples: int | None = None
+    max_leap: int = ANY_LEAP
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,11 +56,13 @@ class _Translation:
         return _RULES[type(plan)](self, plan)
 
     def stream(self, plan: Logical) -> OperatorTree:
-        """The stream of a plan; of a relation what comes."""
-        if isinstance(plan, logical.Derived):
-            return self.stream(plan.input)
-        if isinstance(plan, logical.Scan):
-            return self._scan(plan) if plan.plan is None else self.stream(plan.plan)
+        """The stream of a plan; of a relation what comes. That of a query is in order of values,
+        also where the query is all of a stream that is read."""
+        if _is_read(plan):
+            return self.relation(plan)
+        query = _query_of(plan)
+        if query is not None and not _is_read(query):
+            return self.stream(query)
         if isinstance(plan, logical.ToStream):
             return self._to_stream(plan)
         tree = self.relation(plan)
@@ -192,6 +194,18 @@ class _Translation:
         beside = project(tree, [*every, sought], fields)
         found = OperatorTree(AntiJoinOp(((n, 0),), True), (beside, sides), fields)
         return project(found, every, tree.fields)
+
+
+def _query_of(plan: Logical) -> Logical | None:
+    """The query a source is, in parentheses or by its name."""
+    if isinstance(plan, logical.Derived):
+        return plan.input
+    return plan.plan if isinstance(plan, logical.Scan) else None
+
+
+def _is_read(plan: Logical) -> bool:
+    """Whether it is a stream, or a stored relation, that is read."""
+    return isinstance(plan, logical.Scan) and plan.plan is None
 
 
 _RULES: Final[dict[type, Callable[[_Translation, Any], OperatorTree]]] = {

@@ -24,9 +24,10 @@ def run(tmp_path: Path) -> Iterator[SelectionRun]:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The first entry is added to the clock."""
-    shift, clock = [0.0], time.time
-    monkeypatch.setattr(time, "time", lambda: clock() + shift[0])
+    """The first entry is what has passed, the second what the time of day was set to beside."""
+    shift, clock, steady = [0.0, 0.0], time.time, time.monotonic
+    monkeypatch.setattr(time, "time", lambda: clock() + sum(shift))
+    monkeypatch.setattr(time, "monotonic", lambda: steady() + shift[0])
     return shift
 
 
@@ -49,6 +50,20 @@ def test_a_turn_nobody_keeps_is_taken_back(run: SelectionRun, later: list[float]
     assert events[-1].ref == {"command": turn.id, "taken_back": True}
     assert "not kept within 60 s" in events[-1].detail
     assert [knob.value for knob in run.reader.knob_history("r1", "mu")] == [0.05, 0.4, 0.05]
+
+
+@pytest.mark.parametrize("set_by_s", [86_400.0, -86_400.0])
+def test_who_sets_the_clock_takes_no_turn_back_and_keeps_none(
+    run: SelectionRun, later: list[float], set_by_s: float
+) -> None:
+    run.ask("knob", MU)
+    run.loop.idle()
+    later[1] = set_by_s
+    run.loop.idle()
+    assert mu(run) == 0.4
+    later[0] = 70.0
+    run.loop.idle()
+    assert mu(run) == 0.05
 
 
 def test_a_kept_turn_stands(run: SelectionRun, later: list[float]) -> None:

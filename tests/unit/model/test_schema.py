@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from backend.model.schema import Schema, SchemaError
@@ -39,3 +41,10 @@ def test_other_types_are_refused_with_those_there_are(text: str, type_name: str,
 def test_what_is_no_schema(text: str) -> None:
     with pytest.raises(SchemaError, match=r"of the schema reads '.*'; expected 'name type'"):
         Schema.parse(text)
+
+
+def test_a_schema_of_many_commas_is_read_in_time_of_its_length() -> None:
+    began = time.process_time()
+    with pytest.raises(SchemaError, match="attribute 1 of the schema reads ''"):
+        Schema.parse("," * 100_000)
+    assert time.process_time() - began < 5.0

@@ -29,6 +29,7 @@ READ = {
 #: A tick, in microseconds.
 SECOND = 1_000_000
 _OPS = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
+TRUE = " Where 1 = 1"
 _NUMBERS = ("int", "bigint", "double")
 
 
@@ -63,6 +64,10 @@ def query_texts() -> st.SearchStrategy[str]:
 @st.composite
 def _statements(draw: Any, depth: int) -> Written:
     kind = draw(st.integers(0, 9))
+    if kind == 3:
+        name, where = draw(st.sampled_from(["S", "T", "U"])), draw(st.sampled_from(["", TRUE]))
+        columns = tuple((one.name, one.type) for one in STREAMS[name].attributes)
+        return Written(f"Select * From {name}{where}", columns, True)
     first: Written = draw(_selections(depth))
     if kind == 0:
         word = draw(st.sampled_from(["Istream", "Dstream", "Rstream"]))

@@ -21,6 +21,7 @@ from backend.operators.network.input_manager import (
 )
 from backend.operators.network.job import NetworkJob, StreamTime
 from backend.operators.network.plan import NetworkPlan
+from backend.workloads.ticks import ANY_LEAP
 from tests.oracles.input_manager import in_time
 
 SCHEMA = Schema.parse("n bigint, at bigint")
@@ -55,14 +56,17 @@ def streams(rng: random.Random) -> tuple[dict[str, StreamTime], dict[str, list[i
     for name in ["S", "T", "U"][: rng.randint(1, 3)]:
         n_source, n_turns = rng.randint(1, 12), rng.randint(1, 3)
         steps = [rng.randint(-2, 30), *(rng.randint(-3, 4) for _ in range(n_source - 1))]
-        wild = rng.choice([0, 0, 0, 2**61 - 20, 2**62])
+        wild = rng.choice([0, 0, 0, 40, 90, 2**61 - 20, 2**62])
+        disorder = rng.randint(0, 4)
         times[name] = StreamTime(
             rng.choice(["at", "at", None]),
-            disorder=rng.randint(0, 4),
+            disorder=disorder,
             n_tuples=rng.choice([None, n_source]) if n_turns == 1 else n_source,
+            max_leap=rng.choice([disorder + 1, disorder + 3, 35, ANY_LEAP]),
         )
         own = np.cumsum(steps).tolist()
-        own[rng.randrange(n_source)] += wild
+        for place in rng.sample(range(n_source), min(n_source, rng.randint(1, 3))):
+            own[place] += wild
         ticks[name] = own * n_turns
     return times, ticks
 
@@ -107,6 +111,16 @@ def stepped(
         found.append(advance(whole, state, {n: [a] for n, a in batch.items()}, ended))
         state = found[-1].state
     return found
+
+
+def test_one_tuple_of_a_far_year_costs_itself_alone() -> None:
+    (found,) = stepped(job(S=StreamTime("at", max_leap=100)), {"S": rows([7, 10**9, 107, 208, 9])})
+    assert (found.state.streams["S"].high, found.released.heartbeat) == (107, 107)
+    assert [one.error for one in found.late["S"].kept_aside()] == [
+        "its time is tick 1000000000, and tick 107 at most by max_leap of its stream",
+        "its time is tick 208, and tick 207 at most by max_leap of its stream",
+        "late: its time is tick 9, and tick 107 was awaited",
+    ]
 
 
 def test_time_waits_for_the_slowest_stream() -> None:

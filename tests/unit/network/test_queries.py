@@ -20,6 +20,7 @@ from tests.unit.network.query_texts import (
     RELATIONS,
     SECOND,
     STREAMS,
+    TRUE,
     compiled,
     inputs,
     parsed,
@@ -111,6 +112,31 @@ def test_attributes_of_one_name_are_told_apart(text: str, expected: set[str]) ->
         f"{'+' if sign > 0 else '-'} {' '.join(map(str, row))} at {tau}" for row, tau, sign in found
     }
     assert told == expected
+
+
+ORDERED = "Select * From (Select * From S{}) [{}]"
+
+
+@pytest.mark.parametrize("window", ["Rows 1", "Rows 2", "Partition By b Rows 1", "Range 1"])
+def test_a_condition_that_is_always_true_changes_no_window(window: str) -> None:
+    """Tuples of a tick are in order of their values behind a query in parentheses."""
+    rows: dict[str, Any] = {"S": [((a, b, "x"), b // 3) for b in range(9) for a in (3, 1, 2)]}
+    answers = []
+    for where in ("", TRUE):
+        query = parsed(ORDERED.format(where, window))
+        plan = compile_queries([query], since={"q": 0}, tick_us=SECOND)
+        answers.append(run_plan(plan, rows, STREAMS, [2, END], 2)["q"])
+        assert answers[-1] == answer(query.plan, rows, END - 1)
+    assert answers[0] == answers[1]
+
+
+def test_the_answer_of_a_named_query_is_in_order_of_its_values() -> None:
+    rows: dict[str, Any] = {"S": [((9, 0, "x"), 0), ((1, 0, "x"), 0), ((5, 0, "x"), 0)]}
+    for where in ("", TRUE):
+        named = parse_query("Whole", f"Select * From S{where}", STREAMS)
+        query = parse_query("q", "Select a From Whole [Rows 1]", STREAMS, queries={"Whole": named})
+        plan = compile_queries([query], since={"q": 0}, tick_us=SECOND)
+        assert run_plan(plan, rows, STREAMS, [END])["q"] == {((9,), 0, 1): 1}
 
 
 def test_a_join_of_more_equal_attributes_than_it_has_bits_for() -> None:

@@ -163,9 +163,9 @@ def test_moments_of_any_year_are_told() -> None:
     assert (moment_text(None, "int"), moment_text(shown_number(days), "date")) == ("", "1970-01-01")
     lines = json_lines(pa.table({"t": column, "x": [float("nan"), -np.inf, None, 0.5, np.inf]}))
     assert [json.loads(line) for line in lines] == [
-        {"x": "NaN"},
-        {"t": str(-(2**62)), "x": "-Infinity"},
+        {},
+        {"t": str(-(2**62))},
         {"t": "1970-01-01T00:00:00.000000Z"},
         {"t": "2013-01-01T00:00:00.000001Z", "x": 0.5},
-        {"t": str(2**62), "x": "Infinity"},
+        {"t": str(2**62)},
     ]

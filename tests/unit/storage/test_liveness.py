@@ -179,3 +179,30 @@ def test_a_silent_run_is_seen_as_interrupted_until_it_speaks(
     assert seen(address).state == "starting"
     earlier.write_batch(record(0, time=time.time()))
     assert (seen(address).state, seen(address).note) == ("running", "")
+
+
+def test_who_sets_the_clock_ends_no_run_and_keeps_none_alive(
+    address: str, sleeper: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steady, clock = time.monotonic, time.time
+    passed, day = [0.0], [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: steady() + passed[0])
+    monkeypatch.setattr(time, "time", lambda: clock() + passed[0] + day[0])
+
+    def state() -> str:
+        run = reader.run("r1")
+        assert run is not None
+        return run.state
+
+    with open_engine_writer(address) as writer, open_reader(address) as reader:
+        writer.begin_run(replace(run_of(sleeper), id="r1"))
+        assert state() == "starting"
+        for day[0] in (3600.0, -7200.0):
+            assert state() == "starting"
+            passed[0] += 50.0
+            writer.heartbeat("r1", time.time())
+            assert state() == "starting"
+        passed[0] += 59.0
+        assert state() == "starting"
+        passed[0] += 10.0
+        assert state() == "interrupted"

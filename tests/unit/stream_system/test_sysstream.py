@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from backend.engine.listening import Listening
@@ -24,7 +26,7 @@ from backend.operators.network.plan import (
     StreamInput,
     WindowOp,
 )
-from backend.systems.stream.sysstream import SYS_ARRIVING, SYS_TIME, sys_tuples
+from backend.systems.stream.sysstream import RECORDED, SYS_ARRIVING, SYS_TIME, sys_tuples
 from backend.workloads.spec import SinkSpec
 from backend.workloads.sysstream import SYSSTREAM
 from storage.vocabulary.records import Entity, Sample
@@ -62,6 +64,23 @@ def test_nobody_listens() -> None:
     result = BatchResult(0, {}, {})
     assert listening.joined(result) is result
     listening.recorded([Sample("a", "selectivity", 0.5)], entities, 1.0)
+
+
+def test_its_time_goes_on_where_the_clock_is_put_back() -> None:
+    class Noting(Listener):
+        def run(self, batch_id: int, jobs: Any, told: Mapping[str, pa.Table]) -> Any:
+            seen.extend(told["own"].column(RECORDED).cast(pa.int64()).to_pylist())
+            return {}
+
+    seen: list[int] = []
+    listening = Listening()
+    listening.networks = {"own": counting(1)}
+    listening.listener = Noting(Networks((), SinkSpec(), None))
+    for batch, clock in enumerate((7200.0, 7201.0, 3600.0, 3601.0, 3602.5, 9000.0, 9001.0)):
+        listening.recorded([Sample("a", "selectivity", 0.5)], lambda: ENTITIES, clock)
+        listening.joined(BatchResult(batch, {}, {}))
+    assert [(micros // 1_000_000) for micros in seen[:5]] == [7200, 7201, 7201, 7202, 7203]
+    assert seen == sorted(seen)
 
 
 def counting(n_shards: int) -> NetworkJob:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import random
 import struct
+import time
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -219,14 +222,57 @@ def test_a_lone_quote_costs_its_own_line_however_long_the_file(file: Path) -> No
 def test_a_line_without_end_is_refused_and_not_held(file: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for module in (csv_files, json_files):
-            patch.setattr(module, "BLOCK_BYTES", 1000)
+            patch.setattr(module, "BLOCK_BYTES", 50_000)
         patch.setattr(csv_files, "LONGEST_RECORD_BYTES", 1 << 20)
         patch.setattr(json_files, "LONGEST_LINE_BYTES", 1 << 20)
         file.write_bytes(b"1,a,2,\n" + b"x" * (3 << 20))
-        with pytest.raises(MisfitError, match="a line is longer than 1 MiB"):
+        with pytest.raises(MisfitError, match="line 2 is longer than 1 MiB"):
             rows(read_csv_file(file, SCHEMA, CsvLayout(), {}))
-        with pytest.raises(MisfitError, match="a line is longer than 1 MiB"):
+        with pytest.raises(MisfitError, match="line 2 is longer than 1 MiB"):
             rows(read_json_file(file, SCHEMA, {}))
+        file.write_bytes(b"x" * (3 << 20))
+        with pytest.raises(MisfitError, match="line 1 is longer than 1 MiB"):
+            rows(read_csv_file(file, SCHEMA, CsvLayout(has_header=True), {}))
+
+
+def test_what_is_before_a_line_that_is_too_long_is_read(file: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (csv_files, json_files):
+            patch.setattr(module, "BLOCK_BYTES", 1 << 14)
+        patch.setattr(csv_files, "LONGEST_RECORD_BYTES", 1 << 15)
+        patch.setattr(json_files, "LONGEST_LINE_BYTES", 1 << 15)
+        for read, line in ((_read_titled, b"1,a,2,\n"), (read_json_file, b'{"n": 1}\n')):
+            file.write_bytes(b"n,s,x,t\n" * (read is _read_titled) + line * 9 + b"x" * (3 << 20))
+            tables = read(file, SCHEMA, {})
+            before: list[pa.Table] = []
+            with pytest.raises(MisfitError, match=r"line (10|11) is longer than 0 MiB"):
+                before.extend(tables)
+            assert sum(map(len, before)) == 9
+
+
+def _read_titled(path: Path, schema: Schema, told: dict[str, str | None]) -> Iterator[pa.Table]:
+    return read_csv_file(path, schema, CsvLayout(has_header=True), told)
+
+
+@pytest.mark.parametrize(
+    ("data", "n_bad"),
+    [
+        (b"a" * 100_000, 0),
+        (b"n,s,x,t\n" + b'x","\n' * 80_000, 80_000),
+        (b"n,s,x,t\n" + b'"a,\n' * 80_000, 80_000),
+    ],
+)
+def test_time_grows_with_the_size_of_a_file_whatever_it_holds(
+    file: Path, data: bytes, n_bad: int
+) -> None:
+    file.write_bytes(data)
+    began = time.process_time()
+    try:
+        read = rows(read_csv_file(file, SCHEMA, CsvLayout(has_header=True), {}))
+    except MisfitError:
+        read = []
+    assert time.process_time() - began < 15.0
+    assert len(read) == n_bad
 
 
 @pytest.mark.parametrize(
@@ -267,11 +313,19 @@ def test_csv_that_is_left_to_spark(options: dict[str, str]) -> None:
 
 
 def test_files_that_break_off(file: Path) -> None:
-    packed = gzip.compress(b"1,a,2,\n" * 1000)
+    lines = [b"%d,%d,2,\n" % (k % 100, random.Random(k).getrandbits(60)) for k in range(9000)]
+    data = b"".join(lines)
     file = file.with_suffix(".gz")
-    file.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(OSError, match=r".*"):
-        rows(read_csv_file(file, SCHEMA, CsvLayout(), {}))
+    packed = gzip.compress(data)
+    cut = packed[: len(packed) // 2]
+    file.write_bytes(cut)
+    n_whole = zlib.decompressobj(31).decompress(cut).count(b"\n")
+    assert 1000 < n_whole < 8000
+    read: list[pa.Table] = []
+    with pytest.raises(OSError, match="Truncated"):
+        read.extend(read_csv_file(file, SCHEMA, CsvLayout(), {}))
+    expected = [f"{line.split(b',')[1].decode()}" for line in lines[:n_whole]]
+    assert [row["s"] for row in rows(iter(read)) if isinstance(row, dict)] == expected
     pq.write_table(pa.table({"n": [1]}), file)
     whole = file.read_bytes()
     for broken in (b"", whole[:10], whole[:-8] + struct.pack("<I", 1 << 30) + b"PAR1"):

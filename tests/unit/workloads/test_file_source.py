@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import socket
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,13 @@ from backend.model.schema import Schema
 from backend.workloads import file_source
 from backend.workloads.contract import CORRUPT, REASON
 from backend.workloads.file_list import is_written_since, lost_since, recorded_files
-from backend.workloads.file_source import FileSource, reader_of
+from backend.workloads.file_source import (
+    CAME_AGAIN,
+    NO_FILE,
+    WRITTEN_MEANWHILE,
+    FileSource,
+    reader_of,
+)
 from backend.workloads.sources import ReplaySource, in_memory, is_replayed, open_source
 from backend.workloads.spec import SourceSpec, StreamSpec
 
@@ -135,12 +142,77 @@ def test_files_that_changed_leave_the_others_in_their_places(
     write(folder, "b.csv", 5, 3)
     (folder / "c.csv").unlink()
     found = opened(one, record).slice(0, 99)
-    assert ids(found) == [*range(8), *[None] * 7]
+    assert ids(found) == [*range(8), *[None] * 9]
     why = "the file had more tuples when it was read first"
     assert found.column(REASON).to_pylist()[8:10] == [why, why]
     assert "No such file" in found.column(REASON).to_pylist()[10]
-    assert found.column(REASON).to_pylist()[11:] == [why] * 4
-    assert max(len(chunk) for chunk in found.column(REASON).chunks[-2:]) == 2
+    assert found.column(REASON).to_pylist()[11:] == [why] * 4 + [CAME_AGAIN] * 2
+    assert found.column(CORRUPT).to_pylist()[15:] == [str(folder / n) for n in ("a.csv", "b.csv")]
+    assert max(len(chunk) for chunk in found.column(REASON).chunks[-4:]) == 2
+
+
+def test_a_file_that_comes_again_is_told_of_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backend.workloads.file_source.LOOK_S", 0.0)
+    folder, record = tmp_path / "in", tmp_path / "run"
+    write(folder, "a.csv", 0, 3)
+    source = opened(stream(folder, header="true"), record, once=False)
+    assert ids(source.slice(0, 9)) == [0, 1, 2]
+    os.utime(folder / "a.csv")  # the same content, touched
+    assert len(source.slice(3, 9)) == 0
+    write(folder, "a.csv", 5, 3, age_s=0.2)  # may still be written
+    assert len(source.slice(3, 9)) == 0
+    for first in (5, 7):
+        write(folder, "a.csv", first, 3)
+        write(folder, f"b{first}.csv", first, 1)
+        told = opened(stream(folder, header="true"), record, once=False).slice(3, 9)
+        assert told.column(REASON).to_pylist()[0] == CAME_AGAIN
+        assert told.column(CORRUPT).to_pylist()[0] == str(folder / "a.csv")
+        assert ids(told) == [None, *range(5, first + 1, 2)]
+        assert told.equals(source.slice(3, 9)) or first == 5
+
+
+@pytest.mark.parametrize("is_restarted", [True, False])
+def test_a_file_that_comes_again_is_taken_again_where_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_restarted: bool
+) -> None:
+    monkeypatch.setattr("backend.workloads.file_source.LOOK_S", 0.0)
+    folder, record = tmp_path / "in", tmp_path / "run"
+    one = stream(folder, header="true", retake="true")
+    write(folder, "a.csv", 0, 3)
+    source = opened(one, record, once=False)
+    assert ids(source.slice(0, 9)) == [0, 1, 2]
+    for n_read, first in ((3, 10), (6, 20)):
+        write(folder, "a.csv", first, 3)
+        source = opened(one, record, once=False) if is_restarted else source
+        assert ids(source.slice(n_read, 2)) == [first, first + 1]
+        source = opened(one, record, once=False) if is_restarted else source
+        assert ids(source.slice(n_read + 2, 9)) == [first + 2]
+    assert len(source.slice(9, 9)) == 0
+
+
+def test_what_becomes_of_a_file_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("backend.workloads.csv_files.BLOCK_BYTES", 64)
+    for name in ("cut", "grown", "moved", "gone"):
+        write(tmp_path / name, "x.csv", 0, 40_000)
+    sources = {n: opened(stream(tmp_path / n, header="true")) for n in os.listdir(tmp_path)}
+    begun = {name: len(source.slice(0, 5)) for name, source in sources.items()}
+    assert set(begun.values()) == {5}
+    os.truncate(tmp_path / "cut" / "x.csv", 40)
+    with (tmp_path / "grown" / "x.csv").open("a") as file:
+        file.write("9,s9\n")
+    (tmp_path / "moved" / "x.csv").rename(tmp_path / "moved" / "y")
+    (tmp_path / "gone" / "x.csv").unlink()
+    rest = {name: source.slice(5, 99_999) for name, source in sources.items()}
+    assert ids(rest["moved"]) == ids(rest["gone"]) == list(range(5, 40_000))
+    assert caplog.text.count("was moved or deleted while it was read") == 2
+    for name in ("cut", "grown"):
+        assert rest[name].column(REASON).to_pylist()[-1] == WRITTEN_MEANWHILE
+        assert rest[name].column(CORRUPT).to_pylist()[-1] == str(tmp_path / name / "x.csv")
+    assert ids(rest["grown"]) == [*range(5, 40_000), 9, None]
 
 
 def test_a_watched_folder_has_no_end_and_takes_what_comes(
@@ -178,6 +250,20 @@ def test_a_file_that_is_no_good_is_one_misfit(tmp_path: Path) -> None:
     said = "this file cannot be read: its header has no column 'id'; it reads s, v"
     assert reasons[2] == said
     assert all(r.startswith("this file cannot be read: ") for r in reasons[3:5])
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "parquet"])
+def test_what_is_no_regular_file_is_one_misfit_and_never_opened(
+    tmp_path: Path, format: str
+) -> None:
+    os.mkfifo(tmp_path / "a")
+    (tmp_path / "b").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "c"))
+        source = opened(stream(tmp_path, format))
+        read = source.slice(0, 9)
+    assert read.column(CORRUPT).to_pylist() == [str(tmp_path / name) for name in "abc"]
+    assert set(read.column(REASON).to_pylist()) == {f"this file cannot be read: {NO_FILE}"}
 
 
 def test_what_is_left_of_a_damaged_file_is_one_misfit(tmp_path: Path) -> None:

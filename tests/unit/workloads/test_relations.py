@@ -24,6 +24,7 @@ from backend.workloads.spec import (
     shipped_workloads,
 )
 from backend.workloads.stored import load_relation
+from backend.workloads.ticks import ANY_LEAP
 
 STREAM = """
 [streams.S]
@@ -118,7 +119,16 @@ def test_ticks_and_disorder_belong_to_a_timestamp(tmp_path: Path) -> None:
         assert "is not a number of" in refused(tmp_path, f'{timed}tick = "{wrong}"\n')
     assert "0 or more" in refused(tmp_path, f"{timed}disorder = -1\n")
     assert "whole number" in refused(tmp_path, f'{timed}disorder = "x"\n')
-    assert "leave out tick and disorder" in refused(tmp_path, f'{STREAM}tick = "1 s"\n')
+    assert stream.max_leap == 3653 * 24 // 2
+    (number,) = load_workload(write(tmp_path, f"{STREAM}timestamp = 'a'\n")).streams
+    assert number.max_leap == ANY_LEAP
+    (bounded,) = load_workload(write(tmp_path, f"{timed}max_leap = 7200\n")).streams
+    assert bounded.max_leap == 7200
+    short = f"{timed}disorder = 9\nmax_leap = 9\n"
+    assert "max_leap = 9 is not allowed; 10 to" in refused(tmp_path, short)
+    assert "max_leap = 0 is not allowed; 1 to" in refused(tmp_path, f"{timed}max_leap = 0\n")
+    assert "whole number of ticks" in refused(tmp_path, f"{timed}max_leap = '1 day'\n")
+    assert "leave out tick, disorder and max_leap" in refused(tmp_path, f'{STREAM}tick = "1 s"\n')
 
 
 def test_a_stream_cannot_have_the_name_of_the_runs_own(tmp_path: Path) -> None:

@@ -225,7 +225,11 @@ def test_the_stream_tables(tmp_path: Path, old: str, new: str, message: str) -> 
         ),
         ("[queries]\nq = { text = 'x', at = '' }", "query 'q' has at; its keys are text and"),
         ("[queries]\n'' = 'x'", "[queries] query '' is empty"),
-        ("[knobs]\nmuu = 1", "muu = 1 refused: allowed knobs are mu, trigger; did you mean 'mu'?"),
+        ("[knobs]\nmuu = 1", "[knobs] has an unknown knob 'muu'; did you mean 'mu'?"),
+        ("[knobs]\n'x/mux' = 1", "unknown knob 'x/mux'; did you mean 'mu'?"),
+        ("[knobs]\nzzzz = 1", "[knobs] has an unknown knob 'zzzz'; knobs are mu and trigger"),
+        ("[knobs]\nmu = 1" + "0" * 400, "0000… refused: allowed 0..10"),
+        ("rate = 1" + "0" * 400, "0 is not allowed; 0 (as fast as possible) or more"),
         ("[knobs]\nmu = 11", "[knobs] mu = 11 refused: allowed 0..10"),
         ("[knobs]\nmu = [1]", "[knobs] mu must be a number, a word or true/false, not a list"),
         ("[sink]\nformat = 'parket'", "format 'parket' is unknown; did you mean 'parquet'?"),
@@ -373,3 +377,21 @@ def test_the_shipped_workloads_load() -> None:
         workload = load_workload(path)
         assert len(workload.queries) == n_queries.get(name, 1)
         assert len(workload.streams) == n_streams.get(name, 1)
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "1_0" * 3000])
+def test_a_number_that_is_too_long_is_refused_by_its_place(tmp_path: Path, number: str) -> None:
+    text = f"# {'1' * 5000}\nname = '{'2' * 6000}'\nrows = [[1,\n  {number}]]\n"
+    message = refused(tmp_path, text + CARS)
+    said = f", line 4: the whole number at column 3 has {len(number)} digits"
+    assert message == f"{said}; whole numbers have at most 19"
+
+
+def test_files_are_taken_again_where_we_read_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n")
+    text = "[streams.S]\nschema = 'id int'\nsource = {{ format = 'csv', path = 'a.csv', {} }}\n"
+    (one,) = load_workload(write(tmp_path, text.format("header = true, retake = true"))).streams
+    assert one.source.options["retake"] == "true"
+    assert "retake must be true or false" in refused(tmp_path, text.format("retake = 'yes'"))
+    by_spark = refused(tmp_path, text.format("retake = true, comment = '#'"))
+    assert "retake needs files that are not read by Spark; leave it out" in by_spark

@@ -1,0 +1,76 @@
+"""Files read block by block, up to the very place where a damaged one breaks off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import pyarrow as pa
+
+#: Read from a stream at once: what a failing read had unpacked is lost, so a read is small.
+PIECE_BYTES: Final = 16 << 10
+
+
+class Blocks:
+    """The bytes of a file, unpacked. encoding: they are turned into UTF-8 from it."""
+
+    def __init__(self, path: Path, encoding: str = "utf-8") -> None:
+        self._open: Callable[[], Any] = lambda: _opened(path, encoding)
+        self._stream = self._open()
+        self._n_read = 0
+        self._broken: Exception | None = None
+
+    def __enter__(self) -> Blocks:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stream.close()
+
+    def read(self, n_bytes: int) -> bytes:
+        """The next bytes, fewer where the file ends or breaks off. Raises OSError or
+        pa.ArrowException when it broke off there."""
+        if self._broken is not None:
+            raise self._broken
+        pieces: list[bytes] = []
+        left = n_bytes
+        while left > 0 and (piece := self._piece(min(left, PIECE_BYTES))):
+            pieces.append(piece)
+            left -= len(piece)
+        if self._broken is not None and not pieces:
+            raise self._broken
+        return b"".join(pieces)
+
+    def _piece(self, n_bytes: int) -> bytes:
+        try:
+            piece: bytes = self._stream.read(n_bytes)
+        except (OSError, pa.ArrowException) as error:
+            self._broken = error
+            piece = self._last_bytes()
+        self._n_read += len(piece)
+        return piece
+
+    def _last_bytes(self) -> bytes:
+        """What the read that failed would have given, byte by byte."""
+        piece = bytearray()
+        with self._open() as stream:
+            try:
+                left = self._n_read
+                while left > 0 and (passed := len(stream.read(min(left, PIECE_BYTES)))):
+                    left -= passed
+                while len(piece) < PIECE_BYTES and (byte := stream.read(1)):
+                    piece += byte
+            except (OSError, pa.ArrowException):
+                pass
+        return bytes(piece)
+
+
+def _opened(path: Path, encoding: str) -> Any:
+    stream = pa.input_stream(str(path), compression="detect")
+    return stream if encoding == "utf-8" else pa.transcoding_input_stream(stream, encoding, "utf-8")
