@@ -321,7 +321,8 @@ def _queries(
     progress: Progress | None,
 ) -> tuple[ContinuousQuery, ...]:
     """In the order of the file; each may read what those above it answer."""
-    schemas = {stream.name: stream.schema for stream in streams}
+    by_name = {stream.name: stream for stream in streams}
+    schemas = {name: one.schema for name, one in by_name.items()}
     stored = {relation.name: relation.schema for relation in relations}
     queries: dict[str, ContinuousQuery] = {}
     for n, name in enumerate(table.values, start=1):
@@ -330,9 +331,8 @@ def _queries(
         try:
             query = read_query(name, text, schemas, functions, stored, queries, system)
         except CqlError as error:
-            message = f"query {name!r}, {error.sentence}"
-            raise WorkloadError(table.path, message) from error
-        _check_windows(table, query, {stream.name: stream for stream in streams})
+            raise WorkloadError(table.path, f"query {name!r}, {error.sentence}") from error
+        _check_windows(table, query, by_name)
         queries[name] = query
         if progress is not None:
             progress(n, len(table.values))
@@ -344,9 +344,8 @@ def _check_windows(
 ) -> None:
     """A window of another stream is looked into by arrival number, so both must be replayed."""
     for member in query.filters:
-        if not isinstance(member, WindowMember):
-            continue
-        for stream in (streams[query.stream], streams[member.stream]):
+        read = (query.stream, member.stream) if isinstance(member, WindowMember) else ()
+        for stream in map(streams.__getitem__, read):
             if stream.source.format not in BUILT_IN and stream.rate is None:
                 message = "needs a built-in source or a rate: windows go by arrival number"
                 raise table.refuse(f"query {query.name!r}: stream {stream.name} {message}")

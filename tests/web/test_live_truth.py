@@ -95,9 +95,11 @@ def test_a_selection_is_true_while_live(open_page: OpenPage, selection: Selectio
 
 def test_a_network_is_true_while_live(open_page: OpenPage, site: Site) -> None:
     run = StreamRun(site.path, "live-network").seconds(2)
-    compared(
-        open_page, "live-network", lambda rng: run.seconds(rng.randint(1, 2)) and None, MOMENTS
-    )
+
+    def step(rng: random.Random) -> None:
+        run.seconds(rng.randint(1, 2))
+
+    compared(open_page, "live-network", step, MOMENTS)
     run.close()
 
 
