@@ -52,7 +52,7 @@ def without_secrets(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _digest(stream: StreamSpec) -> str:
-    """12 hex digits that change with anything the source is told, however long, but its secrets, and
+    """12 hex digits that change with anything the source is told but secrets, however long, and
     with who reads it, on whom its positions depend."""
     source = stream.source
     options = without_secrets(source.options)
