@@ -46,7 +46,8 @@ class Child:
     """A child process leading its own session, so that Ctrl-C reaches the parent alone.
 
     Its standard output is passed on to ours; its standard error (Spark is talkative) goes to the
-    file ``log``. Its end is put into ``happenings``. Raises OSError when it cannot be started.
+    file ``log``, its owner's alone. Its end is put into ``happenings``. Raises OSError when it
+    cannot be started.
     """
 
     def __init__(
@@ -54,6 +55,8 @@ class Child:
     ) -> None:
         self.name, self.log = name, log
         log.parent.mkdir(parents=True, exist_ok=True)
+        log.touch(0o600)
+        log.chmod(0o600)
         with log.open("wb") as errors:
             self._process = subprocess.Popen(
                 command,

@@ -7,6 +7,8 @@ import threading
 from typing import Any, Final
 
 from waitress import create_server, wasyncore
+from waitress.channel import HTTPChannel
+from waitress.server import BaseWSGIServer
 from waitress.trigger import trigger
 
 from dashboard.alerts import AlertWatch
@@ -27,11 +29,23 @@ from storage.store import (
 _SPILL_BYTES: Final = 64 * 2**20
 _MOST_BUFFERED_BYTES: Final = 8 * 1024 * 1024
 _STOP_WITHIN_S: Final = 0.5
-#: Connections at once; one that asks for nothing is closed after IDLE_S.
+#: Connections at once; one that asks for nothing, or has not asked to the end, is closed after
+#: IDLE_S.
 _MOST_CONNECTIONS: Final = 900
 IDLE_S: Final = 20
 #: Threads kept free for pages and the API while all streams are open.
 _SPARE_THREADS: Final = 8
+
+
+class PromptChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
+    """A connection whose time runs from the first byte of a request until its last one."""
+
+    def handle_read(self) -> None:
+        """Take what has come; more of the same request is no sign of life."""
+        unfinished, since = self.request, self.last_activity
+        super().handle_read()
+        if unfinished is not None and self.request is unfinished:
+            self.last_activity = since
 
 
 class Server:
@@ -60,6 +74,9 @@ class Server:
                 cleanup_interval=max(1, IDLE_S // 4),
                 clear_untrusted_proxy_headers=True,
             )
+            for listening in self._sockets.values():
+                if isinstance(listening, BaseWSGIServer):
+                    listening.channel_class = PromptChannel
         except BaseException:
             wasyncore.close_all(self._sockets)
             close_services(self.services)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,8 @@ BUSY_TIMEOUT_S: Final = 10.0
 READING: Final = "planwatch_reading"
 _POSTGRES_DRIVER: Final = "postgresql+psycopg"
 _POSTGRES_OPTIONS: Final = {"client_encoding": "utf8", "connect_timeout": 10}
+#: Rights of a store's files: they tell what was asked, by whom, of which data.
+PRIVATE: Final = 0o600
 _AGAIN: Final = "put it back, or start again"
 #: The log of a store shrinks to this size when it begins anew.
 _LOG_BYTES: Final = 8 * 2**20
@@ -83,8 +86,9 @@ def open_for_writing(url: URL, *, create: bool, durable: bool = False) -> Engine
             raise StoreReadOnly(f"the folder {path.parent} cannot be made: {why}") from error
     elif not path.exists():
         raise StoreMissing(_missing(path))
+    _keep_private(path)
     prepare = partial(_prepare_writer, durable=durable)
-    engine = _sqlite_engine(path, f"mode={'rwc' if create else 'rw'}", prepare)
+    engine = _sqlite_engine(f"{path.as_uri()}?mode={'rwc' if create else 'rw'}", path, prepare)
     event.listen(engine, "begin", _begin_immediate)
     return engine
 
@@ -107,7 +111,7 @@ def open_for_reading(url: URL) -> Engine:
     path = _file_of(url)
     if not path.exists():
         raise StoreMissing(_missing(path))
-    engine = _sqlite_engine(path, _reading_mode(path), _prepare_reader)
+    engine = _sqlite_engine(reading_uri(path), path, _prepare_reader)
     event.listen(engine, "begin", _begin_deferred)
     return engine
 
@@ -140,6 +144,21 @@ def disposed_on_error(engine: Engine) -> Iterator[None]:
         raise
 
 
+def create_private(path: Path) -> None:
+    """Make an empty file that its owner alone may read and write. Raises OSError."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
+
+
+def _keep_private(path: Path) -> None:
+    """Let a store and its logs be their owner's alone; it may be another's, who says who may."""
+    with suppress(FileExistsError):
+        create_private(path)
+    for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+        with suppress(FileNotFoundError, PermissionError):
+            if file.stat().st_mode & ~PRIVATE & 0o777:
+                file.chmod(PRIVATE)
+
+
 def _file_of(url: URL) -> Path:
     path = Path(str(url.database))
     if path.is_dir():
@@ -151,10 +170,10 @@ def _missing(path: Path) -> str:
     return f"there is no store at {path}; check --store, or start a run first"
 
 
-def _sqlite_engine(path: Path, mode: str, prepare: Callable[[sqlite3.Connection], None]) -> Engine:
+def _sqlite_engine(uri: str, path: Path, prepare: Callable[[sqlite3.Connection], None]) -> Engine:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(
-            f"{path.as_uri()}?{mode}",
+            uri,
             uri=True,
             timeout=BUSY_TIMEOUT_S,
             check_same_thread=False,
@@ -192,20 +211,20 @@ def _watch(engine: Engine, path: Path) -> None:
     event.listen(engine, "checkout", look)
 
 
-def _reading_mode(path: Path) -> str:
-    """'mode=ro', or 'immutable=1' where a shared log can be neither opened nor made."""
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
+def reading_uri(path: Path) -> str:
+    """The URI of a file to read: immutable where a shared log can be neither opened nor made."""
+    shared = f"{path.as_uri()}?mode=ro"
+    connection = sqlite3.connect(shared, uri=True, timeout=BUSY_TIMEOUT_S)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         if any(sign in str(error) for sign in _READ_ONLY_SIGNS):
-            return "immutable=1"
-        return "mode=ro"
+            return f"{path.as_uri()}?immutable=1"
     except sqlite3.DatabaseError:
-        return "mode=ro"
+        return shared  # whoever opens it is given the reason
     finally:
         connection.close()
-    return "mode=ro"
+    return shared
 
 
 def _prepare_writer(connection: sqlite3.Connection, durable: bool) -> None:

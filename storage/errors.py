@@ -93,6 +93,16 @@ def classify(error: SQLAlchemyError) -> type[StoreError]:
     return next((kind for part, kind in _BY_TEXT if part in text), StoreError)
 
 
+def damaged(where: str) -> str:
+    """The sentence for a store whose content cannot be read."""
+    return _NEXT_STEP[NotAStore].format(where=where)
+
+
+def _bare(cause: str) -> str:
+    """Words of a database without the content of cells, which it quotes where it cannot read it."""
+    return cause.strip().splitlines()[0].partition(" with text ")[0]
+
+
 @contextmanager
 def translated(where: str) -> Iterator[None]:
     """Raise database errors of the block as StoreErrors that name the store; cause kept."""
@@ -104,10 +114,10 @@ def translated(where: str) -> Iterator[None]:
         kind = classify(error)
         if kind is StoreMissing and Path(where).exists():
             kind = StoreReadOnly  # a file that is there cannot be opened, or its log not be made
-        cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+        cause = _bare(str(getattr(error, "orig", None) or error))
         text = _NEXT_STEP.get(kind, "{where} refused: {cause}").format(where=where, cause=cause)
         raise kind(text if cause in text else f"{text} ({cause})") from error
     except sqlite3.OperationalError as error:
         raise StoreMissing(f"{_NEXT_STEP[StoreMissing].format(where=where)} ({error})") from error
     except (sqlite3.Error, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise NotAStore(f"{_NEXT_STEP[NotAStore].format(where=where)} ({error})") from error
+        raise NotAStore(f"{damaged(where)} ({_bare(str(error))})") from error

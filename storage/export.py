@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from glob import escape
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, Table, Text, insert, select, type_coerce
+from sqlalchemy import Connection, Row, Select, Table, Text, insert, select, type_coerce
 
 from storage.columns import JsonText
-from storage.database import describe, open_for_writing, parse_url
-from storage.errors import StoreError, StoreMissing, StoreReadOnly, UnknownRun, translated
+from storage.database import create_private, describe, open_for_writing, parse_url
+from storage.errors import StoreError, StoreReadOnly, UnknownRun, translated
 from storage.liveness import process_exists
 from storage.migrations import prepare
 from storage.recordings import PACKED, pack
@@ -31,12 +32,12 @@ _ROWS_AT_ONCE: Final = 10_000
 _BY_SERIES: Final = (SampleRow, LatestRow, RollupRow)
 
 
-def copy_run(source: Connection, run_id: str, path: Path) -> None:
+def copy_run(source: Connection, where: str, run_id: str, path: Path) -> None:
     """Copy one run to a new file at ``path``, which appears only when it is complete; a name that
     ends in .gz makes a compressed one.
 
-    source: a connection in one consistent read. Raises UnknownRun, and StoreError when the file
-    exists.
+    source: a connection in one consistent read; where: its store, for what is wrong with it. The
+    file is its owner's alone. Raises UnknownRun, and StoreError when the file exists.
     """
     if source.execute(select(RunRow.id).where(RunRow.id == run_id)).first() is None:
         raise UnknownRun(f"run {run_id!r} is not in the store; pick one of its runs")
@@ -46,13 +47,15 @@ def copy_run(source: Connection, run_id: str, path: Path) -> None:
     _clear_left(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        create_private(partial)
         with translated(str(path)):
-            _write_copy(source, run_id, partial)
+            _write_copy(source, where, run_id, partial)
         if path.suffix == PACKED:
             _pack_in_place(partial)
         os.replace(partial, path)
-    except (StoreMissing, OSError) as error:
-        raise StoreReadOnly(f"{path} cannot be made: its folder may only be read") from error
+    except OSError as error:
+        raise StoreReadOnly(f"{path} cannot be made: {error.strerror or error}") from error
     finally:
         for suffix in ("", "-wal", "-shm", "-journal", PACKED):
             partial.with_name(partial.name + suffix).unlink(missing_ok=True)
@@ -69,12 +72,13 @@ def _clear_left(path: Path) -> None:
 
 def _pack_in_place(path: Path) -> None:
     packed = path.with_name(path.name + PACKED)
+    create_private(packed)
     with path.open("rb") as recording, packed.open("wb") as out:
         pack(recording, out)
     os.replace(packed, path)
 
 
-def _write_copy(source: Connection, run_id: str, path: Path) -> None:
+def _write_copy(source: Connection, where: str, run_id: str, path: Path) -> None:
     address = parse_url(str(path))
     engine = open_for_writing(address, create=True)
     try:
@@ -82,19 +86,27 @@ def _write_copy(source: Connection, run_id: str, path: Path) -> None:
         with engine.begin() as target:
             for table in METADATA.sorted_tables:
                 if table.name != MetaRow.__tablename__:
-                    _copy(source, target, table, run_id)
+                    _copy(_rows(source, where, table, run_id), target, table)
         with engine.raw_connection() as raw:
             raw.execute("PRAGMA journal_mode = DELETE")
     finally:
         engine.dispose()
 
 
-def _copy(source: Connection, target: Connection, table: Table, run_id: str) -> None:
+def _copy(blocks: Iterable[Sequence[Row[Any]]], target: Connection, table: Table) -> None:
     """Copy rows as the drivers give and take them: texts and numbers, JSON unread."""
     text = str(insert(table).compile(dialect=target.dialect))
-    result = source.execute(_of_run(table, run_id), execution_options={"yield_per": _ROWS_AT_ONCE})
-    for rows in result.partitions():
+    for rows in blocks:
         target.exec_driver_sql(text, [tuple(row) for row in rows])
+
+
+def _rows(
+    source: Connection, where: str, table: Table, run_id: str
+) -> Iterator[Sequence[Row[Any]]]:
+    """The rows of the run, in blocks; what is wrong with them is the fault of their store."""
+    with translated(where):
+        options = {"yield_per": _ROWS_AT_ONCE}
+        yield from source.execute(_of_run(table, run_id), execution_options=options).partitions()
 
 
 def _of_run(table: Table, run_id: str) -> Select[Any]:

@@ -376,4 +376,4 @@ class Reader:
     def export_run(self, run_id: str, path: str | Path) -> None:
         """Copy one run to a new SQLite file that opens like any store. Raises UnknownRun."""
         with self.reading() as connection:
-            export.copy_run(connection, run_id, Path(path))
+            export.copy_run(connection, self.where, run_id, Path(path))

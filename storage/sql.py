@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
+import marshal
 import re
 import sqlite3
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from storage.errors import BadRecord, StoreError
+from storage import sql_process
+from storage.database import reading_uri
+from storage.errors import BadRecord, NotAStore, StoreError, damaged
+from storage.sql_process import bounded
 
-#: A query that takes longer is broken off.
+#: A query that takes longer is broken off; its process is ended when it does not hear of it.
 TIME_S: Final = 2.0
+_GRACE_S: Final = 0.6
+#: Queries that are answered at once, of all who ask this process.
+MOST_AT_ONCE: Final = 4
 #: Rows and bytes of an answer; what is beyond is left out, and said to be.
 MOST_ROWS: Final = 10_000
-MOST_BYTES: Final = 16 * 2**20
-#: One step of SQLite is not broken off: what it may work on is small.
-_LIMITS: Final = {
-    sqlite3.SQLITE_LIMIT_LENGTH: 2**19,
-    sqlite3.SQLITE_LIMIT_COLUMN: 100,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
-}
-_STEPS: Final = 2000
-_ALLOWED: Final = frozenset(
-    (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
-)
-#: Those that act, and those that take the square of the length of their text.
-_FORBIDDEN_FUNCTIONS: Final = frozenset(
-    ("load_extension", "readfile", "writefile", "edit", "trim", "ltrim", "rtrim")
-)
+MOST_BYTES: Final = 8 * 2**20
+#: Memory and temporary files of the process that answers, bytes.
+MOST_MEMORY: Final = 512 * 2**20
+MOST_SCRATCH: Final = 256 * 2**20
 #: Of PostgreSQL: functions that act, or read files, also in a transaction that reads.
 _ACTING: Final = re.compile(
     r"pg_(terminate|cancel)_backend|pg_(read|ls|stat)_\w*(file|dir)|pg_reload_conf|pg_advisory"
@@ -47,6 +47,10 @@ Value: TypeAlias = str | int | float | bytes | None
 
 class SqlRefused(BadRecord):
     """A query that is not run, or was broken off; the message is a sentence."""
+
+
+class SqlBusy(SqlRefused):
+    """A query that is not run now, because enough others are."""
 
 
 class SqlAnswer(NamedTuple):
@@ -66,43 +70,55 @@ def ask(engine: Engine, text: str, given: Mapping[str, Value], time_s: float = T
     if not text.strip():
         raise SqlRefused("write a query: SELECT … FROM …")
     begun = time.monotonic()
+    if not _PLACES.acquire(blocking=False):
+        raise SqlBusy(f"{MOST_AT_ONCE} other queries are being answered; try again in a moment")
     try:
-        with closing(engine.raw_connection()) as pooled:
-            own = pooled.driver_connection
-            pooled.detach()
-            if isinstance(own, sqlite3.Connection):
-                found = _ask_sqlite(own, text, given, begun + time_s)
-            else:
-                found = _ask_postgres(own, text, given, time_s)
-    except (sqlite3.Error, sqlite3.Warning, psycopg.Error) as error:
-        raise SqlRefused(_reason(error, time_s)) from error
-    except DBAPIError as error:
-        raise StoreError(f"the store cannot be asked: {error.orig}") from error
+        found = _answer(engine, text, given, time_s)
+    except psycopg.Error as error:
+        raise SqlRefused(_reason(str(error), time_s)) from error
+    except (sqlite3.Error, DBAPIError) as error:
+        cause = getattr(error, "orig", error)
+        raise StoreError(f"the store cannot be asked: {cause}") from error
+    finally:
+        _PLACES.release()
     return SqlAnswer(*found, time.monotonic() - begun)
 
 
+_PLACES: Final = threading.BoundedSemaphore(MOST_AT_ONCE)
 _Found: TypeAlias = tuple[tuple[str, ...], list[tuple[Value, ...]], bool]
 
 
-def _ask_sqlite(
-    connection: sqlite3.Connection, text: str, given: Mapping[str, Value], end: float
-) -> _Found:
-    for limit, most in _LIMITS.items():
-        connection.setlimit(limit, most)
-    connection.set_authorizer(_authorize)
-    connection.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
+def _answer(engine: Engine, text: str, given: Mapping[str, Value], time_s: float) -> _Found:
+    with closing(engine.raw_connection()) as pooled:
+        own: Any = pooled.driver_connection
+        if not isinstance(own, sqlite3.Connection):
+            pooled.detach()
+            return _ask_postgres(own, text, given, time_s)
+        path = Path(own.execute("PRAGMA database_list").fetchone()[2])
+    return _ask_sqlite(path, text, given, time_s)
+
+
+def _ask_sqlite(path: Path, text: str, given: Mapping[str, Value], time_s: float) -> _Found:
+    """In a process of its own. Raises SqlRefused, and NotAStore for a damaged file."""
+    bounds = (time_s, MOST_ROWS, MOST_BYTES, MOST_MEMORY, MOST_SCRATCH)
+    asked = marshal.dumps((reading_uri(path), text, dict(given), *bounds))
+    command = [sys.executable, "-I", "-S", sql_process.__file__]
     try:
-        cursor = connection.execute(text, dict(given))
-        return _bounded([one[0] for one in cursor.description or ()], cursor)
-    finally:
-        connection.set_progress_handler(None, 0)
-        connection.set_authorizer(None)
-
-
-def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
-        return sqlite3.SQLITE_DENY
-    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+        done = subprocess.run(
+            command, input=asked, capture_output=True, timeout=time_s + _GRACE_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise SqlRefused(_reason("interrupted", time_s)) from None
+    if done.returncode:
+        raise SqlRefused("it took too much time or memory and was broken off; narrow it")
+    is_answered, *found = marshal.loads(done.stdout)
+    if is_answered:
+        columns, rows, is_cut = found[0]
+        return columns, rows, is_cut
+    error, words = found
+    if "malformed" in words or "not a database" in words:
+        raise NotAStore(damaged(str(path)))
+    raise SqlRefused(_reason("out of memory" if error == "MemoryError" else words, time_s))
 
 
 def _ask_postgres(connection: Any, text: str, given: Mapping[str, Value], time_s: float) -> _Found:
@@ -119,26 +135,18 @@ def _ask_postgres(connection: Any, text: str, given: Mapping[str, Value], time_s
         wrapped = f"SELECT * FROM (\n{asked}\n) AS asked LIMIT {MOST_ROWS + 1}"
         rows = cursor.stream(wrapped, dict(given))
         first = list(islice(rows, 1))
-        return _bounded([one.name for one in cursor.description or ()], chain(first, rows))
+        columns = [column.name for column in cursor.description or ()]
+        return bounded(columns, chain(first, rows), MOST_ROWS, MOST_BYTES)
 
 
-def _bounded(columns: Iterable[str], rows: Iterable[tuple[Value, ...]]) -> _Found:
-    found: list[tuple[Value, ...]] = []
-    left = MOST_BYTES
-    for row in rows:
-        left -= sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
-        if len(found) == MOST_ROWS or left < 0:
-            return tuple(columns), found, True
-        found.append(tuple(row))
-    return tuple(columns), found, False
-
-
-def _reason(error: Exception, time_s: float) -> str:
-    words = str(error).strip()
+def _reason(error: str, time_s: float) -> str:
+    words = error.strip()
     if "interrupted" in words or "statement timeout" in words:
         return f"it took longer than {time_s:g} s and was broken off; narrow it, or use an index"
     if "not authorized" in words or "prohibited" in words or "read-only" in words:
         return f"only SELECT is allowed here ({words})"
     if "one statement" in words or "multiple commands" in words:
         return "write one statement at a time"
+    if "out of memory" in words or "disk I/O error" in words or "disk is full" in words:
+        return f"it needs more than {MOST_MEMORY // 2**20} MB of memory; narrow it"
     return words

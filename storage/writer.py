@@ -294,7 +294,7 @@ class EngineWriter:
     def export_run(self, run_id: str, path: str | Path) -> None:
         """Copy one run to a new SQLite file that opens like any store."""
         with self.reading() as connection:
-            export.copy_run(connection, run_id, Path(path))
+            export.copy_run(connection, self.where, run_id, Path(path))
 
 
 def _check_alone(connection: Connection, run: Run) -> None:

@@ -20,7 +20,7 @@ from dashboard.api.registry import ApiCall
 from dashboard.turns import previewed
 from dashboard.views.rechecks import CheckEffect
 from dashboard.views.unreplayed import VERDICT, why_not
-from storage.sql import SqlAnswer, SqlRefused
+from storage.sql import SqlAnswer, SqlBusy, SqlRefused
 
 LONGEST_SQL: Final = 8000
 FORMATS: Final = ("json", "csv", "parquet")
@@ -92,6 +92,8 @@ def run_sql(call: ApiCall) -> SqlRows | Response:
         raise ApiError(422, "bad_parameter", message, parameter="format", allowed=FORMATS)
     try:
         found = call.services.reader.ask(query["text"], {"run": query["run"], "at": query["at"]})
+    except SqlBusy as error:
+        raise ApiError(503, "busy", f"The query is not answered now: {error}.") from None
     except SqlRefused as error:
         raise ApiError(422, "bad_sql", f"The query is refused: {error}.") from None
     if query["format"] == "json":

@@ -27,6 +27,7 @@ from dashboard.views.alerts import AlertState, why_no_rule
 from storage.vocabulary.records import NOTED, Command
 
 WRITABLE: Final = tuple(kind for kind in NOTED if kind != "forget")
+PACKED_MEDIA: Final = "application/gzip"
 LONGEST_NAME: Final = 200
 LONGEST_BODY: Final = 20_000
 KIND = Param("kind", "string", f"One of {', '.join(WRITABLE)}.", default="note")
@@ -125,7 +126,7 @@ def export(call: ApiCall) -> Response:
         path = Path(folder) / "run.planwatch.gz"
         call.services.reader.export_run(run.id, path)
         content = path.open("rb")  # sent in pieces; it outlives its name
-    sent = send_file(content, mimetype="application/gzip")
+    sent = send_file(content, mimetype=PACKED_MEDIA)
     return _attached(sent, f"{run.id}.planwatch.gz")
 
 

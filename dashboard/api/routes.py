@@ -281,8 +281,8 @@ _NOTING = (
         "GET",
         f"{_RUN}/export",
         noting.export,
-        "The records of the run as a store of its own",
-        media="application/vnd.sqlite3",
+        "The records of the run as a store of its own, compressed",
+        media=noting.PACKED_MEDIA,
     ),
     Route(
         "GET",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -305,3 +306,21 @@ def test_a_branch_is_asked_of_an_engine_at_work(site: Site) -> None:
         "typed in a terminal, python3 run.py branch --at=1 --set=mu=0.2 --unit=asc.Flights --store="
     )
     assert said in error_of(refused)["message"]
+
+
+def test_a_query_that_finds_no_place_is_to_come_again(quiet: Site) -> None:
+    """Queries of people never take all threads of the pages."""
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    answers: list[TestResponse] = []
+
+    def ask() -> None:
+        answers.append(quiet.browser().get("/api/v1/sql", query_string={"text": endless}))
+
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answer.status_code for answer in answers) == [422] * 4 + [503] * 8
+    busy = next(answer for answer in answers if answer.status_code == 503)
+    assert (error_of(busy)["code"], busy.headers["Retry-After"]) == ("busy", "2")

@@ -12,6 +12,7 @@ import pytest
 
 from dashboard.api.registry import JSON, Route
 from dashboard.api.routes import ROUTES, document
+from dashboard.compression import EVENTS
 from tests.contract.schema_check import problems
 from tests.unit.dashboard_server.site import BEARER, Site, csrf, open_recording, open_site, record
 
@@ -166,3 +167,14 @@ def test_the_page_about_the_api_has_every_route_and_no_other() -> None:
     page = Path(__file__).parents[2] / "docs" / "api.md"
     told = re.findall(r"^\| `(GET|POST|DELETE) (\S+)` \|", page.read_text("utf-8"), re.MULTILINE)
     assert sorted(told) == sorted((route.method, route.path) for route in ROUTES)
+
+
+FILES = [r for r in ROUTES if r.method == "GET" and r.media not in (JSON, EVENTS)]
+
+
+@pytest.mark.parametrize("route", FILES, ids=lambda route: route.name)
+def test_an_answer_has_the_content_type_of_the_document(shown: dash.Dash, route: Route) -> None:
+    answer = shown.server.test_client().get(address(route))
+    assert answer.status_code == 200, answer.text
+    assert answer.mimetype == route.media
+    answer.close()

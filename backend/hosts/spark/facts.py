@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from backend.workloads.sources import is_replayed
 from backend.workloads.spec import StreamSpec
 from backend.workloads.ticks import DEFAULT_TICK_US, usual_leap
 from storage.vocabulary.records import Json
 
+#: What is recorded instead of a secret.
+HIDDEN: Final = "(hidden)"
+#: Names of options whose values are secrets; a keystore's place is none.
+_SECRET: Final = re.compile(
+    r"passw(or)?d|passphrase|pwd|secret|token|jaas|credential|key(?![a-z])", re.IGNORECASE
+)
+#: Secrets within an address: of its user, or among its parameters.
+_IN_ADDRESS: Final = re.compile(
+    r"(?<=://)[^/@\s]*:[^/@\s]*(?=@)|(?:(?<=password=)|(?<=secret=)|(?<=token=))[^&;\s]+",
+    re.IGNORECASE,
+)
+
 
 def source_facts(stream: StreamSpec) -> dict[str, Json]:
-    """What tells the source of a stream from another, to show and to compare."""
+    """What tells the source of a stream from another, to show and to compare, without secrets."""
     facts: Mapping[str, Json] = {
         "stream": stream.name,
         "format": stream.source.format,
-        **{k: v for k, v in stream.source.options.items() if len(v) <= 200},
+        **{k: v for k, v in without_secrets(stream.source.options).items() if len(v) <= 200},
         "digest": _digest(stream),
         "timestamp": stream.timestamp or "arrival number",
     }
@@ -29,11 +43,18 @@ def source_facts(stream: StreamSpec) -> dict[str, Json]:
     return told
 
 
+def without_secrets(options: Mapping[str, str]) -> dict[str, str]:
+    """The options with all names; values of secret ones, and secrets in addresses, are hidden."""
+    return {
+        name: HIDDEN if _SECRET.search(name) else _IN_ADDRESS.sub(HIDDEN, value)
+        for name, value in options.items()
+    }
+
+
 def _digest(stream: StreamSpec) -> str:
-    """12 hex digits that change with anything the source is told, however long, and with who
-    reads it, on whom its positions depend."""
+    """12 hex digits that change with anything the source is told but secrets, however long, and
+    with who reads it, on whom its positions depend."""
     source = stream.source
-    told = json.dumps(
-        [source.options, source.rows, is_replayed(stream)], sort_keys=True, default=str
-    )
+    options = without_secrets(source.options)
+    told = json.dumps([options, source.rows, is_replayed(stream)], sort_keys=True, default=str)
     return hashlib.sha256(told.encode()).hexdigest()[:12]

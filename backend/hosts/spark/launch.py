@@ -21,7 +21,7 @@ from backend.engine.resume import QUERIES, RELATIONS, goes_on, obstacle
 from backend.hosts.contract import InputSource
 from backend.hosts.local import LocalHost
 from backend.hosts.spark.endings import java_of, why_failed
-from backend.hosts.spark.facts import source_facts
+from backend.hosts.spark.facts import source_facts, without_secrets
 from backend.hosts.spark.once import nothing_decided, taken_once
 from backend.hosts.spark.places import check_whole, why_lost
 from backend.hosts.spark.runner import RunHost
@@ -361,7 +361,7 @@ class Launch:
 
     def _sink_facts(self, run_id: str) -> dict[str, Json]:
         sink = self._sink(run_id)
-        return {"path": sink.path, "format": sink.format}
+        return {**without_secrets({"path": str(sink.path), "format": sink.format})}
 
     def _sources(self, session: SparkSession) -> list[InputSource]:
         """What the host reads."""

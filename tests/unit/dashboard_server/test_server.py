@@ -48,6 +48,25 @@ def recording(tmp_path: Path) -> Iterator[Recording]:
         yield recording
 
 
+def drip(server: Server, begin: bytes) -> socket.socket:
+    """A connection that has begun to ask for something."""
+    slow = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)
+    slow.sendall(begin)
+    return slow
+
+
+def drip_on(slow: socket.socket) -> bool:
+    """Send one more byte; whether the connection was still there."""
+    try:
+        slow.sendall(b"x")
+        slow.settimeout(0.001)
+        return slow.recv(1) != b""
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+
+
 def connect(server: Server) -> http.client.HTTPConnection:
     return http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE_S)
 
@@ -202,3 +221,23 @@ def test_connections_that_ask_for_nothing_neither_keep_others_out_nor_stay(
             assert all(one.recv(1) == b"" for one in half_open)
             recording.write(time.time())
             assert next_delta(answer) is not None
+
+
+def test_requests_that_drip_are_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recording: Recording
+) -> None:
+    """Neither headers nor a body may take longer than a connection may be idle."""
+    monkeypatch.setattr(dashboard_server, "IDLE_S", 2)
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+    body = b"POST /api/v1/parquet HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n"
+    settings = Settings(str(tmp_path / "runs.db"), TOKEN, port=0)
+    with serving(settings) as server, ExitStack() as stack, closing(connect(server)) as quick:
+        begun = time.monotonic()
+        left = [stack.enter_context(drip(server, begin)) for begin in (head, body) * 20]
+        while left and time.monotonic() - begun < PATIENCE_S:
+            left = [slow for slow in left if drip_on(slow)]
+            quick.request("GET", "/healthz")
+            assert quick.getresponse().read()
+            time.sleep(0.2)
+        assert left == []
+        assert time.monotonic() - begun > 1.5

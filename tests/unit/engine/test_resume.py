@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from backend.engine.resume import obstacle
-from backend.hosts.spark.facts import source_facts
+from backend.hosts.spark.facts import HIDDEN, source_facts
 from backend.model.ids import unit_entity
 from backend.workloads.spec import SourceSpec, StreamSpec
 from storage.resume import last_state
-from storage.vocabulary.records import Input
+from storage.vocabulary.records import Input, Json
 from tests.engine_runs import RUN_ID, WORKLOAD, EngineRun
 from tests.systems.running import FUNCTIONS, SCHEMA
 from tests.unit.engine.test_units import TEXTS, UNITS, Bench, query_id
@@ -170,6 +171,34 @@ def test_a_source_that_gives_other_tuples_is_another_however_long_its_options_ar
         for given in (rows, rows, rows[1:])
     ]
     assert facts[0] == facts[1] != facts[2]
+
+
+SECRETS = {
+    "kafka.sasl.jaas.config": "PlainLoginModule required username='u' password='{}';",
+    "kafka.ssl.keystore.password": "{}",
+    "apiKey": "{}",
+    "fs.s3a.access.key": "{}",
+    "sas_token": "{}",
+    "url": "jdbc:postgresql://host/db?user=me&password={}",
+    "endpoint": "https://me:{}@host:9000/path",
+}
+
+
+def kafka(password: str, topic: str = "t") -> dict[str, Json]:
+    secret = {name: text.replace("{}", password) for name, text in SECRETS.items()}
+    options = {"subscribe": topic, "kafka.ssl.keystore.location": "/k.jks", **secret}
+    return source_facts(StreamSpec("S", SCHEMA, SourceSpec("kafka", options)))
+
+
+def test_secrets_of_a_source_are_not_recorded_and_may_change() -> None:
+    """A new password is the same source; another topic is not."""
+    facts = kafka("hunter2")
+    assert "hunter2" not in json.dumps(facts)
+    assert facts["kafka.ssl.keystore.location"] == "/k.jks"
+    assert facts["kafka.sasl.jaas.config"] == facts["apiKey"] == HIDDEN
+    assert facts["url"] == f"jdbc:postgresql://host/db?user=me&password={HIDDEN}"
+    assert set(SECRETS) < set(facts)
+    assert kafka("another") == facts != kafka("hunter2", "u")
 
 
 INPUT = Input("S", [["a", "int"], ["b", "int"], ["c", "string"]])

@@ -126,7 +126,7 @@ def test_a_folder_that_may_only_be_read(store: Path) -> None:
     folder = Path("/tmp") / f"read-only-{os.getpid()}"
     folder.mkdir()
     try:
-        shutil.copy(store, folder)
+        (Path(shutil.copy(store, folder))).chmod(0o644)
         folder.chmod(0o555)
         done = subprocess.run(
             [sys.executable, "-c", CODE, str(folder), str(NOBODY)],
@@ -140,4 +140,43 @@ def test_a_folder_that_may_only_be_read(store: Path) -> None:
     assert said[0].startswith("Cursor(commit=1"), done.stderr
     assert said[1].startswith("F/run.db may only be read; copy it somewhere writable")
     assert said[2] == "the folder F/deep cannot be made: Permission denied"
-    assert said[3] == "F/out.db cannot be made: its folder may only be read"
+    assert said[3] == "F/out.db cannot be made: Permission denied"
+
+
+def test_a_store_is_its_owners_alone(tmp_path: Path) -> None:
+    """A new one, its logs, a copy of a run, and one that was open to all before."""
+    path, old = tmp_path / "new.db", tmp_path / "old.db"
+    mask = os.umask(0)
+    try:
+        with open_engine_writer(str(path)) as engine:
+            begin(engine, "r1")
+            engine.export_run("r1", tmp_path / "run.planwatch")
+            engine.export_run("r1", tmp_path / "run.planwatch.gz")
+            files = sorted(tmp_path.iterdir())
+            assert [file.name for file in files] == [
+                *("new.db", "new.db-shm", "new.db-wal", "run.planwatch", "run.planwatch.gz")
+            ]
+            assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+        shutil.copy(path, old)
+        old.chmod(0o644)
+        open_reader(str(old)).close()
+        assert old.stat().st_mode & 0o777 == 0o644
+        open_command_writer(str(old)).close()
+        assert old.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(mask)
+
+
+def test_a_damaged_store_is_blamed_for_what_cannot_be_copied(store: Path, tmp_path: Path) -> None:
+    """Not the file to be made; and the sentence quotes nothing of what is in the store."""
+    with open_engine_writer(str(store)) as engine:
+        begin(engine, "r1")
+    with closing(sqlite3.connect(store)) as raw, raw:
+        raw.execute("UPDATE runs SET settings = CAST(x'5365637265742cff0122' AS TEXT)")
+    with open_reader(str(store)) as reader, pytest.raises(NotAStore) as refused:
+        reader.export_run("r1", tmp_path / "copy.db")
+    assert str(refused.value) == (
+        f"{store} is not a Planwatch store (or is damaged); name another file with --store "
+        "(Could not decode to UTF-8 column 'settings')"
+    )
+    assert not list(tmp_path.glob("*copy*"))

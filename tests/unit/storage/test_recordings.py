@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
+import resource
+import shutil
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from storage.errors import NotAStore, StoreError
+from storage.errors import NotAStore, StoreError, StoreFull
 from storage.reader import open_reader
 from storage.recordings import pack, unpacked
 from storage.sql import Value
@@ -73,3 +79,62 @@ def test_the_same_recording_packs_to_the_same_bytes(store: Path) -> None:
         made.append(out.getvalue())
     assert made[0] == made[1]
     assert gzip.decompress(made[0]) == store.read_bytes()
+
+
+ZEROS = 64 * 2**20
+
+
+def header_of(store: Path, pages: int) -> bytes:
+    """The first bytes of a store that says it has so many pages."""
+    header = bytearray(store.read_bytes()[:100])
+    header[28:32] = struct.pack(">I", pages)
+    return bytes(header)
+
+
+@contextmanager
+def files_of_at_most(most: int) -> Iterator[None]:
+    """The system refuses this process any longer file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("begin", ["zeros", "a store of many pages"])
+def test_a_bomb_is_refused_before_it_is_unpacked(store: Path, tmp_path: Path, begin: str) -> None:
+    """Zeros of any length pack to a thousandth; none of them reaches the disk."""
+    path = tmp_path / "bomb.gz"
+    header = header_of(store, ZEROS // 4096) if begin != "zeros" else b""
+    path.write_bytes(gzip.compress(header + bytes(ZEROS)))
+    refused = r"at most 300 times" if header else r"bomb\.gz is not a Planwatch store"
+    with (
+        files_of_at_most(2**19),
+        pytest.raises(NotAStore, match=refused),
+        unpacked(path),
+    ):
+        pytest.fail("it was opened")
+
+
+@pytest.mark.parametrize("more", [ZEROS, -4096])
+def test_a_recording_of_another_length_is_damaged(store: Path, tmp_path: Path, more: int) -> None:
+    """What is too much is not unpacked, either."""
+    path, content = tmp_path / "other.gz", store.read_bytes()
+    path.write_bytes(gzip.compress(content + bytes(more) if more > 0 else content[:more]))
+    with (
+        files_of_at_most(2 * len(content)),
+        pytest.raises(NotAStore, match=r"other\.gz is damaged: it is not as long"),
+        unpacked(path),
+    ):
+        pytest.fail("it was opened")
+
+
+def test_a_recording_too_large_for_the_disk_names_the_folder(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "large.gz"
+    path.write_bytes(gzip.compress(store.read_bytes()))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    with pytest.raises(StoreFull, match=r"0 MB left; free some space there"), unpacked(path):
+        pytest.fail("it was opened")
