@@ -98,7 +98,7 @@ def _detail(
         "cost_unit": "us per tuple",
         "rule": "evidence" if s.rule.by_evidence else "alpha",
         "alpha": float(s.rule.alpha),
-        "pair": _pair_detail(finding, names),
+        "pair": pair_detail(finding, names),
         "near": [_near_detail(n, names) for n in near],
         "violated": _violated_detail(finding),
         "window_tuples": len(window),
@@ -156,7 +156,7 @@ def _compared(
     return {"plans": plans, "saving": mean_of(old.us - new.us).detail()}
 
 
-def _pair_detail(finding: Finding, names: Sequence[str]) -> dict[str, Any]:
+def pair_detail(finding: Finding, names: Sequence[str]) -> dict[str, Any]:
     """The deciding pair: positions count from 1; costs in us, ranks in drops per us and tuple."""
     own, other = finding.ranks
     return {

@@ -93,16 +93,16 @@ def look(s: Situation, kept: NDArray[np.bool_], flat: bool = False) -> Finding |
     costs = s.view.costs(s.costs)
     pairs = violated_pairs(counts, costs, allowed, s.rule.threshold)
     if s.rule.by_evidence:
-        pairs = [pair for pair in pairs if _is_evident(_describe(s, pair, flat, True))]
+        pairs = [pair for pair in pairs if _is_evident(describe(s, pair, flat, True))]
     if pairs:
-        found = _describe(s, _strongest(pairs, counts, costs), flat, True)
+        found = describe(s, _strongest(pairs, counts, costs), flat, True)
         cells = ((0 if flat else pair.position, *pair) for pair in pairs)
         return found._replace(violated=tuple(cells))
-    return _describe(s, _nearest(counts, costs, allowed), flat, False)
+    return describe(s, _nearest(counts, costs, allowed), flat, False)
 
 
-def _describe(s: Situation, pair: Pair, flat: bool, is_violated: bool) -> Finding:
-    """The pair with its numbers."""
+def describe(s: Situation, pair: Pair, flat: bool = False, is_violated: bool = False) -> Finding:
+    """The pair with its numbers. flat: on the first row, whatever its position."""
     view, row = s.view, 0 if flat else pair.position
     own, other = view.order[pair.position], view.order[pair.challenger]
     v_own, v_other = int(view.counts[row, pair.position]), int(view.counts[row, pair.challenger])

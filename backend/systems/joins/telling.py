@@ -9,6 +9,7 @@ from backend.adaptive.evidence import choices_detail, finite, plan_detail
 from backend.adaptive.headroom import recorded
 from backend.adaptive.words import arrows, count, percent, significant
 from backend.operators.network.join_tuning import Segment
+from backend.systems.agreedy.checks import pair_detail
 from backend.systems.agreedy.explain import why_kept
 from backend.systems.joins.changes import CacheChange, PricedCandidate
 from backend.systems.joins.headroom import cache_headroom, tree_headroom
@@ -95,7 +96,7 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
         verdict=check.verdict,
         metric=check.metric,
         lhs=check.lhs,
-        relation="<",
+        relation=">=" if check.for_caches else "<",
         rhs=check.rhs,
         n=check.n_tuples,
         n_sample=check.n_window,
@@ -110,6 +111,7 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
             "pipeline": check.input,
             "operators": list(_names(shape, shape.operators(check.input, check.filters))),
             "pipeline_cost": pipeline_cost,
+            "pair": pair_detail(check.finding, check.names),
             "alpha": look.settings.alpha,
             "alpha_power": check.alpha_power,
             "window_tuples": check.n_window,
