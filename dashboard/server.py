@@ -40,9 +40,12 @@ _SPARE_THREADS: Final = 8
 class PromptChannel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     """A connection whose time runs from the first byte of a request until its last one."""
 
+    last_activity: float
+
     def handle_read(self) -> None:
         """Take what has come; more of the same request is no sign of life."""
-        unfinished, since = self.request, self.last_activity
+        unfinished: Any = self.request
+        since = self.last_activity
         super().handle_read()
         if unfinished is not None and self.request is unfinished:
             self.last_activity = since

@@ -132,4 +132,4 @@ def _size_of(path: Path, header: bytes, folder: Path) -> int:
             f"{path} becomes {size // 2**20} MB and {folder} has {room // 2**20} MB left; free "
             "some space there (a replay unpacks into the folder that TMPDIR names)"
         )
-    return size - _HEADER.size
+    return int(size - _HEADER.size)

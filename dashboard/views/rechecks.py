@@ -52,12 +52,18 @@ class CheckEffect(NamedTuple):
 
 
 def read_checks(entries: Iterable[DecisionEntry]) -> list[RecordedCheck]:
-    """The checks decided by α that compared two ranks."""
+    """The checks decided by α that compared two ranks for a violation (an exchange for caches is
+    recorded with what it held by, ``>=``)."""
     found = []
     for entry in entries:
         one, detail = entry.decision, entry.decision.detail
         alpha = detail.get("alpha") if isinstance(detail, Mapping) else None
-        known = one.metric == _METRIC and one.lhs is not None and one.rhs is not None
+        known = (
+            one.metric == _METRIC
+            and one.relation == "<"
+            and one.lhs is not None
+            and one.rhs is not None
+        )
         if known and alpha and one.verdict != "thin":
             power = int(detail.get("alpha_power", 1))
             ranks = (one.lhs or 0.0), (one.rhs or 0.0) / alpha**power

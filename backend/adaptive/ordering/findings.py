@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.adaptive.evidence import finite
 from backend.adaptive.ordering.rule import Rule
 from backend.adaptive.ordering.view import Columns, MatrixView
 from storage.vocabulary.rank_rule import (
+    PS_PER_US,
     Counts,
     Pair,
     Picoseconds,
@@ -93,16 +96,16 @@ def look(s: Situation, kept: NDArray[np.bool_], flat: bool = False) -> Finding |
     costs = s.view.costs(s.costs)
     pairs = violated_pairs(counts, costs, allowed, s.rule.threshold)
     if s.rule.by_evidence:
-        pairs = [pair for pair in pairs if _is_evident(_describe(s, pair, flat, True))]
+        pairs = [pair for pair in pairs if _is_evident(describe(s, pair, flat, True))]
     if pairs:
-        found = _describe(s, _strongest(pairs, counts, costs), flat, True)
+        found = describe(s, _strongest(pairs, counts, costs), flat, True)
         cells = ((0 if flat else pair.position, *pair) for pair in pairs)
         return found._replace(violated=tuple(cells))
-    return _describe(s, _nearest(counts, costs, allowed), flat, False)
+    return describe(s, _nearest(counts, costs, allowed), flat, False)
 
 
-def _describe(s: Situation, pair: Pair, flat: bool, is_violated: bool) -> Finding:
-    """The pair with its numbers."""
+def describe(s: Situation, pair: Pair, flat: bool = False, is_violated: bool = False) -> Finding:
+    """The pair with its numbers. flat: on the first row, whatever its position."""
     view, row = s.view, 0 if flat else pair.position
     own, other = view.order[pair.position], view.order[pair.challenger]
     v_own, v_other = int(view.counts[row, pair.position]), int(view.counts[row, pair.challenger])
@@ -159,3 +162,24 @@ def _nearest(counts: Counts, costs: NDArray[np.float64], allowed: NDArray[np.boo
     ratio = np.where(allowed, np.nan_to_num(ratio, nan=0.0, posinf=np.inf), -1.0)
     i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
     return Pair(int(i), int(j))
+
+
+def pair_detail(finding: Finding, names: Sequence[str]) -> dict[str, Any]:
+    """The deciding pair: positions count from 1; costs in us, ranks in drops per us and tuple."""
+    own, other = finding.ranks
+    return {
+        "position": finding.pair.position + 1,
+        "challenger_position": finding.pair.challenger + 1,
+        "filter": names[finding.own],
+        "challenger": names[finding.other],
+        "dropped": finding.v_own,
+        "challenger_dropped": finding.v_other,
+        "both_dropped": finding.both,
+        "n_reached": finding.n_row,
+        "cost_us": finding.costs[0] / PS_PER_US,
+        "challenger_cost_us": finding.costs[1] / PS_PER_US,
+        "rank": finite(own),
+        "challenger_rank": finite(other),
+        "violated": finding.is_violated,
+        "interval": None if finding.interval is None else finding.interval._asdict(),
+    }

@@ -30,6 +30,9 @@ from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
 from storage.vocabulary.rank_rule import Picoseconds, ranked_order, ranks_below
 
+#: What both sides of a comparison of ranks measure.
+RANKS: Final = "drops per us"
+
 
 class Probe(NamedTuple):
     """Which filters a profile tuple is shown to; filter: an index, for the rule 'one'."""
@@ -133,7 +136,7 @@ class Policy(ABC):
             return TestedInequality(0.0, finding.interval.low, "rank difference, lower bound")
         own, other = finding.ranks
         alpha = float(rule.threshold)
-        return TestedInequality(finite(own), finite(alpha * other), "drops per us")
+        return TestedInequality(finite(own), finite(alpha * other), RANKS)
 
     def headroom(
         self, rule: Rule, near: list[Headroom], old_us: float | None, new_us: float | None

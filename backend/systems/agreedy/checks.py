@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from backend.adaptive.core import Cooldown
-from backend.adaptive.evidence import compared_detail, finite, plan_detail
+from backend.adaptive.evidence import compared_detail, plan_detail
 from backend.adaptive.headroom import recorded
 from backend.adaptive.ordering.costing import tuple_costs
-from backend.adaptive.ordering.findings import Finding, Near, Situation, near_violations
+from backend.adaptive.ordering.findings import (
+    Finding,
+    Near,
+    Situation,
+    near_violations,
+    pair_detail,
+)
 from backend.adaptive.ordering.headroom import check_headroom, pair_headroom
 from backend.adaptive.ordering.orders import optimal_order, order_cost
 from backend.adaptive.ordering.policies import Policy
@@ -20,7 +26,7 @@ from backend.systems.agreedy.explain import cost_sentence, finding_sentence
 from backend.systems.agreedy.knobs import AgreedyKnobs
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.rank_rule import PS_PER_US, us_per_tuple
+from storage.vocabulary.rank_rule import us_per_tuple
 from storage.vocabulary.records import Decision
 
 #: Violated pairs a record names.
@@ -99,7 +105,7 @@ def _detail(
         "cost_unit": "us per tuple",
         "rule": "evidence" if s.rule.by_evidence else "alpha",
         "alpha": float(s.rule.alpha),
-        "pair": _pair_detail(finding, names),
+        "pair": pair_detail(finding, names),
         "near": [_near_detail(n, names) for n in near],
         "violated": _violated_detail(finding),
         "window_tuples": len(window),
@@ -155,27 +161,6 @@ def _compared(
         for chosen, found, is_old in ((s.view.order, old, True), (order, new, False))
     ]
     return {"plans": plans, "saving": mean_of(old.us - new.us).detail()}
-
-
-def _pair_detail(finding: Finding, names: Sequence[str]) -> dict[str, Any]:
-    """The deciding pair: positions count from 1; costs in us, ranks in drops per us and tuple."""
-    own, other = finding.ranks
-    return {
-        "position": finding.pair.position + 1,
-        "challenger_position": finding.pair.challenger + 1,
-        "filter": names[finding.own],
-        "challenger": names[finding.other],
-        "dropped": finding.v_own,
-        "challenger_dropped": finding.v_other,
-        "both_dropped": finding.both,
-        "n_reached": finding.n_row,
-        "cost_us": finding.costs[0] / PS_PER_US,
-        "challenger_cost_us": finding.costs[1] / PS_PER_US,
-        "rank": finite(own),
-        "challenger_rank": finite(other),
-        "violated": finding.is_violated,
-        "interval": None if finding.interval is None else finding.interval._asdict(),
-    }
 
 
 def _near_detail(near: Near, names: Sequence[str]) -> dict[str, Any]:

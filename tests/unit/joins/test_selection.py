@@ -11,7 +11,14 @@ from backend.operators.network.join_tuning import PAGE_BYTES
 from backend.operators.network.plan import JoinOp
 from backend.systems.joins.decide.candidates import prefix_candidates
 from backend.systems.joins.decide.covering import greedy
-from backend.systems.joins.decide.selecting import SELECTORS, by_trees, chosen, exact
+from backend.systems.joins.decide.selecting import (
+    SELECTORS,
+    Selector,
+    better_of,
+    by_trees,
+    chosen,
+    exact,
+)
 from backend.systems.joins.decide.selection import (
     LEAST_SHARE,
     CacheSelection,
@@ -72,6 +79,19 @@ def test_what_saves_next_to_nothing_is_left_out_at_little_loss(problem: CacheSel
     for id in found:
         without = {other: readers for other, readers in found.items() if other != id}
         assert problem.value(found) - problem.value(without) >= LEAST_SHARE * cost - 1e-9
+
+
+@settings(max_examples=60)
+@given(problems(), st.sampled_from([greedy, by_trees, exact]), st.data())
+def test_what_was_in_use_is_not_given_up_for_what_is_dearer(
+    problem: CacheSelection, select: Selector, data: st.DataObject
+) -> None:
+    before = data.draw(st.sampled_from([exact(problem), greedy(problem), by_trees(problem), {}]))
+    kept = worthwhile(problem, before)
+    found = worthwhile(problem, select(problem))
+    used = better_of(problem, found, before)
+    assert used in (kept, found)
+    assert problem.cost(used) <= min(map(problem.cost, (kept, found))) + 1e-9
 
 
 def test_a_choice_that_saves_too_little_to_be_tried_is_none_but_for_pins() -> None:

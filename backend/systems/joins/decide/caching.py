@@ -25,7 +25,7 @@ from backend.systems.joins.decide.estimates import CacheEstimate, JoinStatistics
 from backend.systems.joins.decide.memory import Tier
 from backend.systems.joins.decide.patience import Patience
 from backend.systems.joins.decide.profiling import profile_share, steadied
-from backend.systems.joins.decide.selecting import SELECTORS, chosen
+from backend.systems.joins.decide.selecting import SELECTORS, better_of, chosen
 from backend.systems.joins.decide.selection import CacheSelection, Choice
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders
@@ -214,12 +214,13 @@ class CacheKeeper:
         """Drop caches whose benefit fell below their cost."""
         found = []
         for id in self._losing(known):
-            estimates, old, before = self._estimates(known), dict(self._selected), self.states.all()
+            estimates, old, before = self._estimates(known), dict(self.choice), self.states.all()
+            problem = self.problem(known)
             step = self.states.step(id, "benefit below cost")
             del self.choice[id], self._selected[id]
             self._patience.selected(True)
             self._claim_pages(estimates, known)
-            told = self._change("monitor", "switched", estimates, known, old, before)
+            told = self._change("monitor", "switched", estimates, problem, old, before)
             found.append(told._replace(dropped=id, transitions=(step,)))
         return found
 
@@ -301,16 +302,18 @@ class CacheKeeper:
     def _select(self, known: JoinStatistics, is_forced: bool = False) -> CacheChange:
         """Choose among candidates that are used or profiled. is_forced: only make room for pinned
         ones, at once; what is profiled goes on being so."""
-        estimates, before, old = self._estimates(known), self.states.all(), dict(self._selected)
+        estimates, before = self._estimates(known), self.states.all()
+        old = dict(self.choice if is_forced else self._selected)
         open = {id: one for id, one in estimates.items() if before[id] != "unused"}
         moved = largest_change(self._compared, open)
         is_new = is_forced or moved is None or moved > self._settings.change_share
-        new = old
+        problem = self._problem(known, is_forced)  # with the misses that adopting forgets
+        found = new = old
         if is_new:
-            problem = self._problem(known, is_forced)
             select = SELECTORS[self._settings.caching]
             gain = known.least_gain(problem.cost({}))
-            new = dict(select(problem)) if is_forced else chosen(problem, select, gain, old)
+            found = dict(select(problem)) if is_forced else chosen(problem, select, gain, old)
+            new = better_of(problem, found, old)
         steps = self._adopt(new, known, is_forced)
         if not is_forced:
             self.is_profiling, self._waited = False, 0
@@ -318,10 +321,13 @@ class CacheKeeper:
                 self._compared = {id: benefit_and_cost(one) for id, one in estimates.items()}
         self._asked = False
         self._claim_pages(estimates, known)
-        verdict: Verdict = "switched" if new != old else "below_threshold"
-        self._patience.selected(verdict == "switched")
-        told = self._change("selection", verdict, estimates, known, old, before)
-        return told._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
+        has_changed = new != old
+        self._patience.selected(has_changed)
+        verdict: Verdict = "switched" if has_changed else "below_threshold"
+        told = self._change("selection", verdict, estimates, problem, old, before)
+        told = told._replace(is_chosen=is_new, moved=moved, transitions=tuple(steps))
+        is_kept = new == old != found
+        return told._replace(verdict="kept", new=found) if is_kept else told
 
     def _adopt(self, new: Choice, known: JoinStatistics, is_forced: bool) -> list[Transition]:
         """Candidates become what was selected; a cache in use that is not steps back first."""
@@ -367,7 +373,7 @@ class CacheKeeper:
         cause: str,
         verdict: Verdict,
         estimates: Mapping[str, CacheEstimate],
-        known: JoinStatistics,
+        problem: CacheSelection,
         old: Choice,
         before: Mapping[str, CacheState],
     ) -> CacheChange:
@@ -391,5 +397,4 @@ class CacheKeeper:
             )
         self._elements = 0
         new = dict(self.choice)
-        problem = self.problem(known)
         return CacheChange(cause, verdict, tuple(caches), problem, old, new, None, n_elements)

@@ -32,8 +32,8 @@ class CacheChange(NamedTuple):
     """One look at the caches. cause: 'selection', or 'monitor' of the cache ``dropped``. moved: the
     largest relative change of a benefit or cost since the last selection; None: there was none.
     n_elements: of the join, since the last look. is_chosen: caches were chosen anew, perhaps the
-    same. problem: what there was to choose from, with
-    which choices can be priced."""
+    same. new: what is used now; of verdict 'kept' what was found and costs more. problem: what
+    there was to choose from, with which choices can be priced, as it was before the choice."""
 
     cause: str
     verdict: Verdict

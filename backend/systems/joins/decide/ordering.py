@@ -21,11 +21,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.adaptive.core import Cooldown
+from backend.adaptive.evidence import finite
 from backend.adaptive.ordering.costing import tuple_costs
-from backend.adaptive.ordering.findings import Finding, Situation, near_violations
+from backend.adaptive.ordering.findings import Finding, Situation, describe, near_violations
 from backend.adaptive.ordering.headroom import check_headroom, pair_headroom
-from backend.adaptive.ordering.orders import greedy_order, optimal_order, order_cost
-from backend.adaptive.ordering.policies import AGreedy, Policy, ProposedOrder, policy_class
+from backend.adaptive.ordering.orders import (
+    cost_after_move,
+    greedy_order,
+    optimal_order,
+    order_cost,
+)
+from backend.adaptive.ordering.policies import (
+    RANKS,
+    AGreedy,
+    Policy,
+    ProposedOrder,
+    TestedInequality,
+    policy_class,
+)
 from backend.adaptive.ordering.view import MatrixView
 from backend.adaptive.ordering.window import ProfileWindow
 from backend.model.filters import known_outcomes
@@ -34,7 +47,7 @@ from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape
 from storage.vocabulary.headroom import Headroom
 from storage.vocabulary.kinds import Verdict
-from storage.vocabulary.rank_rule import Picoseconds, picoseconds, ranked_order, us_per_tuple
+from storage.vocabulary.rank_rule import Pair, Picoseconds, picoseconds, ranked_order, us_per_tuple
 
 #: An input comes more rarely than another if its elements are fewer by this factor.
 _RARER: Final = 2.0
@@ -46,9 +59,10 @@ class OrderCheck(NamedTuple):
     """One look at the invariant of a pipeline. before, filters: the present order and the one
     proposed, by input; names: of the filters, as the finding numbers them. costs: of looking for
     partners, per element, old and new, in the unit of the settings; None: unknown. lhs, rhs,
-    metric: what was tested, lhs < rhs. headroom: what keeping the order fell short of. for_caches:
-    the order is about as good as the present one, and rarer inputs go first. alpha_power: of α in
-    what was tested. by_algorithm: cost of the order that each would have from this window."""
+    metric: what was tested, lhs < rhs; if for_caches, lhs >= rhs. headroom: what keeping the order
+    fell short of. for_caches: the order is about as good as the present one, and rarer inputs go
+    first. alpha_power: of α in what was tested. by_algorithm: cost of the order that each would
+    have from this window."""
 
     input: int
     verdict: Verdict
@@ -66,8 +80,17 @@ class OrderCheck(NamedTuple):
     n_tuples: int
     headroom: tuple[Headroom, ...] = ()
     for_caches: bool = False
-    alpha_power: int = 1
+    alpha_power: float = 1
     by_algorithm: Mapping[str, float] = MappingProxyType({})
+
+
+class _Exchange(NamedTuple):
+    """Two neighbours that change places, so that the rarer input goes first. finding: on them."""
+
+    order: list[int]
+    finding: Finding
+    tested: TestedInequality
+    new_ps: Picoseconds | None
 
 
 class FilterSample(NamedTuple):
@@ -193,7 +216,8 @@ class PipelineOrder:
         looks = verdict == "below_threshold" and shares and self._may_switch(settings)
         rarer = self._rarer_first(situation, settings, shares) if looks else None
         if rarer is not None:
-            verdict, order, new = "switched", rarer, None
+            verdict, (order, finding, tested, new_ps) = "switched", rarer
+            new = _per_tuple(new_ps, situation.n_tuples)
         found = OrderCheck(
             self.input,
             verdict,
@@ -209,7 +233,7 @@ class PipelineOrder:
             situation.n_tuples,
             tuple(self._headroom(verdict, pairs, settings)),
             rarer is not None,
-            2 if self._for_caches else 1,
+            (2 if self._for_caches else 1) / (1 if rarer is None else 2),
             self._by_algorithm(situation),
         )
         self._end_look(verdict == "switched")
@@ -250,7 +274,7 @@ class PipelineOrder:
 
     def _rarer_first(
         self, situation: Situation, settings: JoinSettings, shares: Sequence[float]
-    ) -> list[int] | None:
+    ) -> _Exchange | None:
         """The order with the first neighbours exchanged of which the second comes more rarely and
         drops about as much for its cost; None: there are none.
 
@@ -258,13 +282,18 @@ class PipelineOrder:
         that rarely come is cheap to keep and often looked up, and for that their pipelines have to
         begin with each other. The exchange is well inside α, so that it is not taken back.
         """
-        order, counts, kept = list(self.view.order), self.view.counts, self.kept
+        order, kept, share = list(self.view.order), self.kept, math.sqrt(settings.alpha)
         for k, (x, y) in enumerate(pairwise(order)):
             is_rarer = shares[self.targets[x]] >= _RARER * shares[self.targets[y]]
-            own, other = counts[k, k] * situation.costs[y], counts[k, k + 1] * situation.costs[x]
-            if is_rarer and kept[k, k + 1] and other >= math.sqrt(settings.alpha) * own:
+            if not (is_rarer and kept[k, k + 1]):
+                continue
+            finding = describe(situation, Pair(k, k + 1))
+            own, other = finding.ranks
+            if other >= share * own:
                 order[k], order[k + 1] = y, x
-                return order
+                new_ps = cost_after_move(self.view, situation.costs, situation.n_tuples, k + 1, k)
+                tested = TestedInequality(finite(other), finite(share * own), RANKS)
+                return _Exchange(order, finding, tested, new_ps)
         return None
 
     def adopt(self, filters: Sequence[int], for_caches: bool = False) -> bool:

@@ -106,6 +106,20 @@ def chosen(
     return found if problem.value(found) - problem.value(best) >= least_gain else best
 
 
+def better_of(
+    problem: CacheSelection, found: Choice, before: Choice
+) -> dict[str, tuple[Segment, ...]]:
+    """What is to be used: what was found, or else what there was before without what is not worth
+    its memory, where that has as many pinned caches and costs no more."""
+    ids = {one.candidate.id for one in problem.caches}
+    kept = worthwhile(problem, {id: readers for id, readers in before.items() if id in ids})
+
+    def rank(choice: Choice) -> tuple[int, float]:
+        return len(problem.pinned & choice.keys()), problem.value(choice)
+
+    return kept if rank(kept) >= rank(found) else dict(found)
+
+
 def _is_worthwhile(problem: CacheSelection, cache: PricedCache) -> bool:
     """Whether it can pay at all, or is pinned."""
     if cache.candidate.id in problem.pinned:

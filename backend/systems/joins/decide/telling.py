@@ -7,14 +7,15 @@ from typing import Any, Final, NamedTuple
 
 from backend.adaptive.evidence import choices_detail, finite, plan_detail
 from backend.adaptive.headroom import recorded
-from backend.adaptive.words import arrows, count, percent, significant, why_kept
+from backend.adaptive.ordering.findings import pair_detail
+from backend.adaptive.words import arrows, count, numbers, percent, significant, why_kept
 from backend.operators.network.join_tuning import Segment
 from backend.systems.joins.decide.changes import CacheChange, PricedCandidate
 from backend.systems.joins.decide.headroom import cache_headroom, tree_headroom
 from backend.systems.joins.decide.joint_orders import TreeCheck
 from backend.systems.joins.decide.ordering import OrderCheck
 from backend.systems.joins.decide.selecting import SELECTORS
-from backend.systems.joins.decide.selection import worthwhile
+from backend.systems.joins.decide.selection import LEAST_SHARE, worthwhile
 from backend.systems.joins.decide.settings import JoinSettings
 from backend.systems.joins.decide.shape import JoinShape, Orders
 from storage.vocabulary.records import Decision
@@ -61,7 +62,7 @@ def cache_decision(look: JoinLook, change: CacheChange) -> Decision:
         predicted_new=new,
         detail={
             "cost_unit": look.settings.cost_unit,
-            "caches": [_cache_detail(one, look.shape) for one in change.caches],
+            "caches": [_cache_detail(one, change, look.shape) for one in change.caches],
             "transitions": [step._asdict() for step in change.transitions],
             "moved": None if change.moved is None else finite(change.moved),
             "change_share": look.settings.change_share,
@@ -94,7 +95,7 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
         verdict=check.verdict,
         metric=check.metric,
         lhs=check.lhs,
-        relation="<",
+        relation=">=" if check.for_caches else "<",
         rhs=check.rhs,
         n=check.n_tuples,
         n_sample=check.n_window,
@@ -109,6 +110,7 @@ def order_decision(look: JoinLook, check: OrderCheck, pipeline_cost: float | Non
             "pipeline": check.input,
             "operators": list(_names(shape, shape.operators(check.input, check.filters))),
             "pipeline_cost": pipeline_cost,
+            "pair": pair_detail(check.finding, check.names),
             "alpha": look.settings.alpha,
             "alpha_power": check.alpha_power,
             "window_tuples": check.n_window,
@@ -189,8 +191,15 @@ def _tested(
         return benefit, "<", gone.estimate.cost, "benefit of a cache against its cost"
     if not change.is_chosen:
         moved = 0.0 if change.moved is None else change.moved
-        return moved, ">", settings.change_share, "largest change of a benefit or cost"
-    return new, "<", old, "cost of the join"
+        return finite(moved), ">", settings.change_share, "largest change of a benefit or cost"
+    if change.verdict != "switched" or new < old:
+        return new, "<", old, "cost of the join"
+    pins = [len(change.problem.pinned & choice.keys()) for choice in (change.new, change.old)]
+    if pins[0] > pins[1]:
+        return pins[0], ">", pins[1], "pinned caches in use"
+    n_worthless = len(change.old) - len(worthwhile(change.problem, change.old))
+    least = n_worthless * LEAST_SHARE * change.problem.cost({})
+    return new - old, "<", least, "cost without what is not worth its memory"
 
 
 def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> str:
@@ -211,14 +220,18 @@ def _explained(look: JoinLook, change: CacheChange, old: float, new: float) -> s
         )
     using = ", ".join(by_id[id] for id in sorted(change.new)) or "none"
     saved = change.problem.cost({}) - new
+    if change.verdict == "kept":
+        costs = " against {}".join(numbers(new, old)) + f" {unit}"
+        return f"caches kept: those that {look.settings.caching} finds ({using}) cost more, {costs}"
     said = f"of {count(len(change.caches))} candidates used: {using}"
     said += f"; {significant(new)} {unit}, without caches {significant(new + saved)}"
     return said if change.verdict == "switched" else f"{said}; as before"
 
 
-def _cache_detail(one: PricedCandidate, shape: JoinShape) -> dict[str, Any]:
+def _cache_detail(one: PricedCandidate, change: CacheChange, shape: JoinShape) -> dict[str, Any]:
     """All of a candidate that a decision rests on. low, high: of benefit - cost, 95 %."""
     candidate, estimate = one.candidate, one.estimate
+    readers = [_reader_detail(one, change, place, shape) for place in range(len(estimate.readers))]
     low, high = estimate.interval(one.places)
     return {
         "cache": candidate.id,
@@ -227,7 +240,7 @@ def _cache_detail(one: PricedCandidate, shape: JoinShape) -> dict[str, Any]:
         "witnesses": list(candidate.witnesses),
         "key": list(candidate.key),
         "keyed": candidate.keyed,
-        "readers": [_reader_detail(one, place, shape) for place in range(len(candidate.readers))],
+        "readers": readers,
         "benefit": sum(estimate.readers[place].benefit for place in one.places),
         "cost": estimate.cost,
         "low": low,
@@ -241,7 +254,9 @@ def _cache_detail(one: PricedCandidate, shape: JoinShape) -> dict[str, Any]:
     }
 
 
-def _reader_detail(one: PricedCandidate, place: int, shape: JoinShape) -> dict[str, Any]:
+def _reader_detail(
+    one: PricedCandidate, change: CacheChange, place: int, shape: JoinShape
+) -> dict[str, Any]:
     reader, costs = one.candidate.readers[place], one.estimate.readers[place]
     return {
         **reader._asdict(),
@@ -252,6 +267,7 @@ def _reader_detail(one: PricedCandidate, place: int, shape: JoinShape) -> dict[s
         "n_probes": costs.n_probes,
         "benefit": costs.benefit,
         "used_before": reader in one.before,
+        "chosen": reader in change.new.get(one.candidate.id, ()),
         "used": reader in one.after,
     }
 
