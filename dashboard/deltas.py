@@ -1,6 +1,6 @@
 """Deltas: what one change of a run looks like on the wire, small enough for every batch.
 
-A delta is a JSON object:
+A delta is a JSON object (at most 2000 bytes):
 
 ``run`` run id · ``c`` cursor, grows with every change of the store · ``b`` newest batch (null
 before the first) · ``t`` when it was recorded (Unix s) · ``st`` state of the run · ``pv`` plan
@@ -8,9 +8,8 @@ version · ``kv`` knob version · ``st_time`` stream time, text · ``v`` values 
 system and of operators ``{property: value}``, of queries
 ``{"matched_total": n, "answer_value": x}``, of queues, synopses, stores and caches their size, or
 the sizes that ``dashboard.views.plan.SHAPES`` names, with four significant digits, whole numbers
-exactly; the system always, the others when they are not as they were told last: who has them all
-from a snapshot on has the values of batch ``b`` · ``rest`` 1: some of queries and monitors did not
-fit (:data:`MAX_BYTES`), their turn comes · ``pts``
+exactly (the system always, operators always while they fit, by turns else, the others when they
+changed and fit) · ``pts``
 one ``[batch, time, dropping_ratio, visits_per_tuple, tuples_per_s, batch_ms]`` for every new batch,
 of more than sixteen as many, evenly spread · ``new`` which kinds of records changed · ``gap`` true:
 earlier deltas were lost, take all anew.
@@ -32,13 +31,12 @@ from storage.vocabulary.records import Batch, Run
 Delta: TypeAlias = dict[str, Any]
 Values: TypeAlias = Mapping[str, Mapping[str, float | None]]
 
-#: Of a delta, unless what plans draw takes more.
-MAX_BYTES: Final = 16_000
+MAX_BYTES: Final = 2000
 MAX_POINTS: Final = 16
 #: A chart that misses more batches than these takes all anew.
 MAX_BATCHES: Final = 256
 POINT_PROPERTIES: Final = ("dropping_ratio", "visits_per_tuple", "tuples_per_s", "batch_ms")
-_TURN: Final = 101
+_TURN: Final = 8
 #: Batches of which a snapshot has points: the page it continues may have been read before them.
 _SNAPSHOT_POINTS: Final = 12
 _OPERATOR_PROPERTIES: Final = ("survival_prob", "drop_prob", "reached_tuples", "cost_us")
@@ -177,28 +175,20 @@ def _by_batch(series: SeriesData | None) -> dict[int | None, float | int | None]
 
 
 def _with_values(delta: Delta, values: Values, known: Known) -> tuple[Delta, Known]:
-    """The delta with the system's values and those of the rest that changed; of monitors and
-    queries as many as fit, by turns."""
+    """The delta with the system's values and those of the rest that fit."""
     system = {name: rounded(value) for name, value in values.get("system", {}).items()}
-    drawn = _changed(_drawn(values, known.kinds), known.others)
-    told: dict[str, Any] = {"system": system, **drawn}
-    delta = {**delta, "v": told, "rest": 0}
-    sent, room = {**known.others, **drawn}, MAX_BYTES - len(encoded(delta).encode())
-    waiting = list(_changed(_others(values, known.kinds), known.others).items())
-    turn = _TURN * delta["b"] % len(waiting) if waiting else 0
-    for entity, value in waiting[turn:] + waiting[:turn]:
+    shown: dict[str, Any] = {"system": system}
+    delta = {**delta, "v": shown}
+    sent = dict(known.others)
+    room = MAX_BYTES - len(encoded(delta).encode())
+    operators = _operators(_of_kinds(values, known.kinds, "operator"), delta["b"])
+    for entity, value in (*operators.items(), *_others(values, known.kinds)):
         size = len(encoded({entity: value}).encode())
-        if size > room:
-            delta["rest"] = 1
-            continue
-        told[entity] = sent[entity] = value
-        room -= size
+        wanted = entity in operators or sent.get(entity) != value
+        if wanted and size <= room:
+            shown[entity] = sent[entity] = value
+            room -= size
     return delta, replace(known, others=sent)
-
-
-def _changed(values: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that are not as they were told last."""
-    return {entity: value for entity, value in values.items() if before.get(entity) != value}
 
 
 def _of_kinds(values: Values, kinds: Mapping[str, str], *wanted: str) -> Values:
@@ -206,24 +196,25 @@ def _of_kinds(values: Values, kinds: Mapping[str, str], *wanted: str) -> Values:
     return {entity: values[entity] for entity in sorted(values) if kinds.get(entity) in wanted}
 
 
-def _drawn(values: Values, kinds: Mapping[str, str]) -> dict[str, Any]:
-    """What plans draw: operators, and all that has a size."""
-    shown: dict[str, Any] = {}
-    for entity, own in _of_kinds(values, kinds, "operator").items():
-        told = {name: rounded(own.get(name)) for name in _OPERATOR_PROPERTIES}
-        shown[entity] = {name: value for name, value in told.items() if value is not None}
-    sized = _of_kinds(values, kinds, *SIZED)
-    return shown | {entity: sizes_of(own) for entity, own in sized.items()}
+def _operators(values: Values, batch: int) -> dict[str, Any]:
+    """Values of the operators; others are first each batch, for when they do not all fit."""
+    found = list(values)
+    turn = _TURN * batch % len(found) if found else 0
+    shown = {}
+    for entity in found[turn:] + found[:turn]:
+        own = {name: rounded(values[entity].get(name)) for name in _OPERATOR_PROPERTIES}
+        shown[entity] = {name: value for name, value in own.items() if value is not None}
+    return shown
 
 
-def _others(values: Values, kinds: Mapping[str, str]) -> dict[str, Any]:
-    """Monitors, then queries."""
-    shown: dict[str, Any] = {}
+def _others(values: Values, kinds: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
+    """Sizes, then monitors, then queries: the first are seen at a glance."""
+    for entity, own in _of_kinds(values, kinds, *SIZED).items():
+        yield entity, sizes_of(own)
     for entity, own in _of_kinds(values, kinds, "monitor").items():
-        told = {name: rounded(own[name]) for name in own if name not in _NEVER_LIVE}
-        if told:
-            shown[entity] = told
+        shown = {name: rounded(own[name]) for name in own if name not in _NEVER_LIVE}
+        if shown:
+            yield entity, shown
     for entity, own in _of_kinds(values, kinds, "query").items():
         answer = {name: rounded(own[name]) for name in ("answer_value",) if name in own}
-        shown[entity] = {"matched_total": rounded(own.get("matched_total")), **answer}
-    return shown
+        yield entity, {"matched_total": rounded(own.get("matched_total")), **answer}

@@ -10,7 +10,7 @@ import { byId, emit, on, setAttr, setText } from "./core.js";
 import { show } from "./format.js";
 import { drawHeader } from "./header.js";
 import { currentMode, isUntouched, known, refresh, running } from "./moment.js";
-import { continued, merged, valueOf, valuesOn } from "./points.js";
+import { continued, merged, valueOf } from "./points.js";
 
 const KEPT = 2000; // latencies
 const RECENT = 240; // batches, for figures drawn later than those were told
@@ -32,7 +32,6 @@ let poller = null;
 let polling = false;
 let queue = [];
 let recent = [];
-let values = {}; // all that was told since the snapshot: of the newest batch
 let frame = 0;
 let drawnAt = 0;
 let resting = null; // timer of what waits on an untouched page
@@ -60,7 +59,6 @@ function connect() {
   streamed = run;
   cursor = null;
   recent = [];
-  values = {};
   failures = 0;
   return stream(run);
 }
@@ -139,10 +137,9 @@ function take(delta) {
   if (fresh) known.now = delta.b;
   if (typeof delta.t === "number") known.time = Math.max(known.time || 0, delta.t);
   const ended = delta.st && delta.st !== known.state;
-  values = valuesOn(values, delta);
   emit("delta", delta);
   const live = currentMode() === "live";
-  if (live && delta.v) paint({ ...delta, told: delta.v, v: values }, fresh);
+  if (live && delta.v) paint(delta, fresh);
   if (ended || delta.gap || isNew(delta, URGENT)) refresh("urgent");
   else if (isNew(delta, NEWS)) refresh("news");
   else if (fresh) refresh("numbers");
@@ -155,7 +152,6 @@ function paint(delta, fresh) {
     const [entity, property] = node.dataset.live.split("|");
     const value = valueOf(delta.v, entity, property);
     if (value !== undefined) setText(node, show(value, node.dataset.form));
-    node.classList.toggle("pw-older", value === undefined || Boolean(delta.rest && !(entity in delta.told)));
   }
   recent = continued(recent, delta, RECENT);
   emit("points", recent);

@@ -24,7 +24,6 @@ import { panelKeys } from "./page_keys.js";
 import "./page_monitor.js";
 import "./page_results.js";
 import "./pace.js";
-import "./older.js";
 import "./opening.js";
 import "./page_sql.js";
 import { DecisionList, RowTable } from "./page_table.js";

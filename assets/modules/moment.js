@@ -111,7 +111,6 @@ async function push() {
   const since = lastPush;
   await settled();
   took = Date.now() - since;
-  emit("painted");
 }
 
 const scheme = () => window.planwatch.theme.scheme();

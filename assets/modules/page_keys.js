@@ -15,27 +15,11 @@ let layout = { run: null, mark: "" };
 /* What was so when the page on screen was asked for, and what its panels were drawn for since. */
 let asked = { place: "", told };
 const drawn = new Map();
-/* Section -> the batch it shows, of those that follow the batches; asking: of those that were asked for. */
-const shown = new Map();
-const asking = new Map();
-
-/** What follows the batches on the page: [section, the batch that it shows]. */
-export const sectionsShown = () => [...shown];
 
 function count(kinds, gaps) {
   const more = kinds.map((kind) => [kind, (told.news[kind] || 0) + 1]);
   told = { ...told, gaps: told.gaps + gaps, news: { ...told.news, ...Object.fromEntries(more) } };
 }
-
-/* Another plan runs from the batch after the one that told of it. */
-let version = null;
-on("delta", ({ pv }) => {
-  if (version !== null && pv !== version) {
-    count(["plans"], 0);
-    refresh("urgent");
-  }
-  version = pv;
-});
 
 on("delta", (delta) => {
   if (delta.gap || (delta.new || []).length) count(delta.new || [], delta.gap ? 1 : 0);
@@ -61,13 +45,6 @@ const placeOf = ({ run, at, node, frozen, show, unit, tables }) => JSON.stringif
 on("layout", (data) => {
   asked = { place: placeOf(data), told };
   drawn.clear();
-  shown.clear();
-  asking.clear();
-});
-
-on("painted", () => {
-  for (const [section, batch] of asking) shown.set(section, batch);
-  asking.clear();
 });
 
 /* A hidden tab has no stream: on its return everything is asked for once. */
@@ -111,9 +88,7 @@ function panelKey(data, watch) {
   if (!drawn.has(section) && placeOf(data) === asked.place) drawn.set(section, keyOf(data, watch, asked.told));
   const [before, key] = [drawn.get(section), keyOf(data, watch, told)];
   drawn.set(section, key);
-  if (watch.beat_ms && !shown.has(section)) shown.set(section, data.batch);
   if (same(before, key) || (before !== undefined && same({ ...before, table: null }, key))) return noUpdate();
-  if (watch.beat_ms) asking.set(section, data.batch);
   return { ...key, numbers: before !== undefined && same({ ...before, beat: null, table: null }, { ...key, beat: null, table: null }) };
 }
 

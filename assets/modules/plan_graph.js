@@ -15,13 +15,13 @@ import { graphSkips, RISE, skipTip } from "./graph_skips.js";
 import { foldingKeys, foldMarks, graphTools, useFolds } from "./graph_tools.js";
 import { useTrace } from "./graph_trace.js";
 import { cardValues, described, heatNamed, heatsOf, heatShown, heatText, heatTop, isStep, overTime, spreadOn } from "./graph_values.js";
-import { go, moment } from "./moment.js";
+import { currentMode, go, moment } from "./moment.js";
 import { valueOf } from "./points.js";
 import { h, useEffect, useLayoutEffect, useMemo, useRef, useState, useWidth } from "./react.js";
 
 const SPARK_POINTS = 24;
 
-/* Values and sparklines that follow the stream while the newest batch is shown, and the props otherwise. */
+/* Values and sparklines that follow the stream while LIVE, and the props otherwise. */
 function useLive(props) {
   const [live, setLive] = useState(null);
   const served = useRef(props);
@@ -33,14 +33,14 @@ function useLive(props) {
       if (delta.pv !== version) return; // of the whole run
       setLive((last) => {
         const base = last && last.batch > (served.current.batch ?? -1) ? last : served.current;
-        const values = { ...base.values, ...delta.v }; // all of the batch, but for what is never told
+        const values = { ...base.values, ...delta.v };
         const plan = served.current.whole;
         const spreads = spreadOn(base.spreads, cardValues(plan, values));
         return { batch: delta.b, values, spreads, sparks: pushed(plan.nodes, base.sparks, delta.v) };
       });
     });
   }, [run, version]);
-  const newer = live && moment.at === null && live.batch > (props.batch ?? -1);
+  const newer = live && currentMode() === "live" && live.batch > (props.batch ?? -1);
   return newer ? live : props;
 }
 

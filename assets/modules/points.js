@@ -31,11 +31,6 @@ export function merged(deltas) {
   }));
 }
 
-/** The values of the newest batch: those known before with what a delta tells, or its own where it is a snapshot.
-    @param {Object<string, any>} before
-    @param {any} delta */
-export const valuesOn = (before, delta) => (delta.gap || !delta.v ? delta.v || before : { ...before, ...delta.v });
-
 /** Batches told of before and those of a delta, oldest first, the last ``kept`` of them.
     @param {{b: number, t: number, v: Object<string, any>}[]} before
     @param {any} delta */

@@ -93,11 +93,7 @@ def layout(context: Context, services: Services) -> Component:
                 [html.Div(_choices(context, facts), id=CHOICES), graph], className="pw-plan-graph"
             ),
             html.Div([panels, _recent(context, facts)], className="pw-plan-rest"),
-            html.Aside(
-                inspector,
-                className="pw-plan-side",
-                **attrs(aria_label="Inspector", data_section=_SECTION),
-            ),
+            html.Aside(inspector, className="pw-plan-side", **attrs(aria_label="Inspector")),
         ],
         className="pw-plan",
     )
