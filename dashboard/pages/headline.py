@@ -101,8 +101,7 @@ def headline_key(context: Context, units: Units, values: Values) -> str:
     told = [name for ratio in RATIOS for name in ratio[:2]] + [TOTAL]
     numbers = [own[name] for own in values.values() for name in told if name in own]
     plans = [(plan.unit_id, plan.version) for _, plan in units]
-    at = None if context.mode == "live" else context.batch
-    return repr((context.run_id, at, plans, numbers))
+    return repr((context.run_id, context.mode, context.batch, plans, numbers))
 
 
 def draw_headline(

@@ -1,8 +1,8 @@
-/* Every number of a page in this instant, with the batch it claims: that of what it stands in, else that
-   of the header. Run by tests/web/truth.py. */
+/* Every number of a page in this instant, with the batch it claims: the older one that what it stands in
+   is marked with, else that of the header. Run by tests/web/truth.py. */
 () => {
   const EXEMPT = [
-    "button,select,option,input,summary,[data-knob],[aria-current],.pw-tip,.pw-ghosts,.pw-reel,.pw-tick,.pw-chips,.pw-unzoom,.pw-toast",
+    "button,select,option,input,summary,[data-knob],[aria-current],.pw-tip,.pw-ghosts,.pw-reel,.pw-tick,.pw-chips,.pw-unzoom,.pw-toast,.pw-queue-of",
     ".js-plotly-plot,.pw-graph-legend,[data-whole],[data-timeless]",
   ].join(",");
   const digits = (text) => Number(text.replace(/\D/g, ""));
@@ -27,8 +27,8 @@
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const parent = node.parentElement;
     if (!/[\d\u2014]/.test(node.data) || parent.closest(EXEMPT) || !parent.getClientRects().length) continue;
-    const claim = parent.closest("[data-as-of]");
-    add(named(parent), node.data, claim && claim.dataset.asOf !== "" ? Number(claim.dataset.asOf) : header);
+    const stamp = parent.closest("[data-as-of]");
+    add(named(parent), node.data, stamp && stamp.hasAttribute("data-older") ? Number(stamp.dataset.asOf) : header);
   }
   const plan = document.getElementById("pw-plan").textContent;
   add("header", plan, header);
