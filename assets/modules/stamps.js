@@ -7,21 +7,21 @@ import { known } from "./moment.js";
 import { newsBatch } from "./page_keys.js";
 import { paintedBatch } from "./painted.js";
 
-/** Whether what was drawn for a batch is older than what the page shows.
+/** Whether what was drawn for a batch is not of the one that the page shows: older, or ahead of it.
     @param {string} of
     @param {string | undefined} news kinds of records it depends on, all when undefined
     @param {number | null} shown */
-function isOlder(of, news, shown) {
+function isOther(of, news, shown) {
   if (of === "" || shown === null) return false;
-  const due = news === undefined ? shown : Math.min(shown, newsBatch(news.split(" ")));
-  return news === undefined ? Number(of) !== due : Number(of) < due;
+  const least = news === undefined ? shown : Math.min(shown, newsBatch(news.split(" ")));
+  return Number(of) < least || Number(of) > shown;
 }
 
 function mark() {
   const shown = known.now === null ? null : paintedBatch();
   for (const node of document.querySelectorAll("[data-as-of]")) {
     const { asOf, news } = /** @type {HTMLElement} */ (node).dataset;
-    if (isOlder(asOf, news, shown)) setAttr(node, "data-older", `b ${show(Number(asOf), "int")}`);
+    if (isOther(asOf, news, shown)) setAttr(node, "data-older", `b ${show(Number(asOf), "int")}`);
     else node.removeAttribute("data-older");
   }
 }

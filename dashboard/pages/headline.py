@@ -90,7 +90,8 @@ def last_change(reader: Reader, context: Context, units: Units) -> LastChange | 
     title, plan = max(changed, key=lambda one: (one[1].batch, one[1].version))
     run, unit = context.run_id, plan.unit_id
     before = reader.plan_at(run, plan.batch - 1, unit)
-    entry = None if plan.decision is None else reader.decision(run, plan.decision, unit)
+    seq, at = plan.decision, context.batch
+    entry = None if seq is None else reader.decision(run, seq, unit, at)
     same = before is not None and (before.order, before.kind) == (plan.order, plan.kind)
     words = f"plan {plan.version}" if same else difference(before, plan)
     return LastChange(plan, words, entry, title if len(units) > 1 else "")

@@ -1,5 +1,5 @@
-"""A live page says nothing that the record does not: each of its numbers is that of the batch in the
-header, or of the older one that it names."""
+"""A live page says nothing that the record does not: each of its numbers is that of the batch in
+the header, or of the older one that it names."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.server import Server
-from dashboard.settings import Settings
 from tests.engine_runs import EngineRun
 from tests.unit.asc.stream import a_filters, b_filters
 from tests.web.conftest import OpenPage

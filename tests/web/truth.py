@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from playwright.sync_api import Page
 
@@ -91,7 +91,9 @@ def mismatches(samples: list[Sample], page: Page) -> list[Mismatch]:
 def _replayed(page: Page, batch: int, node: str | None) -> Numbers:
     page.evaluate("([at, node]) => window.planwatch.go({ at, node })", [batch, node])
     page.wait_for_timeout(30)
-    shown = f"document.getElementById('pw-strip-batch').textContent.replace(/\\D/g, '') === '{batch}'"
+    shown = (
+        f"document.getElementById('pw-strip-batch').textContent.replace(/\\D/g, '') === '{batch}'"
+    )
     until(page, f"{shown} && {_SETTLED}")
     page.wait_for_timeout(60)
     until(page, _SETTLED)
