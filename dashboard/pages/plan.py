@@ -213,7 +213,8 @@ def _inspected(
 
 def _graph_properties(context: Context, facts: Facts) -> tuple[Any, ...]:
     limits = views.limits_of(facts.entities)
-    shown = (facts.plan, facts.nodes, facts.version, facts.shared, facts.skips, limits)
+    part = f"{context.moment.unit} {context.moment.show or ''}"
+    shown = (facts.plan, facts.nodes, facts.version, facts.shared, facts.skips, limits, part)
     graph = views.graph_plan(context.run_id, *shown)
     sparks = {
         node.id: views.spark(facts.series.get((node.entity, node.spark))) for node in facts.nodes

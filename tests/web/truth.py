@@ -1,4 +1,4 @@
-"""What a live page says, against the same page opened on the batch that each of its numbers claims."""
+"""What a live page says, against the same page opened on the batch that its numbers claim."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ _SETTLED: Final = (
     "document.getElementById('pw-shell').dataset.painting !== '1'"
     " && !(window.dash_stores || []).some((store) => store.getState().isLoading)"
 )
+_STRIP: Final = "document.getElementById('pw-strip-batch').textContent.replace(/\\D/g, '')"
 #: place -> [(text, batch it claims), ...]
 Numbers: TypeAlias = dict[str, list[tuple[str, int]]]
 
@@ -74,7 +75,7 @@ def watched(
 
 
 def mismatches(samples: list[Sample], page: Page) -> list[Mismatch]:
-    """What the samples say that the page of the batch does not. page: of the same run, in REPLAY."""
+    """What the samples say that the page of the batch does not. page: of the run, in REPLAY."""
     wanted: defaultdict[tuple[int, str | None], list[Sample]] = defaultdict(list)
     for sample in samples:
         claimed = {batch for texts in sample.numbers.values() for _, batch in texts}
@@ -91,10 +92,7 @@ def mismatches(samples: list[Sample], page: Page) -> list[Mismatch]:
 def _replayed(page: Page, batch: int, node: str | None) -> Numbers:
     page.evaluate("([at, node]) => window.planwatch.go({ at, node })", [batch, node])
     page.wait_for_timeout(30)
-    shown = (
-        f"document.getElementById('pw-strip-batch').textContent.replace(/\\D/g, '') === '{batch}'"
-    )
-    until(page, f"{shown} && {_SETTLED}")
+    until(page, f"{_STRIP} === '{batch}' && {_SETTLED}")
     page.wait_for_timeout(60)
     until(page, _SETTLED)
     return read(page, node).numbers
