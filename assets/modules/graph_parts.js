@@ -48,7 +48,7 @@ function operatorTexts(node, facts) {
 function stateTexts(node, facts) {
   const { size, state_bytes: taken, saved_bytes: saved } = sizesOf(facts.values[node.entity]);
   if (size === undefined) return { big: "", word: node.note || node.word, small: "" };
-  const bytes = [taken === undefined ? "" : `${show(taken, "si")}B`, saved === undefined ? "" : `saves ${show(saved, "si")}B`];
+  const bytes = [taken === undefined ? "" : show(taken, "bytes"), saved === undefined ? "" : `saves ${show(saved, "bytes")}`];
   return { big: show(size, "si"), word: "tuples", small: bytes.filter(Boolean).join(" · ") || node.note || "" };
 }
 
